@@ -1,0 +1,66 @@
+# wsq is one header: copy wsq.h, and this file is not needed. `make help` lists the targets.
+CC      ?= cc
+CFLAGS  ?= -O2 -g
+WARN     = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Wstrict-prototypes
+B       ?= build
+CORES   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+MAKE_J   = $(MAKE) --no-print-directory -j$(CORES)
+COMPILE  = $(CC) $(WARN) -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(EXTRA) -pthread
+
+HEADERS  = wsq.h $(wildcard */*.h)
+TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c))
+EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore_*.c))
+BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
+EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
+# The same tests on mutexes and conditions; sections without threads of their own are left out.
+PURE     = atomic random ring deque inject tune
+PTHREAD  = $(filter-out $(PURE:%=$(B)/pthread/test/test_%),$(TESTS:$(B)/%=$(B)/pthread/%))
+
+all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
+
+demo: $(B)/examples/mandelbrot ## render a picture on every core: build/mandelbrot.png
+	$< -o build/mandelbrot.png
+
+test: ## build and run every test; the last line is "N passed, N failed"
+	@$(MAKE_J) $(TESTS) $(PTHREAD) $(EXPLORE)
+	@sh test/run.sh --compile $(TESTS) $(PTHREAD) $(EXPLORE)
+
+check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
+	@sh test/run.sh --compile
+
+bench: ## build and run every benchmark
+	@$(MAKE_J) $(BENCHES)
+	@for b in $(BENCHES); do echo "# $$b"; $$b || exit 1; done
+
+asan: SAN = -fsanitize=address
+ubsan: SAN = -fsanitize=undefined -fno-sanitize-recover=all
+tsan: SAN = -fsanitize=thread
+asan ubsan tsan: ## the tests under a sanitizer
+	@mkdir -p build && echo 'int main(void) { return 0; }' > build/probe.c
+	@if $(CC) $(SAN) build/probe.c -o build/probe 2>/dev/null && build/probe; then \
+	    $(MAKE) --no-print-directory B=build/$@ EXTRA='$(SAN)' sanitized; \
+	else echo "skip $@: $(CC) has no runtime for $(SAN)"; fi
+
+sanitized:
+	@$(MAKE_J) $(TESTS)
+	@sh test/run.sh $(TESTS)
+
+$(B)/pthread/%: %.c $(HEADERS) Makefile
+	@mkdir -p $(@D)
+	$(COMPILE) -DWSQ_FORCE_PTHREAD -Werror $< -o $@ -lm
+
+$(B)/test/%: test/%.c $(HEADERS) Makefile
+	@mkdir -p $(@D)
+	$(COMPILE) -Werror $< -o $@ -lm
+
+$(B)/%: %.c $(HEADERS) Makefile
+	@mkdir -p $(@D)
+	$(COMPILE) -DNDEBUG $< -o $@ -lm
+
+clean: ## remove build/
+	rm -rf build
+
+help:
+	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
+
+.PHONY: all demo test check-headers bench asan ubsan tsan sanitized clean help
