@@ -1,0 +1,36 @@
+/* Hello: small tasks, spawned from main, run on every core.
+ *     cc -O2 -pthread 01_hello.c -o hello && ./hello */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+
+/* A task lives in a struct of your own, beside what it needs: nothing is allocated or copied. */
+struct greeting {
+    int number;
+    wsq_task task;
+};
+
+static wsq_poll greet(wsq_ctx ctx, wsq_task *task) {
+    struct greeting *self = wsq_container_of(task, struct greeting, task);
+    printf("hello from task %d on worker %u\n", self->number, wsq_worker_index(ctx));
+    return WSQ_DONE;
+}
+
+int main(void) {
+    wsq_pool *pool;
+    wsq_result result = wsq_pool_create(&pool, NULL); /* NULL: defaults, a worker per usable core */
+    if (result != WSQ_OK) {
+        fprintf(stderr, "no pool: %s\n", wsq_result_string(result));
+        return 1;
+    }
+
+    struct greeting greetings[8];
+    for (int i = 0; i < 8; i++) {
+        greetings[i].number = i;
+        wsq_task_init(&greetings[i].task, greet);
+        wsq_spawn(pool, &greetings[i].task);
+    }
+
+    wsq_pool_wait(pool); /* until every task is done: only then may greetings[] go */
+    wsq_pool_destroy(pool);
+    return 0;
+}
