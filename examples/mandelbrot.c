@@ -187,7 +187,7 @@ static void usage(const char *problem, const char *what) {
     fprintf(stderr, "mandelbrot: %s%s\n", problem, what);
     fputs("usage: mandelbrot [-s WIDTHxHEIGHT] [-i iterations] [-w workers] [-o file.png]\n"
           "  -s  size of the picture, each side 1 to 16384 (1920x1080)\n"
-          "  -i  iterations for a point that never escapes, 1 to 1000000 (500)\n"
+          "  -i  iterations for a point that never escapes, 1 to 1000000 (1000)\n"
           "  -w  workers, 1 to 1024 (one per usable core)\n"
           "  -o  file to write (mandelbrot.png)\n",
           stderr);
@@ -217,7 +217,7 @@ static void set_size(struct image *image, const char *text) {
 }
 
 int main(int argc, char **argv) {
-    struct image image = {.width = 1920, .height = 1080, .iterations = 500};
+    struct image image = {.width = 1920, .height = 1080, .iterations = 1000};
     const char *path = "mandelbrot.png";
     unsigned workers = 0;
     for (int option; (option = getopt(argc, argv, "s:i:w:o:")) != -1;) {
