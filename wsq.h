@@ -1,0 +1,2854 @@
+/* wsq.h - version 1.0.0 - work-stealing scheduler: fair tasks and fork-join, one C file
+ *
+ * The manual follows.
+ */
+#ifndef WSQ_H
+#define WSQ_H
+
+/* ==========================================================================
+ * >>config
+ * ========================================================================== */
+
+#define WSQ_VERSION 1000 /* major * 1000000 + minor * 1000 + patch */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifndef WSQ_API
+#if defined(WSQ_STATIC)
+#define WSQ_API static WSQI_UNUSED
+#elif defined(__cplusplus)
+#define WSQ_API extern "C"
+#else
+#define WSQ_API extern
+#endif
+#endif
+
+#ifndef WSQ_ASSERT
+#include <assert.h>
+#define WSQ_ASSERT(condition) assert(condition)
+#endif
+
+/* Bytes that two threads must not share. Derived: 64 on x86, ARM and RISC-V; Apple's cores use 128. */
+#ifndef WSQ_CACHELINE
+#if defined(__APPLE__) && defined(__aarch64__)
+#define WSQ_CACHELINE 128
+#else
+#define WSQ_CACHELINE 64
+#endif
+#endif
+
+/* Slots of one ring. Inherited from Tokio; the tests run 2 and 4. */
+#ifndef WSQ_RING_CAPACITY
+#define WSQ_RING_CAPACITY 256
+#endif
+
+/* First index of a ring. The tests start just below 2^32, so that they cross the wrap. */
+#ifndef WSQ_RING_START
+#define WSQ_RING_START 0u
+#endif
+
+/* Bytes of a worker's block: its header and its job stack. Memory is touched only as it is used. */
+#ifndef WSQ_BLOCK_SIZE
+#if UINTPTR_MAX > 0xffffffffu
+#define WSQ_BLOCK_SIZE ((size_t)1 << 20)
+#else
+#define WSQ_BLOCK_SIZE ((size_t)1 << 17)
+#endif
+#endif
+
+#define WSQ_LIFO_OFF UINT32_MAX
+
+#if defined(__GNUC__) || defined(__clang__)
+#define WSQI_ALIGNED(n) __attribute__((aligned(n)))
+#define WSQI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define WSQI_UNUSED __attribute__((unused))
+#define WSQI_COLD __attribute__((cold, noinline))
+#else
+#define WSQI_ALIGNED(n)
+#define WSQI_LIKELY(x) (x)
+#define WSQI_UNUSED
+#define WSQI_COLD
+#endif
+
+/* --------------------------------------------------------------------------
+ * >>vocabulary of atomics: every shared word is one of three wrapped types, every access names its
+ * order. WSQ_ATOMIC_HEADER replaces the lot (a model checker, a tester, another compiler).
+ *
+ *   wsqi_a32, wsqi_a64, wsqi_aptr        a struct whose member is v: plain access does not compile
+ *   wsqi_load_rlx/acq/sc(p)              the value
+ *   wsqi_store_rlx/rel/sc(p, value)
+ *   wsqi_xchg_acq/rel/acqrel/sc(p, value)       the former value
+ *   wsqi_add_rlx/acqrel/sc(p, value), wsqi_or_acqrel/sc, wsqi_and_acqrel     the former value
+ *   wsqi_cas_rlx/acq/rel/acqrel/sc(p, &expected, value)   strong; true if done; failure is relaxed
+ *   wsqi_fence_sc(), wsqi_pause()
+ *   wsqi_get(p), wsqi_set(p, value)      plain access to memory that changes hands: the words above
+ *                                        order it, and a tester can check that they do
+ * -------------------------------------------------------------------------- */
+#if defined(WSQ_ATOMIC_HEADER)
+#include WSQ_ATOMIC_HEADER
+#elif (defined(__GNUC__) || defined(__clang__)) && !defined(WSQ_FORCE_STDATOMIC)
+
+typedef struct wsqi_a32 { uint32_t v; } wsqi_a32;
+typedef struct wsqi_a64 { uint64_t v; } wsqi_a64;
+typedef struct wsqi_aptr { void *v; } wsqi_aptr;
+
+#define WSQI_CAS(p, e, d, order) \
+    __atomic_compare_exchange_n(&(p)->v, (e), (d), 0, (order), __ATOMIC_RELAXED)
+
+#define wsqi_load_rlx(p) __atomic_load_n(&(p)->v, __ATOMIC_RELAXED)
+#define wsqi_load_acq(p) __atomic_load_n(&(p)->v, __ATOMIC_ACQUIRE)
+#define wsqi_load_sc(p) __atomic_load_n(&(p)->v, __ATOMIC_SEQ_CST)
+#define wsqi_store_rlx(p, d) __atomic_store_n(&(p)->v, (d), __ATOMIC_RELAXED)
+#define wsqi_store_rel(p, d) __atomic_store_n(&(p)->v, (d), __ATOMIC_RELEASE)
+#define wsqi_store_sc(p, d) __atomic_store_n(&(p)->v, (d), __ATOMIC_SEQ_CST)
+#define wsqi_xchg_acq(p, d) __atomic_exchange_n(&(p)->v, (d), __ATOMIC_ACQUIRE)
+#define wsqi_xchg_rel(p, d) __atomic_exchange_n(&(p)->v, (d), __ATOMIC_RELEASE)
+#define wsqi_xchg_acqrel(p, d) __atomic_exchange_n(&(p)->v, (d), __ATOMIC_ACQ_REL)
+#define wsqi_xchg_sc(p, d) __atomic_exchange_n(&(p)->v, (d), __ATOMIC_SEQ_CST)
+#define wsqi_add_rlx(p, d) __atomic_fetch_add(&(p)->v, (d), __ATOMIC_RELAXED)
+#define wsqi_add_acqrel(p, d) __atomic_fetch_add(&(p)->v, (d), __ATOMIC_ACQ_REL)
+#define wsqi_add_sc(p, d) __atomic_fetch_add(&(p)->v, (d), __ATOMIC_SEQ_CST)
+#define wsqi_or_acqrel(p, d) __atomic_fetch_or(&(p)->v, (d), __ATOMIC_ACQ_REL)
+#define wsqi_or_sc(p, d) __atomic_fetch_or(&(p)->v, (d), __ATOMIC_SEQ_CST)
+#define wsqi_and_acqrel(p, d) __atomic_fetch_and(&(p)->v, (d), __ATOMIC_ACQ_REL)
+#define wsqi_cas_rlx(p, e, d) WSQI_CAS(p, e, d, __ATOMIC_RELAXED)
+#define wsqi_cas_acq(p, e, d) WSQI_CAS(p, e, d, __ATOMIC_ACQUIRE)
+#define wsqi_cas_rel(p, e, d) WSQI_CAS(p, e, d, __ATOMIC_RELEASE)
+#define wsqi_cas_acqrel(p, e, d) WSQI_CAS(p, e, d, __ATOMIC_ACQ_REL)
+#define wsqi_cas_sc(p, e, d) WSQI_CAS(p, e, d, __ATOMIC_SEQ_CST)
+
+#else
+#include <stdatomic.h>
+
+typedef struct wsqi_a32 { _Atomic uint32_t v; } wsqi_a32;
+typedef struct wsqi_a64 { _Atomic uint64_t v; } wsqi_a64;
+typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
+
+#define WSQI_CAS(p, e, d, order) \
+    atomic_compare_exchange_strong_explicit(&(p)->v, (e), (d), (order), memory_order_relaxed)
+
+#define wsqi_load_rlx(p) atomic_load_explicit(&(p)->v, memory_order_relaxed)
+#define wsqi_load_acq(p) atomic_load_explicit(&(p)->v, memory_order_acquire)
+#define wsqi_load_sc(p) atomic_load_explicit(&(p)->v, memory_order_seq_cst)
+#define wsqi_store_rlx(p, d) atomic_store_explicit(&(p)->v, (d), memory_order_relaxed)
+#define wsqi_store_rel(p, d) atomic_store_explicit(&(p)->v, (d), memory_order_release)
+#define wsqi_store_sc(p, d) atomic_store_explicit(&(p)->v, (d), memory_order_seq_cst)
+#define wsqi_xchg_acq(p, d) atomic_exchange_explicit(&(p)->v, (d), memory_order_acquire)
+#define wsqi_xchg_rel(p, d) atomic_exchange_explicit(&(p)->v, (d), memory_order_release)
+#define wsqi_xchg_acqrel(p, d) atomic_exchange_explicit(&(p)->v, (d), memory_order_acq_rel)
+#define wsqi_xchg_sc(p, d) atomic_exchange_explicit(&(p)->v, (d), memory_order_seq_cst)
+#define wsqi_add_rlx(p, d) atomic_fetch_add_explicit(&(p)->v, (d), memory_order_relaxed)
+#define wsqi_add_acqrel(p, d) atomic_fetch_add_explicit(&(p)->v, (d), memory_order_acq_rel)
+#define wsqi_add_sc(p, d) atomic_fetch_add_explicit(&(p)->v, (d), memory_order_seq_cst)
+#define wsqi_or_acqrel(p, d) atomic_fetch_or_explicit(&(p)->v, (d), memory_order_acq_rel)
+#define wsqi_or_sc(p, d) atomic_fetch_or_explicit(&(p)->v, (d), memory_order_seq_cst)
+#define wsqi_and_acqrel(p, d) atomic_fetch_and_explicit(&(p)->v, (d), memory_order_acq_rel)
+#define wsqi_cas_rlx(p, e, d) WSQI_CAS(p, e, d, memory_order_relaxed)
+#define wsqi_cas_acq(p, e, d) WSQI_CAS(p, e, d, memory_order_acquire)
+#define wsqi_cas_rel(p, e, d) WSQI_CAS(p, e, d, memory_order_release)
+#define wsqi_cas_acqrel(p, e, d) WSQI_CAS(p, e, d, memory_order_acq_rel)
+#define wsqi_cas_sc(p, e, d) WSQI_CAS(p, e, d, memory_order_seq_cst)
+#endif
+
+/* A replacing header may define these too. */
+#ifndef wsqi_get
+#define wsqi_get(p) (*(p))
+#define wsqi_set(p, value) ((void)(*(p) = (value)))
+#endif
+
+/* ==========================================================================
+ * >>types
+ * ========================================================================== */
+
+typedef enum wsq_result {
+    WSQ_OK = 0,
+    WSQ_ERR_MEMORY = -1,    /* the allocator said no */
+    WSQ_ERR_INVALID = -2,   /* an argument, or the state it is in, does not fit the call */
+    WSQ_ERR_THREAD = -3,    /* the system started no thread */
+    WSQ_ERR_CLOSED = -4,    /* the pool is shutting down */
+    WSQ_ERR_TIMEOUT = -5,   /* the time was up first */
+    WSQ_ERR_FORKED = -6,    /* the pool belongs to the parent process */
+    WSQ_ERR_CANCELLED = -7  /* the task was cancelled: it never finished */
+} wsq_result;
+
+typedef struct wsq_pool wsq_pool;
+typedef struct wsq_task wsq_task;
+typedef struct wsq_job wsq_job;
+typedef struct wsq_hooks wsq_hooks;
+typedef struct wsq_allocator wsq_allocator;
+typedef struct wsqi_worker wsqi_worker;
+
+/* The top of a worker's job stack: the next free entry. Pass it on to whatever you call. */
+typedef struct wsqi_entry { wsq_job *job; } *wsq_ctx;
+
+/* ---- queues: items are void *, never NULL ---- */
+
+typedef struct wsq_ring {
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 head; /* [steal:32 | real:32]; owner and thieves, by CAS */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 tail; /* owner writes, thieves read */
+    WSQI_ALIGNED(WSQ_CACHELINE) void *slots[WSQ_RING_CAPACITY]; /* owner writes, claimant reads */
+} wsq_ring;
+
+typedef struct wsqi_array wsqi_array;
+typedef struct wsq_deque {
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 top;    /* thieves, and the owner for the last item: CAS */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 bottom; /* owner writes, thieves read */
+    wsqi_aptr array;                             /* owner writes, thieves read */
+    const wsq_allocator *allocator;              /* before start only */
+} wsq_deque;
+
+typedef enum wsq_steal { WSQ_STEAL_OK, WSQ_STEAL_EMPTY, WSQ_STEAL_LOST } wsq_steal;
+
+typedef struct wsq_random { uint32_t one, two; } wsq_random;
+
+typedef struct wsq_tune {
+    uint64_t average_ns, target_ns;
+    uint32_t interval, min_interval, max_interval;
+} wsq_tune;
+
+/* ---- the pool ---- */
+
+typedef enum wsq_order { WSQ_FIFO, WSQ_LIFO } wsq_order;
+typedef enum wsq_shutdown { WSQ_DRAIN, WSQ_CANCEL } wsq_shutdown;
+
+struct wsq_allocator {
+    void *(*allocate)(size_t size, size_t alignment, void *user); /* NULL: no memory */
+    void (*release)(void *memory, size_t size, void *user);
+    void *user;
+};
+
+typedef struct wsq_config {
+    unsigned workers;           /* 0: one per usable core (affinity and cgroup quota respected) */
+    unsigned max_standins;      /* threads that may stand in for blocked workers; 0: default */
+    bool caller_runs;           /* no threads are started: wsq_pool_run_one pumps */
+    uint64_t seed;              /* 0: from the clock; else victim choice is reproducible */
+    uint64_t park_timeout_ns;   /* 0: none */
+    uint64_t target_latency_ns; /* how long a task may wait in the global queue; 0: 1 ms */
+    uint32_t min_interval;      /* 0: 8 tasks */
+    uint32_t max_interval;      /* 0: 255 tasks */
+    uint32_t lifo_cap;          /* tasks in a row from the LIFO slot; 0: 3; WSQ_LIFO_OFF: no slot */
+    uint32_t budget;            /* tasks in a tick, and wsq_budget_take calls in a task; 0: 128 */
+    wsq_order order;            /* WSQ_FIFO: the ring. WSQ_LIFO: the deque */
+    size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's */
+    const char *name;           /* thread name prefix; NULL: "wsq" */
+    const wsq_hooks *hooks;     /* NULL: none */
+    const wsq_allocator *allocator; /* NULL: WSQ_MALLOC and WSQ_FREE */
+} wsq_config;
+
+typedef struct wsq_stats {
+    uint64_t spawned;        /* tasks made runnable for the first time, by this worker */
+    uint64_t run;            /* calls of a task's function */
+    uint64_t finished;       /* tasks that ended: WSQ_DONE, WSQ_GONE or cancelled */
+    uint64_t lifo_hits;      /* runs from the LIFO slot */
+    uint64_t local_pops;     /* runs from the own ring or deque */
+    uint64_t global_batches; /* visits to the global queue that brought something */
+    uint64_t global_tasks;   /* tasks that these brought */
+    uint64_t steal_attempts; /* victims looked at */
+    uint64_t steals;         /* successes among them */
+    uint64_t tasks_stolen;   /* tasks that these brought */
+    uint64_t overflows;      /* times that half a ring moved to the global queue */
+    uint64_t searches;       /* times that the worker went looking for work elsewhere */
+    uint64_t parks;          /* times that it slept */
+    uint64_t wakes_sent;     /* sleepers that it woke */
+    uint64_t rescued;        /* time-outs that found work: 0, or a wake-up was lost */
+    uint64_t published;      /* jobs offered to thieves */
+    uint64_t jobs_stolen;    /* jobs taken from others */
+    uint64_t joins_parked;   /* joins that slept */
+    uint64_t average_task_ns; /* moving average; of a pool: the mean over its workers */
+    uint64_t interval;        /* tasks between two looks at the global queue; likewise */
+    uint64_t queue_depth;     /* tasks in the local queue now */
+} wsq_stats;
+
+/* ---- tasks ---- */
+
+typedef enum wsq_poll { WSQ_DONE, WSQ_PENDING, WSQ_YIELD, WSQ_GONE } wsq_poll;
+typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, wsq_task *task);
+
+/* Embed it in a struct of your own, which wsq_container_of reaches. The memory is yours, and must stay
+ * until the task is done. */
+struct wsq_task {
+    wsq_task_fn fn;
+    wsq_task *next;  /* whoever holds the task in the global queue */
+    wsq_pool *pool;  /* wsq_spawn writes */
+    wsqi_a32 state;  /* everybody, by read-modify-write; see >>task */
+};
+
+#define wsq_container_of(pointer, type, member) \
+    ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+
+/* ---- jobs ---- */
+
+typedef void (*wsq_job_fn)(wsq_ctx ctx, wsq_job *job);
+
+/* Embed it in a struct on your stack: arguments in, result out. */
+struct wsq_job {
+    wsq_job_fn fn;
+    wsqi_a32 done;  /* WSQI_JOB_*; meaningful once published; see >>forkjoin */
+    wsqi_a32 thief; /* 1 + index of the worker that took it; a hint for the join */
+};
+
+typedef struct wsq_reducer {
+    size_t size;                            /* bytes of one partial result */
+    void (*init)(void *partial, void *arg); /* store the identity */
+    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg);
+    void (*combine)(void *left, const void *right, void *arg); /* associative; order is kept */
+    void *arg;
+} wsq_reducer;
+
+/* ==========================================================================
+ * >>api
+ * ========================================================================== */
+
+WSQ_API const char *wsq_result_string(wsq_result result);
+
+WSQ_API void wsq_ring_init(wsq_ring *ring);
+WSQ_API bool wsq_ring_push(wsq_ring *self, void *item);          /* false: full */
+WSQ_API void *wsq_ring_pop(wsq_ring *self);                      /* oldest, or NULL */
+WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out);       /* newest half of a full ring */
+WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self);  /* half, or NULL */
+WSQ_API size_t wsq_ring_length(const wsq_ring *ring);            /* any thread, a snapshot */
+
+WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity); /* a power of two; grows */
+WSQ_API void wsq_deque_fini(wsq_deque *deque);
+WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item);  /* or WSQ_ERR_MEMORY */
+WSQ_API void *wsq_deque_pop(wsq_deque *self);                    /* newest, or NULL */
+WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item); /* oldest */
+WSQ_API size_t wsq_deque_length(const wsq_deque *deque);         /* any thread, a snapshot */
+
+WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed);
+WSQ_API uint32_t wsq_random_next(wsq_random *random);
+WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n);
+
+WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config);
+WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t tasks);
+
+WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
+WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode);
+WSQ_API void wsq_pool_destroy(wsq_pool *pool);
+WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool);
+WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
+WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool);
+WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out);
+WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out);
+WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
+WSQ_API bool wsq_pool_run_one(wsq_pool *pool);
+WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx);
+WSQ_API unsigned wsq_worker_index(wsq_ctx ctx);
+WSQ_API int wsq_worker_self(void);
+
+WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn);
+WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task);
+WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count);
+WSQ_API void wsq_wake(wsq_task *task);
+WSQ_API bool wsq_task_done(const wsq_task *task);
+WSQ_API wsq_result wsq_task_wait(wsq_task *task);
+WSQ_API bool wsq_budget_take(void);
+
+WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
+WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
+                     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg);
+WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
+                              const wsq_reducer *reducer, void *result);
+
+/* ==========================================================================
+ * >>inline: fork and join, the whole of their common path
+ * ========================================================================== */
+
+/* What fork and join read of a worker: the first line of its block. */
+typedef struct wsqi_front {
+    wsqi_aptr trap; /* owner: the end of the public entries; thieves: WSQI_TRAP_SET, "more!" */
+} wsqi_front;
+
+#define WSQI_TRAP_SET ((void *)~(uintptr_t)0)
+
+/* The slow halves: somebody wants work, or the job is public, or the stack is full. */
+WSQ_API void wsqi_fork_slow(wsq_ctx *ctx, wsq_job *job);
+WSQ_API bool wsqi_reclaim_slow(wsq_ctx *ctx, wsq_job *job);
+
+static inline void *wsqi_trap(wsq_ctx entry) {
+    return wsqi_load_rlx(&((wsqi_front *)((uintptr_t)entry & ~(WSQ_BLOCK_SIZE - 1)))->trap);
+}
+
+/* Owner only. Offers the job to whoever is idle; it must be joined by this function, newest first. */
+static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
+    wsq_ctx entry = *ctx;
+    bool full = ((uintptr_t)(entry + 1) & (WSQ_BLOCK_SIZE - 1)) == 0;
+    wsqi_set(&job->fn, fn);
+    wsqi_set(&entry->job, job);
+    *ctx = entry + 1;
+    /* Relaxed: a hint; the slow half looks again in order. */
+    if (!WSQI_LIKELY(!full && (uintptr_t)wsqi_trap(entry) <= (uintptr_t)entry)) wsqi_fork_slow(ctx, job);
+}
+
+/* Owner only. True: nobody took the job, call the function yourself (directly, so that it can be
+ * inlined). False: it is done. Either way it is joined. */
+static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
+    wsq_ctx entry = *ctx - 1;
+    if (!WSQI_LIKELY((uintptr_t)wsqi_trap(entry) <= (uintptr_t)entry)) return wsqi_reclaim_slow(ctx, job);
+    WSQ_ASSERT(entry->job == job); /* newest first, and from the function that forked */
+    *ctx = entry;
+    return true;
+}
+
+/* Owner only. The job is done when this returns: here, if nobody took it. */
+static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
+    if (wsq_reclaim(ctx, job)) job->fn(*ctx, job);
+}
+
+#endif /* WSQ_H */
+
+#ifdef WSQ_IMPLEMENTATION
+#ifndef WSQ_IMPLEMENTED
+#define WSQ_IMPLEMENTED
+
+
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef WSQ_MALLOC
+#define WSQ_MALLOC(size) malloc(size)
+#define WSQ_FREE(pointer) free(pointer)
+#endif
+
+#ifdef __cplusplus
+#define WSQI_INIT {}
+#else
+#define WSQI_INIT {0}
+#endif
+
+/* ==========================================================================
+ * >>atomic
+ * Purpose:   the full barrier and the spin hint, where the compiler has no good word for them.
+ * Invariant: a store before wsqi_fence_sc and a load after it are not swapped, on any machine.
+ * ========================================================================== */
+
+#ifndef WSQ_ATOMIC_HEADER
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WSQI_TSAN 1
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define WSQI_TSAN 1
+#endif
+
+#if !defined(__GNUC__) || defined(WSQ_FORCE_STDATOMIC)
+#define wsqi_fence_sc() atomic_thread_fence(memory_order_seq_cst)
+#elif defined(WSQI_TSAN)
+/* The sanitizer knows no fences; a read-modify-write is one on the machines it runs on. */
+static inline void wsqi_fence_sc(void) {
+    wsqi_a32 word = WSQI_INIT;
+    (void)wsqi_add_sc(&word, 0u);
+}
+#elif defined(__x86_64__)
+/* 5.7 ns where mfence, clang's choice, takes 9 (Zen 5). */
+#define wsqi_fence_sc() __asm__ __volatile__("lock; orl $0, -8(%%rsp)" ::: "memory", "cc")
+#else
+#define wsqi_fence_sc() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#endif
+
+#if defined(__x86_64__) || defined(__i386__)
+#define wsqi_pause() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define wsqi_pause() __asm__ __volatile__("isb" ::: "memory")
+#elif defined(__GNUC__)
+#define wsqi_pause() __asm__ __volatile__("" ::: "memory")
+#else
+#define wsqi_pause() ((void)0)
+#endif
+#endif /* WSQ_ATOMIC_HEADER */
+
+/* The owner's own counter: nobody else writes it, so a load and a store do. */
+static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
+    wsqi_store_rlx(counter, wsqi_load_rlx(counter) + n); /* Relaxed: statistic. */
+}
+
+/* ==========================================================================
+ * >>platform
+ * Purpose:   threads, a clock, the usable cores, one thread-local, and waiting on an address.
+ * Invariant: wsqi_lot_wait sleeps only while the word holds the expected value; a wake after a
+ *            change of the word is never lost; it may return early for no reason.
+ * Writers:   nobody but the functions themselves.
+ * Source:    Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks (2002).
+ * A WSQ_PLATFORM_HEADER supplies the same names.
+ * ========================================================================== */
+
+#if defined(WSQ_PLATFORM_HEADER)
+#include WSQ_PLATFORM_HEADER
+#else
+
+#if defined(__linux__) && !defined(WSQ_FORCE_PTHREAD)
+#define WSQI_FUTEX 1
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#ifndef __cplusplus
+/* Hidden by -std=c11, and too late to ask for when another header came first. */
+long syscall(long number, ...);
+int clock_gettime(int clock, struct timespec *time);
+#endif
+#endif
+
+#if defined(__cplusplus)
+#define WSQI_THREAD_LOCAL thread_local
+#elif defined(__GNUC__)
+#define WSQI_THREAD_LOCAL __thread
+#else
+#define WSQI_THREAD_LOCAL _Thread_local
+#endif
+
+#define WSQI_CLOCK_REALTIME 0 /* the numbers are each system's ABI; -std=c11 hides the names */
+#if defined(__APPLE__)
+#define WSQI_CLOCK_MONOTONIC 6
+#elif defined(__FreeBSD__) || defined(__DragonFly__)
+#define WSQI_CLOCK_MONOTONIC 4
+#elif defined(__NetBSD__) || defined(__OpenBSD__)
+#define WSQI_CLOCK_MONOTONIC 3
+#else
+#define WSQI_CLOCK_MONOTONIC 1
+#endif
+
+static WSQI_THREAD_LOCAL wsqi_worker *wsqi_self_slot;
+
+static inline wsqi_worker *wsqi_self_get(void) { return wsqi_self_slot; }
+static inline void wsqi_self_set(wsqi_worker *self) { wsqi_self_slot = self; }
+
+static uint64_t wsqi_clock_ns(void) {
+    struct timespec now;
+    clock_gettime(WSQI_CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- waiting on an address ---- */
+
+#ifdef WSQI_FUTEX
+
+typedef struct wsqi_lot { char unused; } wsqi_lot; /* the kernel keeps the queues */
+
+#define WSQI_FUTEX_WAIT_PRIVATE 128
+#define WSQI_FUTEX_WAKE_PRIVATE 129
+
+static bool wsqi_lot_init(wsqi_lot *lot) {
+    lot->unused = 0;
+    return true;
+}
+
+static void wsqi_lot_fini(wsqi_lot *lot) { (void)lot; }
+
+static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    struct { long sec, nsec; } time; /* the kernel's own, whatever time_t is */
+    int saved = errno; /* EAGAIN, EINTR and ETIMEDOUT are ordinary here, and none of the caller's */
+    (void)lot;
+    time.sec = (long)(timeout_ns / 1000000000u);
+    time.nsec = (long)(timeout_ns % 1000000000u);
+    syscall(SYS_futex, word, WSQI_FUTEX_WAIT_PRIVATE, expected, timeout_ns ? &time : NULL, NULL, 0);
+    errno = saved;
+}
+
+static void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
+    int saved = errno; /* EFAULT: the word's memory was freed meanwhile, its waiter is gone */
+    (void)lot;
+    syscall(SYS_futex, word, WSQI_FUTEX_WAKE_PRIVATE, all ? 0x7fffffff : 1, NULL, NULL, 0);
+    errno = saved;
+}
+
+#else
+
+/* A guess: two waiters that share a bucket only cost each other a spurious return. */
+#define WSQI_LOT_BUCKETS 16
+
+typedef struct wsqi_bucket {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+} wsqi_bucket;
+
+typedef struct wsqi_lot { wsqi_bucket buckets[WSQI_LOT_BUCKETS]; } wsqi_lot;
+
+static wsqi_bucket *wsqi_lot_bucket(wsqi_lot *lot, const wsqi_a32 *word) {
+    uint64_t hash = ((uint64_t)(uintptr_t)word >> 2) * 0x9E3779B97F4A7C15u;
+    return &lot->buckets[hash >> 60];
+}
+
+static void wsqi_lot_close(wsqi_lot *lot, int count) {
+    while (count-- > 0) {
+        pthread_cond_destroy(&lot->buckets[count].changed);
+        pthread_mutex_destroy(&lot->buckets[count].mutex);
+    }
+}
+
+static bool wsqi_lot_init(wsqi_lot *lot) {
+    for (int i = 0; i < WSQI_LOT_BUCKETS; i++) {
+        bool mutex = pthread_mutex_init(&lot->buckets[i].mutex, NULL) == 0;
+        if (mutex && pthread_cond_init(&lot->buckets[i].changed, NULL) == 0) continue;
+        if (mutex) pthread_mutex_destroy(&lot->buckets[i].mutex);
+        wsqi_lot_close(lot, i);
+        return false;
+    }
+    return true;
+}
+
+static void wsqi_lot_fini(wsqi_lot *lot) { wsqi_lot_close(lot, WSQI_LOT_BUCKETS); }
+
+static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    wsqi_bucket *bucket = wsqi_lot_bucket(lot, word);
+    struct timespec until;
+    pthread_mutex_lock(&bucket->mutex);
+    /* Relaxed: who changed the word takes the mutex before it wakes, so either this sees the change
+     * or the wake comes after the wait began. */
+    if (wsqi_load_rlx(word) != expected) {
+        pthread_mutex_unlock(&bucket->mutex);
+        return;
+    }
+    if (timeout_ns == 0) {
+        pthread_cond_wait(&bucket->changed, &bucket->mutex);
+    } else {
+        clock_gettime(WSQI_CLOCK_REALTIME, &until);
+        uint64_t nsec = (uint64_t)until.tv_nsec + timeout_ns % 1000000000u;
+        until.tv_sec += (time_t)(timeout_ns / 1000000000u + nsec / 1000000000u);
+        until.tv_nsec = (long)(nsec % 1000000000u);
+        pthread_cond_timedwait(&bucket->changed, &bucket->mutex, &until);
+    }
+    pthread_mutex_unlock(&bucket->mutex);
+}
+
+static void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
+    wsqi_bucket *bucket = wsqi_lot_bucket(lot, word);
+    (void)all; /* the bucket may hold waiters of other words, so everybody looks */
+    pthread_mutex_lock(&bucket->mutex);
+    pthread_cond_broadcast(&bucket->changed);
+    pthread_mutex_unlock(&bucket->mutex);
+}
+
+#endif
+
+/* ---- threads ---- */
+
+typedef struct wsqi_thread {
+    pthread_t handle;
+    void (*fn)(void *arg);
+    void *arg;
+    char name[16]; /* Linux's limit, the terminator included */
+} wsqi_thread;
+
+#if defined(__linux__)
+static void wsqi_thread_name(const char *name) { syscall(SYS_prctl, 15 /* PR_SET_NAME */, name, 0, 0, 0); }
+#else
+static void wsqi_thread_name(const char *name) { (void)name; }
+#endif
+
+static void *wsqi_thread_main(void *arg) {
+    wsqi_thread *thread = (wsqi_thread *)arg;
+    wsqi_thread_name(thread->name);
+    thread->fn(thread->arg);
+    return NULL;
+}
+
+/* False, and nothing started: the system has no thread of that stack size for us. */
+static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg, size_t stack_size,
+                              const char *name) {
+    pthread_attr_t attributes;
+    thread->fn = fn;
+    thread->arg = arg;
+    snprintf(thread->name, sizeof thread->name, "%s", name);
+    if (pthread_attr_init(&attributes) != 0) return false;
+    bool ok = stack_size == 0 || pthread_attr_setstacksize(&attributes, stack_size) == 0;
+    ok = ok && pthread_create(&thread->handle, &attributes, wsqi_thread_main, thread) == 0;
+    pthread_attr_destroy(&attributes);
+    return ok;
+}
+
+static void wsqi_thread_join(wsqi_thread *thread) { pthread_join(thread->handle, NULL); }
+
+/* ---- usable cores ---- */
+
+#if defined(__linux__)
+
+/* Reads a small file as a string; false if there is none. */
+static bool wsqi_file_read(const char *path, char *text, size_t size) {
+    int file = open(path, O_RDONLY);
+    if (file < 0) return false;
+    ssize_t length = read(file, text, size - 1);
+    close(file);
+    text[length > 0 ? length : 0] = 0;
+    return length > 0;
+}
+
+/* The quota of one control group in cores, rounded up; 0: unlimited or unknown. */
+static unsigned wsqi_cgroup_quota(const char *group) {
+    char path[512], text[64], *end;
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group); /* version 2: "quota period" */
+    if (wsqi_file_read(path, text, sizeof text)) {
+        long quota = strtol(text, &end, 10), period = strtol(end, NULL, 10);
+        return quota > 0 && period > 0 ? (unsigned)((quota + period - 1) / period) : 0;
+    }
+    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us", group); /* version 1 */
+    long quota = wsqi_file_read(path, text, sizeof text) ? strtol(text, NULL, 10) : 0;
+    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu%s/cpu.cfs_period_us", group);
+    long period = wsqi_file_read(path, text, sizeof text) ? strtol(text, NULL, 10) : 0;
+    return quota > 0 && period > 0 ? (unsigned)((quota + period - 1) / period) : 0;
+}
+
+/* The path of this process's control group in place of `text`: /proc/self/cgroup holds lines of
+ * "number:controllers:path"; version 2's is "0::path". */
+static void wsqi_cgroup_path(char *text) {
+    char *path = text, *line = strstr(text, "0::");
+    if (line == NULL) line = strstr(text, ":cpu");
+    if (line != NULL) line = strchr(line + 3, '/');
+    if (line != NULL) {
+        while (*line && *line != '\n') *path++ = *line++;
+    }
+    *path = 0;
+}
+
+/* Cores that this process may use: its affinity mask, and the quota of every group above it. */
+static unsigned wsqi_cpu_count(void) {
+    unsigned long mask[128] = {0}; /* 8192 processors, the kernel's own limit */
+    char group[512];
+    unsigned count = 0;
+    long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    for (long i = 0; i < bytes / (long)sizeof mask[0]; i++) {
+        for (unsigned long word = mask[i]; word; word &= word - 1) count++;
+    }
+    if (count == 0) count = 1;
+    if (!wsqi_file_read("/proc/self/cgroup", group, sizeof group)) return count;
+    wsqi_cgroup_path(group);
+    for (;;) {
+        unsigned quota = wsqi_cgroup_quota(group);
+        if (quota > 0 && quota < count) count = quota;
+        char *parent = strrchr(group, '/');
+        if (parent == NULL) return count;
+        *parent = 0;
+    }
+}
+
+#else
+
+static unsigned wsqi_cpu_count(void) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+#endif
+#endif /* WSQ_PLATFORM_HEADER */
+
+/* Memory on an `alignment` boundary (a power of two, a pointer's at least), or NULL. */
+static void *wsqi_allocate(const wsq_allocator *allocator, size_t size, size_t alignment) {
+    if (allocator != NULL) return allocator->allocate(size, alignment, allocator->user);
+    if (size > SIZE_MAX - alignment - sizeof(void *)) return NULL;
+    char *raw = (char *)WSQ_MALLOC(size + alignment + sizeof(void *));
+    if (raw == NULL) return NULL;
+    uintptr_t start = (uintptr_t)raw + sizeof(void *) + alignment - 1;
+    char *memory = raw + ((start & ~(uintptr_t)(alignment - 1)) - (uintptr_t)raw);
+    memcpy(memory - sizeof(void *), &raw, sizeof(void *));
+    return memory;
+}
+
+static void wsqi_release(const wsq_allocator *allocator, void *memory, size_t size) {
+    char *raw;
+    if (memory == NULL) return;
+    if (allocator != NULL) {
+        allocator->release(memory, size, allocator->user);
+        return;
+    }
+    memcpy(&raw, (char *)memory - sizeof(void *), sizeof(void *));
+    WSQ_FREE(raw);
+}
+
+/* ==========================================================================
+ * >>random
+ * Purpose:   which victim to look at first.
+ * Invariant: the two words are never both zero, where the generator would stay.
+ * Writers:   the owner alone.
+ * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire's multiply-shift reduction (2019).
+ * ========================================================================== */
+
+/* Any seed will do, 0 too. */
+WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
+    random->one = (uint32_t)(seed >> 32);
+    random->two = (uint32_t)seed;
+    if (random->one == 0 && random->two == 0) random->two = 0x9E3779B9u;
+}
+
+WSQ_API uint32_t wsq_random_next(wsq_random *random) {
+    uint32_t s1 = random->one, s0 = random->two;
+    s1 ^= s1 << 17;
+    s1 = s1 ^ s0 ^ (s1 >> 7) ^ (s0 >> 16);
+    random->one = s0;
+    random->two = s1;
+    return s0 + s1;
+}
+
+/* 0 .. n - 1, nearly uniform (off by at most n / 2^32), without a division; 0 for n = 0. */
+WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
+    return (uint32_t)(((uint64_t)wsq_random_next(random) * n) >> 32);
+}
+
+/* ==========================================================================
+ * >>ring
+ * Purpose:   a worker's queue: first in, first out; thieves take half at once.
+ * Invariant: slots [steal, tail) are not overwritten; [steal, real) are being copied out by one
+ *            thief; [real, tail) are to be had. tail - steal <= capacity; indices wrap at 2^32.
+ * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap. tail, slots: the owner.
+ * Source:    Tokio's queue.rs (packed dual head, steal half); the room check is ours.
+ * Bound:     32-bit indices: a thief asleep between two instructions while exactly k * 2^32 items
+ *            pass would not notice.
+ * ========================================================================== */
+
+#define WSQI_RING_MASK ((uint32_t)WSQ_RING_CAPACITY - 1)
+
+typedef char wsqi_ring_capacity_is_a_power_of_two
+    [WSQ_RING_CAPACITY >= 2 && (WSQ_RING_CAPACITY & (WSQ_RING_CAPACITY - 1)) == 0 ? 1 : -1];
+
+static inline uint64_t wsqi_head_pack(uint32_t steal, uint32_t real) {
+    return (uint64_t)steal << 32 | real;
+}
+static inline uint32_t wsqi_head_steal(uint64_t head) { return (uint32_t)(head >> 32); }
+static inline uint32_t wsqi_head_real(uint64_t head) { return (uint32_t)head; }
+
+WSQ_API void wsq_ring_init(wsq_ring *ring) {
+    wsqi_store_rlx(&ring->head, wsqi_head_pack(WSQ_RING_START, WSQ_RING_START)); /* Relaxed: not shared yet. */
+    wsqi_store_rlx(&ring->tail, WSQ_RING_START);
+}
+
+/* Free slots as their owner counts them. */
+static inline uint32_t wsqi_ring_room(wsq_ring *self) {
+    /* R3: a thief's copy out of a slot is over before the slot counts as free. Pairs with R4. */
+    uint64_t head = wsqi_load_acq(&self->head);
+    return WSQ_RING_CAPACITY - (wsqi_load_rlx(&self->tail) - wsqi_head_steal(head)); /* Relaxed: own word. */
+}
+
+WSQ_API bool wsq_ring_push(wsq_ring *self, void *item) {
+    uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
+    WSQ_ASSERT(item != NULL);
+    if (wsqi_ring_room(self) == 0) return false;
+    wsqi_set(&self->slots[tail & WSQI_RING_MASK], item);
+    /* R1: the slot becomes visible to thieves. Pairs with R2. */
+    wsqi_store_rel(&self->tail, tail + 1);
+    return true;
+}
+
+WSQ_API void *wsq_ring_pop(wsq_ring *self) {
+    uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
+    uint64_t head = wsqi_load_rlx(&self->head); /* Relaxed: the compare-and-swap checks it. */
+    for (;;) {
+        uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
+        if (real == tail) return NULL;
+        uint64_t next = wsqi_head_pack(steal == real ? real + 1 : steal, real + 1);
+        /* R6: who sees the new head sees a tail at least as new, else its difference underflows. Pairs
+         * with R5. Failure: relaxed, the loop decides anew. */
+        if (WSQI_LIKELY(wsqi_cas_rel(&self->head, &head, next)))
+            return wsqi_get(&self->slots[real & WSQI_RING_MASK]);
+    }
+}
+
+/* A full ring gives its newer half to `out` (which holds WSQ_RING_CAPACITY / 2): tasks that came from
+ * the global queue sit in the older half, and must not bounce back. Returns how many; 0 when the ring is
+ * not full or a steal is under way. */
+WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
+    const uint32_t half = WSQ_RING_CAPACITY / 2;
+    uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
+    uint64_t head = wsqi_load_rlx(&self->head); /* Relaxed: the compare-and-swap checks it. */
+    uint32_t start = wsqi_head_real(head);
+    if (wsqi_head_steal(head) != start || tail - start != WSQ_RING_CAPACITY) return 0;
+    /* Everything is claimed: for thieves this looks like a steal under way. Relaxed: they read nothing
+     * but the head then. Failure: a thief was faster. */
+    if (!wsqi_cas_rlx(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
+    for (uint32_t i = 0; i < half; i++) out[i] = wsqi_get(&self->slots[(start + half + i) & WSQI_RING_MASK]);
+    wsqi_store_rlx(&self->tail, start + half); /* Relaxed: R7 orders it. */
+    /* R7: who sees the older half exposed again sees the shorter tail. Pairs with R5. */
+    wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
+    return half;
+}
+
+/* The last phase of a steal: the claimed slots are free again. */
+static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
+    uint64_t next;
+    do {
+        next = wsqi_head_pack(wsqi_head_real(head), wsqi_head_real(head));
+        /* R4: the copies are made before the owner may overwrite a slot. Pairs with R3. Failure:
+         * relaxed, the owner popped, the loop takes its real head. */
+    } while (!wsqi_cas_rel(&victim->head, &head, next));
+}
+
+/* Takes half of the victim's items, rounded up: the oldest is returned, the rest lands in `self`. NULL
+ * when there is nothing, another thief is at it, or a race was lost: NULL does not mean empty. */
+WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
+    uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
+    uint32_t room = wsqi_ring_room(self); /* first: while we steal, a thief may still copy from us */
+    /* R5: the tail read next is not older than this head. Pairs with R6 and R7. */
+    uint64_t head = wsqi_load_acq(&victim->head);
+    /* R2: the slots below this tail are visible. Pairs with R1 and R8. */
+    uint32_t end = wsqi_load_acq(&victim->tail);
+    uint32_t real = wsqi_head_real(head), available = end - real;
+    if (wsqi_head_steal(head) != real || available - 1 >= WSQ_RING_CAPACITY) return NULL;
+    uint32_t n = available - available / 2;
+    if (n > WSQ_RING_CAPACITY / 2) n = WSQ_RING_CAPACITY / 2;
+    if (n > room + 1) n = room + 1;
+    uint64_t claim = wsqi_head_pack(real, real + n);
+    /* Relaxed: a claim publishes nothing. Failure: somebody was faster. */
+    if (!wsqi_cas_rlx(&victim->head, &head, claim)) return NULL;
+    void *first = wsqi_get(&victim->slots[real & WSQI_RING_MASK]);
+    for (uint32_t i = 1; i < n; i++) {
+        void *item = wsqi_get(&victim->slots[(real + i) & WSQI_RING_MASK]);
+        wsqi_set(&self->slots[(tail + i - 1) & WSQI_RING_MASK], item);
+    }
+    /* R8: the copies become visible to the thief's own thieves. Pairs with R2. */
+    if (n > 1) wsqi_store_rel(&self->tail, tail + n - 1);
+    wsqi_ring_steal_end(victim, claim);
+    return first;
+}
+
+/* Items to be had. Any thread; a snapshot, but 0 only if there was a moment when it was empty or the
+ * owner was at work on it. */
+WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
+    /* R9: as R5. Pairs with R6 and R7. */
+    uint32_t real = wsqi_head_real(wsqi_load_acq(&ring->head));
+    uint32_t length = wsqi_load_rlx(&ring->tail) - real; /* Relaxed: a snapshot. */
+    return length <= WSQ_RING_CAPACITY ? length : WSQ_RING_CAPACITY;
+}
+
+/* ==========================================================================
+ * >>deque
+ * Purpose:   last in, first out for its owner; thieves take the oldest, one at a time; grows.
+ * Invariant: items [top, bottom) are to be had; the array has room for them all. Indices have 64
+ *            bits and only grow, so a value never returns.
+ * Writers:   bottom, array, slots: the owner. top: thieves and, for the last item, the owner.
+ * Source:    Chase, Lev (2005); Le, Pop, Cohen, Zappa Nardelli (2013).
+ * ========================================================================== */
+
+struct wsqi_array {
+    uint64_t mask;       /* capacity - 1 */
+    wsqi_array *older;   /* kept until fini: a late thief may still read it */
+    size_t bytes;        /* of the allocation; the slots follow this header */
+};
+
+static inline wsqi_aptr *wsqi_array_slot(wsqi_array *array, uint64_t index) {
+    return (wsqi_aptr *)(void *)(array + 1) + (index & array->mask);
+}
+
+static wsqi_array *wsqi_array_create(const wsq_allocator *allocator, uint64_t capacity) {
+    if (capacity > (SIZE_MAX - sizeof(wsqi_array)) / sizeof(wsqi_aptr)) return NULL;
+    size_t bytes = sizeof(wsqi_array) + (size_t)capacity * sizeof(wsqi_aptr);
+    wsqi_array *array = (wsqi_array *)wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
+    if (array == NULL) return NULL;
+    memset((void *)array, 0, bytes); /* a late thief may read a slot that nobody wrote */
+    array->mask = capacity - 1;
+    array->bytes = bytes;
+    return array;
+}
+
+static wsq_result wsqi_deque_create(wsq_deque *deque, size_t capacity, const wsq_allocator *allocator) {
+    if (capacity < 1 || (capacity & (capacity - 1)) != 0) return WSQ_ERR_INVALID;
+    wsqi_array *array = wsqi_array_create(allocator, capacity);
+    if (array == NULL) return WSQ_ERR_MEMORY;
+    deque->allocator = allocator;
+    wsqi_store_rlx(&deque->top, 0u); /* Relaxed: not shared yet. */
+    wsqi_store_rlx(&deque->bottom, 0u);
+    wsqi_store_rlx(&deque->array, array);
+    return WSQ_OK;
+}
+
+WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity) {
+    return deque == NULL ? WSQ_ERR_INVALID : wsqi_deque_create(deque, capacity, NULL);
+}
+
+/* Nobody may use the deque any more. What is queued is forgotten. */
+WSQ_API void wsq_deque_fini(wsq_deque *deque) {
+    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&deque->array); /* Relaxed: not shared any more. */
+    while (array != NULL) {
+        wsqi_array *older = array->older;
+        wsqi_release(deque->allocator, array, array->bytes);
+        array = older;
+    }
+    wsqi_store_rlx(&deque->array, NULL);
+}
+
+/* A new array of twice the capacity with the items [top, bottom), or NULL. */
+WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, uint64_t top, uint64_t bottom) {
+    wsqi_array *array = wsqi_array_create(self->allocator, (old->mask + 1) * 2);
+    if (array == NULL) return NULL;
+    for (uint64_t i = top; i != bottom; i++) {
+        void *item = wsqi_load_rlx(wsqi_array_slot(old, i)); /* Relaxed: own word. */
+        wsqi_store_rlx(wsqi_array_slot(array, i), item);     /* Relaxed: D6 orders it. */
+    }
+    array->older = old;
+    /* D6: the copies become visible with the array. Pairs with D7. */
+    wsqi_store_rel(&self->array, array);
+    return array;
+}
+
+/* WSQ_ERR_MEMORY when the deque is full and cannot grow: it is unchanged then. */
+WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
+    uint64_t bottom = wsqi_load_rlx(&self->bottom); /* Relaxed: own word. */
+    /* Relaxed: an old top only makes the deque look fuller; a slot is reused only after the owner itself
+     * has seen top pass it, and a thief's compare-and-swap on that top then fails. */
+    uint64_t top = wsqi_load_rlx(&self->top);
+    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&self->array); /* Relaxed: own word. */
+    WSQ_ASSERT(item != NULL);
+    if (bottom - top > array->mask) {
+        array = wsqi_deque_grow(self, array, top, bottom);
+        if (array == NULL) return WSQ_ERR_MEMORY;
+    }
+    wsqi_store_rlx(wsqi_array_slot(array, bottom), item); /* Relaxed: D1 orders it. */
+    /* D1: the slot becomes visible to thieves. Pairs with D2. */
+    wsqi_store_rel(&self->bottom, bottom + 1);
+    return WSQ_OK;
+}
+
+WSQ_API void *wsq_deque_pop(wsq_deque *self) {
+    uint64_t bottom = wsqi_load_rlx(&self->bottom) - 1; /* Relaxed: own word. */
+    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&self->array); /* Relaxed: own word. */
+    /* D3: a thief that reads this bottom still sees the slots below it. Pairs with D2. */
+    wsqi_store_rel(&self->bottom, bottom);
+    /* D4: else owner and thief both take the last item, each with the other's old index. Pairs with D5. */
+    wsqi_fence_sc();
+    uint64_t top = wsqi_load_rlx(&self->top); /* Relaxed: D4 orders it. */
+    int64_t left = (int64_t)(bottom - top);
+    if (left < 0) {
+        wsqi_store_rlx(&self->bottom, bottom + 1); /* Relaxed: it was empty, and no slot changed. */
+        return NULL;
+    }
+    void *item = wsqi_load_rlx(wsqi_array_slot(array, bottom)); /* Relaxed: own word. */
+    if (left > 0) return item;
+    /* The last item belongs to who moves top. Relaxed: the item is the owner's own word. */
+    if (!wsqi_cas_rlx(&self->top, &top, top + 1)) item = NULL;
+    wsqi_store_rlx(&self->bottom, bottom + 1); /* Relaxed: empty again. */
+    return item;
+}
+
+/* The oldest item, or why there is none. WSQ_STEAL_LOST: somebody was faster, try again. */
+WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
+    /* D8: the bottom read below is not older than this top. Pairs with D9. */
+    uint64_t top = wsqi_load_acq(&victim->top);
+    /* D5: see D4. */
+    wsqi_fence_sc();
+    /* D2: the slots below this bottom are visible. Pairs with D1 and D3. */
+    uint64_t bottom = wsqi_load_acq(&victim->bottom);
+    if ((int64_t)(bottom - top) <= 0) return WSQ_STEAL_EMPTY;
+    /* D7: the copies in a grown array are visible. Pairs with D6. */
+    wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
+    void *first = wsqi_load_rlx(wsqi_array_slot(array, top)); /* Relaxed: the compare-and-swap checks it. */
+    /* D9: who sees the new top has seen what this thief saw, its bottom above all. Pairs with D8. Failure:
+     * relaxed, nothing was taken. */
+    if (!wsqi_cas_rel(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
+    *item = first;
+    return WSQ_STEAL_OK;
+}
+
+WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
+    uint64_t top = wsqi_load_rlx(&deque->top); /* Relaxed: a snapshot. */
+    uint64_t bottom = wsqi_load_rlx(&deque->bottom);
+    return (int64_t)(bottom - top) > 0 ? (size_t)(bottom - top) : 0;
+}
+
+/* ==========================================================================
+ * The worker and the pool: what the sections below share.
+ * ========================================================================== */
+
+typedef struct wsqi_counters {
+    wsqi_a64 spawned, finished; /* never left out: wsq_pool_wait adds them up */
+    wsqi_a64 run;               /* likewise: it tells a slot's watcher that the owner moved on */
+    wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals, tasks_stolen;
+    wsqi_a64 overflows, searches, parks, wakes_sent, rescued, published, jobs_stolen, joins_parked;
+    wsqi_a64 average_task_ns, interval;
+} wsqi_counters;
+
+/* One worker: the start of its block; its job stack fills the rest. */
+struct wsqi_worker {
+    wsqi_front front; /* the trap; see >>forkjoin */
+    wsq_pool *pool;
+    unsigned index;
+    uint32_t global_left; /* owner: tasks until the global queue comes first */
+    uint32_t tick_left;   /* owner: tasks until the tick ends */
+    uint32_t lifo_left;   /* owner: tasks until the LIFO slot has to wait for the ring */
+    uint32_t budget_left; /* owner: what wsq_budget_take still gives the running task */
+    uint32_t help_depth;  /* owner: joins that are helping, one above the other */
+    wsq_ctx floor;        /* owner: where the job stack of what it starts next begins */
+    bool searching;       /* owner: S counts it as a searcher */
+    bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
+    uint64_t tick_start;  /* owner: 0 between ticks */
+    wsq_random random;
+    wsq_tune tune;
+    wsqi_a64 seen_run;                            /* the slot watcher: counters.run at its last look */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 token;   /* WSQI_TOKEN_*: owner parks, anybody unparks */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
+    wsq_ring ring;
+    wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
+    wsqi_thread thread;
+};
+
+typedef struct wsqi_inject {
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming; /* newest first; producers push, consumers take all */
+    wsqi_a64 outside;                               /* 2 * (tasks spawned from outside) + closed */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
+    wsqi_a32 length;                                /* of ready; the lock's holder writes */
+    wsq_task *ready, *last;                         /* the lock's holder: oldest first */
+} wsqi_inject;
+
+enum { WSQI_BELLS = 16 }; /* a guess: waiters for unrelated tasks rarely share one */
+
+struct wsq_pool {
+    wsqi_worker *first; /* the blocks lie one behind the other: workers, then guests */
+    unsigned workers, blocks, words; /* words of each bitmap */
+    uint32_t lifo_cap, budget, spin_rounds;
+    bool caller_runs, lifo_order;
+    uint32_t pump; /* caller_runs: whose turn it is */
+    uint64_t park_timeout_ns;
+    wsq_allocator allocator_copy;
+    const wsq_allocator *allocator;
+    size_t bytes, block_bytes; /* of the two allocations */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 phase;  /* WSQI_PHASE_*: shutdown writes */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
+    wsqi_a32 watcher;                            /* 1: a sleeper watches the LIFO slots */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_inject inject;
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
+    wsqi_a32 guests;                             /* outside threads in wsq_run */
+    wsqi_a64 dropped;                            /* tasks cancelled by a shutdown */
+    wsqi_a64 wakes;                              /* sleepers woken from outside */
+    wsqi_a32 bells[WSQI_BELLS + 1];              /* rung when an awaited task, or the pool, is done */
+    wsqi_lot lot;
+    wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
+    wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
+    wsqi_a64 *taken;    /* a bit for each guest block in use */
+};
+
+enum { WSQI_PHASE_RUN, WSQI_PHASE_STOP, WSQI_PHASE_STOPPED };
+
+static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
+    return (wsqi_worker *)(void *)((char *)pool->first + (size_t)index * WSQ_BLOCK_SIZE);
+}
+
+/* The first entry of a worker's job stack. */
+static inline wsq_ctx wsqi_base(wsqi_worker *self) { return (wsq_ctx)(void *)(self + 1); }
+
+static inline wsqi_worker *wsqi_worker_of(wsq_ctx ctx) {
+    return (wsqi_worker *)((uintptr_t)ctx & ~(WSQ_BLOCK_SIZE - 1));
+}
+
+/* The context of a full job stack: there, fork runs the job at once. */
+static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
+    return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
+}
+
+/* The worker that this thread is, if it has a queue in this pool. */
+static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
+    wsqi_worker *self = wsqi_self_get();
+    return self != NULL && self->pool == pool && self->index < pool->workers ? self : NULL;
+}
+
+#ifdef WSQ_NO_STATS
+#define wsqi_stat(counter, n) ((void)(n))
+#else
+#define wsqi_stat(counter, n) wsqi_count(&(counter), (uint64_t)(n))
+#endif
+
+static inline unsigned wsqi_lowest_bit(uint64_t bits) {
+#if defined(__GNUC__)
+    return (unsigned)__builtin_ctzll(bits);
+#else
+    unsigned n = 0;
+    while ((bits & 1) == 0) bits >>= 1, n++;
+    return n;
+#endif
+}
+
+/* ==========================================================================
+ * >>inject: the global queue
+ * Purpose:   tasks from outside, and what does not fit into a ring. Any number, no allocation.
+ * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first), and everything in
+ *            `ready` is older: first in, first out.
+ * Writers:   incoming: producers push, the lock's holder takes all. The rest: the lock's holder.
+ * Source:    Treiber's stack (1986), taken whole, so that it has no ABA.
+ * ========================================================================== */
+
+/* Any thread. A chain of tasks, newest first, becomes part of the queue. The caller notifies. */
+static void wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *oldest) {
+    void *head = wsqi_load_rlx(&inject->incoming); /* Relaxed: the compare-and-swap checks it. */
+    do {
+        wsqi_set(&oldest->next, (wsq_task *)head);
+        /* G1: the chain's links and tasks become visible. Pairs with G2. Failure: relaxed, retried. */
+    } while (!wsqi_cas_rel(&inject->incoming, &head, newest));
+}
+
+/* Any thread; a snapshot: work may be on its way between the two lists, its mover notifies after that. */
+static inline bool wsqi_inject_empty(wsqi_inject *inject) {
+    /* Relaxed: a hint; who sleeps on it passed a full barrier first. */
+    return wsqi_load_rlx(&inject->length) == 0 && wsqi_load_rlx(&inject->incoming) == NULL;
+}
+
+/* The lock's holder: moves what came in behind what is ready. Returns the length. */
+static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
+    uint32_t length = wsqi_load_rlx(&inject->length); /* Relaxed: the lock orders it. */
+    if (wsqi_load_rlx(&inject->incoming) == NULL) return length; /* Relaxed: a hint. */
+    /* G2: the links are visible. Pairs with G1. */
+    wsq_task *task = (wsq_task *)wsqi_xchg_acq(&inject->incoming, NULL), *oldest = NULL, *newest = task;
+    while (task != NULL) {
+        wsq_task *next = wsqi_get(&task->next);
+        wsqi_set(&task->next, oldest);
+        oldest = task;
+        task = next;
+        length++;
+    }
+    if (inject->ready == NULL) inject->ready = oldest;
+    else wsqi_set(&inject->last->next, oldest);
+    inject->last = newest;
+    return length;
+}
+
+/* Takes up to `most` tasks as a chain, oldest first, but no more than a fair share; NULL if there is
+ * nothing or another consumer is at it. *left: what stays behind. */
+static wsq_task *wsqi_inject_take(wsq_pool *pool, uint32_t most, uint32_t *left) {
+    wsqi_inject *inject = &pool->inject;
+    uint32_t length, share, n = 1;
+    *left = 0;
+    if (wsqi_inject_empty(inject) || wsqi_load_rlx(&inject->lock) != 0) return NULL; /* Relaxed: hints. */
+    /* G3: what the last holder wrote is visible. Pairs with G4. */
+    if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
+    length = wsqi_inject_collect(inject);
+    share = length / pool->workers;
+    share = share < 4 ? 4 : share > 64 ? 64 : share;
+    if (share > most) share = most;
+    wsq_task *first = inject->ready, *last = first;
+    if (first != NULL) {
+        while (n < share && wsqi_get(&last->next) != NULL) last = wsqi_get(&last->next), n++;
+        inject->ready = wsqi_get(&last->next);
+        wsqi_set(&last->next, (wsq_task *)NULL);
+        *left = length - n;
+    }
+    wsqi_store_rlx(&inject->length, *left); /* Relaxed: a hint, and the lock orders it. */
+    /* G4: the lists are whole again. Pairs with G3. */
+    wsqi_store_rel(&inject->lock, 0u);
+    return first;
+}
+
+/* ==========================================================================
+ * >>tune
+ * Purpose:   how many tasks between two looks at the global queue, so that a task there waits about
+ *            the target latency.
+ * Invariant: min_interval <= interval <= max_interval.
+ * Writers:   the owner alone.
+ * Source:    Volt's adaptive interval: a moving average with weight 0.1.
+ * ========================================================================== */
+
+static uint32_t wsqi_tune_clamp(wsq_tune *tune) {
+    uint64_t tasks = tune->target_ns / tune->average_ns;
+    if (tasks < tune->min_interval) tasks = tune->min_interval;
+    if (tasks > tune->max_interval) tasks = tune->max_interval;
+    return tune->interval = (uint32_t)tasks;
+}
+
+/* Starts at 50 us a task, with 20 tasks at the default target of 1 ms. */
+WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config) {
+    tune->target_ns = config != NULL && config->target_latency_ns ? config->target_latency_ns : 1000000;
+    tune->min_interval = config != NULL && config->min_interval ? config->min_interval : 8;
+    tune->max_interval = config != NULL && config->max_interval ? config->max_interval : 255;
+    if (tune->max_interval < tune->min_interval) tune->max_interval = tune->min_interval;
+    tune->average_ns = 50000;
+    wsqi_tune_clamp(tune);
+}
+
+/* A tick of `tasks` tasks took `elapsed_ns` of work (sleep excluded). Returns the new interval. */
+WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t tasks) {
+    if (tasks == 0) return tune->interval;
+    double sample = (double)elapsed_ns / tasks;
+    uint64_t average = (uint64_t)(0.1 * sample + 0.9 * (double)tune->average_ns);
+    tune->average_ns = average ? average : 1;
+    return wsqi_tune_clamp(tune);
+}
+
+/* ==========================================================================
+ * >>idle: who sleeps, who searches, and who wakes whom
+ * Purpose:   no work beside a sleeper, no wake-up too many.
+ * Invariant: S = [sleeping | searching] and the sleepers' bitmap agree at every quiet moment. While a
+ *            searcher is counted, producers wake nobody: the last searcher that leaves looks everywhere.
+ * Writers:   S: everybody, by read-modify-write. A bit: its worker sets it, whoever claims it clears it
+ *            and hands over a token and a searcher's place in S.
+ * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's.
+ *
+ * The bad outcome everywhere is the same: a producer sees a searcher or no sleeper, and that thread does
+ * not see the work. Producer: publish the work; full barrier; read S. Who goes: write S; full barrier;
+ * look at every queue. One of the two sees the other.
+ * ========================================================================== */
+
+#define WSQI_SLEEPING 0x10000u /* one sleeper in S */
+#define WSQI_SEARCHING 1u      /* one searcher in S */
+
+static inline uint32_t wsqi_sleeping(uint32_t idle) { return idle >> 16; }
+static inline uint32_t wsqi_searching(uint32_t idle) { return idle & 0xffffu; }
+
+enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP };
+
+/* Owner only. Sleeps until a token is there, or the time is up (0: never), or for no reason: every
+ * caller loops on a condition of its own. */
+static void wsqi_token_wait(wsqi_worker *self, uint64_t timeout_ns) {
+    uint32_t token = WSQI_TOKEN_NONE;
+    /* Relaxed: nothing is read on the strength of it. Failure: the token is here already. */
+    if (wsqi_cas_rlx(&self->token, &token, WSQI_TOKEN_ASLEEP))
+        wsqi_lot_wait(&self->pool->lot, &self->token, WSQI_TOKEN_ASLEEP, timeout_ns);
+    /* I1: what was done before the token was given is visible. Pairs with I2. */
+    wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
+}
+
+/* Any thread. */
+static void wsqi_token_give(wsqi_worker *worker) {
+    /* I2: what the sleeper waits for is visible to it. Pairs with I1. */
+    if (wsqi_xchg_rel(&worker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
+        wsqi_lot_wake(&worker->pool->lot, &worker->token, false);
+}
+
+/* Clears the lowest bit that it can; its number, or -1 when all are clear. */
+static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
+    for (unsigned w = 0; w < words; w++) {
+        uint64_t bits = wsqi_load_rlx(&bitmap[w]); /* Relaxed: the clearing checks it. */
+        while (bits != 0) {
+            uint64_t bit = bits & (~bits + 1);
+            /* I3: the sleeper set its bit before; it sees what was done before the clearing. Pairs with
+             * I4 and I5. */
+            bits = wsqi_and_acqrel(&bitmap[w], ~bit);
+            if (bits & bit) return (int)(w * 64 + wsqi_lowest_bit(bit));
+        }
+    }
+    return -1;
+}
+
+/* The caller holds a place that it took from a sleeper in S: gives it to whichever it can. A bit is set
+ * before S counts it, so there are never fewer bits than places. */
+static void wsqi_wake_one(wsq_pool *pool) {
+    wsqi_worker *self = wsqi_self_get();
+    int index;
+    while ((index = wsqi_bitmap_claim(pool->sleepers, pool->words)) < 0) wsqi_pause();
+    if (self != NULL && self->pool == pool) wsqi_stat(self->counters.wakes_sent, 1);
+    else wsqi_add_rlx(&pool->wakes, 1u); /* Relaxed: statistic. */
+    wsqi_token_give(wsqi_block(pool, (unsigned)index));
+}
+
+/* Takes a sleeper's place in S for a new searcher, unless somebody searches already or too few sleep. */
+static bool wsqi_idle_take(wsq_pool *pool, uint32_t spare) {
+    uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the caller's full barrier orders it. */
+    while (wsqi_searching(idle) == 0 && wsqi_sleeping(idle) > spare) {
+        /* Relaxed: the bitmap orders (I3). Failure: decide anew. */
+        if (wsqi_cas_rlx(&pool->idle, &idle, idle - WSQI_SLEEPING + WSQI_SEARCHING)) return true;
+    }
+    return false;
+}
+
+/* Any thread; work was just made visible. Wakes one sleeper unless somebody searches already. */
+static void wsqi_notify(wsq_pool *pool) {
+    /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work: else the
+     * work waits for nobody. Pairs with I7 and I8. */
+    wsqi_fence_sc();
+    if (wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
+}
+
+/* As wsqi_notify, from a worker's own thread: alone in its pool it has nobody to wake. */
+static inline void wsqi_notify_others(wsqi_worker *self) {
+    if (self->pool->workers > 1) wsqi_notify(self->pool);
+}
+
+/* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
+static inline void wsqi_poke(wsqi_worker *worker) {
+    /* Relaxed: a request; that it is not overwritten unseen is J5's business. */
+    if (wsqi_load_rlx(&worker->front.trap) != WSQI_TRAP_SET)
+        wsqi_store_rlx(&worker->front.trap, WSQI_TRAP_SET);
+}
+
+static bool wsqi_range_empty(wsqi_worker *worker);
+
+static size_t wsqi_queue_length(const wsqi_worker *worker) {
+    return worker->pool->lifo_order ? wsq_deque_length(&worker->deque) : wsq_ring_length(&worker->ring);
+}
+
+/* Is a job to be had? Asks for some where none is public. The caller passed a full barrier. */
+static bool wsqi_look_jobs(wsq_pool *pool) {
+    for (unsigned i = 0; i < pool->blocks; i++) {
+        if (!wsqi_range_empty(wsqi_block(pool, i))) return true;
+        wsqi_poke(wsqi_block(pool, i));
+    }
+    return false;
+}
+
+/* Is anything there that an idle worker could do? The caller passed a full barrier. A full LIFO slot
+ * needs a watcher, unless there is one. */
+static bool wsqi_look(wsq_pool *pool) {
+    bool watched = wsqi_load_rlx(&pool->watcher) != 0; /* Relaxed: the barrier orders it. */
+    if (!wsqi_inject_empty(&pool->inject)) return true;
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        if (wsqi_queue_length(worker) != 0) return true;
+        if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) return true; /* Relaxed: likewise. */
+    }
+    return wsqi_look_jobs(pool);
+}
+
+/* Owner only. Counts itself as a searcher. False: half of the workers search already, so it should not
+ * add to the crowd; it still is one, so that it leaves like one, and cannot strand work. */
+static bool wsqi_search_begin(wsqi_worker *self) {
+    uint32_t idle = wsqi_add_rlx(&self->pool->idle, WSQI_SEARCHING); /* Relaxed: I7 and I8 order leaving. */
+    self->searching = true;
+    wsqi_stat(self->counters.searches, 1);
+    return 2 * wsqi_searching(idle) < self->pool->workers;
+}
+
+/* Owner only. It found work, and the rest of it is visible. The last searcher passes the search on. */
+static void wsqi_search_end(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    self->searching = self->late = false;
+    if (wsqi_searching(wsqi_add_rlx(&pool->idle, 0u - WSQI_SEARCHING)) != 1) return; /* Relaxed: I7 orders. */
+    if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) == 0) return; /* Relaxed: nobody to wake: who goes later, looks. */
+    /* I7: a producer that saw this searcher woke nobody; its work is seen here. Pairs with I6. */
+    wsqi_fence_sc();
+    if (wsqi_look(pool) && wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
+}
+
+/* ---- the watcher: at most one sleeper wakes now and then while a LIFO slot is full ---- */
+
+/* A guess: short beside what a person notices, long beside a task and a system call. */
+#define WSQI_WATCH_NS 500000u
+
+static bool wsqi_slots_full(wsq_pool *pool) {
+    for (unsigned i = 0; i < pool->workers; i++) {
+        /* I10: either this sees the slot full or who filled it sees no watcher. Pairs with I11. */
+        if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
+    }
+    return false;
+}
+
+/* A worker going to sleep, or asleep: should it watch, and is nobody else? */
+static bool wsqi_watch_begin(wsq_pool *pool) {
+    uint32_t none = 0;
+    return wsqi_slots_full(pool) && wsqi_cas_sc(&pool->watcher, &none, 1u); /* I10, failure: another watches. */
+}
+
+/* The watcher. True: a slot is full and its owner is in the same task as at the last look. */
+static bool wsqi_watch_look(wsq_pool *pool) {
+    bool late = false;
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        uint64_t run = wsqi_load_rlx(&worker->counters.run) + 1; /* Relaxed: a hint, 0 means never seen. */
+        if (wsqi_load_rlx(&worker->lifo) == NULL) run = 0;       /* Relaxed: the taking checks it. */
+        else if (wsqi_load_rlx(&worker->seen_run) == run) late = true;
+        wsqi_store_rlx(&worker->seen_run, run); /* Relaxed: a hint. */
+    }
+    return late;
+}
+
+/* Relaxed: it stays true until the owner moves on, and a task taken too early is only run too early. */
+static bool wsqi_slot_late(wsqi_worker *victim) {
+    return wsqi_load_rlx(&victim->seen_run) == wsqi_load_rlx(&victim->counters.run) + 1;
+}
+
+/* ---- sleeping ---- */
+
+static inline uint64_t wsqi_bit(const wsqi_worker *self) { return (uint64_t)1 << (self->index % 64); }
+
+static bool wsqi_asleep(wsqi_worker *self) {
+    /* I4: who claimed the bit made its work visible first. Pairs with I3. */
+    return (wsqi_load_acq(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
+}
+
+/* Owner only, asleep, woken by nobody. It acts as a notifier that prefers its own bit: S first, then the
+ * bit; if that is gone, somebody is waking it, and its place goes to another sleeper. */
+static void wsqi_wake_self(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the compare-and-swap checks it. */
+    do {
+        if (wsqi_sleeping(idle) == 0) return; /* all are being woken, this one too */
+        /* Relaxed: as in wsqi_idle_take. */
+    } while (!wsqi_cas_rlx(&pool->idle, &idle, idle - WSQI_SLEEPING + WSQI_SEARCHING));
+    /* I5: as I3, with oneself. */
+    if ((wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self)) == 0)
+        wsqi_wake_one(pool);
+}
+
+/* Owner only, asleep: one nap. Returns whether it still watches. */
+static bool wsqi_nap(wsqi_worker *self, bool watching) {
+    wsq_pool *pool = self->pool;
+    uint64_t start = 0, timeout = watching ? WSQI_WATCH_NS : pool->park_timeout_ns;
+    if (timeout != 0) start = wsqi_clock_ns();
+    wsqi_token_wait(self, timeout);
+    if (!wsqi_asleep(self) || timeout == 0 || wsqi_clock_ns() - start < timeout) return watching;
+    if (watching) {
+        if (wsqi_watch_look(pool)) {
+            self->late = true;
+            wsqi_wake_self(self);
+        } else if (!wsqi_slots_full(pool)) {
+            wsqi_store_sc(&pool->watcher, 0u); /* I10: then one more look, for a slot filled meanwhile. */
+            return wsqi_watch_begin(pool);
+        }
+    } else if (wsqi_look(pool)) {
+        wsqi_stat(self->counters.rescued, 1);
+        wsqi_wake_self(self);
+    }
+    return watching;
+}
+
+/* Owner only, a searcher that found nothing: sleeps until somebody wakes it, as a searcher again, or the
+ * pool stops. */
+static void wsqi_sleep(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsqi_stat(self->counters.parks, 1);
+    self->tick_start = 0; /* sleep never counts as work */
+    /* I5: the bit is there before S counts it. Pairs with I3. */
+    wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
+    uint32_t idle = wsqi_add_sc(&pool->idle, WSQI_SLEEPING - WSQI_SEARCHING); /* I8, and I10 for the slots. */
+    self->searching = self->late = false;
+    bool watching = wsqi_watch_begin(pool); /* before the look, which would send somebody to watch */
+    if (wsqi_searching(idle) == 1) {
+        /* I8: a producer that saw this searcher woke nobody; its work is seen here. Pairs with I6. */
+        wsqi_fence_sc();
+        if (wsqi_look(pool) && wsqi_idle_take(pool, 0)) wsqi_wake_one(pool); /* perhaps itself */
+    }
+    /* Relaxed: shutdown hands out tokens after it has set the phase. */
+    while (wsqi_asleep(self) && wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)
+        watching = wsqi_nap(self, watching);
+    if (watching) wsqi_store_sc(&pool->watcher, 0u); /* I10: the search that follows passes the watch on. */
+    self->searching = true;
+}
+
+/* ==========================================================================
+ * >>worker: its queue, and the order in which it finds work
+ * Purpose:   the next task, from near to far.
+ * Invariant: a task is in one place: a LIFO slot, a queue, the global queue, or running.
+ * Writers:   the owner; its slot: late thieves too.
+ * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
+ * ========================================================================== */
+
+static void wsqi_task_run(wsqi_worker *self, wsq_task *task);
+static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
+
+/* Owner only. The ring is full: its newer half and the task move to the global queue as one batch, or
+ * the task alone while a thief is at the ring. */
+WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
+    void *out[WSQ_RING_CAPACITY / 2];
+    size_t count = self->pool->lifo_order ? 0 : wsq_ring_spill(&self->ring, out);
+    wsq_task *newest = task, *oldest = task;
+    for (size_t i = count; i-- > 0; oldest = (wsq_task *)out[i])
+        wsqi_set(&oldest->next, (wsq_task *)out[i]);
+    wsqi_stat(self->counters.overflows, 1);
+    wsqi_inject_push(&self->pool->inject, newest, oldest);
+}
+
+/* Owner only. To the back of the own queue; the caller notifies. */
+static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
+    bool done = self->pool->lifo_order ? wsq_deque_push(&self->deque, task) == WSQ_OK
+                                       : wsq_ring_push(&self->ring, task);
+    if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
+}
+
+/* Owner only. Empties the LIFO slot. */
+static wsq_task *wsqi_slot_take(wsqi_worker *self) {
+    if (wsqi_load_rlx(&self->lifo) == NULL) return NULL; /* Relaxed: only the owner fills it. */
+    /* Acquire is for a thief's sake: I11 and I12 use the same word. Pairs with I11. */
+    return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
+}
+
+/* Owner only. Fills the LIFO slot; what was in it moves to the queue. Only the last searcher's look, or
+ * the watcher, finds a slot; so when none watches, an idle worker is woken to do so. */
+static void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
+    wsq_pool *pool = self->pool;
+    /* I11: the task is visible to a late thief; and either this sees the sleepers and the watcher as
+     * they are, or a sleeper sees the slot full. Pairs with I10 and I12. */
+    wsq_task *former = (wsq_task *)wsqi_xchg_sc(&self->lifo, task);
+    if (former != NULL) {
+        wsqi_push_local(self, former);
+        wsqi_notify_others(self);
+    } else if (wsqi_load_sc(&pool->watcher) == 0 && wsqi_sleeping(wsqi_load_sc(&pool->idle)) != 0) { /* I11 */
+        wsqi_notify_others(self);
+    }
+}
+
+/* 1. The LIFO slot, at most lifo_cap times in a row, then the own queue. */
+static wsq_task *wsqi_take_local(wsqi_worker *self) {
+    wsq_task *task = self->lifo_left > 0 ? wsqi_slot_take(self) : NULL;
+    if (task != NULL) {
+        self->lifo_left--;
+        wsqi_stat(self->counters.lifo_hits, 1);
+        return task;
+    }
+    self->lifo_left = self->pool->lifo_cap;
+    task = (wsq_task *)(self->pool->lifo_order ? wsq_deque_pop(&self->deque) : wsq_ring_pop(&self->ring));
+    if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
+    return task;
+}
+
+/* 2. A batch from the global queue: the first is returned, the rest goes where thieves can reach it. */
+static wsq_task *wsqi_take_global(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    uint32_t most = pool->lifo_order ? 64 : wsqi_ring_room(&self->ring) + 1, count = 1, left;
+    wsq_task *first = wsqi_inject_take(pool, most, &left), *next;
+    self->global_left = self->tune.interval;
+    if (first == NULL) return NULL;
+    for (wsq_task *task = wsqi_get(&first->next); task != NULL; task = next, count++) {
+        next = wsqi_get(&task->next);
+        wsqi_push_local(self, task);
+    }
+    wsqi_stat(self->counters.global_batches, 1);
+    wsqi_stat(self->counters.global_tasks, count);
+    /* While they moved, a look would have missed them. A searcher tells on leaving. */
+    if (count + left > 1 && !self->searching) wsqi_notify_others(self);
+    return first;
+}
+
+static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
+    void *item = NULL;
+    uint32_t before = wsqi_load_rlx(&self->ring.tail); /* Relaxed: own word. */
+    if (self->pool->lifo_order) {
+        while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
+    } else {
+        item = wsq_ring_steal(&victim->ring, &self->ring);
+    }
+    if (item == NULL) return NULL;
+    wsqi_stat(self->counters.steals, 1);
+    wsqi_stat(self->counters.tasks_stolen, 1 + (wsqi_load_rlx(&self->ring.tail) - before));
+    return (wsq_task *)item;
+}
+
+/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. */
+static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
+    void *task = wsqi_load_rlx(&victim->lifo); /* Relaxed: the compare-and-swap checks it. */
+    if (task == NULL || !wsqi_slot_late(victim)) return NULL;
+    /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
+    if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
+    wsqi_stat(self->counters.steals, 1);
+    wsqi_stat(self->counters.tasks_stolen, 1);
+    return (wsq_task *)task;
+}
+
+/* Visits every other block once, from a random one on. True: a job was stolen and has been run. */
+static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    unsigned start = wsq_random_below(&self->random, pool->blocks);
+    for (unsigned i = 0; i < pool->blocks && *task == NULL; i++) {
+        unsigned index = start + i < pool->blocks ? start + i : start + i - pool->blocks;
+        wsqi_worker *victim = wsqi_block(pool, index);
+        if (victim == self) continue;
+        wsqi_stat(self->counters.steal_attempts, 1);
+        if (wsqi_job_steal(self, victim)) return true;
+        if (index >= pool->workers) continue;
+        *task = wsqi_steal_tasks(self, victim);
+        if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
+    }
+    return false;
+}
+
+/* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job was
+ * stolen and has been run, so everything may look different now. */
+static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    if (!self->searching && !wsqi_search_begin(self)) return false;
+    for (uint32_t round = 0; round < pool->spin_rounds && *task == NULL; round++) {
+        if (wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return false; /* Relaxed: a hint. */
+        if (wsqi_steal_pass(self, false, task)) return true;
+        if (*task == NULL) *task = wsqi_take_global(self);
+        for (int i = 0; *task == NULL && i < 16; i++) wsqi_pause();
+    }
+    return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
+}
+
+static void wsqi_check_quiet(wsq_pool *pool);
+
+/* The next task, or NULL: then the worker is a searcher that found nothing. */
+static wsq_task *wsqi_find_work(wsqi_worker *self) {
+    wsq_task *task = NULL;
+    do {
+        if (self->global_left == 0) task = wsqi_take_global(self); /* 0. its turn: else it could starve */
+        if (task == NULL) task = wsqi_take_local(self);            /* 1. */
+        if (task == NULL) task = wsqi_slot_take(self);             /*    the slot again, past its cap */
+        if (task == NULL) task = wsqi_take_global(self);           /* 2. */
+        if (task != NULL) break;
+        wsqi_check_quiet(self->pool);
+    } while (wsqi_search(self, &task)); /* 3. and 4. */
+    if (task != NULL && self->searching) wsqi_search_end(self);
+    return task;
+}
+
+/* ---- ticks ---- */
+
+static void wsqi_tick_end(wsqi_worker *self) {
+    uint64_t now = wsqi_clock_ns();
+    if (self->tick_start != 0) {
+        wsq_tune_update(&self->tune, now - self->tick_start, self->pool->budget - self->tick_left);
+        wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns); /* Relaxed: statistic. */
+        wsqi_store_rlx(&self->counters.interval, self->tune.interval);
+    }
+    self->tick_start = now;
+    self->tick_left = self->pool->budget;
+}
+
+/* Owner only: one task. */
+static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
+    if (self->tick_left == 0 || self->tick_start == 0) {
+        if (self->tick_start == 0) self->tick_left = self->pool->budget;
+        wsqi_tick_end(self);
+    }
+    self->tick_left--;
+    if (self->global_left > 0) self->global_left--;
+    wsqi_task_run(self, task);
+}
+
+static void wsqi_worker_main(void *arg) {
+    wsqi_worker *self = (wsqi_worker *)arg;
+    wsqi_self_set(self);
+    /* Relaxed: what shutdown did before is not looked at. */
+    while (wsqi_load_rlx(&self->pool->phase) == WSQI_PHASE_RUN) {
+        wsq_task *task = wsqi_find_work(self);
+        if (task != NULL) wsqi_work(self, task);
+        else wsqi_sleep(self);
+    }
+    wsqi_self_set(NULL);
+}
+
+/* ==========================================================================
+ * >>task: one word of state
+ * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
+ * Invariant: ACTIVE: queued by a spawn, or running. NOTIFIED: to be run (again). Neither: it waits for a
+ *            wake, and who sets NOTIFIED then queues it.
+ * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them.
+ * Source:    Tokio's task state; that a queued task and a running one need not be told apart is ours: a
+ *            task's first run, and its next after a yield, cost no read-modify-write.
+ * ========================================================================== */
+
+enum {
+    WSQI_TASK_ACTIVE = 1,
+    WSQI_TASK_NOTIFIED = 2,
+    WSQI_TASK_DONE = 4,
+    WSQI_TASK_WAITED = 8,     /* somebody sleeps until it is done */
+    WSQI_TASK_NEW = 16,       /* not spawned yet */
+    WSQI_TASK_CANCELLED = 32, /* with DONE */
+    WSQI_TASK_IDLE_MASK = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED | WSQI_TASK_DONE | WSQI_TASK_NEW
+};
+
+/* Before start only. */
+WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
+    task->fn = fn;
+    task->next = NULL;
+    task->pool = NULL;
+    wsqi_store_rlx(&task->state, (uint32_t)WSQI_TASK_NEW); /* Relaxed: not shared yet. */
+}
+
+/* Any thread. */
+WSQ_API bool wsq_task_done(const wsq_task *task) {
+    /* T1: what the task did is visible. Pairs with T2. */
+    return (wsqi_load_acq(&task->state) & WSQI_TASK_DONE) != 0;
+}
+
+static void wsqi_bell_ring(wsq_pool *pool, wsqi_a32 *bell) {
+    /* W1: who heard the bell sees what it was rung for. Pairs with W2. */
+    wsqi_add_acqrel(bell, 1u);
+    wsqi_lot_wake(&pool->lot, bell, true);
+}
+
+static wsqi_a32 *wsqi_task_bell(wsq_pool *pool, const wsq_task *task) {
+    return &pool->bells[((uint64_t)(uintptr_t)task * 0x9E3779B97F4A7C15u) >> 60];
+}
+
+/* The thread that owns the task's run. From the exchange on the task's memory may be gone. */
+static void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
+    wsqi_a32 *bell = wsqi_task_bell(pool, task);
+    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. */
+    if (wsqi_xchg_acqrel(&task->state, state) & WSQI_TASK_WAITED) wsqi_bell_ring(pool, bell);
+}
+
+/* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the next
+ * to run here unless something else waits, and only then may it be worth another worker's while. */
+static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
+    bool next = self->global_left != 0 && wsqi_queue_length(self) == 0 &&
+                wsqi_load_rlx(&self->lifo) == NULL; /* Relaxed: own words, or emptied by a thief. */
+    wsqi_push_local(self, task);
+    if (!next) wsqi_notify_others(self);
+}
+
+/* The task's function said WSQ_PENDING: it sleeps until a wake, unless one came while it ran. */
+static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
+    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
+    while ((state & WSQI_TASK_NOTIFIED) == 0) {
+        /* T3: what the task did is visible to its next run, through who wakes it. Pairs with T4. Failure:
+         * relaxed, somebody added a bit, retried. */
+        if (wsqi_cas_rel(&task->state, &state, state & ~(uint32_t)WSQI_TASK_ACTIVE)) return;
+    }
+    wsqi_requeue(self, task);
+}
+
+/* Owner only. */
+static void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
+    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the queue ordered it; a later bit is a later run. */
+    if (state & WSQI_TASK_NOTIFIED) {
+        /* T5: what was done before the wake is visible to this run, and a wake from now on is for the
+         * next. Pairs with T4. NOTIFIED goes; ACTIVE comes, unless it is there. */
+        uint32_t active = WSQI_TASK_ACTIVE - (state & WSQI_TASK_ACTIVE);
+        wsqi_add_acqrel(&task->state, active - WSQI_TASK_NOTIFIED);
+    }
+    self->budget_left = self->pool->budget;
+    wsqi_count(&self->counters.run, 1);
+    switch (task->fn(self->floor, task)) {
+    case WSQ_PENDING: wsqi_task_pend(self, task); return;
+    case WSQ_YIELD: wsqi_requeue(self, task); return;
+    case WSQ_DONE: wsqi_task_finish(self->pool, task, WSQI_TASK_DONE); break;
+    case WSQ_GONE: break;
+    }
+    /* P1: who counts this task as finished sees what it did, its spawns above all. Pairs with P2. */
+    wsqi_store_rel(&self->counters.finished, wsqi_load_rlx(&self->counters.finished) + 1);
+}
+
+/* Any thread. Makes a task runnable: the waker's LIFO slot on a worker, else the global queue. */
+static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
+
+/* Any thread; idempotent. The task runs (again) after this: what was written before is visible to it.
+ * A wake of a task that is not spawned yet, or is done, does nothing. */
+WSQ_API void wsq_wake(wsq_task *task) {
+    /* T4: see T5; and the last run, through T3, is visible to the next. Pairs with T3 and T5. Even a task
+     * that is notified already needs it: else a run that takes that notification could miss our writes. */
+    uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
+    if ((state & WSQI_TASK_IDLE_MASK) == 0) wsqi_task_schedule(wsqi_get(&task->pool), task);
+}
+
+/* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. NEW and ACTIVE
+ * together mean: being spawned, not to be woken nor waited for yet. */
+static bool wsqi_task_claim(wsq_pool *pool, wsq_task *task) {
+    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
+    uint32_t claimed = WSQI_TASK_NEW | WSQI_TASK_ACTIVE;
+    do {
+        if ((state & (WSQI_TASK_NEW | WSQI_TASK_DONE)) == 0 || (state & WSQI_TASK_ACTIVE) != 0) return false;
+        /* T6: its last run is visible to this spawn. Pairs with T2. Failure: retried. */
+    } while (!wsqi_cas_acq(&task->state, &state, claimed));
+    wsqi_set(&task->pool, pool);
+    wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_task_unclaim */
+    /* T7: who sees the task active sees its pool. Pairs with T4 and W3. */
+    wsqi_store_rel(&task->state, (uint32_t)WSQI_TASK_ACTIVE);
+    return true;
+}
+
+/* The spawn failed: the task is as it was. */
+static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task) {
+    wsqi_task_finish(pool, task, (uint32_t)(uintptr_t)wsqi_get(&task->next));
+}
+
+/* Any thread. False: the pool takes no more tasks from outside. */
+static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
+    /* P3: closing and counting are one word, so a shutdown waits for every task that it let in. */
+    if ((wsqi_add_acqrel(&pool->inject.outside, 2 * count) & 1) == 0) return true;
+    wsqi_add_acqrel(&pool->inject.outside, 0 - 2 * count);
+    wsqi_check_quiet(pool);
+    return false;
+}
+
+static void wsqi_dismiss(wsq_pool *pool, uint64_t count) {
+    wsqi_add_acqrel(&pool->inject.outside, 0 - 2 * count); /* P3 */
+    wsqi_check_quiet(pool);
+}
+
+static void wsqi_cancel_queued(wsq_pool *pool);
+
+/* Any thread. A chain of tasks, newest first, for whoever is free. */
+static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
+    wsqi_inject_push(&pool->inject, newest, oldest);
+    wsqi_notify(pool);
+    /* P4: behind a full barrier: either this sees the pool stopped, or the stop sees the tasks. */
+    if (!WSQI_LIKELY(wsqi_load_rlx(&pool->phase) != WSQI_PHASE_STOPPED)) wsqi_cancel_queued(pool);
+}
+
+static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (self == NULL) {
+        wsqi_inject_tasks(pool, task, task);
+    } else if (pool->lifo_cap != 0) {
+        wsqi_slot_put(self, task);
+    } else {
+        wsqi_push_local(self, task);
+        wsqi_notify_others(self);
+    }
+}
+
+/* Any thread. WSQ_ERR_INVALID: the task has no function, or is queued, running, or waiting for a wake.
+ * WSQ_ERR_CLOSED: the pool is shutting down. The task is as it was then. */
+WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_worker *self = wsqi_local(pool);
+    if (self != NULL) {
+        if (wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return WSQ_ERR_CLOSED; /* Relaxed: a hint. */
+        if (!wsqi_task_claim(pool, task)) return WSQ_ERR_INVALID;
+        wsqi_count(&self->counters.spawned, 1);
+        wsqi_push_local(self, task);
+        wsqi_notify_others(self);
+        return WSQ_OK;
+    }
+    if (!wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
+    if (!wsqi_task_claim(pool, task)) {
+        wsqi_dismiss(pool, 1);
+        return WSQ_ERR_INVALID;
+    }
+    wsqi_inject_tasks(pool, task, task);
+    return WSQ_OK;
+}
+
+/* All or none of them. */
+static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (tasks[i] != NULL && tasks[i]->fn != NULL && wsqi_task_claim(pool, tasks[i])) continue;
+        while (i-- > 0) wsqi_task_unclaim(pool, tasks[i]);
+        return false;
+    }
+    return true;
+}
+
+/* Any thread. As that many spawns, for the price of one notification; on an error none is spawned. */
+WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
+    if (count == 0) return WSQ_OK;
+    wsqi_worker *self = wsqi_local(pool);
+    size_t local = 0;
+    if (self != NULL && wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return WSQ_ERR_CLOSED; /* Relaxed: a hint. */
+    if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
+    if (!wsqi_claim_batch(pool, tasks, count)) {
+        if (self == NULL) wsqi_dismiss(pool, count);
+        return WSQ_ERR_INVALID;
+    }
+    if (self != NULL) {
+        wsqi_count(&self->counters.spawned, count);
+        while (local < count && !pool->lifo_order && wsq_ring_push(&self->ring, tasks[local])) local++;
+        while (local < count && pool->lifo_order) wsqi_push_local(self, tasks[local++]);
+    }
+    for (size_t i = local + 1; i < count; i++) wsqi_set(&tasks[i]->next, tasks[i - 1]);
+    if (local < count) wsqi_inject_tasks(pool, tasks[count - 1], tasks[local]);
+    else wsqi_notify_others(self);
+    return WSQ_OK;
+}
+
+/* Inside a task's function: takes one unit of its budget. False: the task has had its share, time to
+ * return WSQ_YIELD. True off the pool. */
+WSQ_API bool wsq_budget_take(void) {
+    wsqi_worker *self = wsqi_self_get();
+    if (self == NULL) return true;
+    if (self->budget_left == 0) return false;
+    self->budget_left--;
+    return true;
+}
+
+/* ==========================================================================
+ * >>wait
+ * Purpose:   threads that sleep until a task, or every task, is done.
+ * Invariant: a waiter reads a bell, then says that it waits, then looks, then sleeps while the bell is as
+ *            it was. Bells belong to the pool: nobody wakes an address inside a task that may be gone.
+ * Writers:   bells: who finishes what somebody waits for.
+ * Source:    Reed, Kanodia: Synchronization with Eventcounts and Sequencers (1979).
+ * ========================================================================== */
+
+#define WSQI_QUIET_BELL WSQI_BELLS /* the pool's own */
+
+/* Is every task spawned so far done? Tasks finish after they have been counted as spawned, so when the
+ * sum of the finished, taken first, equals that of the spawned, there was a quiet moment between. */
+static bool wsqi_quiet(const wsq_pool *pool) {
+    /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
+    uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
+    for (unsigned i = 0; i < pool->workers; i++)
+        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    for (unsigned i = 0; i < pool->workers; i++)
+        spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned); /* Relaxed: P2 orders it. */
+    return finished == spawned + wsqi_load_rlx(&pool->inject.outside) / 2; /* Relaxed: likewise. */
+}
+
+/* Any thread; it ran dry. Tells who waits for the pool, when it is quiet. */
+static void wsqi_check_quiet(wsq_pool *pool) {
+    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with W5. */
+    wsqi_fence_sc();
+    if (wsqi_load_rlx(&pool->waiters) != 0 && wsqi_quiet(pool)) /* Relaxed: the barrier orders it. */
+        wsqi_bell_ring(pool, &pool->bells[WSQI_QUIET_BELL]);
+}
+
+static bool wsqi_stopped(const wsq_pool *pool) {
+    /* P5: what the shutdown did is visible. Pairs with P6. */
+    return wsqi_load_acq(&pool->phase) == WSQI_PHASE_STOPPED;
+}
+
+/* caller_runs only: one task or job, by the worker whose turn it is. */
+static bool wsqi_pump(wsq_pool *pool) {
+    wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->pump);
+    wsq_ctx floor = self->floor;
+    pool->pump = pool->pump + 1 < pool->workers ? pool->pump + 1 : 0;
+    if (former != NULL && former->pool == pool) self->floor = wsqi_full_mark(self); /* inside a task */
+    wsqi_self_set(self);
+    wsq_task *task = wsqi_find_work(self);
+    if (task != NULL) wsqi_work(self, task);
+    else wsqi_search_end(self);
+    wsqi_self_set(former);
+    self->floor = floor;
+    return task != NULL;
+}
+
+/* One sleep on a bell that was last heard at `rung`. With caller_runs, the thread that waits is the one
+ * that works; when there is nothing to do it sleeps as the first worker does. */
+static void wsqi_wait_bell(wsq_pool *pool, wsqi_a32 *bell, uint32_t rung) {
+    if (!pool->caller_runs) {
+        wsqi_lot_wait(&pool->lot, bell, rung, 0);
+    } else if (!wsqi_pump(pool)) {
+        wsqi_search_begin(wsqi_block(pool, 0));
+        wsqi_sleep(wsqi_block(pool, 0));
+        pool->pump = 0; /* it is a searcher now: its turn */
+    }
+}
+
+/* Outside only. WSQ_ERR_INVALID on one of the pool's workers: its own task would never be done.
+ * WSQ_ERR_CANCELLED: the pool was shut down and some never will be. */
+WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
+    if (pool == NULL || wsqi_local(pool) != NULL) return WSQ_ERR_INVALID;
+    wsqi_a32 *bell = &pool->bells[WSQI_QUIET_BELL];
+    wsqi_add_acqrel(&pool->waiters, 1u);
+    /* W5: see W4. */
+    wsqi_fence_sc();
+    for (;;) {
+        /* W2: if the bell rang for us, we see why. Pairs with W1. */
+        uint32_t rung = wsqi_load_acq(bell);
+        if (wsqi_quiet(pool) || wsqi_stopped(pool)) break;
+        wsqi_wait_bell(pool, bell, rung);
+    }
+    wsqi_add_acqrel(&pool->waiters, 0u - 1u);
+    return wsqi_quiet(pool) ? WSQ_OK : WSQ_ERR_CANCELLED;
+}
+
+/* A worker about to block: its slot goes where others find it. If it holds the very task that is waited
+ * for, that runs here: it is what the worker would do next anyway. */
+static bool wsqi_wait_here(wsqi_worker *self, wsq_task *task) {
+    wsq_task *next = wsqi_slot_take(self);
+    if (next == NULL) return false;
+    if (next == task) {
+        uint32_t budget = self->budget_left;
+        wsq_ctx floor = self->floor;
+        self->floor = wsqi_full_mark(self); /* the waiting function's jobs may lie anywhere below */
+        wsqi_task_run(self, task);
+        self->floor = floor;
+        self->budget_left = budget;
+        return true;
+    }
+    wsqi_push_local(self, next);
+    wsqi_notify_others(self);
+    return false;
+}
+
+/* Any thread. Sleeps until the task is done. WSQ_ERR_INVALID: it was never spawned. WSQ_ERR_CANCELLED:
+ * it will never be done. On a worker the thread blocks, unless the task is in its LIFO slot. */
+WSQ_API wsq_result wsq_task_wait(wsq_task *task) {
+    if (task == NULL) return WSQ_ERR_INVALID;
+    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T7. */
+    uint32_t state = wsqi_load_acq(&task->state);
+    if (state & WSQI_TASK_NEW) return WSQ_ERR_INVALID;
+    wsq_pool *pool = wsqi_get(&task->pool);
+    wsqi_worker *self = wsqi_local(pool);
+    wsqi_a32 *bell = wsqi_task_bell(pool, task);
+    while ((state & (WSQI_TASK_DONE | WSQI_TASK_NEW)) == 0) { /* NEW: it was done, and is spawned again */
+        uint32_t rung = wsqi_load_acq(bell); /* W2 */
+        if (self == NULL || !wsqi_wait_here(self, task)) {
+            /* W3, and the finisher sees that somebody waits. Pairs with T2. */
+            state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
+            if (state & (WSQI_TASK_DONE | WSQI_TASK_NEW)) break;
+            if (wsqi_stopped(pool)) return WSQ_ERR_CANCELLED;
+            wsqi_wait_bell(pool, bell, rung);
+        }
+        state = wsqi_load_acq(&task->state); /* W3 */
+    }
+    return state & WSQI_TASK_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
+}
+
+/* ==========================================================================
+ * >>forkjoin: the job stack
+ * Purpose:   fork and join at the price of a call, and work for thieves as soon as there are any.
+ * Invariant: entries [top, bottom) of `range` are public, the oldest first; [bottom, context) are the
+ *            owner's alone. The trap is the address of entry `bottom`, or set: "publish!".
+ *            While anybody is idle and nothing is public, the trap is set.
+ * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. The trap:
+ *            the owner; thieves set it. Entries: the owner.
+ * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque), leapfrogging
+ *            (Wagner, Calder 1993). One word for the public range, and one comparison for both questions
+ *            of fork and join, are ours.
+ * One word holds the whole truth about what is public, so there is nothing to order against it and no
+ * ABA: if the word is equal, the state is equal. A thief reads the entry after its claim.
+ * ========================================================================== */
+
+enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE }; /* wsq_job.done; anything before it is public */
+
+/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
+#define WSQI_HELP_DEPTH 32
+
+static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) { return (uint64_t)bottom << 32 | top; }
+static inline uint32_t wsqi_range_bottom(uint64_t range) { return (uint32_t)(range >> 32); }
+static inline uint32_t wsqi_range_top(uint64_t range) { return (uint32_t)range; }
+
+/* Entries are numbered from the start of the block. */
+static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
+    return (uint32_t)(((uintptr_t)entry & (WSQ_BLOCK_SIZE - 1)) / sizeof *entry);
+}
+static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) { return (wsq_ctx)(void *)worker + index; }
+
+static bool wsqi_range_empty(wsqi_worker *worker) {
+    uint64_t range = wsqi_load_rlx(&worker->range); /* Relaxed: a hint; a claim checks it. */
+    return wsqi_range_top(range) == wsqi_range_bottom(range);
+}
+
+/* Has somebody time for a job? The caller passed a full barrier. A guest works in a sleeper's place, so
+ * that many sleepers do not count. */
+static bool wsqi_jobs_wanted(wsq_pool *pool) {
+    uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the barrier orders it, and the others. */
+    if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) > wsqi_load_rlx(&pool->guests)) return true;
+    for (unsigned w = 0; w < pool->words; w++) {
+        if (wsqi_load_rlx(&pool->joiners[w]) != 0) return true;
+    }
+    return false;
+}
+
+/* Jobs were made public, before a full barrier: wakes a sleeper, or else a join that would help. */
+static void wsqi_notify_jobs(wsq_pool *pool) {
+    int index;
+    if (wsqi_idle_take(pool, wsqi_load_rlx(&pool->guests))) { /* Relaxed: a hint. */
+        wsqi_wake_one(pool);
+    } else if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) { /* Relaxed: a searcher will find them. */
+        index = wsqi_bitmap_claim(pool->joiners, pool->words);
+        if (index >= 0) wsqi_token_give(wsqi_block(pool, (unsigned)index));
+    }
+}
+
+/* Owner only. The oldest n private jobs become public. */
+static void wsqi_expose(wsqi_worker *self, uint32_t n) {
+    uint64_t range = wsqi_load_rlx(&self->range), next; /* Relaxed: the compare-and-swap checks it. */
+    uint32_t bottom = wsqi_range_bottom(range);
+    for (uint32_t i = bottom; i < bottom + n; i++) {
+        wsq_job *job = wsqi_get(&wsqi_entry_at(self, i)->job);
+        wsqi_store_rlx(&job->done, (uint32_t)WSQI_JOB_PUBLIC); /* Relaxed: J1 orders both. */
+        wsqi_store_rlx(&job->thief, 0u);
+    }
+    do {
+        next = wsqi_range_pack(bottom + n, wsqi_range_top(range));
+        /* J1: entries and jobs become visible to thieves. Pairs with J2. Failure: a thief moved top. */
+    } while (!wsqi_cas_rel(&self->range, &range, next));
+    wsqi_stat(self->counters.published, n);
+}
+
+/* Owner only; the trap was found set, or the public end moved. Entries below `top` are joinable jobs.
+ * Publishes half of what is private while all are busy, so that the next thief need not wait, and all of
+ * it while somebody is idle. */
+static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
+    uint32_t bottom = wsqi_range_bottom(wsqi_load_rlx(&self->range)); /* Relaxed: own half of the word. */
+    uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
+    bool wanted, exposed = left != 0;
+    for (;;) {
+        if (n != 0) wsqi_expose(self, n);
+        bottom += n;
+        left -= n;
+        wsqi_store_rlx(&self->front.trap, wsqi_entry_at(self, bottom)); /* Relaxed: J5 orders it. */
+        /* J5: either this sees who is idle, or who goes idle sees the jobs, or finds none and sets the
+         * trap after us: else private jobs stay hidden from a sleeper. Pairs with I7, I8 and J7. */
+        wsqi_fence_sc();
+        wanted = wsqi_jobs_wanted(self->pool);
+        if (!wanted || left == 0) break;
+        n = left;
+    }
+    if (wanted && wsqi_range_empty(self)) wsqi_poke(self);
+#ifdef WSQ_PUBLISH_ALWAYS
+    wsqi_poke(self);
+#endif
+    if (wanted && exposed) wsqi_notify_jobs(self->pool);
+}
+
+/* The job stack is full: the job runs now, and its NULL function says so. The trap stays set as long as
+ * the context is the full mark, so that the join comes to look. */
+static void wsqi_fork_full(wsq_ctx *ctx, wsq_job *job) {
+    wsqi_worker *self = wsqi_worker_of(*ctx);
+    wsqi_get(&job->fn)(*ctx, job);
+    wsqi_set(&job->fn, (wsq_job_fn)NULL);
+    wsqi_poke(self);
+}
+
+WSQ_API void wsqi_fork_slow(wsq_ctx *ctx, wsq_job *job) {
+    wsqi_worker *self = wsqi_worker_of(*ctx - 1);
+    if (*ctx - 1 == wsqi_full_mark(self)) {
+        *ctx -= 1;
+        wsqi_fork_full(ctx, job);
+    } else {
+        wsqi_publish(self, *ctx);
+    }
+}
+
+/* Thief: takes the victim's oldest public job and runs it. */
+static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
+    uint64_t range = wsqi_load_rlx(&victim->range), next; /* Relaxed: the compare-and-swap checks it. */
+    do {
+        if (wsqi_range_top(range) == wsqi_range_bottom(range)) {
+            wsqi_poke(victim);
+            return false;
+        }
+        next = range + 1; /* top is the lower half */
+        /* J2: the entry and the job are visible. Pairs with J1. Failure: somebody was faster, or more
+         * came; retried. */
+    } while (!wsqi_cas_acq(&victim->range, &range, next));
+    wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
+    wsqi_store_rlx(&job->thief, self->index + 1); /* Relaxed: a hint. */
+    wsqi_poke(victim);
+    wsqi_stat(self->counters.jobs_stolen, 1);
+    if (self->searching) wsqi_search_end(self);
+    wsqi_get(&job->fn)(self->floor, job);
+    /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with J4. */
+    if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED) wsqi_token_give(victim);
+    return true;
+}
+
+/* Owner only. Takes the newest public job back; false: it was stolen, as were all older ones. */
+static bool wsqi_take_back(wsqi_worker *self) {
+    uint64_t range = wsqi_load_rlx(&self->range); /* Relaxed: the compare-and-swap checks it. */
+    while (wsqi_range_top(range) != wsqi_range_bottom(range)) {
+        /* Relaxed: the job never left this thread. Failure: a thief moved top. */
+        uint64_t next = wsqi_range_pack(wsqi_range_bottom(range) - 1, wsqi_range_top(range));
+        if (wsqi_cas_rlx(&self->range, &range, next)) return true;
+    }
+    return false;
+}
+
+/* A join with nothing to do helps others: its thief first, whose jobs are mostly the awaited job's
+ * children, then anybody. Never runs a spawned task. */
+static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
+    wsq_pool *pool = self->pool;
+    uint32_t thief = wsqi_load_rlx(&job->thief); /* Relaxed: a hint. */
+    unsigned start = wsq_random_below(&self->random, pool->blocks);
+    if (thief != 0 && wsqi_job_steal(self, wsqi_block(pool, thief - 1))) return true;
+    for (unsigned i = 0; i < pool->blocks; i++) {
+        wsqi_worker *victim = wsqi_block(pool, start + i < pool->blocks ? start + i : start + i - pool->blocks);
+        if (victim != self && wsqi_job_steal(self, victim)) return true;
+    }
+    return false;
+}
+
+/* Sleeps until the job is done or, if `help`, until somebody has a job to give. */
+static void wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
+    wsqi_a64 *word = &self->pool->joiners[self->index / 64];
+    uint32_t done = WSQI_JOB_PUBLIC;
+    /* Relaxed: the thief's exchange finds it. Failure: done, or marked before. */
+    if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE) return;
+    if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
+    /* J7: see J5. */
+    wsqi_fence_sc();
+    if (!help || !wsqi_look_jobs(self->pool)) {
+        wsqi_stat(self->counters.joins_parked, 1);
+        /* J4 and I4: who woke us has done what it woke us for. */
+        while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE &&
+               (!help || (wsqi_load_acq(word) & wsqi_bit(self)) != 0))
+            wsqi_token_wait(self, 0);
+    }
+    if (help) wsqi_and_acqrel(word, ~wsqi_bit(self)); /* I5: a token that still comes is only spurious. */
+}
+
+/* Owner only. The job was stolen: helps, then sleeps, until it is done. */
+static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
+    bool help = self->help_depth < WSQI_HELP_DEPTH;
+    wsq_ctx floor = self->floor;
+    uint32_t idle_rounds = 0;
+    self->floor = top;
+    self->help_depth++;
+    /* J4: what the job did is visible. Pairs with J3. */
+    while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
+        if (help && wsqi_help(self, job)) {
+            idle_rounds = 0;
+        } else if (idle_rounds++ < self->pool->spin_rounds) {
+            for (int i = 0; i < 16; i++) wsqi_pause();
+        } else {
+            wsqi_join_sleep(self, job, help);
+        }
+    }
+    self->help_depth--;
+    self->floor = floor;
+}
+
+WSQ_API bool wsqi_reclaim_slow(wsq_ctx *ctx, wsq_job *job) {
+    wsq_ctx entry = *ctx - 1;
+    wsqi_worker *self = wsqi_worker_of(entry);
+    uint32_t index = wsqi_entry_index(entry);
+    if (*ctx == wsqi_full_mark(self) && wsqi_get(&job->fn) == NULL) return false; /* fork ran it */
+    WSQ_ASSERT(wsqi_get(&entry->job) == job); /* newest first, and from the function that forked */
+    bool ours = index >= wsqi_range_bottom(wsqi_load_rlx(&self->range)) /* Relaxed: own half. */
+                || wsqi_take_back(self);
+    if (!ours) {
+        wsqi_join_stolen(self, *ctx, job);
+        /* Relaxed: an empty range tells thieves nothing but that. */
+        wsqi_store_rlx(&self->range, wsqi_range_pack(index, index));
+    }
+    *ctx = entry;
+    wsqi_publish(self, entry);
+    return ours;
+}
+
+/* ---- guests: threads from outside, and runs within runs ---- */
+
+typedef struct wsqi_run_task {
+    wsq_task task;
+    void (*fn)(wsq_ctx ctx, void *arg);
+    void *arg;
+} wsqi_run_task;
+
+static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
+    wsqi_run_task *run = wsq_container_of(task, wsqi_run_task, task);
+    run->fn(ctx, run->arg);
+    return WSQ_DONE;
+}
+
+/* A free guest block, or NULL. */
+static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
+    for (unsigned i = pool->workers; i < pool->blocks; i++) {
+        wsqi_worker *guest = wsqi_block(pool, i);
+        uint64_t bit = wsqi_bit(guest);
+        wsqi_a64 *word = &pool->taken[i / 64];
+        /* J8: what the last guest left in the block is visible. Pairs with J9. */
+        if ((wsqi_load_rlx(word) & bit) == 0 && (wsqi_or_acqrel(word, bit) & bit) == 0) return guest;
+    }
+    return NULL;
+}
+
+static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
+    wsq_pool *pool = guest->pool;
+    wsqi_worker *former = wsqi_self_get();
+    bool outside = former == NULL || former->pool != pool;
+    if (outside) wsqi_add_acqrel(&pool->guests, 1u);
+    wsqi_self_set(guest);
+    fn(wsqi_base(guest), arg);
+    wsqi_self_set(former);
+    /* J9: see J8. */
+    wsqi_and_acqrel(&pool->taken[guest->index / 64], ~wsqi_bit(guest));
+    if (!outside) return;
+    wsqi_add_acqrel(&pool->guests, 0u - 1u);
+    /* The sleeper in whose place it worked may be wanted by others now. I6: as a notifier. */
+    wsqi_fence_sc();
+    if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) != 0 && wsqi_look(pool)) wsqi_notify(pool); /* Relaxed: I6. */
+}
+
+/* Any thread. Runs fn, which may fork, loop and reduce, on the calling thread and whoever helps; returns
+ * when it has returned. When all guest blocks are taken: on a worker it runs without help, outside it
+ * runs as a task and the caller waits. */
+WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
+    if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_worker *self = wsqi_self_get();
+    if (self != NULL && self->pool != pool) self = NULL;
+    if (self == NULL && (wsqi_load_rlx(&pool->inject.outside) & 1)) return WSQ_ERR_CLOSED; /* Relaxed: a hint. */
+    wsqi_worker *guest = wsqi_guest_enter(pool);
+    if (guest != NULL) {
+        wsqi_guest_run(guest, fn, arg);
+    } else if (self != NULL) {
+        fn(wsqi_full_mark(self), arg);
+    } else {
+        wsqi_run_task run;
+        wsq_task_init(&run.task, wsqi_run_poll);
+        run.fn = fn;
+        run.arg = arg;
+        wsq_result result = wsq_spawn(pool, &run.task);
+        return result == WSQ_OK ? wsq_task_wait(&run.task) : result;
+    }
+    return WSQ_OK;
+}
+
+WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
+
+/* 0 .. wsq_pool_workers - 1 on a worker; from there on a guest of wsq_run. */
+WSQ_API unsigned wsq_worker_index(wsq_ctx ctx) { return wsqi_worker_of(ctx)->index; }
+
+/* As wsq_worker_index, of this thread; -1 off every pool. */
+WSQ_API int wsq_worker_self(void) {
+    wsqi_worker *self = wsqi_self_get();
+    return self != NULL ? (int)self->index : -1;
+}
+
+/* ==========================================================================
+ * >>parallel: loops and reductions
+ * Purpose:   a loop that costs what the plain loop costs until somebody wants half of it.
+ * Invariant: every index is visited once; partial results are combined from left to right.
+ * Writers:   nobody but fork and join.
+ * Source:    lazy binary splitting: Tzannes, Caragea, Barua, Vishkin (2010).
+ * ========================================================================== */
+
+/* Time between two looks whether somebody wants work, without a given grain: 0.3% of it goes for the
+ * clock (25 ns), and a thief waits no longer than a system call takes. */
+#define WSQI_GRAIN_NS 10000u
+
+typedef struct wsqi_grain {
+    size_t size; /* elements in the next step; automatic: a power of two */
+    uint64_t last_ns;
+    bool automatic;
+} wsqi_grain;
+
+static wsqi_grain wsqi_grain_start(size_t grain) {
+    wsqi_grain start;
+    start.automatic = grain == 0;
+    start.size = grain != 0 ? grain : 1;
+    start.last_ns = start.automatic ? wsqi_clock_ns() : 0;
+    return start;
+}
+
+/* Where the step that begins here ends; `end` lies further. Automatic steps end on multiples of their
+ * size, so that growing from 1 does not leave the loop body misaligned for good. */
+static inline size_t wsqi_grain_step(const wsqi_grain *grain, size_t begin) {
+    return begin + (grain->automatic ? grain->size - (begin & (grain->size - 1)) : grain->size);
+}
+
+/* A step is over: how long shall the next be? */
+static void wsqi_grain_learn(wsqi_grain *grain, size_t done) {
+    if (!grain->automatic) return;
+    uint64_t now = wsqi_clock_ns(), elapsed = now - grain->last_ns;
+    grain->last_ns = now;
+    if (done == grain->size && elapsed < WSQI_GRAIN_NS / 2 && grain->size <= SIZE_MAX / 4) grain->size *= 2;
+    if (elapsed > WSQI_GRAIN_NS * 2 && grain->size > 1) grain->size /= 2;
+}
+
+/* Where to cut [begin, end), which is longer than the grain. */
+static inline size_t wsqi_grain_middle(const wsqi_grain *grain, size_t begin, size_t end) {
+    size_t half = (end - begin) / 2;
+    if (half > grain->size) half -= half % grain->size;
+    return begin + (half != 0 ? half : 1);
+}
+
+/* Somebody wants work from this worker. */
+static inline bool wsqi_wanted(wsq_ctx ctx) { return wsqi_trap(ctx) == WSQI_TRAP_SET; }
+
+typedef struct wsqi_for_job {
+    wsq_job job;
+    size_t begin, end, grain;
+    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg);
+    void *arg;
+} wsqi_for_job;
+
+static void wsqi_for_range(wsq_ctx ctx, const wsqi_for_job *loop, size_t begin, size_t end);
+
+static void wsqi_for_half(wsq_ctx ctx, wsq_job *job) {
+    wsqi_for_job *half = wsq_container_of(job, wsqi_for_job, job);
+    wsqi_for_range(ctx, half, half->begin, half->end);
+}
+
+/* Forks off the upper half and goes on with the lower. */
+static void wsqi_for_split(wsq_ctx ctx, const wsqi_for_job *loop, size_t begin, size_t middle, size_t end) {
+    wsqi_for_job upper = *loop;
+    upper.begin = middle;
+    upper.end = end;
+    wsq_fork(&ctx, &upper.job, wsqi_for_half);
+    wsqi_for_range(ctx, loop, begin, middle);
+    wsq_join(&ctx, &upper.job);
+}
+
+static void wsqi_for_range(wsq_ctx ctx, const wsqi_for_job *loop, size_t begin, size_t end) {
+    wsqi_grain grain = wsqi_grain_start(loop->grain);
+    while (end - begin > grain.size) {
+        if (wsqi_wanted(ctx)) {
+            wsqi_for_split(ctx, loop, begin, wsqi_grain_middle(&grain, begin, end), end);
+            return;
+        }
+        size_t step = wsqi_grain_step(&grain, begin);
+        loop->body(ctx, begin, step, loop->arg);
+        wsqi_grain_learn(&grain, step - begin);
+        begin = step;
+    }
+    if (begin < end) loop->body(ctx, begin, end, loop->arg);
+}
+
+/* Calls body for pieces that together are [begin, end), here and on whoever helps, in no order. A piece
+ * is cut only while somebody is idle. grain: the most elements between two looks for that; 0: as many as
+ * take about 10 us, measured as it goes. */
+WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
+                     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
+    wsqi_for_job loop = WSQI_INIT;
+    loop.grain = grain;
+    loop.body = body;
+    loop.arg = arg;
+    if (begin < end) wsqi_for_range(ctx, &loop, begin, end);
+}
+
+/* A partial result of up to this many bytes lives in the job; a larger one is allocated. A guess. */
+#define WSQI_PARTIAL_INLINE 128
+
+typedef struct wsqi_reduce_job {
+    wsq_job job;
+    const wsq_reducer *reducer;
+    size_t begin, end, grain;
+    void *partial;
+    WSQI_ALIGNED(16) unsigned char storage[WSQI_PARTIAL_INLINE];
+} wsqi_reduce_job;
+
+static void wsqi_reduce_range(wsq_ctx ctx, const wsq_reducer *reducer, size_t begin, size_t end, size_t grain,
+                              void *partial);
+
+/* Stolen: the upper half gets a result of its own. */
+static void wsqi_reduce_half(wsq_ctx ctx, wsq_job *job) {
+    wsqi_reduce_job *half = wsq_container_of(job, wsqi_reduce_job, job);
+    half->reducer->init(half->partial, half->reducer->arg);
+    wsqi_reduce_range(ctx, half->reducer, half->begin, half->end, half->grain, half->partial);
+}
+
+/* Forks off [middle, end) and goes on with the lower half. If nobody took it, it continues the same
+ * result. False: no memory for a second result, nothing was done. */
+static bool wsqi_reduce_split(wsq_ctx ctx, const wsqi_reduce_job *range, size_t middle) {
+    const wsq_reducer *reducer = range->reducer;
+    const wsq_allocator *allocator = wsq_pool_of(ctx)->allocator;
+    bool small = reducer->size <= WSQI_PARTIAL_INLINE;
+    wsqi_reduce_job upper;
+    upper.reducer = reducer;
+    upper.begin = middle;
+    upper.end = range->end;
+    upper.grain = range->grain;
+    upper.partial = small ? upper.storage : wsqi_allocate(allocator, reducer->size, WSQ_CACHELINE);
+    if (upper.partial == NULL) return false;
+    wsq_fork(&ctx, &upper.job, wsqi_reduce_half);
+    wsqi_reduce_range(ctx, reducer, range->begin, middle, range->grain, range->partial);
+    if (wsq_reclaim(&ctx, &upper.job))
+        wsqi_reduce_range(ctx, reducer, middle, range->end, range->grain, range->partial);
+    else
+        reducer->combine(range->partial, upper.partial, reducer->arg);
+    if (!small) wsqi_release(allocator, upper.partial, reducer->size);
+    return true;
+}
+
+static void wsqi_reduce_range(wsq_ctx ctx, const wsq_reducer *reducer, size_t begin, size_t end, size_t size,
+                              void *partial) {
+    wsqi_grain grain = wsqi_grain_start(size);
+    while (end - begin > grain.size) {
+        if (wsqi_wanted(ctx)) {
+            wsqi_reduce_job range;
+            range.reducer = reducer;
+            range.begin = begin;
+            range.end = end;
+            range.grain = size;
+            range.partial = partial;
+            if (wsqi_reduce_split(ctx, &range, wsqi_grain_middle(&grain, begin, end))) return;
+        }
+        size_t step = wsqi_grain_step(&grain, begin);
+        reducer->body(ctx, begin, step, partial, reducer->arg);
+        wsqi_grain_learn(&grain, step - begin);
+        begin = step;
+    }
+    if (begin < end) reducer->body(ctx, begin, end, partial, reducer->arg);
+}
+
+/* As wsq_for, but body adds its piece to a partial result; partial results are combined in order, so
+ * `combine` need not be commutative. *result (reducer->size bytes) is initialised here. */
+WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain, const wsq_reducer *reducer,
+                              void *result) {
+    if (reducer == NULL || result == NULL || reducer->size == 0) return WSQ_ERR_INVALID;
+    if (reducer->init == NULL || reducer->body == NULL || reducer->combine == NULL) return WSQ_ERR_INVALID;
+    reducer->init(result, reducer->arg);
+    if (begin < end) wsqi_reduce_range(ctx, reducer, begin, end, grain, result);
+    return WSQ_OK;
+}
+
+/* ==========================================================================
+ * >>pool
+ * Purpose:   create, shut down, count.
+ * Invariant: every task is counted as spawned before it can finish, and as finished or dropped once.
+ * Writers:   the phase: whoever shuts down, RUN -> STOP -> STOPPED. Counters: each its worker.
+ * ========================================================================== */
+
+/* Outside threads that take part in wsq_run at the same time, runs within runs included. */
+#ifndef WSQ_GUESTS
+#define WSQ_GUESTS 8
+#endif
+
+#define WSQI_MAX_WORKERS 0x7fffu /* S counts in 16 bits, and transiently one more */
+
+/* Rounds over all victims before a searcher sleeps: together about as long as a futex wake-up takes (5 us),
+ * so that waiting costs at most twice what the better choice would have. */
+#define WSQI_SPIN_ROUNDS 16
+
+WSQ_API const char *wsq_result_string(wsq_result result) {
+    switch (result) {
+    case WSQ_OK: return "ok";
+    case WSQ_ERR_MEMORY: return "out of memory";
+    case WSQ_ERR_INVALID: return "invalid argument or state";
+    case WSQ_ERR_THREAD: return "cannot start a thread";
+    case WSQ_ERR_CLOSED: return "the pool is shutting down";
+    case WSQ_ERR_TIMEOUT: return "timed out";
+    case WSQ_ERR_FORKED: return "the pool belongs to the parent process";
+    case WSQ_ERR_CANCELLED: return "cancelled";
+    }
+    return "unknown result";
+}
+
+/* ---- create ---- */
+
+static wsq_result wsqi_config_check(const wsq_config *config) {
+    const wsq_allocator *allocator = config->allocator;
+    if (config->workers > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
+    if (config->order != WSQ_FIFO && config->order != WSQ_LIFO) return WSQ_ERR_INVALID;
+    if (config->max_interval != 0 && config->max_interval < config->min_interval) return WSQ_ERR_INVALID;
+    if (allocator != NULL && (allocator->allocate == NULL || allocator->release == NULL)) return WSQ_ERR_INVALID;
+    return WSQ_OK;
+}
+
+static void wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index, const wsq_config *config,
+                             uint64_t seed) {
+    memset((void *)self, 0, sizeof *self);
+    self->pool = pool;
+    self->index = index;
+    self->lifo_left = pool->lifo_cap;
+    self->floor = wsqi_base(self);
+    uint32_t start = wsqi_entry_index(self->floor);
+    wsqi_store_rlx(&self->range, wsqi_range_pack(start, start)); /* Relaxed: not shared yet. */
+    wsqi_store_rlx(&self->front.trap, WSQI_TRAP_SET);            /* nothing is public */
+    wsq_random_seed(&self->random, seed + index * 0x9E3779B97F4A7C15u);
+    wsq_tune_init(&self->tune, config);
+    self->global_left = self->tune.interval;
+    wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns);
+    wsqi_store_rlx(&self->counters.interval, self->tune.interval);
+    wsq_ring_init(&self->ring);
+}
+
+static void wsqi_pool_free(wsq_pool *pool) {
+    wsq_allocator copy = pool->allocator_copy;
+    const wsq_allocator *allocator = pool->allocator != NULL ? &copy : NULL;
+    for (unsigned i = 0; pool->lifo_order && i < pool->workers; i++) wsq_deque_fini(&wsqi_block(pool, i)->deque);
+    wsqi_lot_fini(&pool->lot);
+    wsqi_release(allocator, pool->first, pool->block_bytes);
+    wsqi_release(allocator, pool, pool->bytes);
+}
+
+/* The pool's own memory, bitmaps behind it; no worker yet. */
+static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) {
+    unsigned blocks = workers + WSQ_GUESTS, words = (blocks + 63) / 64;
+    size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64);
+    size_t block_bytes = blocks * WSQ_BLOCK_SIZE;
+    wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
+    if (pool == NULL) return NULL;
+    memset((void *)pool, 0, bytes);
+    pool->bytes = bytes;
+    pool->block_bytes = block_bytes;
+    pool->workers = workers;
+    pool->blocks = blocks;
+    pool->words = words;
+    pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
+    pool->joiners = pool->sleepers + words;
+    pool->taken = pool->joiners + words;
+    if (config->allocator != NULL) {
+        pool->allocator_copy = *config->allocator;
+        pool->allocator = &pool->allocator_copy;
+    }
+    if (block_bytes / WSQ_BLOCK_SIZE == blocks)
+        pool->first = (wsqi_worker *)wsqi_allocate(config->allocator, block_bytes, WSQ_BLOCK_SIZE);
+    if (pool->first != NULL && wsqi_lot_init(&pool->lot)) return pool;
+    wsqi_release(config->allocator, pool->first, block_bytes);
+    wsqi_release(config->allocator, pool, bytes);
+    return NULL;
+}
+
+static void wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
+    uint64_t seed = config->seed != 0 ? config->seed : wsqi_clock_ns();
+    pool->caller_runs = config->caller_runs;
+    pool->lifo_order = config->order == WSQ_LIFO;
+    pool->park_timeout_ns = config->park_timeout_ns;
+    pool->budget = config->budget != 0 ? config->budget : 128;
+    pool->lifo_cap = config->lifo_cap == WSQ_LIFO_OFF ? 0 : config->lifo_cap != 0 ? config->lifo_cap : 3;
+    if (pool->lifo_order) pool->lifo_cap = 0; /* the queue itself is last in, first out */
+    pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
+    for (unsigned i = 0; i < pool->blocks; i++) wsqi_worker_init(wsqi_block(pool, i), pool, i, config, seed);
+}
+
+/* Stops the first `count` threads and waits for them. */
+static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
+    for (unsigned i = 0; i < count; i++) wsqi_token_give(wsqi_block(pool, i));
+    for (unsigned i = 0; i < count; i++) wsqi_thread_join(&wsqi_block(pool, i)->thread);
+}
+
+static bool wsqi_pool_start(wsq_pool *pool, const wsq_config *config) {
+    char name[16];
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        snprintf(name, sizeof name, "%.9s-%u", config->name != NULL ? config->name : "wsq", i);
+        if (wsqi_thread_start(&worker->thread, wsqi_worker_main, worker, config->stack_size, name)) continue;
+        wsqi_store_rlx(&pool->phase, (uint32_t)WSQI_PHASE_STOP); /* Relaxed: the token orders it (I2). */
+        wsqi_pool_join(pool, i);
+        return false;
+    }
+    return true;
+}
+
+/* On an error nothing is left behind, and *out is untouched. */
+WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
+    wsq_config defaults = WSQI_INIT;
+    wsq_result result = WSQ_OK;
+    if (config == NULL) config = &defaults;
+    if (out == NULL || wsqi_config_check(config) != WSQ_OK) return WSQ_ERR_INVALID;
+    unsigned workers = config->workers != 0 ? config->workers : config->caller_runs ? 1 : wsqi_cpu_count();
+    wsq_pool *pool = wsqi_pool_allocate(config, workers);
+    if (pool == NULL) return WSQ_ERR_MEMORY;
+    wsqi_pool_init(pool, config);
+    for (unsigned i = 0; i < workers && pool->lifo_order && result == WSQ_OK; i++)
+        result = wsqi_deque_create(&wsqi_block(pool, i)->deque, WSQ_RING_CAPACITY, pool->allocator);
+    if (result == WSQ_OK && !config->caller_runs && !wsqi_pool_start(pool, config)) result = WSQ_ERR_THREAD;
+    if (result == WSQ_OK) *out = pool;
+    else wsqi_pool_free(pool);
+    return result;
+}
+
+/* ---- shut down ---- */
+
+static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
+    wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
+    wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
+}
+
+/* Any thread, once the pool has stopped: what is in the global queue will never run. */
+static void wsqi_cancel_queued(wsq_pool *pool) {
+    uint32_t left;
+    while (!wsqi_inject_empty(&pool->inject)) {
+        wsq_task *task = wsqi_inject_take(pool, UINT32_MAX, &left), *next;
+        if (task == NULL) wsqi_pause(); /* another thread is at it */
+        for (; task != NULL; task = next) {
+            next = wsqi_get(&task->next);
+            wsqi_cancel_task(pool, task);
+        }
+    }
+    wsqi_check_quiet(pool);
+}
+
+/* The workers' threads are gone. */
+static void wsqi_cancel_local(wsq_pool *pool) {
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        wsq_task *task = wsqi_slot_take(worker);
+        if (task != NULL) wsqi_cancel_task(pool, task);
+        worker->lifo_left = 0;
+        while ((task = wsqi_take_local(worker)) != NULL) wsqi_cancel_task(pool, task);
+    }
+}
+
+static void wsqi_ring_bells(wsq_pool *pool) {
+    for (int i = 0; i <= WSQI_QUIET_BELL; i++) wsqi_bell_ring(pool, &pool->bells[i]);
+}
+
+static void wsqi_pool_stop(wsq_pool *pool) {
+    wsqi_ring_bells(pool); /* workers that wait for a task give up */
+    if (!pool->caller_runs) wsqi_pool_join(pool, pool->workers);
+    wsqi_cancel_local(pool);
+    /* P6: what was cancelled is visible. Pairs with P5. */
+    wsqi_store_rel(&pool->phase, (uint32_t)WSQI_PHASE_STOPPED);
+    wsqi_fence_sc(); /* P4: see wsqi_inject_tasks. */
+    wsqi_cancel_queued(pool);
+    wsqi_ring_bells(pool); /* everybody gives up */
+}
+
+/* Outside only; WSQ_ERR_INVALID on one of the pool's own threads. Spawns from outside are refused from
+ * now on. WSQ_DRAIN: every task spawned so far runs to its end, with all that those spawn; one that waits
+ * for a wake is waited for. WSQ_CANCEL: what runs now returns, what is queued never starts. The threads
+ * are gone when this returns; a second call waits for the first. */
+WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
+    uint32_t phase = WSQI_PHASE_RUN;
+    if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
+    wsqi_worker *self = wsqi_self_get();
+    if (self != NULL && self->pool == pool) return WSQ_ERR_INVALID;
+    uint64_t outside = wsqi_load_rlx(&pool->inject.outside); /* Relaxed: the compare-and-swap checks it. */
+    while (!(outside & 1) && !wsqi_cas_acqrel(&pool->inject.outside, &outside, outside + 1)) {} /* P3 */
+    if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
+    /* Relaxed: the token orders it for the workers (I2). Failure: somebody else is at it. */
+    if (wsqi_cas_rlx(&pool->phase, &phase, (uint32_t)WSQI_PHASE_STOP)) {
+        wsqi_pool_stop(pool);
+        return WSQ_OK;
+    }
+    for (;;) {
+        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_QUIET_BELL]); /* W2 */
+        if (wsqi_stopped(pool)) return WSQ_OK;
+        wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_QUIET_BELL], rung, 0);
+    }
+}
+
+/* Outside only, when nobody uses the pool any more. Drains it first, unless it was shut down. NULL is
+ * fine. On one of the pool's own threads it does nothing. */
+WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
+    if (pool != NULL && wsq_pool_shutdown(pool, WSQ_DRAIN) == WSQ_OK) wsqi_pool_free(pool);
+}
+
+/* caller_runs only: runs one task, or finds none: false. One thread at a time. */
+WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
+    WSQ_ASSERT(pool != NULL && pool->caller_runs);
+    return wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN && wsqi_pump(pool); /* Relaxed: a hint. */
+}
+
+/* ---- count ---- */
+
+WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; }
+
+/* Tasks spawned and not done. Any thread, a snapshot. */
+WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
+    wsq_stats sum;
+    wsq_pool_stats(pool, &sum);
+    return sum.spawned > sum.finished ? sum.spawned - sum.finished : 0;
+}
+
+/* Any thread, a snapshot. index: 0 .. wsq_pool_workers - 1; all zero beyond. */
+WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
+    memset(out, 0, sizeof *out);
+    if (index >= pool->blocks) return;
+    wsqi_worker *worker = wsqi_block(pool, index);
+    wsqi_counters *from = &worker->counters;
+    /* Finished first: P2, so that it never exceeds what is spawned. The others relaxed: statistics. */
+    out->finished = wsqi_load_acq(&from->finished);
+    out->spawned = wsqi_load_rlx(&from->spawned);
+    out->run = wsqi_load_rlx(&from->run);
+    out->lifo_hits = wsqi_load_rlx(&from->lifo_hits);
+    out->local_pops = wsqi_load_rlx(&from->local_pops);
+    out->global_batches = wsqi_load_rlx(&from->global_batches);
+    out->global_tasks = wsqi_load_rlx(&from->global_tasks);
+    out->steal_attempts = wsqi_load_rlx(&from->steal_attempts);
+    out->steals = wsqi_load_rlx(&from->steals);
+    out->tasks_stolen = wsqi_load_rlx(&from->tasks_stolen);
+    out->overflows = wsqi_load_rlx(&from->overflows);
+    out->searches = wsqi_load_rlx(&from->searches);
+    out->parks = wsqi_load_rlx(&from->parks);
+    out->wakes_sent = wsqi_load_rlx(&from->wakes_sent);
+    out->rescued = wsqi_load_rlx(&from->rescued);
+    out->published = wsqi_load_rlx(&from->published);
+    out->jobs_stolen = wsqi_load_rlx(&from->jobs_stolen);
+    out->joins_parked = wsqi_load_rlx(&from->joins_parked);
+    out->average_task_ns = wsqi_load_rlx(&from->average_task_ns);
+    out->interval = wsqi_load_rlx(&from->interval);
+    out->queue_depth = index < pool->workers ? wsqi_queue_length(worker) : 0;
+}
+
+/* Any thread, a snapshot: workers, guests and outside threads together; averages for the last two. */
+WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
+    wsq_stats one;
+    uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
+    memset(out, 0, sizeof *out);
+    out->finished = wsqi_load_acq(&pool->dropped); /* P2 */
+    for (unsigned i = 0; i < pool->blocks; i++) {
+        wsq_worker_stats(pool, i, &one);
+        if (i >= pool->workers) one.average_task_ns = one.interval = 0;
+        for (size_t k = 0; k < sizeof one / sizeof *sum; k++) sum[k] += part[k];
+    }
+    out->spawned += wsqi_load_rlx(&pool->inject.outside) / 2; /* Relaxed: statistic. */
+    out->wakes_sent += wsqi_load_rlx(&pool->wakes);           /* Relaxed: statistic. */
+    out->average_task_ns /= pool->workers;
+    out->interval /= pool->workers;
+}
+
+static void wsqi_stats_row(FILE *file, const char *name, const wsq_stats *row) {
+    fprintf(file, "%-7s%11" PRIu64 "%9" PRIu64 "%11" PRIu64 "%9" PRIu64 "%8" PRIu64 "%9" PRIu64
+            "%8" PRIu64 "%8" PRIu64 "%8" PRIu64 "%10" PRIu64 "%6" PRIu64 "\n",
+            name, row->run, row->lifo_hits, row->local_pops, row->global_tasks, row->steals, row->tasks_stolen,
+            row->jobs_stolen, row->parks, row->wakes_sent, row->average_task_ns, row->interval);
+}
+
+/* Any thread: a table, a row for each worker. */
+WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
+    wsq_stats row;
+    char name[16];
+    fprintf(file, "%-7s%11s%9s%11s%9s%8s%9s%8s%8s%8s%10s%6s\n", "worker", "run", "lifo", "local", "global",
+            "steals", "stolen", "jobs", "parks", "wakes", "ns/task", "every");
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsq_worker_stats(pool, i, &row);
+        snprintf(name, sizeof name, "%u", i);
+        wsqi_stats_row(file, name, &row);
+    }
+    wsq_pool_stats(pool, &row);
+    wsqi_stats_row(file, "pool", &row);
+}
+
+#endif /* WSQ_IMPLEMENTED */
+#endif /* WSQ_IMPLEMENTATION */
