@@ -1,0 +1,1208 @@
+/* explore.h - runs wsq.h, unchanged, against an operational model of the C11 memory model.
+ *
+ *   #define WSQ_RING_CAPACITY 2
+ *   #include "explore.h"            points wsq.h to the model's atomics and platform
+ *   #define WSQ_IMPLEMENTATION
+ *   #include "../wsq.h"
+ *
+ *   static void thief(void *arg) { ... wsq_ring_steal(...) ... }
+ *   static void scenario(void) {    the first fiber of every execution
+ *       explore_start(thief, NULL);
+ *       ... wsq_ring_push(...) ...
+ *       explore_join();             waits for every other fiber
+ *       explore_check(seen[0] == 1);
+ *   }
+ *   int main(void) {
+ *       explore_random("ring: one thief", scenario, 100000);
+ *       explore_exhaust("ring: one thief", scenario, 2);
+ *       return explore_end();
+ *   }
+ *
+ * The threads of a scenario are fibers of one OS thread. Every access to a shared word is a point
+ * at which another fiber may go on, and every word keeps the history of its stores: a load may
+ * return any store that its thread is not yet obliged to have passed.
+ *
+ * THE MODEL is a view machine (the promising semantics without promises; C++20's release
+ * sequences). The stores of a word are ordered by time stamps. A view says, for each word, the
+ * oldest store that may still be read, and, for each thread, how far its plain accesses are known
+ * (a vector clock):
+ *   - each thread has a current view, what its relaxed loads picked up (an acquire fence would make
+ *     it current), and what its last fence released;
+ *   - each store carries a view: of a release store, all that its thread knew; of a relaxed one,
+ *     what the last fence released; of a read-modify-write also that of the store that it read;
+ *   - one view, `sc`, lists what seq_cst stores wrote and fences knew: every fence exchanges all
+ *     with it, seq_cst accesses respect it for their own word. It orders no plain accesses;
+ *   - a store may land before others that its thread does not know of (2+2W), never between a
+ *     read-modify-write and the store that it read.
+ * What it does not show: load buffering (a load never returns a store that was not executed yet:
+ * that takes a model checker with IMM); and where C11 of 2011 and RC11 differ about seq_cst, it
+ * forbids what either of them forbids. Plain memory is read as it is: its accesses must be ordered,
+ * and what is not is reported as a race.
+ *
+ * THE CHOICES (who runs, which store is read, which waiter wakes, spurious returns) come from a
+ * seeded generator, with the fiber chosen uniformly, or the same again more often than not, or by
+ * PCT (priorities, and up to 3 points at which they change); or, exhaustively, from a depth-first
+ * walk with a bound on preemptions.
+ *
+ * Reported: failed checks and assertions, deadlock (all fibers wait), endless runs, races, use of
+ * memory that was freed or of a dead frame, unordered frees, leaks, reads of uninitialised words.
+ *
+ *   WSQ_EXECUTIONS=n   executions of each random scenario, instead of its own number
+ *   WSQ_SEED=n         first seed (default: 1; printed)
+ *   WSQ_SCENARIO=text  only the scenarios whose name contains it
+ *   WSQ_REPLAY=...     as printed by a failure: that one execution, with a trace of every step
+ */
+#ifndef EXPLORE_H
+#define EXPLORE_H
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "explore_fiber.h"
+
+/* Relative to wsq.h, which includes them. */
+#define WSQ_ATOMIC_HEADER "test/explore_atomic.h"
+#define WSQ_PLATFORM_HEADER "test/explore_platform.h"
+#define WSQ_ASSERT(condition) \
+    ((condition) ? (void)0 : explore_fail("assertion failed at " EXPLORE_AT ": %s", #condition))
+#define WSQ_MALLOC(size) explore_malloc(size)
+#define WSQ_FREE(pointer) explore_free(pointer)
+
+/* Fibers of one execution, the first one included; a multiple of 8. */
+#ifndef EXPLORE_FIBERS
+#define EXPLORE_FIBERS 8
+#endif
+
+/* Atomic words that one execution may touch, and EXPLORE_FIBERS. */
+#ifndef EXPLORE_WORDS
+#define EXPLORE_WORDS 1024
+#endif
+
+/* Steps after which an execution counts as endless. */
+#ifndef EXPLORE_STEPS
+#define EXPLORE_STEPS 20000
+#endif
+
+#define EXPLORE_STACK ((size_t)128 << 10)
+#define EXPLORE_HEAP ((size_t)64 << 20)
+#define EXPLORE_BLOCKS 1024
+#define EXPLORE_NOTES ((size_t)64 << 20) /* bytes of stores and views of one execution */
+#define EXPLORE_PLACES 4096              /* plain locations; a power of two */
+#define EXPLORE_OPTIONS 64               /* newest stores that a load chooses from */
+#define EXPLORE_CHOICES 100000           /* depth of the exhaustive walk */
+#define EXPLORE_POISON 0xa5              /* fills new memory */
+#define EXPLORE_CHANGES 3                /* PCT: most change points */
+
+#define EXPLORE_TEXT2(x) #x
+#define EXPLORE_TEXT(x) EXPLORE_TEXT2(x)
+#define EXPLORE_AT __FILE__ ":" EXPLORE_TEXT(__LINE__)
+#define EXPLORE_LIKELY(x) __builtin_expect(!!(x), 1)
+#define EXPLORE_SLOW __attribute__((noinline, cold, unused))
+#define EXPLORE_BIT(i) ((uint32_t)1 << (i))
+
+/* ==========================================================================
+ * >>state
+ * ========================================================================== */
+
+typedef int32_t explore_time;
+
+/* [0, EXPLORE_FIBERS): clocks of the fibers; then one time stamp per word. Entries from `size` on
+ * are zero. */
+typedef struct explore_view {
+    int size;
+    int fiber; /* it is all that this one knew at `clock`; -1: a mixture */
+    explore_time clock;
+    explore_time at[];
+} explore_view;
+
+typedef struct explore_store {
+    struct explore_store *before; /* next older one of the word */
+    const explore_view *view;     /* NULL: nothing */
+    uint64_t value;
+    explore_time time;
+    bool adjoins; /* a read-modify-write: nothing may come between it and `before` */
+} explore_store;
+
+typedef struct explore_word {
+    void *address;
+    explore_store *last; /* newest */
+    explore_time woken;  /* sleepers see this store or a newer one: somebody was woken after it */
+    int block;           /* EXPLORE_GLOBAL, index of a block, or below that ~fiber: its stack */
+    int size;
+    bool fresh; /* in heap memory, and the first store is what was found there */
+} explore_word;
+
+enum { EXPLORE_GLOBAL = EXPLORE_BLOCKS };
+
+typedef struct explore_block {
+    uintptr_t begin, end;
+    bool alive;
+    explore_time used[EXPLORE_FIBERS]; /* clock of each fiber's last access */
+} explore_block;
+
+typedef struct explore_place {
+    uintptr_t address;
+    uint32_t execution;
+    int writer;
+    int block;
+    explore_time written;
+    explore_time read[EXPLORE_FIBERS];
+} explore_place;
+
+typedef enum explore_status {
+    EXPLORE_READY,
+    EXPLORE_WAITING,
+    EXPLORE_JOINING,
+    EXPLORE_OVER
+} explore_status;
+
+typedef struct explore_fiber {
+    explore_context context;
+    explore_status status;
+    void (*fn)(void *arg);
+    void *arg;
+    void *self;                   /* the thread-local of wsq.h */
+    void *waits_at;               /* WAITING: the address; JOINING: a fiber, or NULL: all */
+    uint64_t deadline;            /* WAITING: 0, or when it ends by itself */
+    int64_t priority;             /* PCT */
+    int streak;                   /* PCT: steps in a row */
+    const explore_view *released; /* by the last fence */
+    const char *at;               /* where it is */
+    explore_time view[EXPLORE_WORDS];
+    explore_time pending[EXPLORE_WORDS]; /* picked up by relaxed loads */
+    bool has_pending;
+    char *stack;
+} explore_fiber;
+
+typedef enum explore_mode {
+    EXPLORE_UNIFORM,
+    EXPLORE_STICKY,
+    EXPLORE_PCT,
+    EXPLORE_DEPTH_FIRST
+} explore_mode;
+
+static struct {
+    /* one execution */
+    explore_fiber *running;
+    uint32_t ready, timed; /* fibers that can go on; that wait with a deadline */
+    int fibers, words, blocks, steps;
+    size_t noted, heaped;
+    uint64_t clock, random;
+    int spurious; /* returns without a reason that are left */
+    char failure[512];
+    explore_fiber fiber[EXPLORE_FIBERS];
+    explore_word word[EXPLORE_WORDS];
+    explore_time sc[EXPLORE_WORDS];
+    explore_block block[EXPLORE_BLOCKS];
+    explore_place place[EXPLORE_PLACES];
+    char *notes, *heap, *stacks;
+    explore_context outside;
+
+    /* how it chooses */
+    explore_mode mode;
+    uint32_t sticky, stale; /* masks: stay, or read the newest, unless the bits are all 0 */
+    int changes, change[EXPLORE_CHANGES];
+    int64_t lowest;
+    int preemptions; /* left */
+
+    /* depth first: what was chosen among how many */
+    int depth, known;
+    uint16_t chosen[EXPLORE_CHOICES], among[EXPLORE_CHOICES];
+
+    /* the program */
+    uint32_t execution;
+    uint64_t seed, first_seed;
+    int typical; /* steps of the longer executions: change points fall among them */
+    const char *name;
+    void (*scenario)(void);
+    int limit;
+    bool cut; /* depth first: an execution was given up at the step limit */
+    bool trace;
+    int trace_from, trace_to;
+    uint64_t saw[64];
+} explore;
+
+static _Noreturn void explore_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#define explore_check(condition) \
+    ((condition) ? (void)0 : explore_fail("check failed at " EXPLORE_AT ": %s", #condition))
+
+/* Counts an outcome, 0 to 63, over the executions of a scenario. */
+static inline void explore_saw(int outcome) {
+    explore.saw[outcome]++;
+}
+
+static inline int explore_me(void) {
+    return (int)(explore.running - explore.fiber);
+}
+
+/* Prints one step, or leaves it. */
+static void explore_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+EXPLORE_SLOW static void explore_note(const char *format, ...) {
+    if (explore.steps < explore.trace_from || explore.steps > explore.trace_to) return;
+    va_list list;
+    va_start(list, format);
+    printf("    %5d  fiber %d  ", explore.steps, explore_me());
+    vprintf(format, list);
+    printf("\n");
+    va_end(list);
+}
+
+/* Ends the execution. */
+EXPLORE_SLOW static _Noreturn void explore_fail(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(explore.failure, sizeof explore.failure, format, list);
+    va_end(list);
+    explore_context_switch(&explore.running->context, &explore.outside);
+    abort();
+}
+
+/* ==========================================================================
+ * >>choice
+ * ========================================================================== */
+
+static inline uint64_t explore_mix(uint64_t x) {
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static inline uint32_t explore_bits(void) {
+    return (uint32_t)(explore_mix(explore.random += UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+}
+
+static inline int explore_below(int n) {
+    return (int)(((uint64_t)explore_bits() * (uint64_t)n) >> 32);
+}
+
+/* Depth first: what the walk says; 0 where it goes for the first time. */
+static int explore_step_of_walk(int n) {
+    int depth = explore.depth++;
+    if (depth >= EXPLORE_CHOICES) explore_fail("too many choices");
+    if (depth >= explore.known) {
+        explore.chosen[depth] = 0;
+        explore.known = depth + 1;
+    }
+    explore.among[depth] = (uint16_t)n;
+    return explore.chosen[depth];
+}
+
+/* One of n that are all alike. Scenarios may call it too. */
+static inline int explore_choose(int n) {
+    if (n <= 1) return 0;
+    return explore.mode == EXPLORE_DEPTH_FIRST ? explore_step_of_walk(n) : explore_below(n);
+}
+
+/* One of n stores, the newest first. */
+static inline int explore_choose_store(int n) {
+    if (n <= 1) return 0;
+    if (explore.mode == EXPLORE_DEPTH_FIRST) return explore_step_of_walk(n);
+    return explore.stale && (explore_bits() & explore.stale) ? 0 : explore_below(n);
+}
+
+/* Something that happens seldom: one in n. Depth first: never. */
+static inline bool explore_seldom(int n) {
+    return explore.mode != EXPLORE_DEPTH_FIRST && explore_below(n) == 0;
+}
+
+static inline int explore_nth(uint32_t set, int n) {
+    while (n-- > 0) set &= set - 1;
+    return __builtin_ctz(set);
+}
+
+/* ==========================================================================
+ * >>scheduler
+ * ========================================================================== */
+
+static inline void explore_set_ready(int i) {
+    explore.fiber[i].status = EXPLORE_READY;
+    explore.ready |= EXPLORE_BIT(i);
+    explore.timed &= ~EXPLORE_BIT(i);
+}
+
+/* A deadline passes, sooner or later than others: real time promises nothing. */
+EXPLORE_SLOW static void explore_time_out(void) {
+    int i = explore_nth(explore.timed, explore_choose(__builtin_popcount(explore.timed)));
+    if (explore.clock < explore.fiber[i].deadline) explore.clock = explore.fiber[i].deadline;
+    if (explore.trace) explore_note("(the deadline of fiber %d passes)", i);
+    explore_set_ready(i);
+}
+
+static const char *explore_state_name(explore_status status) {
+    static const char *const name[] = {"ready", "waiting", "joining", "over"};
+    return name[status];
+}
+
+EXPLORE_SLOW static _Noreturn void explore_fail_stuck(const char *what) {
+    char text[400];
+    int n = 0;
+    for (int i = 0; i < explore.fibers && n < 300; i++) {
+        const explore_fiber *fiber = &explore.fiber[i];
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%d %s (%.60s)", i ? ", " : "", i,
+                      explore_state_name(fiber->status), fiber->at ? fiber->at : "start");
+    }
+    explore_fail("%s: fibers %s", what, text);
+}
+
+static int explore_pick_highest(void) {
+    int best = -1;
+    for (uint32_t set = explore.ready; set; set &= set - 1) {
+        int i = __builtin_ctz(set);
+        if (best < 0 || explore.fiber[i].priority > explore.fiber[best].priority) best = i;
+    }
+    return best;
+}
+
+static int explore_pick_pct(int me, bool yields) {
+    explore_fiber *fiber = &explore.fiber[me];
+    for (int i = 0; i < explore.changes; i++)
+        if (explore.change[i] && explore.steps >= explore.change[i]) {
+            explore.change[i] = 0;
+            fiber->priority = --explore.lowest;
+        }
+    /* Spinning gives way, as it does in time: else the highest one would spin for ever. */
+    if (fiber->status == EXPLORE_READY && (yields || ++fiber->streak > 500)) {
+        fiber->priority = --explore.lowest;
+        fiber->streak = 0;
+    }
+    int next = explore_pick_highest();
+    if (next != me) explore.fiber[next].streak = 0;
+    return next;
+}
+
+/* Stays unless a preemption is spent; gives way round robin. */
+static int explore_pick_walk(int me, bool yields) {
+    uint32_t others = explore.ready & ~EXPLORE_BIT(me);
+    uint32_t later = others & ~(EXPLORE_BIT(me) | (EXPLORE_BIT(me) - 1));
+    bool stays = !yields && (explore.ready & EXPLORE_BIT(me));
+    if (!stays && !(explore.ready & EXPLORE_BIT(me)))
+        return explore_nth(others, explore_choose(__builtin_popcount(others)));
+    int first = stays || !others ? me : __builtin_ctz(later ? later : others);
+    if (explore.preemptions <= 0) return first;
+    int pick = explore_choose(__builtin_popcount(explore.ready));
+    if (pick == 0) return first;
+    explore.preemptions--;
+    return explore_nth(explore.ready & ~EXPLORE_BIT(first), pick - 1);
+}
+
+static int explore_pick(int me, bool yields) {
+    if (explore.mode == EXPLORE_DEPTH_FIRST) return explore_pick_walk(me, yields);
+    if (explore.mode == EXPLORE_PCT) return explore_pick_pct(me, yields);
+    uint32_t set = explore.ready, mine = EXPLORE_BIT(me);
+    if (yields && (set & ~mine)) set &= ~mine;
+    if ((set & mine) && explore.sticky && (explore_bits() & explore.sticky)) return me;
+    return explore_nth(set, explore_below(__builtin_popcount(set)));
+}
+
+static inline void explore_continue(int next) {
+    explore_fiber *from = explore.running;
+    if (from == &explore.fiber[next]) return;
+    explore.running = &explore.fiber[next];
+    explore_context_switch(&from->context, &explore.running->context);
+}
+
+/* The running fiber is not ready. */
+static void explore_block_fiber(void) {
+    while (!explore.ready) {
+        if (!explore.timed) explore_fail_stuck("deadlock");
+        explore_time_out();
+    }
+    explore_continue(explore_pick(explore_me(), true));
+}
+
+EXPLORE_SLOW static void explore_too_long(void) {
+    explore.cut = true;
+    if (explore.mode == EXPLORE_DEPTH_FIRST)
+        explore_context_switch(&explore.running->context, &explore.outside);
+    explore_fail_stuck("no end");
+}
+
+static inline void explore_point_at(const char *at, bool yields) {
+    explore_fiber *fiber = explore.running;
+    fiber->at = at;
+    if (++explore.steps > explore.limit) explore_too_long();
+    if (explore.timed && explore_seldom(64)) explore_time_out();
+    uint32_t mine = EXPLORE_BIT(fiber - explore.fiber);
+    if (explore.ready != mine) explore_continue(explore_pick(explore_me(), yields));
+}
+
+/* ==========================================================================
+ * >>view
+ * ========================================================================== */
+
+static inline void *explore_alloc_note(size_t size) {
+    void *result = explore.notes + explore.noted;
+    explore.noted += (size + 15) & ~(size_t)15;
+    if (explore.noted > EXPLORE_NOTES) explore_fail("too many stores");
+    return result;
+}
+
+/* Sizes are rounded up to 8, so that the compiler makes vectors of it. */
+static inline void explore_join_times(explore_time *restrict into,
+                                      const explore_time *restrict from, int size) {
+    for (int i = 0; i < size; i += 8)
+        for (int j = i; j < i + 8; j++) into[j] = into[j] > from[j] ? into[j] : from[j];
+}
+
+static inline int explore_view_size(void) {
+    return (explore.words + 7) & ~7;
+}
+
+static inline explore_view *explore_view_make(const explore_time *times) {
+    int size = explore_view_size();
+    explore_view *view = explore_alloc_note(sizeof *view + (size_t)size * sizeof view->at[0]);
+    view->size = size;
+    memcpy(view->at, times, (size_t)size * sizeof view->at[0]);
+    return view;
+}
+
+/* All that the running fiber knows, for others to learn; what it does later is not part of it. */
+static inline const explore_view *explore_release(void) {
+    explore_fiber *fiber = explore.running;
+    explore_view *view = explore_view_make(fiber->view);
+    view->fiber = explore_me();
+    view->clock = fiber->view[view->fiber]++;
+    return view;
+}
+
+static inline void explore_acquire(const explore_view *view) {
+    explore_time *mine = explore.running->view;
+    if (!view || (view->fiber >= 0 && mine[view->fiber] >= view->clock)) return;
+    explore_join_times(mine, view->at, view->size);
+}
+
+static inline void explore_acquire_later(const explore_view *view) {
+    explore_fiber *fiber = explore.running;
+    if (!view || (view->fiber >= 0 && fiber->view[view->fiber] >= view->clock)) return;
+    explore_join_times(fiber->pending, view->at, view->size);
+    fiber->has_pending = true;
+}
+
+static const explore_view *explore_mixture(const explore_view *one, const explore_view *two) {
+    if (!one || !two || one == two) return one ? one : two;
+    if (one->size < two->size) {
+        const explore_view *swap = one;
+        one = two;
+        two = swap;
+    }
+    explore_view *view = explore_alloc_note(sizeof *view + (size_t)one->size * sizeof view->at[0]);
+    memcpy(view, one, sizeof *view + (size_t)one->size * sizeof view->at[0]);
+    explore_join_times(view->at, two->at, two->size);
+    view->fiber = -1;
+    return view;
+}
+
+/* ==========================================================================
+ * >>heap: no memory is used twice in one execution, so that late accesses are seen
+ * ========================================================================== */
+
+static inline void *explore_malloc(size_t size) {
+    if (explore.blocks == EXPLORE_BLOCKS || explore.heaped + size + 64 > EXPLORE_HEAP)
+        explore_fail("out of the model's memory");
+    explore_block *block = &explore.block[explore.blocks++];
+    char *memory = explore.heap + explore.heaped;
+    memset(block, 0, sizeof *block);
+    block->begin = (uintptr_t)memory;
+    block->end = block->begin + size;
+    block->alive = true;
+    explore.heaped += (size + 79) & ~(size_t)63; /* at least 16 bytes that belong to nobody */
+    memset(memory, EXPLORE_POISON, size);
+    return memory;
+}
+
+EXPLORE_SLOW static int explore_find_block(uintptr_t address) {
+    uintptr_t heap = (uintptr_t)explore.heap, stacks = (uintptr_t)explore.stacks;
+    if (address - stacks < EXPLORE_FIBERS * EXPLORE_STACK)
+        return ~(int)((address - stacks) / EXPLORE_STACK);
+    if (address - heap >= EXPLORE_HEAP) return EXPLORE_GLOBAL;
+    int low = 0, high = explore.blocks;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (address < explore.block[middle].end)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == explore.blocks || address < explore.block[low].begin)
+        explore_fail("access outside of any block: %p at %s", (void *)address, explore.running->at);
+    return low;
+}
+
+/* The memory is alive; remembers who used it last. */
+static inline void explore_use(int block, uintptr_t address) {
+    int me = explore_me();
+    if (block == EXPLORE_GLOBAL || block == ~me) return;
+    if (block < 0) {
+        if (address < explore_context_top(&explore.fiber[~block].context))
+            explore_fail("use of a dead frame of fiber %d at %s", ~block, explore.running->at);
+        return;
+    }
+    if (!explore.block[block].alive)
+        explore_fail("use after free: %p at %s", (void *)address, explore.running->at);
+    explore.block[block].used[me] = explore.running->view[me];
+}
+
+static inline void explore_free(void *memory) {
+    if (!memory) return;
+    int i = explore_find_block((uintptr_t)memory);
+    if (i < 0 || i == EXPLORE_GLOBAL || explore.block[i].begin != (uintptr_t)memory)
+        explore_fail("free of what was not allocated: %p", memory);
+    explore_block *block = &explore.block[i];
+    if (!block->alive) explore_fail("double free: %p", memory);
+    for (int other = 0; other < explore.fibers; other++)
+        if (other != explore_me() && block->used[other] > explore.running->view[other])
+            explore_fail("race: free of %p against its use by fiber %d", memory, other);
+    block->alive = false;
+}
+
+/* ==========================================================================
+ * >>plain: accesses that must be ordered
+ * ========================================================================== */
+
+static inline explore_place *explore_find_place(uintptr_t address) {
+    size_t i = (size_t)((address >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+    for (;; i++) {
+        explore_place *place = &explore.place[i & (EXPLORE_PLACES - 1)];
+        if (place->execution == explore.execution && place->address == address) return place;
+        if (place->execution == explore.execution) continue;
+        memset(place, 0, sizeof *place);
+        place->address = address;
+        place->execution = explore.execution;
+        place->block = explore_find_block(address);
+        return place;
+    }
+}
+
+/* Not a point: an unordered pair shows in the clocks, whatever ran first. */
+static inline void *explore_plain(const volatile void *pointer, bool writes, const char *at) {
+    int me = explore_me();
+    explore_time *view = explore.running->view;
+    explore_place *place = explore_find_place((uintptr_t)pointer);
+    explore.running->at = at;
+    if (explore.trace) explore_note("%s  %s", writes ? "set" : "get", at);
+    explore_use(place->block, (uintptr_t)pointer);
+    if (place->written > view[place->writer])
+        explore_fail("race: %s after an unordered write by fiber %d at %s",
+                     writes ? "write" : "read", place->writer, at);
+    if (!writes) {
+        place->read[me] = view[me];
+        return (void *)(uintptr_t)pointer;
+    }
+    for (int i = 0; i < explore.fibers; i++)
+        if (place->read[i] > view[i])
+            explore_fail("race: write after an unordered read by fiber %d at %s", i, at);
+    place->writer = me;
+    place->written = view[me];
+    return (void *)(uintptr_t)pointer;
+}
+
+/* ==========================================================================
+ * >>word: histories
+ * ========================================================================== */
+
+enum { EXPLORE_RLX = 0, EXPLORE_ACQ = 1, EXPLORE_REL = 2, EXPLORE_ACQREL = 3, EXPLORE_SC = 7 };
+
+typedef enum explore_kind { EXPLORE_LOAD, EXPLORE_STORE, EXPLORE_RMW, EXPLORE_CAS } explore_kind;
+
+static inline uint64_t explore_peek(const void *address, int size) {
+    if (size == 8) {
+        uint64_t value;
+        memcpy(&value, address, 8);
+        return value;
+    }
+    uint32_t value;
+    memcpy(&value, address, 4);
+    return value;
+}
+
+static inline void explore_poke(void *address, int size, uint64_t value) {
+    uint32_t small = (uint32_t)value;
+    memcpy(address, size == 8 ? (void *)&value : (void *)&small, (size_t)size);
+}
+
+/* Views are as long as there are words, rounded up to 8: the rest must be zero once it counts. */
+static void explore_clear_times(int id) {
+    const size_t size = 8 * sizeof(explore_time);
+    memset(&explore.sc[id], 0, size);
+    for (int i = 0; i < explore.fibers; i++) {
+        memset(&explore.fiber[i].view[id], 0, size);
+        memset(&explore.fiber[i].pending[id], 0, size);
+    }
+}
+
+/* A word begins with what the memory holds, known to all. */
+EXPLORE_SLOW static int explore_new_word(void *address, int size) {
+    if (explore.words == EXPLORE_WORDS) explore_fail("too many words: raise EXPLORE_WORDS");
+    int id = explore.words++;
+    if (id % 8 == 0) explore_clear_times(id);
+    explore_store *store = explore_alloc_note(sizeof *store);
+    memset(store, 0, sizeof *store);
+    store->value = explore_peek(address, size);
+    explore_word *word = &explore.word[id];
+    memset(word, 0, sizeof *word);
+    word->address = address;
+    word->last = store;
+    word->size = size;
+    word->block = explore_find_block((uintptr_t)address);
+    word->fresh = word->block >= 0 && word->block != EXPLORE_GLOBAL;
+    return id;
+}
+
+/* The word knows its number (see explore_atomic.h). Memory that was zeroed or set up again, without
+ * the model's knowledge, has lost it, and is a new word. */
+static inline int explore_id(void *address, uint32_t *number, int size) {
+    int id = (int)*number;
+    if (!EXPLORE_LIKELY(id >= EXPLORE_FIBERS && id < explore.words &&
+                        explore.word[id].address == address))
+        *number = (uint32_t)(id = explore_new_word(address, size));
+    explore_use(explore.word[id].block, (uintptr_t)address);
+    return id;
+}
+
+static inline bool explore_fits(const explore_store *store, const explore_store *after,
+                                explore_kind kind, uint64_t expected) {
+    if (kind == EXPLORE_LOAD || (kind == EXPLORE_CAS && store->value != expected)) return true;
+    return !after || (!after->adjoins && after->time - store->time >= 2);
+}
+
+/* The store that is read, or that a new one comes right after; *after: the next newer one. */
+static inline explore_store *explore_find(int id, int order, explore_kind kind, uint64_t expected,
+                                          explore_store **after) {
+    explore_time floor = explore.running->view[id];
+    explore_store *option[EXPLORE_OPTIONS], *next[EXPLORE_OPTIONS];
+    explore_store *store = explore.word[id].last, *newer = NULL;
+    int n = 0;
+    if ((order & 4) && explore.sc[id] > floor) floor = explore.sc[id];
+    if (EXPLORE_LIKELY(store->time <= floor)) {
+        *after = NULL;
+        return store;
+    }
+    for (;;) {
+        if (explore_fits(store, newer, kind, expected)) {
+            option[n] = store;
+            next[n++] = newer;
+        }
+        if (store->time <= floor || n == EXPLORE_OPTIONS) break;
+        newer = store;
+        store = store->before;
+    }
+    int pick = explore_choose_store(n);
+    *after = next[pick];
+    return option[pick];
+}
+
+/* What the running fiber learns by reading it. */
+static inline void explore_learn(int id, const explore_store *store, int order) {
+    explore_time *view = explore.running->view;
+    const explore_word *word = &explore.word[id];
+    if (store->time > view[id]) view[id] = store->time;
+    if (order & EXPLORE_ACQ)
+        explore_acquire(store->view);
+    else
+        explore_acquire_later(store->view);
+    if (!store->before && word->fresh && (uint8_t)store->value == EXPLORE_POISON &&
+        store->value == (word->size == 8 ? UINT64_C(0xa5a5a5a5a5a5a5a5) : UINT64_C(0xa5a5a5a5)))
+        explore_fail("uninitialised word read at %s", explore.running->at);
+}
+
+/* Between `before` and `after` (NULL: as the newest). */
+static inline void explore_insert(int id, explore_store *before, explore_store *after,
+                                  uint64_t value, int order, bool adjoins) {
+    explore_fiber *fiber = explore.running;
+    explore_word *word = &explore.word[id];
+    explore_store *store = explore_alloc_note(sizeof *store);
+    store->before = before;
+    store->value = value;
+    store->adjoins = adjoins;
+    store->time = after ? before->time + (after->time - before->time) / 2 : before->time + 4096;
+    fiber->view[id] = store->time;
+    if ((order & 4) && store->time > explore.sc[id]) explore.sc[id] = store->time;
+    store->view = order & EXPLORE_REL ? explore_release() : fiber->released;
+    if (adjoins && (order & EXPLORE_ACQREL) != EXPLORE_ACQREL) /* else it is part of the view */
+        store->view = explore_mixture(store->view, before->view);
+    if (after) {
+        after->before = store;
+        return;
+    }
+    word->last = store;
+    explore_poke(word->address, word->size, value);
+}
+
+static const char *explore_order_name(int order) {
+    static const char *const name[] = {"rlx", "acq", "rel", "acqrel", "", "", "", "sc"};
+    return name[order];
+}
+
+EXPLORE_SLOW static void explore_note_access(const char *what, int id, int order, uint64_t value,
+                                             const explore_store *read, const char *at) {
+    const explore_word *word = &explore.word[id];
+    bool stale = read && read != word->last;
+    explore_note("%s_%s  w%d %s%llx%s  %s", what, explore_order_name(order), id,
+                 strcmp(what, "load") ? "<- " : "= ", (unsigned long long)value,
+                 stale ? " (stale)" : "", at);
+}
+
+static inline uint64_t explore_do_load(void *address, uint32_t *number, int size, int order,
+                                       const char *at) {
+    explore_point_at(at, false);
+    explore_store *after;
+    int id = explore_id(address, number, size);
+    explore_store *store = explore_find(id, order, EXPLORE_LOAD, 0, &after);
+    if (explore.trace) explore_note_access("load", id, order, store->value, store, at);
+    explore_learn(id, store, order);
+    return store->value;
+}
+
+static inline void explore_do_store(void *address, uint32_t *number, int size, uint64_t value,
+                                    int order, const char *at) {
+    explore_point_at(at, false);
+    explore_store *after;
+    int id = explore_id(address, number, size);
+    explore_store *before = explore_find(id, order, EXPLORE_STORE, 0, &after);
+    if (explore.trace) explore_note_access("store", id, order, value, before, at);
+    explore_insert(id, before, after, value, order, false);
+}
+
+typedef enum explore_rmw {
+    EXPLORE_XCHG,
+    EXPLORE_ADD,
+    EXPLORE_SUB,
+    EXPLORE_OR,
+    EXPLORE_AND
+} explore_rmw;
+
+static inline uint64_t explore_do_rmw(void *address, uint32_t *number, int size, explore_rmw op,
+                                      uint64_t operand, int order, const char *at) {
+    explore_point_at(at, false);
+    explore_store *after;
+    int id = explore_id(address, number, size);
+    explore_store *store = explore_find(id, order, EXPLORE_RMW, 0, &after);
+    explore_learn(id, store, order);
+    uint64_t old = store->value;
+    uint64_t value = op == EXPLORE_XCHG  ? operand
+                     : op == EXPLORE_ADD ? old + operand
+                     : op == EXPLORE_SUB ? old - operand
+                     : op == EXPLORE_OR  ? old | operand
+                                         : old & operand;
+    if (size == 4) value = (uint32_t)value;
+    if (explore.trace) explore_note_access("rmw", id, order, value, store, at);
+    explore_insert(id, store, after, value, order, true);
+    return old;
+}
+
+/* Strong. Failure is a relaxed load. */
+static inline bool explore_do_cas(void *address, uint32_t *number, int size, uint64_t *expected,
+                                  uint64_t desired, int order, const char *at) {
+    explore_point_at(at, false);
+    explore_store *after;
+    int id = explore_id(address, number, size);
+    explore_store *store = explore_find(id, order, EXPLORE_CAS, *expected, &after);
+    bool done = store->value == *expected;
+    if (explore.trace)
+        explore_note_access(done ? "cas" : "failed cas", id, order, done ? desired : store->value,
+                            store, at);
+    explore_learn(id, store, done ? order : EXPLORE_RLX);
+    if (done)
+        explore_insert(id, store, after, desired, order, true);
+    else
+        *expected = store->value;
+    return done;
+}
+
+static inline void explore_fence(const char *at) {
+    explore_point_at(at, false);
+    explore_fiber *fiber = explore.running;
+    int size = explore_view_size();
+    if (explore.trace) explore_note("fence_sc  %s", at);
+    if (fiber->has_pending) explore_join_times(fiber->view, fiber->pending, size);
+    fiber->has_pending = false;
+    explore_join_times(explore.sc + EXPLORE_FIBERS, fiber->view + EXPLORE_FIBERS,
+                       size - EXPLORE_FIBERS);
+    memcpy(fiber->view + EXPLORE_FIBERS, explore.sc + EXPLORE_FIBERS,
+           (size_t)(size - EXPLORE_FIBERS) * sizeof fiber->view[0]);
+    fiber->released = explore_release();
+}
+
+static inline void explore_pause(const char *at) {
+    explore_point_at(at, true);
+}
+
+/* ==========================================================================
+ * >>threads
+ * ========================================================================== */
+
+static void explore_fiber_main(void) {
+    explore_fiber *fiber = explore.running;
+    fiber->fn(fiber->arg);
+    fiber = explore.running;
+    fiber->status = EXPLORE_OVER;
+    fiber->at = "end";
+    explore.ready &= ~EXPLORE_BIT(explore_me());
+    bool all = true;
+    for (int i = 0; i < explore.fibers; i++) {
+        explore_fiber *other = &explore.fiber[i];
+        if (other->status == EXPLORE_JOINING) explore_set_ready(i);
+        if (other->status != EXPLORE_OVER) all = false;
+    }
+    if (all) explore_context_switch(&fiber->context, &explore.outside);
+    explore_block_fiber();
+    abort();
+}
+
+/* Anything that the starting fiber did happened before; NULL: no more fibers. */
+static explore_fiber *explore_start(void (*fn)(void *arg), void *arg) {
+    if (explore.fibers == EXPLORE_FIBERS) explore_fail("too many fibers: raise EXPLORE_FIBERS");
+    int i = explore.fibers++, size = explore_view_size();
+    explore_fiber *fiber = &explore.fiber[i];
+    fiber->fn = fn;
+    fiber->arg = arg;
+    fiber->self = NULL;
+    fiber->released = NULL;
+    fiber->at = NULL;
+    fiber->has_pending = false;
+    fiber->streak = 0;
+    fiber->priority = explore.mode == EXPLORE_PCT ? (int64_t)explore_bits() : 0;
+    fiber->stack = explore.stacks + (size_t)i * EXPLORE_STACK;
+    memset(fiber->pending, 0, (size_t)size * sizeof fiber->pending[0]);
+    memset(fiber->view, 0, (size_t)size * sizeof fiber->view[0]);
+    if (explore.running) {
+        memcpy(fiber->view, explore.running->view, (size_t)size * sizeof fiber->view[0]);
+        explore.running->view[explore_me()]++;
+        if (explore.trace) explore_note("starts fiber %d", i);
+    }
+    fiber->view[i] = 1;
+    explore_context_make(&fiber->context, fiber->stack + 4096, EXPLORE_STACK - 4096,
+                         explore_fiber_main);
+    explore_set_ready(i);
+    return fiber;
+}
+
+static inline void explore_join_one(explore_fiber *fiber) {
+    explore_fiber *me = explore.running;
+    while (fiber->status != EXPLORE_OVER) {
+        me->at = "join";
+        me->status = EXPLORE_JOINING;
+        explore.ready &= ~EXPLORE_BIT(explore_me());
+        explore_block_fiber();
+    }
+    explore_join_times(me->view, fiber->view, explore_view_size());
+}
+
+static inline void explore_join(void) {
+    for (int i = 0; i < explore.fibers; i++)
+        if (i != explore_me()) explore_join_one(&explore.fiber[i]);
+}
+
+/* ==========================================================================
+ * >>waiting on addresses
+ * ========================================================================== */
+
+static int explore_word_at(const void *address) {
+    for (int id = explore.words - 1; id >= EXPLORE_FIBERS; id--)
+        if (explore.word[id].address == address) return id;
+    return -1;
+}
+
+/* Looks and falls asleep in one step. It may see an old value, but none older than a waker knew. */
+static inline void explore_wait(void *address, uint32_t *number, uint32_t expected,
+                                uint64_t timeout, const char *at) {
+    explore_point_at(at, false);
+    explore_fiber *fiber = explore.running;
+    explore_store *after;
+    int id = explore_id(address, number, 4);
+    if (explore.word[id].woken > fiber->view[id]) fiber->view[id] = explore.word[id].woken;
+    explore_store *store = explore_find(id, EXPLORE_RLX, EXPLORE_LOAD, 0, &after);
+    explore_learn(id, store, EXPLORE_RLX);
+    bool spurious = explore.spurious > 0 && explore_seldom(16);
+    if (explore.trace)
+        explore_note_access(spurious ? "spurious wait" : "wait", id, EXPLORE_RLX, store->value,
+                            store, at);
+    if (spurious) explore.spurious--;
+    if (spurious || store->value != expected) return;
+    fiber->status = EXPLORE_WAITING;
+    fiber->waits_at = address;
+    fiber->deadline = timeout ? explore.clock + timeout : 0;
+    explore.ready &= ~EXPLORE_BIT(explore_me());
+    if (timeout) explore.timed |= EXPLORE_BIT(explore_me());
+    explore_block_fiber();
+}
+
+static inline void explore_wake(const void *address, bool all, const char *at) {
+    explore_point_at(at, false);
+    uint32_t set = 0;
+    int id = explore_word_at(address);
+    if (id >= 0 && explore.running->view[id] > explore.word[id].woken)
+        explore.word[id].woken = explore.running->view[id];
+    for (int i = 0; i < explore.fibers; i++)
+        if (explore.fiber[i].status == EXPLORE_WAITING && explore.fiber[i].waits_at == address)
+            set |= EXPLORE_BIT(i);
+    if (explore.trace)
+        explore_note("wake %s  w%d, sleepers %x  %s", all ? "all" : "one", id, set, at);
+    if (set && !all) set = EXPLORE_BIT(explore_nth(set, explore_choose(__builtin_popcount(set))));
+    for (; set; set &= set - 1) explore_set_ready(__builtin_ctz(set));
+}
+
+/* ==========================================================================
+ * >>running
+ * ========================================================================== */
+
+static void explore_prepare_random(uint64_t seed) {
+    static const uint32_t sticky[] = {0, 1, 3, 15}, stale[] = {0, 1, 7, 31};
+    explore.random = explore_mix(seed);
+    uint32_t bits = explore_bits();
+    explore.mode = bits & 1 ? EXPLORE_PCT : bits & 2 ? EXPLORE_STICKY : EXPLORE_UNIFORM;
+    explore.sticky = explore.mode == EXPLORE_STICKY ? sticky[1 + (bits >> 2) % 3] : 0;
+    explore.stale = stale[(bits >> 8) & 3];
+    explore.changes = (int)((bits >> 12) % (EXPLORE_CHANGES + 1));
+    for (int i = 0; i < explore.changes; i++)
+        explore.change[i] = 1 + explore_below(explore.typical);
+}
+
+static void explore_check_end(void) {
+    for (int i = 0; i < explore.blocks; i++)
+        if (explore.block[i].alive) {
+            snprintf(explore.failure, sizeof explore.failure,
+                     "leak: allocation %d of the execution, %zu bytes", i + 1,
+                     (size_t)(explore.block[i].end - explore.block[i].begin));
+            return;
+        }
+}
+
+/* False: it failed. */
+static bool explore_execute(void) {
+    explore.execution++;
+    explore.running = NULL;
+    explore.ready = explore.timed = 0;
+    explore.fibers = explore.blocks = explore.steps = explore.depth = 0;
+    explore.words = EXPLORE_FIBERS;
+    explore.noted = explore.heaped = 0;
+    explore.clock = 1000000;
+    explore.lowest = 0;
+    explore.spurious = 2;
+    explore.cut = false;
+    explore.failure[0] = 0;
+    explore_fiber *first = explore_start((void (*)(void *))(uintptr_t)explore.scenario, NULL);
+    explore.running = first;
+    explore_context_switch(&explore.outside, &first->context);
+    if (!explore.failure[0] && !explore.cut) explore_check_end();
+    return !explore.failure[0];
+}
+
+/* Everything that is needed to do it again. */
+static void explore_print_replay(void) {
+    printf("  replay: WSQ_REPLAY='%s/%d/", explore.name, explore.typical);
+    if (explore.mode != EXPLORE_DEPTH_FIRST) {
+        printf("%llx'\n", (unsigned long long)explore.seed);
+        return;
+    }
+    int last = explore.known;
+    while (last > 0 && !explore.chosen[last - 1]) last--;
+    for (int i = 0; i < last; i++) printf("%s%d", i ? "." : "=", explore.chosen[i]);
+    printf("%s'\n", last ? "" : "=");
+}
+
+static void explore_on_signal(int number) {
+    printf("%s: %s at step %d, fiber %d, after %s\n", explore.name,
+           number == SIGALRM ? "no point is reached any more" : "crash", explore.steps,
+           explore.running ? explore_me() : -1,
+           explore.running && explore.running->at ? explore.running->at : "start");
+    explore_print_replay();
+    fflush(stdout);
+    _exit(1);
+}
+
+static void explore_init(void) {
+    static char alternate[65536];
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    size_t stacks = EXPLORE_FIBERS * EXPLORE_STACK;
+    if (explore.notes) return;
+    char *memory =
+        mmap(NULL, EXPLORE_NOTES + 2 * EXPLORE_HEAP + stacks, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (memory == MAP_FAILED) abort();
+    explore.stacks = memory;
+    for (size_t i = 0; i < EXPLORE_FIBERS; i++)
+        mprotect(memory + i * EXPLORE_STACK, 4096, PROT_NONE);
+    explore.notes = memory + stacks;
+    explore.heap = explore.notes + EXPLORE_NOTES;
+    explore.heap +=
+        EXPLORE_HEAP - (uintptr_t)explore.heap % EXPLORE_HEAP; /* replays need equal alignment */
+    stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
+    sigaltstack(&stack, NULL);
+    struct sigaction action = {.sa_handler = explore_on_signal, .sa_flags = (int)SA_ONSTACK};
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGFPE, &action, NULL);
+    sigaction(SIGILL, &action, NULL);
+    sigaction(SIGALRM, &action, NULL);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+static double explore_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static uint64_t explore_number(const char *variable, uint64_t otherwise) {
+    const char *text = getenv(variable);
+    return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* Does the failed execution again, aloud, and ends the program. */
+static _Noreturn void explore_report_failure(uint64_t executions) {
+    int steps = explore.steps;
+    printf("%-44s FAILED in execution %llu, after %d steps\n  %s\n", explore.name,
+           (unsigned long long)executions, steps, explore.failure);
+    explore_print_replay();
+    explore.trace = true;
+    explore.trace_from = getenv("WSQ_REPLAY") ? 0 : steps - 150;
+    explore.trace_to = steps;
+    if (explore.trace_from > 0) printf("    ... (the last 150 steps)\n");
+    if (explore.mode != EXPLORE_DEPTH_FIRST) explore_prepare_random(explore.seed);
+    explore_execute();
+    printf("  %s\n", explore.failure[0] ? explore.failure : "(not reproduced)");
+    exit(1);
+}
+
+static void explore_parse_walk(const char *text) {
+    explore.known = 0;
+    while (*text && explore.known < EXPLORE_CHOICES) {
+        char *end;
+        explore.chosen[explore.known++] = (uint16_t)strtoul(text, &end, 10);
+        if (*end != '.') break;
+        text = end + 1;
+    }
+}
+
+/* True: the scenario is not to be run as usual. */
+static inline bool explore_begin(const char *name, void (*scenario)(void), bool walks) {
+    const char *only = getenv("WSQ_SCENARIO"), *replay = getenv("WSQ_REPLAY");
+    explore_init();
+    explore.name = name;
+    explore.scenario = scenario;
+    explore.typical = 64;
+    explore.limit = EXPLORE_STEPS;
+    explore.first_seed = explore_number("WSQ_SEED", 1) << 40;
+    memset(explore.saw, 0, sizeof explore.saw);
+    if (!replay) return only && !strstr(name, only);
+    size_t length = strlen(name);
+    if (strncmp(replay, name, length) || replay[length] != '/') return true;
+    char *end;
+    explore.typical = (int)strtol(replay + length + 1, &end, 10);
+    if (*end != '/' || walks != (end[1] == '=')) return true;
+    if (walks) {
+        explore_parse_walk(end + 2);
+        explore.mode = EXPLORE_DEPTH_FIRST;
+        explore.preemptions = explore.typical;
+    } else {
+        explore.seed = strtoull(end + 1, NULL, 16);
+        explore_prepare_random(explore.seed);
+    }
+    explore.trace = true;
+    explore.trace_to = EXPLORE_STEPS;
+    bool ok = explore_execute();
+    printf("%s: %s\n", name, ok ? "no failure" : explore.failure);
+    exit(!ok);
+}
+
+/* Execution number i; false: it failed. */
+static bool explore_execute_random(uint64_t i) {
+    if (i % 4096 == 0) alarm(60);
+    explore.seed = explore.first_seed + i;
+    explore_prepare_random(explore.seed);
+    return explore_execute();
+}
+
+static void explore_adapt(void) {
+    int more = explore.steps - explore.typical;
+    explore.typical += more / (more > 0 ? 4 : 32);
+}
+
+/* Random executions. False: the scenario was left out. */
+static inline bool explore_random(const char *name, void (*scenario)(void), uint64_t executions) {
+    if (explore_begin(name, scenario, false)) return false;
+    uint64_t steps = 0;
+    double start = explore_now();
+    executions = explore_number("WSQ_EXECUTIONS", executions);
+    for (uint64_t i = 0; i < executions; i++) {
+        if (!explore_execute_random(i)) explore_report_failure(i + 1);
+        steps += (uint64_t)explore.steps;
+        explore_adapt();
+    }
+    double seconds = explore_now() - start;
+    printf("%-44s %9llu executions %9.0f/s %5.0f steps  ok\n", name, (unsigned long long)executions,
+           (double)executions / (seconds > 0 ? seconds : 1),
+           (double)steps / (double)(executions ? executions : 1));
+    return true;
+}
+
+/* The other way round: a mistake made on purpose must be found, by a report with this text. */
+static inline bool explore_catches(const char *name, void (*scenario)(void), uint64_t executions,
+                                   const char *text) {
+    if (explore_begin(name, scenario, false)) return false;
+    for (uint64_t i = 0; i < executions; i++, explore_adapt()) {
+        if (explore_execute_random(i)) continue;
+        if (!strstr(explore.failure, text)) explore_report_failure(i + 1);
+        printf("%-44s %9llu executions, then: %s\n", name, (unsigned long long)i + 1, text);
+        return true;
+    }
+    printf("%-44s FAILED: not found in %llu executions: %s\n", name, (unsigned long long)executions,
+           text);
+    exit(1);
+}
+
+/* On to the next path of the tree; false: that was the last. */
+static bool explore_next_path(void) {
+    while (explore.known > 0) {
+        int last = explore.known - 1;
+        if (++explore.chosen[last] < explore.among[last]) return true;
+        explore.known--;
+    }
+    return false;
+}
+
+/* All executions with at most so many preemptions (and any stale reads). False: left out. */
+static inline bool explore_exhaust(const char *name, void (*scenario)(void), int preemptions) {
+    if (explore_begin(name, scenario, true)) return false;
+    uint64_t executions = 0, cut = 0, most = explore_number("WSQ_EXECUTIONS", UINT64_MAX);
+    double start = explore_now();
+    bool more = true;
+    explore.known = 0;
+    explore.typical = preemptions;
+    for (; more && executions < most; executions++) {
+        if (executions % 4096 == 0) alarm(60);
+        explore.mode = EXPLORE_DEPTH_FIRST;
+        explore.preemptions = preemptions;
+        if (!explore_execute()) {
+            explore.preemptions = preemptions;
+            explore_report_failure(executions + 1);
+        }
+        cut += explore.cut;
+        more = explore_next_path();
+    }
+    double seconds = explore_now() - start;
+    printf("%-44s %9llu executions %9.0f/s %s with %d preemptions", name,
+           (unsigned long long)executions, (double)executions / (seconds > 0 ? seconds : 1),
+           more ? "not all" : "all", preemptions);
+    if (cut) printf(" (%llu cut short)", (unsigned long long)cut);
+    printf("  ok\n");
+    return true;
+}
+
+/* For main to return. */
+static inline int explore_end(void) {
+    alarm(0);
+    return 0;
+}
+
+#endif /* EXPLORE_H */

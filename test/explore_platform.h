@@ -1,0 +1,57 @@
+/* explore_platform.h - the platform layer of wsq.h on top of explore.h. */
+#ifndef EXPLORE_PLATFORM_H
+#define EXPLORE_PLATFORM_H
+
+typedef struct wsqi_lot {
+    int unused;
+} wsqi_lot;
+typedef explore_fiber *wsqi_thread;
+
+/* A scenario may say how many cores there seem to be, and how many threads can be started. */
+static unsigned explore_cpus = 2;
+static int explore_threads_left = EXPLORE_FIBERS;
+
+static inline bool wsqi_lot_init(wsqi_lot *lot) {
+    lot->unused = 0;
+    return true;
+}
+
+static inline void wsqi_lot_fini(wsqi_lot *lot) {
+    (void)lot;
+}
+
+#define wsqi_lot_wait(lot, word, expected, timeout) \
+    ((void)(lot), explore_wait(&(word)->v, &(word)->number, expected, timeout, EXPLORE_AT))
+#define wsqi_lot_wake(lot, word, all) ((void)(lot), explore_wake(&(word)->v, all, EXPLORE_AT))
+
+static inline bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
+                                     size_t stack_size, const char *name) {
+    (void)stack_size;
+    (void)name;
+    if (explore_threads_left == 0) return false;
+    explore_threads_left--;
+    *thread = explore_start(fn, arg);
+    return true;
+}
+
+static inline void wsqi_thread_join(wsqi_thread *thread) {
+    explore_join_one(*thread);
+}
+
+static inline uint64_t wsqi_clock_ns(void) {
+    return explore.clock + (uint64_t)explore.steps * 100;
+}
+
+static inline unsigned wsqi_cpu_count(void) {
+    return explore_cpus;
+}
+
+static inline wsqi_worker *wsqi_self_get(void) {
+    return explore.running->self;
+}
+
+static inline void wsqi_self_set(wsqi_worker *self) {
+    explore.running->self = self;
+}
+
+#endif /* EXPLORE_PLATFORM_H */
