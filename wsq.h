@@ -364,9 +364,11 @@ typedef struct wsqi_front {
 
 #define WSQI_TRAP_SET ((void *)~(uintptr_t)0)
 
-/* The slow halves: somebody wants work, or the job is public, or the stack is full. */
-WSQ_API void wsqi_fork_slow(wsq_ctx *ctx, wsq_job *job);
-WSQ_API bool wsqi_reclaim_slow(wsq_ctx *ctx, wsq_job *job);
+/* The slow halves: somebody wants work, or the job is public, or the stack is full. They take the entry
+ * and return the context, by value, so that it never leaves its register; and no job: its address would
+ * be kept in one just for them. Reclaim's answer is the lowest bit. */
+WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry);
+WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry);
 
 static inline void *wsqi_trap(wsq_ctx entry) {
     return wsqi_load_rlx(&((wsqi_front *)((uintptr_t)entry & ~(WSQ_BLOCK_SIZE - 1)))->trap);
@@ -380,15 +382,20 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
     wsqi_set(&entry->job, job);
     *ctx = entry + 1;
     /* Relaxed: a hint; the slow half looks again in order. */
-    if (!WSQI_LIKELY(!full && (uintptr_t)wsqi_trap(entry) <= (uintptr_t)entry)) wsqi_fork_slow(ctx, job);
+    if (!WSQI_LIKELY(!full && (uintptr_t)wsqi_trap(entry) <= (uintptr_t)entry)) *ctx = wsqi_fork_slow(entry);
 }
 
 /* Owner only. True: nobody took the job, call the function yourself (directly, so that it can be
  * inlined). False: it is done. Either way it is joined. */
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1;
-    if (!WSQI_LIKELY((uintptr_t)wsqi_trap(entry) <= (uintptr_t)entry)) return wsqi_reclaim_slow(ctx, job);
-    WSQ_ASSERT(entry->job == job); /* newest first, and from the function that forked */
+    (void)job; /* its own entry knows it */
+    if (!WSQI_LIKELY((uintptr_t)wsqi_trap(entry) <= (uintptr_t)entry)) {
+        uintptr_t answer = wsqi_reclaim_slow(entry);
+        *ctx = (wsq_ctx)(answer & ~(uintptr_t)1);
+        return (answer & 1) != 0;
+    }
+    WSQ_ASSERT(wsqi_get(&entry->job) == job); /* newest first, and from the function that forked */
     *ctx = entry;
     return true;
 }
@@ -659,7 +666,7 @@ static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *
     pthread_attr_t attributes;
     thread->fn = fn;
     thread->arg = arg;
-    snprintf(thread->name, sizeof thread->name, "%s", name);
+    snprintf(thread->name, sizeof thread->name, "%.15s", name);
     if (pthread_attr_init(&attributes) != 0) return false;
     bool ok = stack_size == 0 || pthread_attr_setstacksize(&attributes, stack_size) == 0;
     ok = ok && pthread_create(&thread->handle, &attributes, wsqi_thread_main, thread) == 0;
@@ -685,7 +692,7 @@ static bool wsqi_file_read(const char *path, char *text, size_t size) {
 
 /* The quota of one control group in cores, rounded up; 0: unlimited or unknown. */
 static unsigned wsqi_cgroup_quota(const char *group) {
-    char path[512], text[64], *end;
+    char path[576], text[64], *end;
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group); /* version 2: "quota period" */
     if (wsqi_file_read(path, text, sizeof text)) {
         long quota = strtol(text, &end, 10), period = strtol(end, NULL, 10);
@@ -772,8 +779,10 @@ static void wsqi_release(const wsq_allocator *allocator, void *memory, size_t si
  * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire's multiply-shift reduction (2019).
  * ========================================================================== */
 
-/* Any seed will do, 0 too. */
+/* Any seed will do, 0 too; small ones are spread by the golden ratio, as Knuth hashes. */
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
+    seed = (seed + 1) * 0x9E3779B97F4A7C15u;
+    seed ^= seed >> 32;
     random->one = (uint32_t)(seed >> 32);
     random->two = (uint32_t)seed;
     if (random->one == 0 && random->two == 0) random->two = 0x9E3779B9u;
@@ -864,7 +873,8 @@ WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
      * but the head then. Failure: a thief was faster. */
     if (!wsqi_cas_rlx(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = 0; i < half; i++) out[i] = wsqi_get(&self->slots[(start + half + i) & WSQI_RING_MASK]);
-    wsqi_store_rlx(&self->tail, start + half); /* Relaxed: R7 orders it. */
+    /* R1: a thief that read the head before all this finds it unchanged after; it must see the slots. */
+    wsqi_store_rel(&self->tail, start + half);
     /* R7: who sees the older half exposed again sees the shorter tail. Pairs with R5. */
     wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
     return half;
@@ -1074,6 +1084,7 @@ struct wsqi_worker {
     uint32_t budget_left; /* owner: what wsq_budget_take still gives the running task */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
     wsq_ctx floor;        /* owner: where the job stack of what it starts next begins */
+    uint32_t run_at_fork; /* owner: jobs that a full stack ran at once, and that are not joined yet */
     bool searching;       /* owner: S counts it as a searcher */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
     uint64_t tick_start;  /* owner: 0 between ticks */
@@ -1146,6 +1157,12 @@ static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
 static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
     return self != NULL && self->pool == pool && self->index < pool->workers ? self : NULL;
+}
+
+/* Does this thread run something of this pool's, as a worker or a guest? */
+static inline bool wsqi_inside(const wsq_pool *pool) {
+    wsqi_worker *self = wsqi_self_get();
+    return self != NULL && self->pool == pool;
 }
 
 #ifdef WSQ_NO_STATS
@@ -1676,9 +1693,11 @@ static wsq_task *wsqi_find_work(wsqi_worker *self) {
 
 /* ---- ticks ---- */
 
+/* Owner only: a tick begins, and one ends unless the worker slept. With caller_runs the time between two
+ * calls is not the pool's, and the order must not depend on the clock: the interval stays as it is. */
 static void wsqi_tick_end(wsqi_worker *self) {
-    uint64_t now = wsqi_clock_ns();
-    if (self->tick_start != 0) {
+    uint64_t now = self->pool->caller_runs ? 1 : wsqi_clock_ns();
+    if (self->tick_start != 0 && !self->pool->caller_runs) {
         wsq_tune_update(&self->tune, now - self->tick_start, self->pool->budget - self->tick_left);
         wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns); /* Relaxed: statistic. */
         wsqi_store_rlx(&self->counters.interval, self->tune.interval);
@@ -1689,10 +1708,7 @@ static void wsqi_tick_end(wsqi_worker *self) {
 
 /* Owner only: one task. */
 static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
-    if (self->tick_left == 0 || self->tick_start == 0) {
-        if (self->tick_start == 0) self->tick_left = self->pool->budget;
-        wsqi_tick_end(self);
-    }
+    if (self->tick_left == 0 || self->tick_start == 0) wsqi_tick_end(self);
     self->tick_left--;
     if (self->global_left > 0) self->global_left--;
     wsqi_task_run(self, task);
@@ -1762,11 +1778,13 @@ static void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
 }
 
 /* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the next
- * to run here unless something else waits, and only then may it be worth another worker's while. */
+ * to run here unless something else waits, and only then may it be worth another worker's while. A deque
+ * has no back for its owner: there it goes to the global queue. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     bool next = self->global_left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_rlx(&self->lifo) == NULL; /* Relaxed: own words, or emptied by a thief. */
-    wsqi_push_local(self, task);
+    if (!next && self->pool->lifo_order) wsqi_inject_push(&self->pool->inject, task, task);
+    else wsqi_push_local(self, task);
     if (!next) wsqi_notify_others(self);
 }
 
@@ -1967,9 +1985,11 @@ static void wsqi_check_quiet(wsq_pool *pool) {
         wsqi_bell_ring(pool, &pool->bells[WSQI_QUIET_BELL]);
 }
 
+/* Is it too late to wait? For the pool's own threads as soon as it stops: it waits for them. */
 static bool wsqi_stopped(const wsq_pool *pool) {
     /* P5: what the shutdown did is visible. Pairs with P6. */
-    return wsqi_load_acq(&pool->phase) == WSQI_PHASE_STOPPED;
+    uint32_t phase = wsqi_load_acq(&pool->phase);
+    return phase == WSQI_PHASE_STOPPED || (phase == WSQI_PHASE_STOP && wsqi_inside(pool));
 }
 
 /* caller_runs only: one task or job, by the worker whose turn it is. */
@@ -1999,10 +2019,10 @@ static void wsqi_wait_bell(wsq_pool *pool, wsqi_a32 *bell, uint32_t rung) {
     }
 }
 
-/* Outside only. WSQ_ERR_INVALID on one of the pool's workers: its own task would never be done.
+/* Outside only. WSQ_ERR_INVALID inside the pool's own tasks and runs: some would wait for themselves.
  * WSQ_ERR_CANCELLED: the pool was shut down and some never will be. */
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
-    if (pool == NULL || wsqi_local(pool) != NULL) return WSQ_ERR_INVALID;
+    if (pool == NULL || wsqi_inside(pool)) return WSQ_ERR_INVALID;
     wsqi_a32 *bell = &pool->bells[WSQI_QUIET_BELL];
     wsqi_add_acqrel(&pool->waiters, 1u);
     /* W5: see W4. */
@@ -2159,23 +2179,23 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     if (wanted && exposed) wsqi_notify_jobs(self->pool);
 }
 
-/* The job stack is full: the job runs now, and its NULL function says so. The trap stays set as long as
- * the context is the full mark, so that the join comes to look. */
-static void wsqi_fork_full(wsq_ctx *ctx, wsq_job *job) {
-    wsqi_worker *self = wsqi_worker_of(*ctx);
-    wsqi_get(&job->fn)(*ctx, job);
-    wsqi_set(&job->fn, (wsq_job_fn)NULL);
+/* The job stack is full: the job runs now. The trap stays set as long as the context is the full mark and
+ * such jobs are to be joined, so that their joins come to look. */
+static void wsqi_fork_full(wsqi_worker *self, wsq_ctx mark) {
+    wsq_job *job = wsqi_get(&mark->job);
+    wsqi_get(&job->fn)(mark, job);
+    self->run_at_fork++;
     wsqi_poke(self);
 }
 
-WSQ_API void wsqi_fork_slow(wsq_ctx *ctx, wsq_job *job) {
-    wsqi_worker *self = wsqi_worker_of(*ctx - 1);
-    if (*ctx - 1 == wsqi_full_mark(self)) {
-        *ctx -= 1;
-        wsqi_fork_full(ctx, job);
-    } else {
-        wsqi_publish(self, *ctx);
+WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
+    wsqi_worker *self = wsqi_worker_of(entry);
+    if (entry == wsqi_full_mark(self)) {
+        wsqi_fork_full(self, entry);
+        return entry;
     }
+    wsqi_publish(self, entry + 1);
+    return entry + 1;
 }
 
 /* Thief: takes the victim's oldest public job and runs it. */
@@ -2266,22 +2286,22 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     self->floor = floor;
 }
 
-WSQ_API bool wsqi_reclaim_slow(wsq_ctx *ctx, wsq_job *job) {
-    wsq_ctx entry = *ctx - 1;
+WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
     wsqi_worker *self = wsqi_worker_of(entry);
     uint32_t index = wsqi_entry_index(entry);
-    if (*ctx == wsqi_full_mark(self) && wsqi_get(&job->fn) == NULL) return false; /* fork ran it */
-    WSQ_ASSERT(wsqi_get(&entry->job) == job); /* newest first, and from the function that forked */
+    if (entry + 1 == wsqi_full_mark(self) && self->run_at_fork != 0) {
+        self->run_at_fork--;
+        return (uintptr_t)(entry + 1);
+    }
     bool ours = index >= wsqi_range_bottom(wsqi_load_rlx(&self->range)) /* Relaxed: own half. */
                 || wsqi_take_back(self);
     if (!ours) {
-        wsqi_join_stolen(self, *ctx, job);
+        wsqi_join_stolen(self, entry + 1, wsqi_get(&entry->job));
         /* Relaxed: an empty range tells thieves nothing but that. */
         wsqi_store_rlx(&self->range, wsqi_range_pack(index, index));
     }
-    *ctx = entry;
     wsqi_publish(self, entry);
-    return ours;
+    return (uintptr_t)entry | (ours ? 1u : 0u);
 }
 
 /* ---- guests: threads from outside, and runs within runs ---- */
@@ -2313,7 +2333,7 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
 static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
     wsq_pool *pool = guest->pool;
     wsqi_worker *former = wsqi_self_get();
-    bool outside = former == NULL || former->pool != pool;
+    bool outside = !wsqi_inside(pool);
     if (outside) wsqi_add_acqrel(&pool->guests, 1u);
     wsqi_self_set(guest);
     fn(wsqi_base(guest), arg);
@@ -2593,7 +2613,7 @@ static void wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index, 
     uint32_t start = wsqi_entry_index(self->floor);
     wsqi_store_rlx(&self->range, wsqi_range_pack(start, start)); /* Relaxed: not shared yet. */
     wsqi_store_rlx(&self->front.trap, WSQI_TRAP_SET);            /* nothing is public */
-    wsq_random_seed(&self->random, seed + index * 0x9E3779B97F4A7C15u);
+    wsq_random_seed(&self->random, seed + index);
     wsq_tune_init(&self->tune, config);
     self->global_left = self->tune.interval;
     wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns);
@@ -2657,7 +2677,7 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
 }
 
 static bool wsqi_pool_start(wsq_pool *pool, const wsq_config *config) {
-    char name[16];
+    char name[24];
     for (unsigned i = 0; i < pool->workers; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         snprintf(name, sizeof name, "%.9s-%u", config->name != NULL ? config->name : "wsq", i);
@@ -2741,8 +2761,7 @@ static void wsqi_pool_stop(wsq_pool *pool) {
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     uint32_t phase = WSQI_PHASE_RUN;
     if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
-    wsqi_worker *self = wsqi_self_get();
-    if (self != NULL && self->pool == pool) return WSQ_ERR_INVALID;
+    if (wsqi_inside(pool)) return WSQ_ERR_INVALID;
     uint64_t outside = wsqi_load_rlx(&pool->inject.outside); /* Relaxed: the compare-and-swap checks it. */
     while (!(outside & 1) && !wsqi_cas_acqrel(&pool->inject.outside, &outside, outside + 1)) {} /* P3 */
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
