@@ -1,0 +1,245 @@
+/* Fairness: nobody starves. Counted in tasks, never in time; the caller of a pool without threads sees
+ * every step. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+#include "test.h"
+
+static wsq_pool *pool_new(wsq_config config) {
+    wsq_pool *pool = NULL;
+    config.seed = test_seed | 1;
+    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
+    return pool;
+}
+
+/* ---- two tasks that wake each other, and a third ---- */
+
+typedef struct player {
+    wsq_task task;
+    struct player *other;
+    unsigned long runs, limit;
+} player;
+
+static wsq_poll player_run(wsq_ctx ctx, wsq_task *task) {
+    player *self = wsq_container_of(task, player, task);
+    (void)ctx;
+    self->runs++;
+    if (self->other) wsq_wake(&self->other->task);
+    return self->runs < self->limit ? WSQ_PENDING : WSQ_DONE;
+}
+
+static void player_new(player *self, player *other, unsigned long limit) {
+    *self = (player){.other = other, .limit = limit};
+    wsq_task_init(&self->task, player_run);
+}
+
+enum { MATCH = 10000 };
+
+/* Plays the match; how many runs the third had to wait for. */
+static unsigned long play(wsq_config config, bool third_from_inside) {
+    wsq_pool *pool = pool_new(config);
+    player one, two, third;
+    player_new(&one, &two, MATCH);
+    player_new(&two, &one, MATCH);
+    player_new(&third, NULL, 1);
+    CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+    CHECK_EQ(wsq_spawn(pool, &two.task), WSQ_OK);
+    for (int i = 0; i < 100; i++) CHECK(wsq_pool_run_one(pool));
+    unsigned long before = one.runs + two.runs;
+    if (third_from_inside) {
+        /* As a task that one of the two spawned: in the ring behind the slot. */
+        wsqi_worker *worker = wsqi_block(pool, 0), *self = wsqi_self_get();
+        wsqi_self_set(worker);
+        CHECK_EQ(wsq_spawn(pool, &third.task), WSQ_OK);
+        wsqi_self_set(self);
+    } else {
+        CHECK_EQ(wsq_spawn(pool, &third.task), WSQ_OK);
+    }
+    while (third.runs == 0 && wsq_pool_run_one(pool)) {}
+    unsigned long waited = one.runs + two.runs - before;
+    while (wsq_pool_run_one(pool)) {}
+    CHECK(wsq_task_done(&third.task));
+    wsq_pool_shutdown(pool, WSQ_CANCEL); /* the last of the two may sleep for ever */
+    wsq_pool_destroy(pool);
+    return waited;
+}
+
+/* From the ring the third comes after at most as many runs from the slot as the cap allows, and one more
+ * that went to the ring before it; from outside after an interval, by default at most 255. */
+static void cap_of_the_slot(void) {
+    CHECK(play((wsq_config){.workers = 1, .caller_runs = true}, true) <= 3 + 2);
+    CHECK(play((wsq_config){.workers = 1, .caller_runs = true, .lifo_cap = 1}, true) <= 1 + 2);
+    CHECK(play((wsq_config){.workers = 1, .caller_runs = true, .lifo_cap = 50}, true) <= 50 + 2);
+    CHECK(play((wsq_config){.workers = 1, .caller_runs = true, .lifo_cap = WSQ_LIFO_OFF}, true) <= 2);
+    CHECK(play((wsq_config){.workers = 1, .caller_runs = true}, false) <= 255);
+    CHECK(play((wsq_config){.workers = 1, .caller_runs = true, .max_interval = 10}, false) <= 10);
+}
+
+/* ---- a ring that refills itself, and a task from outside ---- */
+
+typedef struct crowd {
+    wsq_task task;
+    atomic_bool *stop;
+    atomic_ulong *runs;
+} crowd;
+
+static wsq_poll crowd_run(wsq_ctx ctx, wsq_task *task) {
+    crowd *self = wsq_container_of(task, crowd, task);
+    (void)ctx;
+    atomic_fetch_add_explicit(self->runs, 1, memory_order_relaxed);
+    return atomic_load(self->stop) ? WSQ_DONE : WSQ_YIELD;
+}
+
+enum { CROWD = 100 };
+
+static unsigned long wait_in_a_crowd(wsq_config config) {
+    static crowd all[CROWD];
+    wsq_pool *pool = pool_new(config);
+    atomic_bool stop = false;
+    atomic_ulong runs = 0;
+    player late;
+    for (int i = 0; i < CROWD; i++) {
+        all[i] = (crowd){.stop = &stop, .runs = &runs};
+        wsq_task_init(&all[i].task, crowd_run);
+        CHECK_EQ(wsq_spawn(pool, &all[i].task), WSQ_OK);
+    }
+    for (int i = 0; i < 10 * CROWD; i++) CHECK(wsq_pool_run_one(pool));
+    player_new(&late, NULL, 1);
+    CHECK_EQ(wsq_spawn(pool, &late.task), WSQ_OK);
+    unsigned long before = atomic_load(&runs);
+    while (late.runs == 0 && atomic_load(&runs) < before + 100000) CHECK(wsq_pool_run_one(pool));
+    unsigned long waited = atomic_load(&runs) - before;
+    CHECK_EQ(late.runs, 1);
+    atomic_store(&stop, true);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+    return waited;
+}
+
+static void task_from_outside(void) {
+    CHECK(wait_in_a_crowd((wsq_config){.workers = 1, .caller_runs = true}) <= 255);
+    CHECK(wait_in_a_crowd((wsq_config){.workers = 1, .caller_runs = true, .max_interval = 8}) <= 8);
+    CHECK(wait_in_a_crowd((wsq_config){.workers = 1, .caller_runs = true, .order = WSQ_LIFO}) <= 255);
+}
+
+/* The same with threads: the crowd goes on until the late one has run, so a starved one is a hang. */
+static wsq_poll stopper_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    atomic_store(wsq_container_of(task, crowd, task)->stop, true);
+    return WSQ_DONE;
+}
+
+static void crowd_until_stopped(unsigned workers, wsq_order order) {
+    static crowd all[1000];
+    wsq_pool *pool = pool_new((wsq_config){.workers = workers, .order = order});
+    atomic_ulong runs = 0;
+    for (size_t round = 0; round < test_times(30); round++) {
+        atomic_bool stop = false;
+        crowd late = {.stop = &stop, .runs = &runs};
+        for (int i = 0; i < 1000; i++) {
+            all[i] = (crowd){.stop = &stop, .runs = &runs};
+            wsq_task_init(&all[i].task, crowd_run);
+            if (wsq_spawn(pool, &all[i].task) != WSQ_OK) FAIL("a spawn");
+        }
+        wsq_task_init(&late.task, stopper_run);
+        CHECK_EQ(wsq_spawn(pool, &late.task), WSQ_OK);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    }
+    wsq_pool_destroy(pool);
+}
+
+static void crowd_with_threads(void) {
+    crowd_until_stopped(1, WSQ_FIFO);
+    crowd_until_stopped(2, WSQ_FIFO);
+    crowd_until_stopped(8, WSQ_FIFO);
+}
+
+static void crowd_last_in_first_out(void) {
+    crowd_until_stopped(1, WSQ_LIFO);
+    crowd_until_stopped(2, WSQ_LIFO);
+}
+
+/* ---- a full slot behind a long task: an idle worker takes it ---- */
+
+typedef struct freed {
+    wsq_task task;
+    atomic_uint runs;
+    atomic_bool ran;
+} freed;
+
+static wsq_poll freed_run(wsq_ctx ctx, wsq_task *task) {
+    freed *self = wsq_container_of(task, freed, task);
+    (void)ctx;
+    if (atomic_fetch_add(&self->runs, 1) == 0) return WSQ_PENDING;
+    atomic_store(&self->ran, true);
+    return WSQ_DONE;
+}
+
+typedef struct hog {
+    wsq_task task;
+    freed *behind;
+} hog;
+
+/* Wakes a task, which goes to its worker's slot, and does not return until that has run. */
+static wsq_poll hog_run(wsq_ctx ctx, wsq_task *task) {
+    freed *behind = wsq_container_of(task, hog, task)->behind;
+    (void)ctx;
+    wsq_wake(&behind->task);
+    while (!atomic_load(&behind->ran)) sched_yield();
+    return WSQ_DONE;
+}
+
+static void stranded_slot(void) {
+    unsigned sizes[] = {2, 3, 8};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = sizes[s]});
+        for (size_t round = 0; round < test_times(100); round++) {
+            static freed behind;
+            hog one = {.behind = &behind};
+            atomic_store(&behind.runs, 0);
+            atomic_store(&behind.ran, false);
+            wsq_task_init(&behind.task, freed_run);
+            wsq_task_init(&one.task, hog_run);
+            CHECK_EQ(wsq_spawn(pool, &behind.task), WSQ_OK);
+            while (wsqi_load_acq(&behind.task.state) != 0) sched_yield(); /* asleep */
+            CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        }
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* Several at once: as many hogs as workers less one, each with a task of its own in the slot. */
+enum { HOGS = 7 };
+
+static void stranded_slots(void) {
+    static freed behind[HOGS];
+    static hog hogs[HOGS];
+    wsq_pool *pool = pool_new((wsq_config){.workers = HOGS + 1});
+    for (size_t round = 0; round < test_times(30); round++) {
+        for (int i = 0; i < HOGS; i++) {
+            atomic_store(&behind[i].runs, 0);
+            atomic_store(&behind[i].ran, false);
+            wsq_task_init(&behind[i].task, freed_run);
+            CHECK_EQ(wsq_spawn(pool, &behind[i].task), WSQ_OK);
+        }
+        for (int i = 0; i < HOGS; i++) {
+            while (wsqi_load_acq(&behind[i].task.state) != 0) sched_yield();
+            hogs[i].behind = &behind[i];
+            wsq_task_init(&hogs[i].task, hog_run);
+            CHECK_EQ(wsq_spawn(pool, &hogs[i].task), WSQ_OK);
+        }
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    }
+    wsq_pool_destroy(pool);
+}
+
+int main(void) {
+    test_begin("test_fair");
+    RUN(cap_of_the_slot);
+    RUN(task_from_outside);
+    RUN(crowd_with_threads);
+    RUN(crowd_last_in_first_out);
+    RUN(stranded_slot);
+    RUN(stranded_slots);
+    return test_end();
+}

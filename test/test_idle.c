@@ -1,0 +1,214 @@
+/* Sleep and wake: a hunt for lost wake-ups. A million times work arrives at a pool that is asleep, on its
+ * way to sleep, or about to; no time-out helps, so a wake-up that is lost is a hang. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+#include "test.h"
+
+typedef struct ping {
+    wsq_task task;
+    atomic_bool *arrived;
+} ping;
+
+static wsq_poll ping_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    atomic_store(wsq_container_of(task, ping, task)->arrived, true);
+    return WSQ_DONE;
+}
+
+static void await(atomic_bool *flag) {
+    for (uint32_t spins = 0; !atomic_load(flag); spins++)
+        if (spins > 100) sched_yield();
+}
+
+/* ---- what S and the bitmap say ---- */
+
+static unsigned sleepers(wsq_pool *pool) {
+    unsigned count = 0;
+    for (unsigned w = 0; w < pool->words; w++)
+        for (uint64_t bits = wsqi_load_acq(&pool->sleepers[w]); bits; bits &= bits - 1) count++;
+    return count;
+}
+
+/* Waits until all sleep, and looks at the quiet pool: no place of a searcher has leaked, every sleeper
+ * has its bit. */
+static void check_quiet(wsq_pool *pool) {
+    unsigned workers = wsq_pool_workers(pool);
+    while (wsqi_sleeping(wsqi_load_acq(&pool->idle)) != workers) test_nap(20000);
+    CHECK_EQ(wsqi_searching(wsqi_load_acq(&pool->idle)), 0);
+    CHECK_EQ(sleepers(pool), workers);
+    CHECK_EQ(wsq_pool_pending(pool), 0);
+}
+
+static wsq_pool *pool_new(wsq_config config) {
+    wsq_pool *pool = NULL;
+    config.seed = test_seed | 1;
+    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
+    return pool;
+}
+
+static void pool_end(wsq_pool *pool, uint64_t tasks) {
+    wsq_stats stats;
+    check_quiet(pool);
+    wsq_pool_stats(pool, &stats);
+    CHECK_EQ(stats.rescued, 0);
+    CHECK_EQ(stats.spawned, tasks);
+    CHECK_EQ(stats.finished, tasks);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- from outside ---- */
+
+typedef struct hunt {
+    wsq_pool *pool;
+    size_t rounds;
+    uint32_t pause;
+} hunt;
+
+/* One task at a time, after a pause of any length up to one in which the workers fall asleep. */
+static void hunter(test_thread *self) {
+    const hunt *what = self->arg;
+    unsigned workers = wsq_pool_workers(what->pool);
+    atomic_bool arrived;
+    ping one = {.arrived = &arrived};
+    bool within = true;
+    for (size_t i = 0; i < what->rounds; i++) {
+        atomic_store(&arrived, false);
+        wsq_task_init(&one.task, ping_run);
+        if (wsq_spawn(what->pool, &one.task) != WSQ_OK) FAIL("a spawn");
+        await(&arrived);
+        if (wsq_task_wait(&one.task) != WSQ_OK) FAIL("a wait"); /* its memory is ours again */
+        uint32_t idle = wsqi_load_rlx(&what->pool->idle);
+        within = within && wsqi_sleeping(idle) + wsqi_searching(idle) <= workers;
+        test_spin(test_below(&self->random, what->pause));
+    }
+    CHECK(within);
+}
+
+static void hunt_with(unsigned workers, unsigned hunters, size_t rounds, uint64_t park_timeout_ns) {
+    uint32_t pauses[] = {1, 200, 20000}; /* awake, in doubt, asleep */
+    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
+        size_t share = test_times(i == 2 ? rounds / 8 : rounds / 2);
+        hunt what = {pool_new((wsq_config){.workers = workers, .park_timeout_ns = park_timeout_ns}), share,
+                     pauses[i]};
+        test_threads(hunters, hunter, &what);
+        pool_end(what.pool, share * hunters);
+    }
+}
+
+static void one_worker(void) { hunt_with(1, 1, 300000, 0); }
+static void two_workers(void) { hunt_with(2, 1, 300000, 0); }
+static void many_workers(void) { hunt_with(8, 1, 100000, 0); }
+static void several_hunters(void) { hunt_with(3, 3, 70000, 0); }
+
+/* ---- from inside: a task spawns another, and does not return until an idle worker has run it ---- */
+
+typedef struct chain {
+    ping child;
+    wsq_task task;
+    wsq_pool *pool;
+    size_t left;
+    uint64_t random;
+    atomic_bool arrived;
+} chain;
+
+static wsq_poll chain_run(wsq_ctx ctx, wsq_task *task) {
+    chain *self = wsq_container_of(task, chain, task);
+    if (self->left-- == 0) return WSQ_DONE;
+    test_spin(test_below(&self->random, 500));
+    atomic_store(&self->arrived, false);
+    self->child.arrived = &self->arrived;
+    wsq_task_init(&self->child.task, ping_run);
+    if (wsq_spawn(wsq_pool_of(ctx), &self->child.task) != WSQ_OK) FAIL("a spawn");
+    await(&self->arrived);
+    while (!wsq_task_done(&self->child.task)) sched_yield();
+    return WSQ_YIELD;
+}
+
+static void from_a_task(void) {
+    unsigned sizes[] = {2, 3, 8};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        static chain one;
+        size_t rounds = test_times(50000);
+        one.pool = pool_new((wsq_config){.workers = sizes[i]});
+        one.left = rounds;
+        one.random = test_seed + i;
+        wsq_task_init(&one.task, chain_run);
+        CHECK_EQ(wsq_spawn(one.pool, &one.task), WSQ_OK);
+        CHECK_EQ(wsq_pool_wait(one.pool), WSQ_OK);
+        pool_end(one.pool, rounds + 1);
+    }
+}
+
+/* ---- bursts: as many tasks as workers, none of which ends before all have begun. Every worker must
+ *      wake, by the chain in which each searcher that found work wakes the next. ---- */
+
+typedef struct party {
+    atomic_uint present;
+    unsigned expected;
+} party;
+
+typedef struct guest {
+    wsq_task task;
+    party *at;
+} guest;
+
+static wsq_poll guest_run(wsq_ctx ctx, wsq_task *task) {
+    party *at = wsq_container_of(task, guest, task)->at;
+    (void)ctx;
+    atomic_fetch_add(&at->present, 1);
+    while (atomic_load(&at->present) < at->expected) sched_yield();
+    return WSQ_DONE;
+}
+
+/* Spawned one by one or as a batch. */
+static void burst(wsq_pool *pool, unsigned workers, bool batch) {
+    static guest guests[64];
+    wsq_task *list[64];
+    static party at;
+    atomic_store(&at.present, 0);
+    at.expected = workers;
+    for (unsigned i = 0; i < workers; i++) {
+        guests[i].at = &at;
+        wsq_task_init(&guests[i].task, guest_run);
+        list[i] = &guests[i].task;
+        if (!batch && wsq_spawn(pool, list[i]) != WSQ_OK) FAIL("a spawn");
+    }
+    if (batch && wsq_spawn_batch(pool, list, workers) != WSQ_OK) FAIL("a batch");
+    if (wsq_pool_wait(pool) != WSQ_OK) FAIL("a wait");
+}
+
+static void every_worker_wakes(void) {
+    unsigned sizes[] = {2, 3, 8, 20};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        size_t rounds = test_times(20000 / sizes[s]);
+        uint64_t random = test_seed;
+        wsq_pool *pool = pool_new((wsq_config){.workers = sizes[s]});
+        for (size_t i = 0; i < rounds; i++) {
+            burst(pool, sizes[s], i % 2);
+            test_spin(test_below(&random, 2000));
+        }
+        pool_end(pool, rounds * sizes[s]);
+    }
+}
+
+/* With a time-out nothing changes, but that sleepers look around now and then. (One may look in the
+ * moment between a push and its notification, so that a rescue here proves nothing.) */
+static void with_a_timeout(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 3, .park_timeout_ns = 50000});
+    hunt what = {pool, test_times(20000), 20000};
+    test_threads(1, hunter, &what);
+    check_quiet(pool);
+    wsq_pool_destroy(pool);
+}
+
+int main(void) {
+    test_begin("test_idle");
+    RUN(one_worker);
+    RUN(two_workers);
+    RUN(many_workers);
+    RUN(several_hunters);
+    RUN(from_a_task);
+    RUN(every_worker_wakes);
+    RUN(with_a_timeout);
+    return test_end();
+}

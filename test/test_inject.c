@@ -1,0 +1,162 @@
+/* The global queue: first in, first out, batches of a fair share, and every task taken exactly once from
+ * under many producers and several consumers. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+#include "test.h"
+
+enum { PRODUCERS = 8, CONSUMERS = 2, TASKS = 20000, CHAIN = 7 };
+
+typedef struct parcel {
+    wsq_task task;
+    unsigned producer;
+    uint32_t number;    /* plain: the queue must order the producer's write and the consumer's read */
+    atomic_uchar taken; /* how often it came out */
+} parcel;
+
+static wsq_pool pool; /* of which nothing lives but the queue and the number of workers */
+static parcel parcels[PRODUCERS][TASKS];
+
+static parcel *parcel_of(wsq_task *task) { return wsq_container_of(task, parcel, task); }
+
+static void queue_new(unsigned workers) {
+    memset((void *)&pool, 0, sizeof pool);
+    pool.workers = workers;
+}
+
+/* Pushes parcels [first, first + count) as one chain, which goes in newest first. */
+static void push(unsigned producer, uint32_t first, uint32_t count) {
+    parcel *mine = parcels[producer];
+    for (uint32_t i = first; i < first + count; i++) {
+        mine[i].producer = producer;
+        mine[i].number = i;
+        if (i > first) mine[i].task.next = &mine[i - 1].task;
+    }
+    wsqi_inject_push(&pool.inject, &mine[first + count - 1].task, &mine[first].task);
+}
+
+/* Takes one batch, which must be parcels first, first + 1, ... of producer 0. */
+static uint32_t take_in_order(uint32_t first, uint32_t most, uint32_t *left) {
+    uint32_t count = 0;
+    for (wsq_task *task = wsqi_inject_take(&pool, most, left); task; task = task->next, count++)
+        CHECK_EQ(parcel_of(task)->number, first + count);
+    return count;
+}
+
+static void empty(void) {
+    uint32_t left = 7;
+    queue_new(1);
+    CHECK(wsqi_inject_empty(&pool.inject));
+    CHECK(wsqi_inject_take(&pool, 64, &left) == NULL);
+    CHECK_EQ(left, 0);
+    push(0, 0, 1);
+    CHECK(!wsqi_inject_empty(&pool.inject));
+    CHECK_EQ(take_in_order(0, 64, &left), 1);
+    CHECK(wsqi_inject_empty(&pool.inject));
+    CHECK(wsqi_inject_take(&pool, 64, &left) == NULL);
+}
+
+static uint32_t fair_share(uint32_t length, unsigned workers, uint32_t most) {
+    uint32_t share = length / workers;
+    if (share < 4) share = 4;
+    if (share > 64) share = 64;
+    if (share > most) share = most;
+    return share < length ? share : length;
+}
+
+/* Fills the queue in pieces while it drains it: what is older always comes first. */
+static void order_and_batches(void) {
+    uint64_t random = test_seed;
+    for (int round = 0; round < 50; round++) {
+        unsigned workers = 1 + test_below(&random, 40);
+        uint32_t pushed = 0, taken = 0, left;
+        queue_new(workers);
+        while (taken < TASKS) {
+            uint32_t chain = test_below(&random, 300), most = 1 + test_below(&random, 100);
+            if (chain > TASKS - pushed) chain = TASKS - pushed;
+            if (chain > 0) push(0, pushed, chain);
+            pushed += chain;
+            uint32_t count = take_in_order(taken, most, &left);
+            CHECK_EQ(count, fair_share(pushed - taken, workers, most));
+            taken += count;
+            CHECK_EQ(left, pushed - taken);
+            CHECK_EQ(wsqi_inject_empty(&pool.inject), taken == pushed);
+        }
+    }
+}
+
+/* While one consumer holds the lock, another goes away empty-handed and harms nothing. */
+static void busy(void) {
+    uint32_t left;
+    queue_new(1);
+    push(0, 0, 10);
+    wsqi_store_rlx(&pool.inject.lock, 1u);
+    CHECK(wsqi_inject_take(&pool, 64, &left) == NULL);
+    CHECK(!wsqi_inject_empty(&pool.inject));
+    wsqi_store_rlx(&pool.inject.lock, 0u);
+    CHECK_EQ(take_in_order(0, 64, &left), 10);
+}
+
+/* ---- many producers ---- */
+
+static atomic_uint producing;
+static atomic_ulong out_of_order, doubled;
+
+static void produce(test_thread *self) {
+    for (uint32_t next = 0; next < TASKS;) {
+        uint32_t count = 1 + test_below(&self->random, CHAIN);
+        if (count > TASKS - next) count = TASKS - next;
+        push(self->index, next, count);
+        next += count;
+        if (test_below(&self->random, 256) == 0) sched_yield();
+    }
+    atomic_fetch_sub(&producing, 1);
+}
+
+/* Whatever a consumer sees of one producer, it sees in that producer's order. */
+static void consume(test_thread *self) {
+    uint32_t next[PRODUCERS] = {0}, left;
+    bool over = false;
+    while (!over || !wsqi_inject_empty(&pool.inject)) {
+        over = atomic_load(&producing) == 0;
+        wsq_task *task = wsqi_inject_take(&pool, 1 + test_below(&self->random, 64), &left);
+        if (!task) sched_yield();
+        for (; task; task = task->next) {
+            parcel *got = parcel_of(task);
+            if (got->number < next[got->producer]) atomic_fetch_add(&out_of_order, 1);
+            next[got->producer] = got->number + 1;
+            if (atomic_fetch_add_explicit(&got->taken, 1, memory_order_relaxed)) atomic_fetch_add(&doubled, 1);
+        }
+    }
+}
+
+static void produce_or_consume(test_thread *self) {
+    if (self->index < PRODUCERS) {
+        produce(self);
+    } else {
+        consume(self);
+    }
+}
+
+static void many_producers(void) {
+    for (size_t round = 0; round < test_times(20); round++) {
+        size_t lost = 0;
+        queue_new(CONSUMERS);
+        atomic_store(&producing, PRODUCERS);
+        memset((void *)parcels, 0, sizeof parcels);
+        test_threads(PRODUCERS + CONSUMERS, produce_or_consume, NULL);
+        for (size_t i = 0; i < PRODUCERS * TASKS; i++) lost += parcels[i / TASKS][i % TASKS].taken == 0;
+        CHECK_EQ(lost, 0);
+        CHECK_EQ(atomic_load(&doubled), 0);
+        CHECK_EQ(atomic_load(&out_of_order), 0);
+        CHECK(wsqi_inject_empty(&pool.inject));
+    }
+}
+
+int main(void) {
+    test_begin("test_inject");
+    RUN(empty);
+    RUN(order_and_batches);
+    RUN(busy);
+    RUN(many_producers);
+    return test_end();
+}

@@ -1,0 +1,380 @@
+/* Loops and reductions against their sequential results. */
+#ifndef TEST_PARALLEL_NAME
+#define TEST_PARALLEL_NAME "test_parallel"
+#endif
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+#include "test.h"
+
+static wsq_pool *pool_new(unsigned workers) {
+    wsq_config config = {.workers = workers, .seed = test_seed | 1};
+    wsq_pool *pool = NULL;
+    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
+    return pool;
+}
+
+static uint64_t mix(uint64_t x) { return test_random(&x); }
+
+/* ---- wsq_for ---- */
+
+/* What the pieces of a range must add up to. */
+typedef struct tally {
+    size_t begin, end, grain;
+    _Atomic uint64_t count, sum; /* elements; and a sum that knows which */
+    atomic_bool bad;             /* a piece outside the range, empty, or longer than the grain */
+} tally;
+
+static void tally_piece(tally *self, size_t begin, size_t end) {
+    bool inside = self->begin <= begin && begin < end && end <= self->end;
+    if (!inside || (self->grain != 0 && end - begin > self->grain)) atomic_store(&self->bad, true);
+}
+
+static void tally_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    tally *self = arg;
+    uint64_t sum = 0;
+    (void)ctx;
+    tally_piece(self, begin, end);
+    for (size_t i = begin; i < end; i++) sum += mix(i);
+    atomic_fetch_add_explicit(&self->count, end - begin, memory_order_relaxed);
+    atomic_fetch_add_explicit(&self->sum, sum, memory_order_relaxed);
+}
+
+static uint64_t sum_alone(size_t begin, size_t end) {
+    uint64_t sum = 0;
+    for (size_t i = begin; i < end; i++) sum += mix(i);
+    return sum;
+}
+
+static void check_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain) {
+    tally all = {.begin = begin, .end = end, .grain = grain};
+    wsq_for(ctx, begin, end, grain, tally_body, &all);
+    size_t length = begin < end ? end - begin : 0;
+    if (atomic_load(&all.bad)) FAIL("every piece inside the range, no longer than the grain");
+    if (atomic_load(&all.count) != length) FAIL("as many elements as there are");
+    if (atomic_load(&all.sum) != sum_alone(begin, end)) FAIL("each element once");
+}
+
+/* Mostly short, anywhere in the range of size_t; the grain anything. */
+static size_t random_length(uint64_t *random) {
+    uint32_t kind = test_below(random, 1000);
+    if (kind == 0) return test_below(random, 100000);
+    if (kind < 50) return test_below(random, 500);
+    return test_below(random, 12);
+}
+
+static size_t random_begin(uint64_t *random, size_t length) {
+    uint32_t kind = test_below(random, 4);
+    size_t most = SIZE_MAX - length;
+    if (kind == 0) return most;
+    if (kind == 1) return most - test_below(random, 10);
+    if (kind == 2) return (size_t)test_random(random) % most;
+    return test_below(random, 100);
+}
+
+static size_t random_grain(uint64_t *random) {
+    uint32_t kind = test_below(random, 8);
+    if (kind == 0) return 0;
+    if (kind == 1) return SIZE_MAX - test_below(random, 3);
+    if (kind == 2) return (size_t)test_random(random);
+    return 1 + test_below(random, 40);
+}
+
+static void random_fors(wsq_ctx ctx, void *arg) {
+    uint64_t random = *(uint64_t *)arg;
+    for (size_t i = 0; i < test_times(250000); i++) {
+        size_t length = random_length(&random), begin = random_begin(&random, length);
+        check_for(ctx, begin, begin + length, random_grain(&random));
+    }
+}
+
+static void for_against_sequential(void) {
+    for (unsigned workers = 1; workers <= 3; workers++) {
+        wsq_pool *pool = pool_new(workers);
+        uint64_t seed = test_seed + workers;
+        CHECK_EQ(wsq_run(pool, random_fors, &seed), WSQ_OK);
+        wsq_pool_destroy(pool);
+    }
+}
+
+static void odd_ranges_run(wsq_ctx ctx, void *arg) {
+    (void)arg;
+    for (size_t grain = 0; grain < 3; grain++) {
+        check_for(ctx, 0, 0, grain);
+        check_for(ctx, 5, 5, grain);
+        check_for(ctx, 5, 4, grain);
+        check_for(ctx, SIZE_MAX, 0, grain);
+        check_for(ctx, 0, 1, grain);
+        check_for(ctx, SIZE_MAX - 1, SIZE_MAX, grain);
+        check_for(ctx, SIZE_MAX, SIZE_MAX, grain);
+        check_for(ctx, SIZE_MAX - 1000, SIZE_MAX, grain);
+        check_for(ctx, SIZE_MAX / 2 - 500, SIZE_MAX / 2 + 500, grain);
+    }
+    check_for(ctx, SIZE_MAX - 1000, SIZE_MAX, SIZE_MAX);
+    CHECK(true);
+}
+
+/* Pieces too long to visit: they are only measured. */
+static void measure_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    tally *self = arg;
+    (void)ctx;
+    tally_piece(self, begin, end);
+    atomic_fetch_add(&self->count, end - begin);
+}
+
+static void everything_run(wsq_ctx ctx, void *arg) {
+    size_t grains[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2, SIZE_MAX / 2 + 2, SIZE_MAX / 3, SIZE_MAX / 1000, 0};
+    size_t count = sizeof grains / sizeof *grains;
+    (void)arg;
+#ifdef WSQ_PUBLISH_ALWAYS
+    count--; /* cut at every look, the automatic grain would never grow */
+#endif
+    for (size_t i = 0; i < count; i++) {
+        tally all = {.begin = i % 3, .end = SIZE_MAX, .grain = grains[i]};
+        wsq_for(ctx, all.begin, all.end, all.grain, measure_body, &all);
+        CHECK(!atomic_load(&all.bad));
+        CHECK(atomic_load(&all.count) == all.end - all.begin);
+    }
+}
+
+static void odd_ranges(void) {
+    for (unsigned workers = 1; workers <= 4; workers++) {
+        wsq_pool *pool = pool_new(workers);
+        CHECK_EQ(wsq_run(pool, odd_ranges_run, NULL), WSQ_OK);
+        CHECK_EQ(wsq_run(pool, everything_run, NULL), WSQ_OK);
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* Loops in loops, the bodies of which write to an array, plainly. */
+enum { SIDE = 300 };
+
+static unsigned char cells[SIDE][SIDE];
+
+static void cell_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    unsigned char *row = arg;
+    (void)ctx;
+    for (size_t i = begin; i < end; i++) row[i]++;
+}
+
+static void row_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    size_t grain = *(size_t *)arg;
+    for (size_t i = begin; i < end; i++) {
+        wsq_for(ctx, 0, SIDE, grain, cell_body, cells[i]);
+        if (i % 32 == 0) sched_yield();
+    }
+}
+
+static void square_run(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, SIDE, *(size_t *)arg, row_body, arg); }
+
+static void nested_fors(void) {
+    unsigned sizes[] = {1, 2, 4, 64};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        wsq_pool *pool = pool_new(sizes[s]);
+        for (size_t grain = 0; grain < test_times(20); grain++) {
+            bool once = true;
+            memset(cells, 0, sizeof cells);
+            CHECK_EQ(wsq_run(pool, square_run, &grain), WSQ_OK);
+            for (size_t i = 0; i < (size_t)SIDE * SIDE; i++) once = once && cells[i / SIDE][i % SIDE] == 1;
+            CHECK(once);
+        }
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* ---- wsq_reduce ---- */
+
+/* The composition of x -> a x + b over all elements: associative, and the order is everything. */
+typedef struct affine { uint64_t a, b; } affine;
+
+static affine affine_of(size_t i) { return (affine){mix(i) | 1, mix(i + 7)}; }
+
+static affine affine_then(affine first, affine second) {
+    return (affine){second.a * first.a, second.a * first.b + second.b};
+}
+
+static void affine_init(void *partial, void *arg) {
+    (void)arg;
+    *(affine *)partial = (affine){1, 0};
+}
+
+static void affine_body(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg) {
+    affine *self = partial;
+    tally *range = arg;
+    (void)ctx;
+    tally_piece(range, begin, end);
+    for (size_t i = begin; i < end; i++) *self = affine_then(*self, affine_of(i));
+}
+
+static void affine_combine(void *left, const void *right, void *arg) {
+    (void)arg;
+    *(affine *)left = affine_then(*(affine *)left, *(const affine *)right);
+}
+
+static void check_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain) {
+    affine expected = {1, 0}, result = {0, 0};
+    tally range = {.begin = begin, .end = end, .grain = grain};
+    wsq_reducer reducer = {sizeof result, affine_init, affine_body, affine_combine, &range};
+    if (wsq_reduce(ctx, begin, end, grain, &reducer, &result) != WSQ_OK) FAIL("a reduction");
+    for (size_t i = begin; i < end; i++) expected = affine_then(expected, affine_of(i));
+    if (result.a != expected.a || result.b != expected.b) FAIL("the sequential result");
+    if (atomic_load(&range.bad)) FAIL("every piece inside the range, no longer than the grain");
+}
+
+static void random_reductions(wsq_ctx ctx, void *arg) {
+    uint64_t random = *(uint64_t *)arg;
+    for (size_t i = 0; i < test_times(90000); i++) {
+        size_t length = random_length(&random), begin = random_begin(&random, length);
+        check_reduce(ctx, begin, begin + length, random_grain(&random));
+    }
+}
+
+static void reduce_against_sequential(void) {
+    for (unsigned workers = 1; workers <= 3; workers++) {
+        wsq_pool *pool = pool_new(workers);
+        uint64_t seed = test_seed + workers;
+        CHECK_EQ(wsq_run(pool, random_reductions, &seed), WSQ_OK);
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* A partial result that knows its range: combining neighbours only, and large, so that it does not fit
+ * beside the job. */
+typedef struct extent {
+    size_t begin, end;
+    uint64_t sum;
+    bool empty, broken;
+    char padding[1000];
+} extent;
+
+static void extent_init(void *partial, void *arg) {
+    extent *self = partial;
+    (void)arg;
+    memset(self, 0, sizeof *self);
+    self->empty = true;
+}
+
+static void extent_add(extent *self, size_t begin, size_t end) {
+    if (self->empty) self->begin = self->end = begin;
+    self->broken = self->broken || self->end != begin;
+    self->empty = false;
+    self->end = end;
+}
+
+static void extent_body(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg) {
+    extent *self = partial;
+    (void)ctx;
+    (void)arg;
+    extent_add(self, begin, end);
+    for (size_t i = begin; i < end; i++) self->sum += mix(i);
+    if (mix(begin) % 16 == 0) sched_yield();
+}
+
+static void extent_combine(void *left, const void *right, void *arg) {
+    extent *self = left;
+    const extent *other = right;
+    (void)arg;
+    self->broken = self->broken || other->broken;
+    if (!other->empty) extent_add(self, other->begin, other->end);
+    self->sum += other->sum;
+}
+
+static const wsq_reducer extent_reducer = {sizeof(extent), extent_init, extent_body, extent_combine, NULL};
+
+static void extents_run(wsq_ctx ctx, void *arg) {
+    uint64_t random = *(uint64_t *)arg;
+    for (size_t i = 0; i < test_times(1000); i++) {
+        static const size_t grains[] = {0, 1, 2, 5, 16, 100};
+        extent result;
+        size_t length = test_below(&random, 400), begin = random_begin(&random, length);
+        size_t grain = grains[test_below(&random, 6)];
+        CHECK_EQ(wsq_reduce(ctx, begin, begin + length, grain, &extent_reducer, &result), WSQ_OK);
+        CHECK_EQ(result.empty, length == 0);
+        CHECK(!result.broken);
+        if (length > 0) CHECK(result.begin == begin && result.end == begin + length);
+        CHECK(result.sum == sum_alone(begin, begin + length));
+    }
+}
+
+static void reduce_in_order(void) {
+    unsigned sizes[] = {1, 2, 4, 32};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        wsq_pool *pool = pool_new(sizes[s]);
+        uint64_t seed = test_seed + s;
+        CHECK_EQ(wsq_run(pool, extents_run, &seed), WSQ_OK);
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* A reduction in the body of another. */
+static void inner_body(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg) {
+    uint64_t *sum = partial;
+    (void)arg;
+    for (size_t i = begin; i < end; i++) {
+        extent inner;
+        CHECK_EQ(wsq_reduce(ctx, 0, i, 3, &extent_reducer, &inner), WSQ_OK);
+        *sum += inner.sum;
+    }
+}
+
+static void sum_init(void *partial, void *arg) {
+    (void)arg;
+    *(uint64_t *)partial = 0;
+}
+
+static void sum_combine(void *left, const void *right, void *arg) {
+    (void)arg;
+    *(uint64_t *)left += *(const uint64_t *)right;
+}
+
+static void nested_reductions_run(wsq_ctx ctx, void *arg) {
+    wsq_reducer outer = {sizeof(uint64_t), sum_init, inner_body, sum_combine, NULL};
+    uint64_t sum = 1, expected = 0;
+    (void)arg;
+    CHECK_EQ(wsq_reduce(ctx, 0, 100, 1, &outer, &sum), WSQ_OK);
+    for (size_t i = 0; i < 100; i++) expected += sum_alone(0, i);
+    CHECK(sum == expected);
+}
+
+static void nested_reductions(void) {
+    for (unsigned workers = 1; workers <= 4; workers++) {
+        wsq_pool *pool = pool_new(workers);
+        for (size_t i = 0; i < test_times(100); i++)
+            CHECK_EQ(wsq_run(pool, nested_reductions_run, NULL), WSQ_OK);
+        wsq_pool_destroy(pool);
+    }
+}
+
+static void bad_reducers_run(wsq_ctx ctx, void *arg) {
+    wsq_reducer good = {sizeof(uint64_t), sum_init, inner_body, sum_combine, NULL};
+    wsq_reducer bad[4] = {good, good, good, good};
+    uint64_t sum = 7;
+    (void)arg;
+    bad[0].size = 0;
+    bad[1].init = NULL;
+    bad[2].body = NULL;
+    bad[3].combine = NULL;
+    for (int i = 0; i < 4; i++) CHECK_EQ(wsq_reduce(ctx, 0, 10, 1, &bad[i], &sum), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_reduce(ctx, 0, 10, 1, NULL, &sum), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_reduce(ctx, 0, 10, 1, &good, NULL), WSQ_ERR_INVALID);
+    CHECK_EQ(sum, 7);
+    CHECK_EQ(wsq_reduce(ctx, 10, 10, 1, &good, &sum), WSQ_OK); /* empty: the identity */
+    CHECK_EQ(sum, 0);
+}
+
+static void bad_reducers(void) {
+    wsq_pool *pool = pool_new(2);
+    CHECK_EQ(wsq_run(pool, bad_reducers_run, NULL), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+
+int main(void) {
+    test_begin(TEST_PARALLEL_NAME);
+    RUN(for_against_sequential);
+    RUN(odd_ranges);
+    RUN(nested_fors);
+    RUN(reduce_against_sequential);
+    RUN(reduce_in_order);
+    RUN(nested_reductions);
+    RUN(bad_reducers);
+    return test_end();
+}
