@@ -12,11 +12,12 @@ typedef struct wsqi_aptr { void *v; uint32_t number; } wsqi_aptr;
         type *w = (type *)(uintptr_t)word; \
         return from_value explore_do_load(&w->v, &w->number, (int)sizeof w->v, order, at); \
     } \
-    static inline void explore_store_##name(type *word, value_type value, int order, const char *at) { \
+    static inline void explore_store_##name(type *word, value_type value, int order, \
+                                            const char *at) { \
         explore_do_store(&word->v, &word->number, (int)sizeof word->v, to_value value, order, at); \
     } \
-    static inline value_type explore_rmw_##name(type *word, explore_rmw op, value_type value, int order, \
-                                                const char *at) { \
+    static inline value_type explore_rmw_##name(type *word, explore_rmw op, value_type value, \
+                                                int order, const char *at) { \
         return from_value explore_do_rmw(&word->v, &word->number, (int)sizeof word->v, op, \
                                          to_value value, order, at); \
     } \

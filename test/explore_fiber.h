@@ -1,6 +1,6 @@
 /* explore_fiber.h - switching between stacks on one thread, for explore.h.
  *
- *   explore_context_make(context, stack, size, entry)  entry runs at the first switch, and never ends
+ *   explore_context_make(context, stack, size, entry)  entry runs at the first switch; never ends
  *   explore_context_switch(from, to)                   goes on with `to`, until somebody comes back
  *   explore_context_top(context)                       stack pointer of a context that does not run
  */
@@ -13,9 +13,9 @@
 
 #if defined(__x86_64__) && !defined(EXPLORE_UCONTEXT) && !defined(_WIN32)
 
-typedef struct explore_context {
-    void *top;
-} explore_context;
+enum { explore_knows_top = 1 };
+
+typedef struct explore_context { void *top; } explore_context;
 
 void explore_swap(void **from, void *to) __asm__("explore_swap");
 
@@ -58,9 +58,9 @@ static inline uintptr_t explore_context_top(const explore_context *context) {
 
 #elif defined(__aarch64__) && !defined(EXPLORE_UCONTEXT) && !defined(_WIN32)
 
-typedef struct explore_context {
-    void *top;
-} explore_context;
+enum { explore_knows_top = 1 };
+
+typedef struct explore_context { void *top; } explore_context;
 
 void explore_swap(void **from, void *to) __asm__("explore_swap");
 
@@ -116,7 +116,7 @@ static inline uintptr_t explore_context_top(const explore_context *context) {
 #else
 #include <ucontext.h>
 
-#define EXPLORE_NO_TOP 1 /* so use of a dead frame is not noticed */
+enum { explore_knows_top = 0 }; /* so use of a dead frame is not noticed */
 
 typedef struct explore_context {
     ucontext_t machine;

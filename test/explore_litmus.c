@@ -338,8 +338,6 @@ int main(void) {
     explore_catches("late use", late_use, N, "use after free");
     explore_catches("leak", leak, N, "leak");
     explore_catches("uninitialised word", uninitialised, 1, "uninitialised");
-#ifndef EXPLORE_NO_TOP
-    explore_catches("dead frame", dead_frame, N, "dead frame");
-#endif
+    if (explore_knows_top) explore_catches("dead frame", dead_frame, N, "dead frame");
     return explore_end();
 }
