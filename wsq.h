@@ -357,12 +357,23 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * >>inline: fork and join, the whole of their common path
  * ========================================================================== */
 
-/* What fork and join read of a worker: the first line of its block. */
+/* What fork and join read of a worker: the first line of its block. Each asks one question with one
+ * comparison. Fork: is the stack full, or does somebody want work? Join: is the job public, or does
+ * somebody want work? */
 typedef struct wsqi_front {
-    wsqi_aptr trap; /* owner: the end of the public entries; thieves: WSQI_TRAP_SET, "more!" */
+    wsqi_aptr fork_trap; /* owner: the full mark; thieves: NULL, "more!" */
+    wsqi_aptr join_trap; /* owner: the end of the public entries; thieves: WSQI_TRAP_SET */
 } wsqi_front;
 
 #define WSQI_TRAP_SET ((void *)~(uintptr_t)0)
+
+/* Keeps the compiler from computing the block's address once and carrying it across the calls between fork
+ * and join: two instructions are cheaper than a register (fib: 1.25 against 1.38 ns, gcc 12, Zen 5). */
+#if defined(__GNUC__)
+#define WSQI_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+#else
+#define WSQI_OPAQUE(pointer) ((void)0)
+#endif
 
 /* The slow halves: somebody wants work, or the job is public, or the stack is full. They take the entry
  * and return the context, by value, so that it never leaves its register; and no job: its address would
@@ -370,27 +381,29 @@ typedef struct wsqi_front {
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry);
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry);
 
-static inline void *wsqi_trap(wsq_ctx entry) {
-    return wsqi_load_rlx(&((wsqi_front *)((uintptr_t)entry & ~(WSQ_BLOCK_SIZE - 1)))->trap);
+static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
+    return (wsqi_front *)((uintptr_t)entry & ~(WSQ_BLOCK_SIZE - 1));
 }
 
 /* Owner only. Offers the job to whoever is idle; it must be joined by this function, newest first. */
 static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
     wsq_ctx entry = *ctx;
-    bool full = ((uintptr_t)(entry + 1) & (WSQ_BLOCK_SIZE - 1)) == 0;
     wsqi_set(&job->fn, fn);
     wsqi_set(&entry->job, job);
     *ctx = entry + 1;
     /* Relaxed: a hint; the slow half looks again in order. */
-    if (!WSQI_LIKELY(!full && (uintptr_t)wsqi_trap(entry) <= (uintptr_t)entry)) *ctx = wsqi_fork_slow(entry);
+    if (!WSQI_LIKELY((uintptr_t)entry < (uintptr_t)wsqi_load_rlx(&wsqi_front_of(entry)->fork_trap)))
+        *ctx = wsqi_fork_slow(entry);
 }
 
 /* Owner only. True: nobody took the job, call the function yourself (directly, so that it can be
  * inlined). False: it is done. Either way it is joined. */
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
-    wsq_ctx entry = *ctx - 1;
+    wsq_ctx entry = *ctx - 1, opaque = entry;
     (void)job; /* its own entry knows it */
-    if (!WSQI_LIKELY((uintptr_t)wsqi_trap(entry) <= (uintptr_t)entry)) {
+    WSQI_OPAQUE(opaque);
+    /* Relaxed: as in wsq_fork. */
+    if (!WSQI_LIKELY((uintptr_t)opaque >= (uintptr_t)wsqi_load_rlx(&wsqi_front_of(opaque)->join_trap))) {
         uintptr_t answer = wsqi_reclaim_slow(entry);
         *ctx = (wsq_ctx)(answer & ~(uintptr_t)1);
         return (answer & 1) != 0;
@@ -1075,7 +1088,7 @@ typedef struct wsqi_counters {
 
 /* One worker: the start of its block; its job stack fills the rest. */
 struct wsqi_worker {
-    wsqi_front front; /* the trap; see >>forkjoin */
+    wsqi_front front; /* the traps; see >>forkjoin */
     wsq_pool *pool;
     unsigned index;
     uint32_t global_left; /* owner: tasks until the global queue comes first */
@@ -1377,8 +1390,9 @@ static inline void wsqi_notify_others(wsqi_worker *self) {
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
 static inline void wsqi_poke(wsqi_worker *worker) {
     /* Relaxed: a request; that it is not overwritten unseen is J5's business. */
-    if (wsqi_load_rlx(&worker->front.trap) != WSQI_TRAP_SET)
-        wsqi_store_rlx(&worker->front.trap, WSQI_TRAP_SET);
+    if (wsqi_load_rlx(&worker->front.fork_trap) != NULL) wsqi_store_rlx(&worker->front.fork_trap, NULL);
+    if (wsqi_load_rlx(&worker->front.join_trap) != WSQI_TRAP_SET)
+        wsqi_store_rlx(&worker->front.join_trap, WSQI_TRAP_SET);
 }
 
 static bool wsqi_range_empty(wsqi_worker *worker);
@@ -2084,9 +2098,10 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) {
  * >>forkjoin: the job stack
  * Purpose:   fork and join at the price of a call, and work for thieves as soon as there are any.
  * Invariant: entries [top, bottom) of `range` are public, the oldest first; [bottom, context) are the
- *            owner's alone. The trap is the address of entry `bottom`, or set: "publish!".
- *            While anybody is idle and nothing is public, the trap is set.
- * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. The trap:
+ *            owner's alone. The join trap is the address of entry `bottom`, the fork trap that of the
+ *            last entry; or they are set: "publish!". While anybody is idle and nothing is public, they
+ *            are set.
+ * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. The traps:
  *            the owner; thieves set it. Entries: the owner.
  * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque), leapfrogging
  *            (Wagner, Calder 1993). One word for the public range, and one comparison for both questions
@@ -2153,7 +2168,7 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     wsqi_stat(self->counters.published, n);
 }
 
-/* Owner only; the trap was found set, or the public end moved. Entries below `top` are joinable jobs.
+/* Owner only; the traps were found set, or the public end moved. Entries below `top` are joinable jobs.
  * Publishes half of what is private while all are busy, so that the next thief need not wait, and all of
  * it while somebody is idle. */
 static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
@@ -2164,9 +2179,10 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         if (n != 0) wsqi_expose(self, n);
         bottom += n;
         left -= n;
-        wsqi_store_rlx(&self->front.trap, wsqi_entry_at(self, bottom)); /* Relaxed: J5 orders it. */
+        wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 orders both. */
+        wsqi_store_rlx(&self->front.join_trap, wsqi_entry_at(self, bottom));
         /* J5: either this sees who is idle, or who goes idle sees the jobs, or finds none and sets the
-         * trap after us: else private jobs stay hidden from a sleeper. Pairs with I7, I8 and J7. */
+         * traps after us: else private jobs stay hidden from a sleeper. Pairs with I7, I8 and J7. */
         wsqi_fence_sc();
         wanted = wsqi_jobs_wanted(self->pool);
         if (!wanted || left == 0) break;
@@ -2179,7 +2195,7 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     if (wanted && exposed) wsqi_notify_jobs(self->pool);
 }
 
-/* The job stack is full: the job runs now. The trap stays set as long as the context is the full mark and
+/* The job stack is full: the job runs now. The traps stay set as long as the context is the full mark and
  * such jobs are to be joined, so that their joins come to look. */
 static void wsqi_fork_full(wsqi_worker *self, wsq_ctx mark) {
     wsq_job *job = wsqi_get(&mark->job);
@@ -2431,7 +2447,9 @@ static inline size_t wsqi_grain_middle(const wsqi_grain *grain, size_t begin, si
 }
 
 /* Somebody wants work from this worker. */
-static inline bool wsqi_wanted(wsq_ctx ctx) { return wsqi_trap(ctx) == WSQI_TRAP_SET; }
+static inline bool wsqi_wanted(wsq_ctx ctx) {
+    return wsqi_load_rlx(&wsqi_front_of(ctx)->fork_trap) == NULL; /* Relaxed: a hint. */
+}
 
 typedef struct wsqi_for_job {
     wsq_job job;
@@ -2612,7 +2630,7 @@ static void wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index, 
     self->floor = wsqi_base(self);
     uint32_t start = wsqi_entry_index(self->floor);
     wsqi_store_rlx(&self->range, wsqi_range_pack(start, start)); /* Relaxed: not shared yet. */
-    wsqi_store_rlx(&self->front.trap, WSQI_TRAP_SET);            /* nothing is public */
+    wsqi_poke(self);                                             /* nothing is public */
     wsq_random_seed(&self->random, seed + index);
     wsq_tune_init(&self->tune, config);
     self->global_left = self->tune.interval;
