@@ -138,6 +138,7 @@ typedef struct explore_word {
     explore_time woken;  /* sleepers see this store or a newer one: somebody was woken after it */
     int block;           /* EXPLORE_GLOBAL, index of a block, or below that ~fiber: its stack */
     int size;
+    int writer, changes; /* who wrote last; how often that was another than before */
     bool fresh; /* in heap memory, and the first store is what was found there */
 } explore_word;
 
@@ -162,6 +163,7 @@ typedef enum explore_status {
     EXPLORE_READY,
     EXPLORE_WAITING,
     EXPLORE_JOINING,
+    EXPLORE_QUIET,
     EXPLORE_OVER
 } explore_status;
 
@@ -180,6 +182,7 @@ typedef struct explore_fiber {
     explore_time view[EXPLORE_WORDS];
     explore_time pending[EXPLORE_WORDS]; /* picked up by relaxed loads */
     bool has_pending;
+    bool paused; /* and did nothing since */
     char *stack;
 } explore_fiber;
 
@@ -198,6 +201,7 @@ static struct {
     size_t noted, heaped;
     uint64_t clock, random;
     int spurious; /* returns without a reason that are left */
+    int patience; /* deadlines that pass before a quiet moment counts as such */
     char failure[512];
     explore_fiber fiber[EXPLORE_FIBERS];
     explore_word word[EXPLORE_WORDS];
@@ -339,7 +343,7 @@ EXPLORE_SLOW static void explore_time_out(void) {
 }
 
 static const char *explore_state_name(explore_status status) {
-    static const char *const name[] = {"ready", "waiting", "joining", "over"};
+    static const char *const name[] = {"ready", "waiting", "joining", "quiet", "over"};
     return name[status];
 }
 
@@ -411,12 +415,23 @@ static inline void explore_continue(int next) {
     explore_context_switch(&from->context, &explore.running->context);
 }
 
+/* Nobody is ready. Deadlines pass first, but not for ever. */
+EXPLORE_SLOW static void explore_find_ready(void) {
+    if (explore.timed && explore.patience > 0) {
+        explore.patience--;
+        explore_time_out();
+        return;
+    }
+    for (int i = 0; i < explore.fibers; i++)
+        if (explore.fiber[i].status == EXPLORE_QUIET) explore_set_ready(i);
+    if (explore.ready) return;
+    if (!explore.timed) explore_fail_stuck("deadlock");
+    explore_time_out();
+}
+
 /* The running fiber is not ready. */
 static void explore_block_fiber(void) {
-    while (!explore.ready) {
-        if (!explore.timed) explore_fail_stuck("deadlock");
-        explore_time_out();
-    }
+    while (!explore.ready) explore_find_ready();
     explore_continue(explore_pick(explore_me(), true));
 }
 
@@ -427,10 +442,16 @@ EXPLORE_SLOW static void explore_too_long(void) {
     explore_fail_stuck("no end");
 }
 
+static inline void explore_step_at(const char *at) {
+    explore.running->at = at;
+    explore.running->paused = false;
+    if (++explore.steps > explore.limit) explore_too_long();
+}
+
+/* A step before which another fiber may go on. */
 static inline void explore_point_at(const char *at, bool yields) {
     explore_fiber *fiber = explore.running;
-    fiber->at = at;
-    if (++explore.steps > explore.limit) explore_too_long();
+    explore_step_at(at);
     if (explore.timed && explore_seldom(64)) explore_time_out();
     uint32_t mine = EXPLORE_BIT(fiber - explore.fiber);
     if (explore.ready != mine) explore_continue(explore_pick(explore_me(), yields));
@@ -653,6 +674,7 @@ EXPLORE_SLOW static int explore_new_word(void *address, int size) {
     word->address = address;
     word->last = store;
     word->size = size;
+    word->writer = explore_me();
     word->block = explore_find_block((uintptr_t)address);
     word->fresh = word->block >= 0 && word->block != EXPLORE_GLOBAL;
     return id;
@@ -726,6 +748,8 @@ static inline void explore_insert(int id, explore_store *before, explore_store *
     store->adjoins = adjoins;
     store->time = after ? before->time + (after->time - before->time) / 2 : before->time + 4096;
     fiber->view[id] = store->time;
+    if (word->writer != explore_me()) word->changes++;
+    word->writer = explore_me();
     if ((order & 4) && store->time > explore.sc[id]) explore.sc[id] = store->time;
     store->view = order & EXPLORE_REL ? explore_release() : fiber->released;
     if (adjoins && (order & EXPLORE_ACQREL) != EXPLORE_ACQREL) /* else it is part of the view */
@@ -752,9 +776,19 @@ EXPLORE_SLOW static void explore_note_access(const char *what, int id, int order
                  stale ? " (stale)" : "", at);
 }
 
+/* A word that nobody else writes (but who set it up): a load of it commutes with whatever others do,
+ * so that it need not be a point. */
+static inline bool explore_is_own(const void *address, const uint32_t *number) {
+    int id = (int)*number;
+    if (id < EXPLORE_FIBERS || id >= explore.words) return false;
+    const explore_word *word = &explore.word[id];
+    return word->address == address && word->writer == explore_me() && word->changes < 2;
+}
+
 static inline uint64_t explore_do_load(void *address, uint32_t *number, int size, int order,
                                        const char *at) {
-    explore_point_at(at, false);
+    if (explore_is_own(address, number)) explore_step_at(at);
+    else explore_point_at(at, false);
     explore_store *after;
     int id = explore_id(address, number, size);
     explore_store *store = explore_find(id, order, EXPLORE_LOAD, 0, &after);
@@ -833,8 +867,11 @@ static inline void explore_fence(const char *at) {
     fiber->released = explore_release();
 }
 
+/* Several in a row are one: nothing changes for this fiber in between. */
 static inline void explore_pause(const char *at) {
+    if (explore.running->paused) return;
     explore_point_at(at, true);
+    explore.running->paused = true;
 }
 
 /* ==========================================================================
@@ -869,7 +906,7 @@ static explore_fiber *explore_start(void (*fn)(void *arg), void *arg) {
     fiber->self = NULL;
     fiber->released = NULL;
     fiber->at = NULL;
-    fiber->has_pending = false;
+    fiber->has_pending = fiber->paused = false;
     fiber->streak = 0;
     fiber->priority = explore.mode == EXPLORE_PCT ? (int64_t)explore_bits() : 0;
     fiber->stack = explore.stacks + (size_t)i * EXPLORE_STACK;
@@ -901,6 +938,17 @@ static inline void explore_join_one(explore_fiber *fiber) {
 static inline void explore_join(void) {
     for (int i = 0; i < explore.fibers; i++)
         if (i != explore_me()) explore_join_one(&explore.fiber[i]);
+}
+
+/* Sleeps until nobody else can go on: all wait, or are over. The caller may then look at the member v
+ * of any word: it is the newest value. Learns nothing by it. */
+static inline void explore_wait_quiet(void) {
+    explore_fiber *me = explore.running;
+    me->at = "wait for a quiet moment";
+    me->status = EXPLORE_QUIET;
+    explore.patience = 4;
+    explore.ready &= ~EXPLORE_BIT(explore_me());
+    explore_block_fiber();
 }
 
 /* ==========================================================================
@@ -989,6 +1037,7 @@ static bool explore_execute(void) {
     explore.clock = 1000000;
     explore.lowest = 0;
     explore.spurious = 2;
+    explore.patience = 4;
     explore.cut = false;
     explore.failure[0] = 0;
     explore_fiber *first = explore_start((void (*)(void *))(uintptr_t)explore.scenario, NULL);
@@ -1049,7 +1098,7 @@ static void explore_init(void) {
 
 static double explore_now(void) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
