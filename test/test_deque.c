@@ -14,7 +14,7 @@ static size_t allocated, released;
 static bool out_of_memory;
 
 static void *deque_malloc(size_t size) {
-    if (out_of_memory) return NULL;
+    if (out_of_memory || size > SIZE_MAX / 4) return NULL; /* sanitizers stop at absurd sizes */
     void *memory = malloc(size);
     allocated += memory != NULL;
     return memory;
