@@ -200,7 +200,8 @@ static struct {
     int fibers, words, blocks, steps;
     size_t noted, heaped;
     uint64_t clock, random;
-    int spurious; /* returns without a reason that are left */
+    int allocations_left; /* before malloc says no; a scenario may set it */
+    int spurious;         /* returns without a reason that are left */
     int patience; /* deadlines that pass before a quiet moment counts as such */
     char failure[512];
     explore_fiber fiber[EXPLORE_FIBERS];
@@ -528,6 +529,8 @@ static const explore_view *explore_mixture(const explore_view *one, const explor
  * ========================================================================== */
 
 static inline void *explore_malloc(size_t size) {
+    if (explore.allocations_left == 0) return NULL;
+    explore.allocations_left--;
     if (explore.blocks == EXPLORE_BLOCKS || explore.heaped + size + 64 > EXPLORE_HEAP)
         explore_fail("out of the model's memory");
     explore_block *block = &explore.block[explore.blocks++];
@@ -1036,6 +1039,7 @@ static bool explore_execute(void) {
     explore.noted = explore.heaped = 0;
     explore.clock = 1000000;
     explore.lowest = 0;
+    explore.allocations_left = EXPLORE_BLOCKS;
     explore.spurious = 2;
     explore.patience = 4;
     explore.cut = false;

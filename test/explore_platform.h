@@ -10,6 +10,7 @@ typedef explore_fiber *wsqi_thread;
 /* A scenario may say how many cores there seem to be, and how many threads can be started. */
 static unsigned explore_cpus = 2;
 static int explore_threads_left = EXPLORE_FIBERS;
+static void (*explore_before_thread)(void *arg); /* called with its argument, by who starts it */
 
 static inline bool wsqi_lot_init(wsqi_lot *lot) {
     lot->unused = 0;
@@ -30,6 +31,7 @@ static inline bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg),
     (void)name;
     if (explore_threads_left == 0) return false;
     explore_threads_left--;
+    if (explore_before_thread) explore_before_thread(arg);
     *thread = explore_start(fn, arg);
     return true;
 }

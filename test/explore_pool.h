@@ -1,0 +1,62 @@
+/* explore_pool.h - what the scenarios with a whole pool share: a small pool, and what must hold when
+ * nothing moves. Include it in place of explore.h and wsq.h. */
+#ifndef EXPLORE_POOL_H
+#define EXPLORE_POOL_H
+
+#ifndef WSQ_RING_CAPACITY
+#define WSQ_RING_CAPACITY 2
+#endif
+#define WSQ_RING_START (0u - 2u)
+#ifndef WSQ_GUESTS
+#define WSQ_GUESTS 0
+#endif
+#ifndef WSQ_BLOCK_SIZE
+#define WSQ_BLOCK_SIZE ((size_t)4096)
+#endif
+#define WSQ_CACHELINE 16 /* nothing is shared by two cores here */
+#define WSQ_NO_STATS
+#include "explore.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+
+/* Searchers give up after one round: the others bring nothing new, only steps. */
+static inline void explore_short_search(void *worker) {
+    ((wsqi_worker *)worker)->pool->spin_rounds = 1;
+}
+
+/* With what `config` says, which may be zero. */
+static inline wsq_pool *explore_pool_make(unsigned workers, wsq_config config) {
+    wsq_pool *pool = NULL;
+    config.workers = workers;
+    config.seed = 1 + (uint64_t)explore_choose(4);
+    explore_threads_left = EXPLORE_FIBERS;
+    explore_before_thread = explore_short_search;
+    explore_check(wsq_pool_create(&pool, &config) == WSQ_OK);
+    return pool;
+}
+
+/* Nobody can go on: every worker is asleep and counted, nobody is left over as a searcher, and no task
+ * is queued. */
+static inline void explore_check_parked(wsq_pool *pool) {
+    uint64_t bits = 0;
+    for (unsigned w = 0; w < pool->words; w++) bits |= pool->sleepers[w].v;
+    explore_check(wsqi_searching(pool->idle.v) == 0);
+    explore_check(wsqi_sleeping(pool->idle.v) == pool->workers);
+    explore_check(bits == ((uint64_t)1 << pool->workers) - 1);
+    explore_check(pool->inject.incoming.v == NULL && pool->inject.ready == NULL);
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        explore_check(worker->lifo.v == NULL);
+        explore_check(wsqi_head_real(worker->ring.head.v) == worker->ring.tail.v);
+    }
+}
+
+/* The threads of the scenario, started after the pool's, are waited for: from then on nobody else uses
+ * the pool. */
+static inline void explore_pool_end(wsq_pool *pool) {
+    for (int i = (int)pool->workers + 1; i < explore.fibers; i++) explore_join_one(&explore.fiber[i]);
+    wsq_pool_destroy(pool);
+}
+
+#endif /* EXPLORE_POOL_H */
