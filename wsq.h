@@ -1,7 +1,236 @@
-/* wsq.h - version 1.0.0 - work-stealing scheduler: fair tasks and fork-join, one C file
+/* wsq.h - version 1.0.0 - a work-stealing scheduler: fair tasks and fork-join, in one C file
  *
- * The manual follows.
+ * Do this in ONE C or C++ file:
+ *
+ *     #define WSQ_IMPLEMENTATION
+ *     #include "wsq.h"
+ *
+ * and include "wsq.h" wherever else you need it. Link with -pthread. There is nothing to build.
+ *
+ * CONTENTS (search for the tag)
+ *     >>what      what it is, and when not to use it
+ *     >>program   a complete program
+ *     >>concepts  pools, tasks, jobs, and how work finds a core
+ *     >>calls     who may call what
+ *     >>guide     the interface by topic
+ *     >>macros    configuration at compile time
+ *     >>errors    results
+ *     >>platforms where it runs
+ *     >>changes   changelog
+ *     >>config >>vocabulary >>types >>api >>inline                    declarations
+ *     >>pairs >>atomic >>platform >>random >>ring >>deque >>inject    implementation
+ *     >>tune >>idle >>worker >>task >>wait >>forkjoin >>parallel >>pool
+ *     >>licence
+ *
+ * --------------------------------------------------------------------------
+ * >>what
+ *
+ * A pool of threads that keeps every core busy with small pieces of work. It serves two kinds:
+ *
+ *     tasks   many, independent, resumable: servers, pipelines, event loops, thread-pool work.
+ *             Fair: first in, first out, plus one last-in slot for who was just woken.
+ *     jobs    divide and conquer, loops over data. Last in, first out; a fork and its join cost about
+ *             as much as a function call; a job lives on your stack.
+ *
+ * Both share the same workers, so a task can run a parallel loop, and a parallel loop can spawn tasks.
+ * Tasks and jobs are structs of yours: nothing is allocated after wsq_pool_create. A pool without work
+ * makes no system call at all.
+ *
+ * Do not use it for work that blocks for long (each blocked task costs a worker for that time), for hard
+ * real time, or where one thread is enough: it is no faster than a loop that needs no scheduler.
+ *
+ * --------------------------------------------------------------------------
+ * >>program
+ *
+ *     #define WSQ_IMPLEMENTATION
+ *     #include "wsq.h"
+ *
+ *     typedef struct square { wsq_task task; int n, result; } square;
+ *
+ *     static wsq_poll square_run(wsq_ctx ctx, wsq_task *task) {
+ *         square *self = wsq_container_of(task, square, task);
+ *         (void)ctx;
+ *         self->result = self->n * self->n;
+ *         return WSQ_DONE;
+ *     }
+ *
+ *     int main(void) {
+ *         wsq_pool *pool;
+ *         square seven = {.n = 7};
+ *         if (wsq_pool_create(&pool, NULL) != WSQ_OK) return 1;
+ *         wsq_task_init(&seven.task, square_run);
+ *         wsq_spawn(pool, &seven.task);
+ *         wsq_task_wait(&seven.task);
+ *         printf("%d\n", seven.result);
+ *         wsq_pool_destroy(pool);
+ *     }
+ *
+ * --------------------------------------------------------------------------
+ * >>concepts
+ *
+ * A POOL has workers, one thread each, by default one per usable core. A worker owns a ring of 256 tasks,
+ * a LIFO slot for one more, and a job stack. Tasks from outside wait in the pool's global queue.
+ *
+ *        outside threads                        worker 0            worker 1
+ *              |                              +-----------+       +-----------+
+ *              v            batches of 4..64  | LIFO slot |       | LIFO slot |
+ *      [ global queue ] --------------------> | ring      | half  | ring      |
+ *              ^                              |  o o o o -+-----> |  o o      |
+ *              |        the newer half        | job stack | one   | job stack |
+ *              +----- of a ring that is full -|  j j j j -+-----> |  j        |
+ *                                             +-----------+ steal +-----------+
+ *
+ * FINDING WORK. A worker looks, in this order, and the code reads like it (>>worker):
+ *     0. every `interval` tasks: the global queue first, else a busy ring would starve it
+ *     1. its LIFO slot, at most 3 times in a row, then its ring
+ *     2. a batch from the global queue
+ *     3. the others, from a random one on: a published job, then half of the ring; at most half of the
+ *        workers search at the same time
+ *     4. the global queue once more
+ *     5. it sleeps
+ * The interval follows the measured time per task, so that a task in the global queue waits about 1 ms.
+ *
+ * WAKING. Who makes work visible wakes one sleeper, but only if nobody searches already; a searcher that
+ * finds work and was the last one wakes the next. No wake-up is lost, so nobody sleeps with a time-out.
+ *
+ * A TASK is a struct of yours with a wsq_task in it. Its function runs on some worker, one at a time, and
+ * returns what shall become of it:
+ *     WSQ_DONE     finished; who waits for it wakes. Its memory is yours again
+ *     WSQ_PENDING  it waits for something: whoever provides that calls wsq_wake, and it runs again. A wake
+ *                  that comes while it still runs is not lost
+ *     WSQ_YIELD    it has more to do, after the others
+ *     WSQ_GONE     finished, and its function has freed its memory: nobody may wait for it or wake it
+ *
+ *               wsq_spawn                    PENDING
+ *     new ------------------> queued, runs ----------> waits
+ *                              ^        |                |
+ *                              +--------+     wsq_wake   |
+ *                                YIELD  |  <-------------+
+ *                                       +--> done (may be spawned again)
+ *
+ * wsq_wake on a worker puts the task into that worker's LIFO slot: it runs next, while what the waker wrote
+ * is still in the cache. It wakes no other worker. Should the waker go on for long, an idle worker takes
+ * the task from the slot after 0.5 to 1 ms: no runnable task waits beside an idle worker longer than that.
+ *
+ * A JOB is a struct of yours, on your stack, between wsq_fork and the wsq_join that must follow in the same
+ * function, newest first. Every function that may fork receives a wsq_ctx, the top of the worker's job
+ * stack, and hands its own on; fork advances it, join takes it back:
+ *
+ *     static long fib(wsq_ctx ctx, long n) {
+ *         if (n < 2) return n;
+ *         fib_job left = {.n = n - 1};
+ *         wsq_fork(&ctx, &left.job, fib_run);         others may run it now...
+ *         long right = fib(ctx, n - 2);
+ *         return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, left.n) : left.result);
+ *     }                                               ...if nobody did, call it here
+ *
+ * Jobs are private until somebody is idle. A thief that finds nothing public asks, and at its next fork or
+ * join the owner publishes its oldest jobs: those are the largest. A join whose job was stolen helps: the
+ * thief first, then anybody, with jobs only, never with a spawned task, at most 32 deep; then it sleeps.
+ *
+ * THE GUEST. wsq_run brings a thread from outside in: it works on the run itself, in place of one sleeping
+ * worker, so `workers` is the number of threads that work, you included. 8 threads can be guests at once.
+ *
+ * --------------------------------------------------------------------------
+ * >>calls: who may call what
+ *
+ *                                   outside   inside a task   inside a run or job
+ *     wsq_pool_create               yes       yes             yes
+ *     wsq_pool_wait, _shutdown      yes       WSQ_ERR_INVALID (of the same pool)
+ *     wsq_pool_destroy              yes       does nothing    (of the same pool)
+ *     wsq_pool_run_one              the one thread that pumps a caller_runs pool
+ *     wsq_spawn, _batch, wsq_wake   yes       yes             yes
+ *     wsq_task_wait                 yes       blocks the worker, see >>guide
+ *     wsq_task_done, statistics     yes       yes             yes
+ *     wsq_budget_take               true      yes             true or false
+ *     wsq_run                       yes       yes             yes: a run of its own
+ *     wsq_fork, _join, _reclaim,    no        yes             yes: with the ctx that
+ *       wsq_for, wsq_reduce                                   the function received
+ *     wsq_ring_*, wsq_deque_*       `self`: the owning thread; `victim`, `ring`, `deque`: any thread
+ *
+ * --------------------------------------------------------------------------
+ * >>guide
+ *
+ * POOLS. wsq_pool_create takes a zeroed wsq_config, or NULL. Any number of pools; they share nothing.
+ * wsq_pool_wait sleeps until every task spawned so far is done, the tasks that these spawned included; a
+ * task that waits for a wake is waited for. wsq_pool_shutdown refuses spawns from outside (they return
+ * WSQ_ERR_CLOSED and the task stays yours) and then either drains, which finishes all work and what that
+ * spawns, or cancels: what runs returns, what is queued never starts, its waiters get WSQ_ERR_CANCELLED.
+ * A task that is pending at that moment is cancelled when it is woken. wsq_pool_destroy drains.
+ *
+ * caller_runs: no threads. wsq_pool_run_one runs one task on the calling thread; wsq_pool_wait and
+ * wsq_task_wait run what there is. Without threads the order depends on nothing but the seed and the calls.
+ *
+ * TASKS. wsq_spawn puts a task into the ring of the worker that calls, or into the global queue. A task
+ * that is queued, running or pending cannot be spawned: WSQ_ERR_INVALID. One that is done can.
+ * wsq_spawn_batch is all or nothing. wsq_wake may be called at any time by anybody who may touch the task's
+ * memory; what was written before the wake is visible to the run that follows it.
+ * wsq_budget_take: a task that loops calls it once per step; after 128 it says that others want their turn.
+ *
+ * WAITING inside a task blocks its worker, unless the awaited task sits in that worker's own LIFO slot: that
+ * one is run in place. With as many such waits as workers, nobody is left to run what they wait for: prefer
+ * WSQ_PENDING and a wake, or fork and join.
+ *
+ * FORK AND JOIN. Inside a run, a job, or a task. wsq_join does the job here if nobody took it; wsq_reclaim
+ * says so instead (true), and you call the function yourself, so that it can be inlined. Make the function
+ * one that the compiler can inline into itself (static inline). The job stack holds 129,000 jobs; past that
+ * fork runs the job at once. Misuse (joins in the wrong order, a stale context) trips WSQ_ASSERT.
+ *
+ * wsq_for calls the body for pieces of a range. While nobody is idle it is a plain loop that looks up every
+ * `grain` elements (0: as many as take about 10 us, measured as it goes); when somebody is, it gives away
+ * the upper half of what is left. wsq_reduce does the same with a partial result for each piece that was
+ * really given away, and combines them from left to right: `combine` must be associative, no more.
+ *
+ * QUEUES work without a pool. wsq_ring: one owner pushes and pops, first in, first out, WSQ_RING_CAPACITY
+ * items; thieves take half into a ring of their own. wsq_deque: one owner, last in, first out, grows;
+ * thieves take the oldest. A thief's NULL from a ring means "nothing for you now", not "empty".
+ *
+ * STATISTICS are counted per worker, on cache lines of their own, and can be read at any time. `rescued`
+ * counts time-outs (park_timeout_ns) that found work: anything but 0 is a bug of this file.
+ *
+ * Reserved in wsq_config, and ignored by this version: max_standins, hooks.
+ *
+ * --------------------------------------------------------------------------
+ * >>macros
+ *
+ *     WSQ_IMPLEMENTATION     define in one file, before the include: the code comes with it
+ *     WSQ_STATIC             everywhere: all functions are static, each including file has its own copy
+ *     WSQ_API                everywhere: what stands before each function (for a DLL, say)
+ *     WSQ_ASSERT(x)          everywhere; assert(x) from assert.h. What it finds is a mistake of the caller
+ *     WSQ_CACHELINE          everywhere; 64, on Apple's ARM 128. Bytes that two threads must not share
+ *     WSQ_RING_CAPACITY      everywhere; 256. A power of two from 2 up
+ *     WSQ_BLOCK_SIZE         everywhere; 1 MiB (128 KiB on 32 bits). A power of two: bytes of a worker with
+ *                            its job stack, 8 each; only what is used becomes resident
+ *     WSQ_MALLOC, WSQ_FREE   with the implementation; malloc, free. Used where no wsq_allocator is given
+ *     WSQ_GUESTS             with the implementation; 8. Outside threads in wsq_run at the same time
+ *     WSQ_NO_STATS           with the implementation: counts only what the scheduler itself needs
+ *     WSQ_FORCE_PTHREAD      with the implementation: mutex and condition instead of the futex
+ *     WSQ_FORCE_STDATOMIC    everywhere: C11's stdatomic.h instead of the compiler's builtins (C only)
+ *     WSQ_ATOMIC_HEADER      everywhere: names a header with the vocabulary of atomics (>>vocabulary)
+ *     WSQ_PLATFORM_HEADER    with the implementation: names a header with the functions of >>platform
+ *     WSQ_RING_START, WSQ_PUBLISH_ALWAYS   for tests: a ring's first index; publish every job at once
+ *
+ * --------------------------------------------------------------------------
+ * >>errors
+ *
+ * A mistake of yours trips WSQ_ASSERT or returns WSQ_ERR_INVALID; a failure of the system returns a
+ * negative result; what may happen any time (full, empty, lost the race) is an ordinary value. After a
+ * failed call everything is as it was before it. wsq_result_string names a result.
+ * Undefined: to use a pool after wsq_pool_destroy, or a task of such a pool; to free a task that is not done.
+ *
+ * --------------------------------------------------------------------------
+ * >>platforms
+ *
+ * gcc and clang on Linux (futex) and on every system with POSIX threads (mutex and condition), 32 or 64
+ * bits; C11 from elsewhere with stdatomic.h. Declarations are C99, the implementation C11 or C++11.
+ * Elsewhere: supply a WSQ_PLATFORM_HEADER, about ten functions.
+ *
+ * --------------------------------------------------------------------------
+ * >>changes
+ *
+ * 1.0.0  tasks, fork and join, loops and reductions, the two queues
  */
+
 #ifndef WSQ_H
 #define WSQ_H
 
@@ -9,7 +238,7 @@
  * >>config
  * ========================================================================== */
 
-#define WSQ_VERSION 1000 /* major * 1000000 + minor * 1000 + patch */
+#define WSQ_VERSION 1000000 /* major * 1000000 + minor * 1000 + patch */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -400,7 +629,9 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
  * inlined). False: it is done. Either way it is joined. */
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
-    (void)job; /* its own entry knows it */
+    bool full = ((uintptr_t)(entry + 2) & (WSQ_BLOCK_SIZE - 1)) == 0;
+    WSQ_ASSERT(full || wsqi_get(&entry->job) == job); /* newest first, by the function that forked */
+    (void)job, (void)full;
     WSQI_OPAQUE(opaque);
     /* Relaxed: as in wsq_fork. */
     if (!WSQI_LIKELY((uintptr_t)opaque >= (uintptr_t)wsqi_load_rlx(&wsqi_front_of(opaque)->join_trap))) {
@@ -408,7 +639,6 @@ static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
         *ctx = (wsq_ctx)(answer & ~(uintptr_t)1);
         return (answer & 1) != 0;
     }
-    WSQ_ASSERT(wsqi_get(&entry->job) == job); /* newest first, and from the function that forked */
     *ctx = entry;
     return true;
 }
@@ -881,7 +1111,7 @@ WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
     uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
     uint64_t head = wsqi_load_rlx(&self->head); /* Relaxed: the compare-and-swap checks it. */
     uint32_t start = wsqi_head_real(head);
-    if (wsqi_head_steal(head) != start || tail - start != WSQ_RING_CAPACITY) return 0;
+    if (tail - start != WSQ_RING_CAPACITY) return 0; /* a thief at work has moved real past steal */
     /* Everything is claimed: for thieves this looks like a steal under way. Relaxed: they read nothing
      * but the head then. Failure: a thief was faster. */
     if (!wsqi_cas_rlx(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
@@ -914,12 +1144,11 @@ WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
     uint32_t end = wsqi_load_acq(&victim->tail);
     uint32_t real = wsqi_head_real(head), available = end - real;
     if (wsqi_head_steal(head) != real || available - 1 >= WSQ_RING_CAPACITY) return NULL;
-    uint32_t n = available - available / 2;
-    if (n > WSQ_RING_CAPACITY / 2) n = WSQ_RING_CAPACITY / 2;
+    uint32_t n = available - available / 2; /* at most half the capacity */
     if (n > room + 1) n = room + 1;
     uint64_t claim = wsqi_head_pack(real, real + n);
-    /* Relaxed: a claim publishes nothing. Failure: somebody was faster. */
-    if (!wsqi_cas_rlx(&victim->head, &head, claim)) return NULL;
+    /* R6: as a pop, for wsq_ring_length. Failure: relaxed, somebody was faster. */
+    if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
     void *first = wsqi_get(&victim->slots[real & WSQI_RING_MASK]);
     for (uint32_t i = 1; i < n; i++) {
         void *item = wsqi_get(&victim->slots[(real + i) & WSQI_RING_MASK]);
@@ -1051,8 +1280,7 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
 
 /* The oldest item, or why there is none. WSQ_STEAL_LOST: somebody was faster, try again. */
 WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
-    /* D8: the bottom read below is not older than this top. Pairs with D9. */
-    uint64_t top = wsqi_load_acq(&victim->top);
+    uint64_t top = wsqi_load_rlx(&victim->top); /* Relaxed: D5 makes it an acquire. */
     /* D5: see D4. */
     wsqi_fence_sc();
     /* D2: the slots below this bottom are visible. Pairs with D1 and D3. */
@@ -1061,8 +1289,8 @@ WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
     /* D7: the copies in a grown array are visible. Pairs with D6. */
     wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
     void *first = wsqi_load_rlx(wsqi_array_slot(array, top)); /* Relaxed: the compare-and-swap checks it. */
-    /* D9: who sees the new top has seen what this thief saw, its bottom above all. Pairs with D8. Failure:
-     * relaxed, nothing was taken. */
+    /* D8: the slot is read before its owner can see it free and reuse it, on machines that delay loads
+     * behind stores. Pairs with the top that push reads. Failure: relaxed, nothing was taken. */
     if (!wsqi_cas_rel(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
     *item = first;
     return WSQ_STEAL_OK;
@@ -1148,7 +1376,12 @@ struct wsq_pool {
     wsqi_a64 *taken;    /* a bit for each guest block in use */
 };
 
-enum { WSQI_PHASE_RUN, WSQI_PHASE_STOP, WSQI_PHASE_STOPPED };
+enum {
+    WSQI_PHASE_RUN,
+    WSQI_PHASE_STOP,    /* the workers leave */
+    WSQI_PHASE_STOPPED, /* they are gone: who queues a task cancels it */
+    WSQI_PHASE_OVER     /* what they left is cancelled */
+};
 
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return (wsqi_worker *)(void *)((char *)pool->first + (size_t)index * WSQ_BLOCK_SIZE);
@@ -1179,7 +1412,7 @@ static inline bool wsqi_inside(const wsq_pool *pool) {
 }
 
 #ifdef WSQ_NO_STATS
-#define wsqi_stat(counter, n) ((void)(n))
+#define wsqi_stat(counter, n) ((void)sizeof(counter), (void)(n))
 #else
 #define wsqi_stat(counter, n) wsqi_count(&(counter), (uint64_t)(n))
 #endif
@@ -1869,16 +2102,13 @@ static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task) {
 
 /* Any thread. False: the pool takes no more tasks from outside. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
-    /* P3: closing and counting are one word, so a shutdown waits for every task that it let in. */
-    if ((wsqi_add_acqrel(&pool->inject.outside, 2 * count) & 1) == 0) return true;
-    wsqi_add_acqrel(&pool->inject.outside, 0 - 2 * count);
-    wsqi_check_quiet(pool);
-    return false;
-}
-
-static void wsqi_dismiss(wsq_pool *pool, uint64_t count) {
-    wsqi_add_acqrel(&pool->inject.outside, 0 - 2 * count); /* P3 */
-    wsqi_check_quiet(pool);
+    uint64_t outside = wsqi_load_rlx(&pool->inject.outside); /* Relaxed: the compare-and-swap checks it. */
+    do {
+        if (outside & 1) return false;
+        /* P3: closing and counting are one word, so a shutdown waits for every task that it let in; and
+         * the tasks are counted before they can finish. Failure: relaxed, retried. */
+    } while (!wsqi_cas_acqrel(&pool->inject.outside, &outside, outside + 2 * count));
+    return true;
 }
 
 static void wsqi_cancel_queued(wsq_pool *pool);
@@ -1887,8 +2117,8 @@ static void wsqi_cancel_queued(wsq_pool *pool);
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject_push(&pool->inject, newest, oldest);
     wsqi_notify(pool);
-    /* P4: behind a full barrier: either this sees the pool stopped, or the stop sees the tasks. */
-    if (!WSQI_LIKELY(wsqi_load_rlx(&pool->phase) != WSQI_PHASE_STOPPED)) wsqi_cancel_queued(pool);
+    /* P4: behind a full barrier, wsqi_notify's; see wsqi_pool_stop. */
+    if (!WSQI_LIKELY(wsqi_load_rlx(&pool->phase) < WSQI_PHASE_STOPPED)) wsqi_cancel_queued(pool);
 }
 
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
@@ -1916,23 +2146,27 @@ WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
         wsqi_notify_others(self);
         return WSQ_OK;
     }
-    if (!wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
-    if (!wsqi_task_claim(pool, task)) {
-        wsqi_dismiss(pool, 1);
-        return WSQ_ERR_INVALID;
+    if (!wsqi_task_claim(pool, task)) return WSQ_ERR_INVALID;
+    if (!wsqi_admit(pool, 1)) {
+        wsqi_task_unclaim(pool, task);
+        return WSQ_ERR_CLOSED;
     }
     wsqi_inject_tasks(pool, task, task);
     return WSQ_OK;
 }
 
+static wsq_result wsqi_unclaim_batch(wsq_pool *pool, wsq_task **tasks, size_t count, wsq_result why) {
+    while (count-- > 0) wsqi_task_unclaim(pool, tasks[count]);
+    return why;
+}
+
 /* All or none of them. */
-static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+static wsq_result wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (tasks[i] != NULL && tasks[i]->fn != NULL && wsqi_task_claim(pool, tasks[i])) continue;
-        while (i-- > 0) wsqi_task_unclaim(pool, tasks[i]);
-        return false;
+        if (tasks[i] == NULL || tasks[i]->fn == NULL || !wsqi_task_claim(pool, tasks[i]))
+            return wsqi_unclaim_batch(pool, tasks, i, WSQ_ERR_INVALID);
     }
-    return true;
+    return WSQ_OK;
 }
 
 /* Any thread. As that many spawns, for the price of one notification; on an error none is spawned. */
@@ -1942,11 +2176,9 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
     wsqi_worker *self = wsqi_local(pool);
     size_t local = 0;
     if (self != NULL && wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return WSQ_ERR_CLOSED; /* Relaxed: a hint. */
-    if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
-    if (!wsqi_claim_batch(pool, tasks, count)) {
-        if (self == NULL) wsqi_dismiss(pool, count);
-        return WSQ_ERR_INVALID;
-    }
+    wsq_result result = wsqi_claim_batch(pool, tasks, count);
+    if (result != WSQ_OK) return result;
+    if (self == NULL && !wsqi_admit(pool, count)) return wsqi_unclaim_batch(pool, tasks, count, WSQ_ERR_CLOSED);
     if (self != NULL) {
         wsqi_count(&self->counters.spawned, count);
         while (local < count && !pool->lifo_order && wsq_ring_push(&self->ring, tasks[local])) local++;
@@ -2003,7 +2235,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
 static bool wsqi_stopped(const wsq_pool *pool) {
     /* P5: what the shutdown did is visible. Pairs with P6. */
     uint32_t phase = wsqi_load_acq(&pool->phase);
-    return phase == WSQI_PHASE_STOPPED || (phase == WSQI_PHASE_STOP && wsqi_inside(pool));
+    return phase == WSQI_PHASE_OVER || (phase != WSQI_PHASE_RUN && wsqi_inside(pool));
 }
 
 /* caller_runs only: one task or job, by the worker whose turn it is. */
@@ -2038,17 +2270,20 @@ static void wsqi_wait_bell(wsq_pool *pool, wsqi_a32 *bell, uint32_t rung) {
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
     if (pool == NULL || wsqi_inside(pool)) return WSQ_ERR_INVALID;
     wsqi_a32 *bell = &pool->bells[WSQI_QUIET_BELL];
+    bool quiet, stopped;
     wsqi_add_acqrel(&pool->waiters, 1u);
     /* W5: see W4. */
     wsqi_fence_sc();
     for (;;) {
         /* W2: if the bell rang for us, we see why. Pairs with W1. */
         uint32_t rung = wsqi_load_acq(bell);
-        if (wsqi_quiet(pool) || wsqi_stopped(pool)) break;
+        stopped = wsqi_stopped(pool);
+        quiet = wsqi_quiet(pool);
+        if (quiet || stopped) break;
         wsqi_wait_bell(pool, bell, rung);
     }
     wsqi_add_acqrel(&pool->waiters, 0u - 1u);
-    return wsqi_quiet(pool) ? WSQ_OK : WSQ_ERR_CANCELLED;
+    return quiet ? WSQ_OK : WSQ_ERR_CANCELLED;
 }
 
 /* A worker about to block: its slot goes where others find it. If it holds the very task that is waited
@@ -2582,7 +2817,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * >>pool
  * Purpose:   create, shut down, count.
  * Invariant: every task is counted as spawned before it can finish, and as finished or dropped once.
- * Writers:   the phase: whoever shuts down, RUN -> STOP -> STOPPED. Counters: each its worker.
+ * Writers:   the phase: whoever shuts down, one step after the other. Counters: each its worker.
  * ========================================================================== */
 
 /* Outside threads that take part in wsq_run at the same time, runs within runs included. */
@@ -2594,7 +2829,9 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
 
 /* Rounds over all victims before a searcher sleeps: together about as long as a futex wake-up takes (5 us),
  * so that waiting costs at most twice what the better choice would have. */
+#ifndef WSQI_SPIN_ROUNDS
 #define WSQI_SPIN_ROUNDS 16
+#endif
 
 WSQ_API const char *wsq_result_string(wsq_result result) {
     switch (result) {
@@ -2764,11 +3001,13 @@ static void wsqi_ring_bells(wsq_pool *pool) {
 static void wsqi_pool_stop(wsq_pool *pool) {
     wsqi_ring_bells(pool); /* workers that wait for a task give up */
     if (!pool->caller_runs) wsqi_pool_join(pool, pool->workers);
+    wsqi_store_rlx(&pool->phase, (uint32_t)WSQI_PHASE_STOPPED); /* Relaxed: P4 orders it. */
+    /* P4: either this sees a task that is queued now, or who queued it sees the phase and cancels it. */
+    wsqi_fence_sc();
     wsqi_cancel_local(pool);
-    /* P6: what was cancelled is visible. Pairs with P5. */
-    wsqi_store_rel(&pool->phase, (uint32_t)WSQI_PHASE_STOPPED);
-    wsqi_fence_sc(); /* P4: see wsqi_inject_tasks. */
     wsqi_cancel_queued(pool);
+    /* P6: what was cancelled is visible. Pairs with P5. */
+    wsqi_store_rel(&pool->phase, (uint32_t)WSQI_PHASE_OVER);
     wsqi_ring_bells(pool); /* everybody gives up */
 }
 
@@ -2889,3 +3128,56 @@ WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
 
 #endif /* WSQ_IMPLEMENTED */
 #endif /* WSQ_IMPLEMENTATION */
+
+/* ==========================================================================
+ * >>licence: MIT or Unlicense, whichever you prefer
+ * ==========================================================================
+ *
+ * wsq is available under the licence of your choice, A or B.
+ *
+ * ------------------------------------------------------------------------------
+ * A - MIT License
+ *
+ * Copyright (c) wsq authors
+ *
+ * Permission is hereby granted, free of charge, to any person obtaining a copy of
+ * this software and associated documentation files (the "Software"), to deal in
+ * the Software without restriction, including without limitation the rights to
+ * use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies
+ * of the Software, and to permit persons to whom the Software is furnished to do
+ * so, subject to the following conditions:
+ *
+ * The above copyright notice and this permission notice shall be included in all
+ * copies or substantial portions of the Software.
+ *
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+ * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+ * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+ * AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+ * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+ * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+ * SOFTWARE.
+ *
+ * ------------------------------------------------------------------------------
+ * B - Public Domain (www.unlicense.org)
+ *
+ * This is free and unencumbered software released into the public domain.
+ *
+ * Anyone is free to copy, modify, publish, use, compile, sell, or distribute this
+ * software, either in source code form or as a compiled binary, for any purpose,
+ * commercial or non-commercial, and by any means.
+ *
+ * In jurisdictions that recognize copyright laws, the author or authors of this
+ * software dedicate any and all copyright interest in the software to the public
+ * domain. We make this dedication for the benefit of the public at large and to
+ * the detriment of our heirs and successors. We intend this dedication to be an
+ * overt act of relinquishment in perpetuity of all present and future rights to
+ * this software under copyright law.
+ *
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+ * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+ * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+ * AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN
+ * ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION
+ * WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+ */
