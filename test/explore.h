@@ -954,6 +954,24 @@ static inline void explore_wait_quiet(void) {
     explore_block_fiber();
 }
 
+/* The scenario's own barrier, outside of the model: nobody learns anything by it. `count` fibers meet
+ * at *gate, which starts at 0. */
+static inline void explore_meet(int *gate, int count) {
+    explore_fiber *me = explore.running;
+    if (++*gate < count) {
+        me->at = "wait for the others of a meeting";
+        me->status = EXPLORE_WAITING;
+        me->waits_at = gate;
+        me->deadline = 0;
+        explore.ready &= ~EXPLORE_BIT(explore_me());
+        explore_block_fiber();
+        return;
+    }
+    for (int i = 0; i < explore.fibers; i++)
+        if (explore.fiber[i].status == EXPLORE_WAITING && explore.fiber[i].waits_at == gate)
+            explore_set_ready(i);
+}
+
 /* ==========================================================================
  * >>waiting on addresses
  * ========================================================================== */
