@@ -4,7 +4,7 @@
 #include "../wsq.h"
 #include "test.h"
 
-enum { PRODUCERS = 8, CONSUMERS = 2, TASKS = 20000, CHAIN = 7 };
+enum { PRODUCERS = 8, CONSUMERS = 3, TASKS = 20000, CHAIN = 7 };
 
 typedef struct parcel {
     wsq_task task;
@@ -118,8 +118,8 @@ static void consume(test_thread *self) {
     bool over = false;
     while (!over || !wsqi_inject_empty(&pool.inject)) {
         over = atomic_load(&producing) == 0;
-        wsq_task *task = wsqi_inject_take(&pool, 1 + test_below(&self->random, 64), &left);
-        if (!task) sched_yield();
+        wsq_task *task = wsqi_inject_take(&pool, 1 + test_below(&self->random, 8), &left);
+        if (!task && test_below(&self->random, 64) == 0) sched_yield();
         for (; task; task = task->next) {
             parcel *got = parcel_of(task);
             if (got->number < next[got->producer]) atomic_fetch_add(&out_of_order, 1);
