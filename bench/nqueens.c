@@ -1,5 +1,5 @@
-/* All placements of n queens: a fork for each placement that holds so far. Each job has a board of its
- * own; the sequential function works in place. */
+/* All placements of n queens: a fork for each placement that holds so far. Each job has a board of
+ * its own; the sequential function works in place. */
 #include "bench.h"
 
 #define MAX_QUEENS 16
