@@ -1,4 +1,4 @@
-/* Hello: small tasks, spawned from main, run on every core.
+/* Hello: small tasks, spawned by main, run by whichever worker is free.
  *     cc -O2 -pthread 01_hello.c -o hello && ./hello */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"

@@ -64,6 +64,7 @@ static wsq_poll render_row(wsq_ctx ctx, wsq_task *task) {
     }
     unsigned done = 1 + atomic_fetch_add_explicit(&image->rows_done, 1, memory_order_relaxed);
     if (image->show_progress && done * 50 / image->height != (done - 1) * 50 / image->height) {
+        done = atomic_load_explicit(&image->rows_done, memory_order_relaxed);
         fprintf(stderr, "\r%3u%%%s", done * 100 / image->height, done == image->height ? "\r" : "");
     }
     return WSQ_DONE;
@@ -220,12 +221,13 @@ int main(int argc, char **argv) {
     struct image image = {.width = 1920, .height = 1080, .iterations = 1000};
     const char *path = "mandelbrot.png";
     unsigned workers = 0;
+    opterr = 0; /* usage says it better */
     for (int option; (option = getopt(argc, argv, "s:i:w:o:")) != -1;) {
         if (option == 's') set_size(&image, optarg);
         else if (option == 'i') set_number(&image.iterations, optarg, 1000000, "bad iterations: ");
         else if (option == 'w') set_number(&workers, optarg, 1024, "bad number of workers: ");
         else if (option == 'o') path = optarg;
-        else usage("unknown option, or no value behind it", "");
+        else usage("not an option, or nothing behind it: ", argv[optind - 1]);
     }
     if (optind < argc) usage("unexpected argument: ", argv[optind]);
 

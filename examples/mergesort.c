@@ -120,8 +120,15 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* -1: not a whole number. */
+static long number(const char *text) {
+    char *end;
+    long n = strtol(text, &end, 10);
+    return end == text || *end != '\0' ? -1 : n;
+}
+
 int main(int argc, char **argv) {
-    long n = argc > 1 ? strtol(argv[1], NULL, 10) : 10000000;
+    long n = argc > 1 ? number(argv[1]) : 10000000;
     if (argc > 2 || n < 1 || n > 1000000000) {
         fputs("usage: mergesort [count up to 1000000000]\n", stderr);
         return 2;

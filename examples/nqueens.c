@@ -75,8 +75,15 @@ static double solve(unsigned workers, unsigned n, long *count) {
     return elapsed;
 }
 
+/* -1: not a whole number. */
+static long number(const char *text) {
+    char *end;
+    long n = strtol(text, &end, 10);
+    return end == text || *end != '\0' ? -1 : n;
+}
+
 int main(int argc, char **argv) {
-    long n = argc > 1 ? strtol(argv[1], NULL, 10) : 13, one, all;
+    long n = argc > 1 ? number(argv[1]) : 13, one, all;
     if (argc > 2 || n < 1 || n > MAX_N) {
         fprintf(stderr, "usage: nqueens [n], n from 1 to %d\n", MAX_N);
         return 2;

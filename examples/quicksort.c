@@ -146,9 +146,16 @@ static void fill(int *a, size_t n) {
     }
 }
 
+/* -1: not a whole number. */
+static long number(const char *text) {
+    char *end;
+    long n = strtol(text, &end, 10);
+    return end == text || *end != '\0' ? -1 : n;
+}
+
 int main(int argc, char **argv) {
-    long n = argc > 1 ? strtol(argv[1], NULL, 10) : 10000000;
-    long workers = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+    long n = argc > 1 ? number(argv[1]) : 10000000;
+    long workers = argc > 2 ? number(argv[2]) : 0;
     if (argc > 3 || n < 1 || n > 1000000000 || workers < 0 || workers > 1024) {
         fputs("usage: quicksort [count up to 1000000000 [workers up to 1024]]\n", stderr);
         return 2;

@@ -23,36 +23,41 @@ both='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Werror -pthre
 strict="$both -Wstrict-prototypes"
 dir=test/compile
 
+build() { # a compile command without its output: the program must run, too
+    "$@" -o build/matrix && build/matrix
+}
+
+user_of_c() { # C compiler, C++ compiler
+    "$1" -std=c11 $strict -c $dir/implementation.c -o build/matrix.o &&
+        build "$2" -std=c++11 $both $dir/user.cpp build/matrix.o
+}
+
 matrix() { # C compiler, C++ compiler
     if ! command -v "$1" >/dev/null; then
         echo "skip  compile matrix of $1: not installed"
         return
     fi
+    c11="$1 -std=c11 $strict"
     for std in c99 c11 c17; do
-        check "$1 -std=$std" "$1" -std=$std $strict $dir/whole.c -o build/matrix
+        check "$1 -std=$std" build "$1" -std=$std $strict $dir/whole.c
     done
-    check "$1 WSQ_FORCE_STDATOMIC" \
-        "$1" -std=c11 $strict -DWSQ_FORCE_STDATOMIC $dir/whole.c -o build/matrix
-    check "$1 WSQ_FORCE_PTHREAD" \
-        "$1" -std=c11 $strict -DWSQ_FORCE_PTHREAD $dir/whole.c -o build/matrix
-    check "$1 WSQ_NO_STATS" "$1" -std=c11 $strict -DWSQ_NO_STATS $dir/whole.c -o build/matrix
-    check "$1 NDEBUG" "$1" -std=c11 $strict -O2 -DNDEBUG $dir/whole.c -o build/matrix
-    check "$1 two files" "$1" -std=c11 $strict $dir/user.c $dir/implementation.c -o build/matrix
-    check "$1 WSQ_STATIC in two files" \
-        "$1" -std=c11 $strict $dir/static_one.c $dir/static_two.c -o build/matrix
+    for macro in WSQ_FORCE_STDATOMIC WSQ_FORCE_PTHREAD WSQ_NO_STATS NDEBUG; do
+        check "$1 -D$macro" build $c11 -O2 -D$macro $dir/whole.c
+    done
+    check "$1 two files" build $c11 $dir/user.c $dir/implementation.c
+    check "$1 WSQ_STATIC in two files" build $c11 $dir/static_one.c $dir/static_two.c
     for source in examples/*.c bench/*.c; do
         [ -f "$source" ] || continue
-        check "$1 $source" "$1" -std=c11 $strict -D_GNU_SOURCE -fsyntax-only "$source"
+        check "$1 $source" $c11 -D_GNU_SOURCE -fsyntax-only "$source"
     done
     if ! command -v "$2" >/dev/null; then
         echo "skip  compile matrix of $2: not installed"
         return
     fi
     for std in c++11 c++20; do
-        check "$2 -std=$std" "$2" -std=$std $both $dir/whole.cpp -o build/matrix
+        check "$2 -std=$std" build "$2" -std=$std $both $dir/whole.cpp
     done
-    check "$2 user of a C implementation" sh -c "'$1' -std=c11 $strict -c $dir/implementation.c \
-        -o build/matrix.o && '$2' -std=c++11 $both $dir/user.cpp build/matrix.o -o build/matrix"
+    check "$2 user of a C implementation" user_of_c "$1" "$2"
 }
 
 if [ "${1-}" = --compile ]; then

@@ -6,5 +6,8 @@
 int other(void);
 
 int main(void) {
-    return other() || wsq_pool_create(NULL, NULL) == WSQ_OK;
+    wsq_pool *pool;
+    if (other() != 0 || wsq_pool_create(&pool, NULL) != WSQ_OK) return 1;
+    wsq_pool_destroy(pool);
+    return 0;
 }

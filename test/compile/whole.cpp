@@ -3,5 +3,8 @@
 #include "../../wsq.h"
 
 int main() {
-    return wsq_pool_create(NULL, NULL) == WSQ_OK;
+    wsq_pool *pool;
+    if (wsq_pool_create(&pool, NULL) != WSQ_OK) return 1;
+    wsq_pool_destroy(pool);
+    return 0;
 }
