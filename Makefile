@@ -13,7 +13,7 @@ EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore_*.c))
 BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
 # The same tests on mutexes and conditions; sections without threads of their own are left out.
-PURE     = atomic random ring deque inject tune
+PURE     = atomic stdatomic random ring ring2 ring4 deque inject tune
 PTHREAD  = $(filter-out $(PURE:%=$(B)/pthread/test/test_%),$(TESTS:$(B)/%=$(B)/pthread/%))
 
 all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
@@ -22,36 +22,36 @@ demo: $(B)/examples/mandelbrot ## render a picture on every core: build/mandelbr
 	$< -o build/mandelbrot.png
 
 test: ## build and run every test; the last line is "N passed, N failed"
-	@$(MAKE_J) $(TESTS) $(PTHREAD) $(EXPLORE)
+	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(EXPLORE)
 	@sh test/run.sh --compile $(TESTS) $(PTHREAD) $(EXPLORE)
 
 check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
 	@sh test/run.sh --compile
 
 bench: ## build and run every benchmark
-	@$(MAKE_J) $(BENCHES)
+	@$(MAKE_J) -s $(BENCHES)
 	@for b in $(BENCHES); do echo "# $$b"; $$b || exit 1; done
 
 asan: SAN = -fsanitize=address
 ubsan: SAN = -fsanitize=undefined -fno-sanitize-recover=all
 tsan: SAN = -fsanitize=thread
 asan ubsan tsan: ## the tests under a sanitizer
-	@mkdir -p build && echo 'int main(void) { return 0; }' > build/probe.c
-	@if $(CC) $(SAN) build/probe.c -o build/probe 2>/dev/null && build/probe; then \
+	@mkdir -p build && echo 'int main(void) { return 0; }' > build/$@.c
+	@if $(CC) $(SAN) build/$@.c -o build/$@.probe 2>/dev/null && build/$@.probe; then \
 	    $(MAKE) --no-print-directory B=build/$@ EXTRA='$(SAN)' sanitized; \
 	else echo "skip $@: $(CC) has no runtime for $(SAN)"; fi
 
 sanitized:
-	@$(MAKE_J) $(TESTS)
+	@$(MAKE_J) -s $(TESTS)
 	@sh test/run.sh $(TESTS)
 
 $(B)/pthread/%: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(COMPILE) -DWSQ_FORCE_PTHREAD -Werror $< -o $@ -lm
+	$(COMPILE) -DWSQ_FORCE_PTHREAD $< -o $@ -lm
 
 $(B)/test/%: test/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(COMPILE) -Werror $< -o $@ -lm
+	$(COMPILE) $< -o $@ -lm
 
 $(B)/%: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)

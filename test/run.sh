@@ -32,6 +32,12 @@ user_of_c() { # C compiler, C++ compiler
         build "$2" -std=c++11 $both $dir/user.cpp build/matrix.o
 }
 
+no_warnings() { # a compile command
+    for source in examples/*.c bench/*.c test/*.c; do
+        "$@" -D_GNU_SOURCE -fsyntax-only "$source" || return 1
+    done
+}
+
 matrix() { # C compiler, C++ compiler
     if ! command -v "$1" >/dev/null; then
         echo "skip  compile matrix of $1: not installed"
@@ -46,10 +52,7 @@ matrix() { # C compiler, C++ compiler
     done
     check "$1 two files" build $c11 $dir/user.c $dir/implementation.c
     check "$1 WSQ_STATIC in two files" build $c11 $dir/static_one.c $dir/static_two.c
-    for source in examples/*.c bench/*.c; do
-        [ -f "$source" ] || continue
-        check "$1 $source" $c11 -D_GNU_SOURCE -fsyntax-only "$source"
-    done
+    check "$1 no warnings in examples, bench, test" no_warnings $c11
     if ! command -v "$2" >/dev/null; then
         echo "skip  compile matrix of $2: not installed"
         return
