@@ -5,8 +5,8 @@
  * value is the median of the rounds, spread the distance of the quartiles in percent of it. The
  * rounds of a program's cases are interleaved, so that a disturbance of the machine hits all
  * alike; a ratio line is the median of the rounds' own ratios. A line that starts with # states the
- * machine. Environment: BENCH_ROUNDS (default 9). Arguments: only cases whose name contains one of
- * them run. */
+ * machine. Arguments: only cases whose name contains one of them run. Environment: BENCH_ROUNDS
+ * (default 9); BENCH_STATS: the pools' statistics at the end, on stderr. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -259,7 +259,10 @@ static inline void bench_run(void) {
 }
 
 static inline int bench_end(void) {
-    for (int i = 0; i < bench.pool_count; i++) wsq_pool_destroy(bench.pools[i]);
+    for (int i = 0; i < bench.pool_count; i++) {
+        if (getenv("BENCH_STATS")) wsq_stats_print(bench.pools[i], stderr);
+        wsq_pool_destroy(bench.pools[i]);
+    }
     return 0;
 }
 
