@@ -34,7 +34,7 @@
 #define TEST_SLOWDOWN 1
 #endif
 
-enum { TEST_THREADS_MAX = 64, TEST_FAILURES_SHOWN = 20, TEST_WATCHDOG_SECONDS = 120 };
+enum { TEST_THREADS_MAX = 64, TEST_FAILURES_SHOWN = 20, TEST_WATCHDOG_SECONDS = 60 };
 
 static atomic_ulong test_checks;
 static atomic_ulong test_failures;
@@ -102,7 +102,6 @@ static inline void test_begin(const char *name) {
     test_scale = scale ? strtod(scale, NULL) : 1.0;
     if (!(test_scale > 0)) test_scale = 1.0;
     signal(SIGALRM, test_watchdog);
-    alarm((unsigned)(TEST_WATCHDOG_SECONDS * (test_scale > 1 ? test_scale : 1)));
     printf("%s: WSQ_SEED=%llu\n", name, (unsigned long long)test_seed);
     fflush(stdout);
 }
@@ -114,8 +113,13 @@ static inline int test_end(void) {
     return failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* The name tells the watchdog, and a failed check, where they are. */
-#define RUN(test) (test_running = #test, (test)())
+/* A test has that long; its name tells the watchdog, and a failed check, where they are. */
+#define RUN(test) (test_start(#test), (test)())
+
+static inline void test_start(const char *test) {
+    test_running = test;
+    alarm((unsigned)(TEST_WATCHDOG_SECONDS * (test_scale > 1 ? test_scale : 1)));
+}
 
 /* How often a stress repeats: n, scaled, at least once. */
 static inline size_t test_times(size_t n) {

@@ -56,20 +56,50 @@ static void pool_end(wsq_pool *pool, uint64_t tasks) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- pauses: awake, in doubt, asleep ---- */
+
+typedef enum moment { AWAKE, IN_DOUBT, ASLEEP } moment;
+
+/* How long a worker takes to fall asleep, in steps of linger(). */
+typedef struct measure { uint32_t steps, round; } measure;
+
+/* Up to that many steps, but not longer than until so many sleep. */
+static uint32_t linger(wsq_pool *pool, uint32_t steps, unsigned asleep) {
+    uint32_t i = 0;
+    while (i < steps && wsqi_sleeping(wsqi_load_rlx(&pool->idle)) < asleep) i++;
+    return i;
+}
+
+/* A pause that ends before a worker thinks of sleep, when it sleeps, or at the moment between, which is
+ * measured now and then. */
+static void pause_until(wsq_pool *pool, moment when, measure *nap, uint64_t *random, unsigned asleep) {
+    if (when == AWAKE) {
+        test_spin(test_below(random, 200));
+    } else if (when == ASLEEP) {
+        linger(pool, 1000000, asleep);
+        test_spin(test_below(random, 200));
+    } else if (nap->round++ % 64 == 0) {
+        nap->steps = linger(pool, 100000, asleep);
+    } else {
+        linger(pool, nap->steps - nap->steps / 16 + test_below(random, nap->steps / 8 + 1), UINT32_MAX);
+    }
+}
+
 /* ---- from outside ---- */
 
 typedef struct hunt {
     wsq_pool *pool;
     size_t rounds;
-    uint32_t pause;
+    moment when;
 } hunt;
 
-/* One task at a time, after a pause of any length up to one in which the workers fall asleep. */
+/* One task at a time. */
 static void hunter(test_thread *self) {
     const hunt *what = self->arg;
     unsigned workers = wsq_pool_workers(what->pool);
     atomic_bool arrived;
     ping one = {.arrived = &arrived};
+    measure nap = {0, 0};
     bool within = true;
     for (size_t i = 0; i < what->rounds; i++) {
         atomic_store(&arrived, false);
@@ -79,26 +109,24 @@ static void hunter(test_thread *self) {
         if (wsq_task_wait(&one.task) != WSQ_OK) FAIL("a wait"); /* its memory is ours again */
         uint32_t idle = wsqi_load_rlx(&what->pool->idle);
         within = within && wsqi_sleeping(idle) + wsqi_searching(idle) <= workers;
-        test_spin(test_below(&self->random, what->pause));
+        pause_until(what->pool, what->when, &nap, &self->random, workers);
     }
     CHECK(within);
 }
 
-static void hunt_with(unsigned workers, unsigned hunters, size_t rounds, uint64_t park_timeout_ns) {
-    uint32_t pauses[] = {1, 200, 20000}; /* awake, in doubt, asleep */
-    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
-        size_t share = test_times(i == 2 ? rounds / 8 : rounds / 2);
-        hunt what = {pool_new((wsq_config){.workers = workers, .park_timeout_ns = park_timeout_ns}), share,
-                     pauses[i]};
+static void hunt_with(unsigned workers, unsigned hunters, size_t rounds) {
+    for (moment when = AWAKE; when <= ASLEEP; when++) {
+        size_t share = test_times(when == AWAKE ? rounds - rounds / 4 : rounds / 8);
+        hunt what = {pool_new((wsq_config){.workers = workers}), share, when};
         test_threads(hunters, hunter, &what);
         pool_end(what.pool, share * hunters);
     }
 }
 
-static void one_worker(void) { hunt_with(1, 1, 300000, 0); }
-static void two_workers(void) { hunt_with(2, 1, 300000, 0); }
-static void many_workers(void) { hunt_with(8, 1, 100000, 0); }
-static void several_hunters(void) { hunt_with(3, 3, 70000, 0); }
+static void one_worker(void) { hunt_with(1, 1, 400000); }
+static void two_workers(void) { hunt_with(2, 1, 300000); }
+static void many_workers(void) { hunt_with(8, 1, 100000); }
+static void several_hunters(void) { hunt_with(3, 3, 70000); }
 
 /* ---- from inside: a task spawns another, and does not return until an idle worker has run it ---- */
 
@@ -108,13 +136,15 @@ typedef struct chain {
     wsq_pool *pool;
     size_t left;
     uint64_t random;
+    measure nap;
     atomic_bool arrived;
 } chain;
 
 static wsq_poll chain_run(wsq_ctx ctx, wsq_task *task) {
     chain *self = wsq_container_of(task, chain, task);
     if (self->left-- == 0) return WSQ_DONE;
-    test_spin(test_below(&self->random, 500));
+    moment when = self->left % 16 == 0 ? AWAKE : IN_DOUBT;
+    pause_until(self->pool, when, &self->nap, &self->random, wsq_pool_workers(self->pool) - 1);
     atomic_store(&self->arrived, false);
     self->child.arrived = &self->arrived;
     wsq_task_init(&self->child.task, ping_run);
@@ -128,7 +158,7 @@ static void from_a_task(void) {
     unsigned sizes[] = {2, 3, 8};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         static chain one;
-        size_t rounds = test_times(50000);
+        size_t rounds = test_times(i == 0 ? 80000 : 20000);
         one.pool = pool_new((wsq_config){.workers = sizes[i]});
         one.left = rounds;
         one.random = test_seed + i;
@@ -195,7 +225,7 @@ static void every_worker_wakes(void) {
  * moment between a push and its notification, so that a rescue here proves nothing.) */
 static void with_a_timeout(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 3, .park_timeout_ns = 50000});
-    hunt what = {pool, test_times(20000), 20000};
+    hunt what = {pool, test_times(20000), IN_DOUBT};
     test_threads(1, hunter, &what);
     check_quiet(pool);
     wsq_pool_destroy(pool);

@@ -424,6 +424,45 @@ static void wake_storm_on_many_workers(void) { storm_on(8, 0, WSQ_FIFO); }
 static void wake_storm_without_slots(void) { storm_on(3, WSQ_LIFO_OFF, WSQ_FIFO); }
 static void wake_storm_last_in_first_out(void) { storm_on(3, 0, WSQ_LIFO); }
 
+/* ---- a wake at the very moment at which the task returns: no other comes to the rescue ---- */
+
+static wsq_poll echo_run(wsq_ctx ctx, wsq_task *task) {
+    sleeper *self = wsq_container_of(task, sleeper, task);
+    (void)ctx;
+    bool stop = atomic_load_explicit(&self->stop, memory_order_relaxed);
+    atomic_store_explicit(&self->seen, atomic_load_explicit(&self->posted, memory_order_relaxed),
+                          memory_order_relaxed);
+    return stop ? WSQ_DONE : WSQ_PENDING;
+}
+
+static void echo(test_thread *self) {
+    sleeper *one = &tempest.sleepers[self->index];
+    for (unsigned long i = 1; i <= tempest.rounds; i++) {
+        test_spin(test_below(&self->random, 40));
+        atomic_store_explicit(&one->posted, i, memory_order_relaxed);
+        wsq_wake(&one->task);
+        for (uint32_t spins = 0; atomic_load_explicit(&one->seen, memory_order_relaxed) != i; spins++)
+            if (spins > 1000) sched_yield();
+    }
+    atomic_store_explicit(&one->stop, true, memory_order_relaxed);
+    wsq_wake(&one->task);
+    CHECK_EQ(wsq_task_wait(&one->task), WSQ_OK);
+}
+
+static void wake_while_it_returns(void) {
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        memset((void *)&tempest, 0, sizeof tempest);
+        tempest.pool = pool_new((wsq_config){.workers = threads});
+        tempest.rounds = test_times(200000 / threads);
+        for (unsigned i = 0; i < threads; i++) {
+            wsq_task_init(&tempest.sleepers[i].task, echo_run);
+            CHECK_EQ(wsq_spawn(tempest.pool, &tempest.sleepers[i].task), WSQ_OK);
+        }
+        test_threads(threads, echo, NULL);
+        wsq_pool_destroy(tempest.pool);
+    }
+}
+
 /* ---- what the waker wrote before, plainly, the run after the wake sees ---- */
 
 static wsq_poll listener_run(wsq_ctx ctx, wsq_task *task) {
@@ -553,6 +592,7 @@ int main(void) {
     RUN(wake_storm_on_many_workers);
     RUN(wake_storm_without_slots);
     RUN(wake_storm_last_in_first_out);
+    RUN(wake_while_it_returns);
     RUN(wakes_carry_data);
     RUN(wait_from_several_threads);
     RUN(wait_on_a_worker);
