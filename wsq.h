@@ -337,7 +337,8 @@
  *   wsqi_add_rlx/acqrel/sc(p, value), wsqi_or_acqrel/sc, wsqi_and_acqrel     the former value
  *   wsqi_cas_rlx/acq/rel/acqrel/sc(p, &expected, value)   strong; true if done; failure is relaxed
  *   wsqi_fence_sc(), wsqi_pause()
- *   wsqi_fence_rmw()                     a full barrier right behind a read-modify-write: free on x86
+ *   wsqi_fence_rmw()                     a full barrier right behind a read-modify-write: free on
+ *                                        x86
  *
  *   wsqi_get(p), wsqi_set(p, value)      plain access to memory that changes hands: the words above
  *                                        order it, and a tester can check that they do
@@ -527,7 +528,7 @@ typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, wsq_task *task);
 struct wsq_task {
     wsq_task_fn fn;
     wsq_task *next;  /* whoever holds the task in the global queue */
-    wsq_pool *pool;  /* wsq_spawn writes */
+    wsqi_aptr pool;  /* a wsq_pool; wsq_spawn writes */
     wsqi_a32 state;  /* everybody, by read-modify-write; see >>task */
 };
 
@@ -684,7 +685,73 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #ifndef WSQ_IMPLEMENTED
 #define WSQ_IMPLEMENTED
 
-
+/* ==========================================================================
+ * >>pairs: every order in this file
+ *
+ * An acquire, a release or a full barrier stands at a label; the comment there says what becomes
+ * true, then names its partner. What breaks is the outcome that one weaker order lets through.
+ *
+ *  label  where                        order         partner     weaker, and...
+ *  R1     ring push, spill: tail       release       R2          a thief runs what is not written
+ *         yet
+ *  R2     ring steal: victim's tail    acquire       R1 R8       likewise
+ *  R3     ring room: own head          acquire       R4          a slot is overwritten while copied
+ *         out
+ *  R4     ring steal's end: head       release       R3          likewise
+ *  R5     ring steal: victim's head    acquire       R6 R7       a stale tail: the length
+ *         underflows
+ *  R6     ring pop, steal: head        release       R5 R9       likewise
+ *  R7     ring spill: head             release       R5 R9       a thief takes what was spilled
+ *  R8     ring steal: own tail         release       R2          as R1, for what was stolen
+ *  R9     ring length: head            acquire       R6 R7       a full ring looks empty
+ *  D1     deque push: bottom           release       D2          a thief runs what is not written
+ *         yet
+ *  D2     deque steal: bottom          acquire       D1 D3       likewise
+ *  D3     deque pop: bottom            release       D2          D1 is void for older items
+ *  D4 D5  deque pop; steal             full barrier  each other  both take the last item
+ *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
+ *  D8     deque steal: top             release       push        a thief's read sees the slot's
+ *         next item
+ *  G1 G2  inject push; collect         rel; acq      each other  a task's links are garbage
+ *  G3 G4  inject lock; unlock          acq; rel      each other  two consumers take one task
+ *  I1 I2  token wait; give             acq; rel      each other  a woken worker misses why
+ *  I3     bitmap claim                 acq+rel       I4 I5       a wake-up meets a sleeper half
+ *         asleep
+ *  I4     asleep: own bit              acquire       I3          a woken worker misses the work
+ *  I5     setting, clearing own bit    acq+rel       I3          S counts a sleeper that has no bit
+ *  I6     notify                       full barrier  I7 I8 J7    work beside a sleeper, for ever
+ *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5       likewise
+ *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses what it moved
+ *  I10    slots and watcher, sleeper   seq_cst       I11         a full slot that nobody watches
+ *  I11    slot put; take               seq_cst; acq  I10 I12     likewise
+ *  I12    slot stolen                  acquire       I11         a thief runs what is not written
+ *         yet
+ *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read before it is
+ *         written
+ *  T2     finish: state                release       T1 T6 W3    likewise
+ *  T3     pend: state                  release       T4          two runs of a task overlap in
+ *         memory
+ *  T4     wake: state                  acq+rel       T3 T5       likewise; or a wake's data is
+ *         missed
+ *  T5     run: state                   acq+rel       T4          a wake's data is missed
+ *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3, on the next spawn; no pool
+ *         found
+ *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
+ *  P3     admission, closing           acq+rel       itself      a shutdown forgets a task it let
+ *         in
+ *  P4     stop; queueing               full barrier  itself, I6  a task is queued and never
+ *         cancelled
+ *  P5 P6  stopped?; over               acq; rel      each other  a waiter misses the cancelled
+ *         state
+ *  W1 W2  bell rung; read              acq+rel; acq  each other  a waiter sleeps on
+ *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
+ *  W6 W7  finished; waits for a task   full barrier  each other  likewise
+ *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
+ *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
+ *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
+ *  J7     join sleeps                  full barrier  J5          likewise
+ *  J8 J9  guest enters; leaves         acq+rel       each other  two guests share a block's past
+ * ========================================================================== */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -1742,7 +1809,8 @@ static bool wsqi_search_begin(wsqi_worker *self) {
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->late = false;
-    /* I9: that rest is visible to the look of the searcher that leaves last. Pairs with itself and I8. */
+    /* I9: that rest is visible to the look of the searcher that leaves last. Pairs with itself and
+     * I8. */
     if (wsqi_searching(wsqi_add_acqrel(&pool->idle, 0u - WSQI_SEARCHING)) != 1) return;
     /* Relaxed: nobody to wake; who goes to sleep later, looks. */
     if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) == 0) return;
@@ -1905,9 +1973,11 @@ static bool wsqi_quiet(const wsq_pool *pool) {
     return finished == spawned + wsqi_load_rlx(&pool->inject.outside) / 2; /* Relaxed: likewise. */
 }
 
-/* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is quiet. */
+/* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
+ * quiet. */
 static void wsqi_check_quiet(wsq_pool *pool) {
-    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with W5. */
+    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with W5.
+     * */
     wsqi_fence_sc();
     /* Relaxed: the barrier orders it. */
     if (wsqi_load_rlx(&pool->waiters) != 0 && wsqi_quiet(pool))
@@ -1947,7 +2017,8 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_rlx(&self->lifo) == NULL) return NULL; /* Relaxed: only the owner fills it. */
-    /* Acquire is for a thief's sake: I11 and I12 use the same word. Pairs with I11. */
+    /* I11: the owner's own task is here again; acquire, for a slot that a thief emptied meanwhile.
+     * */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -2141,7 +2212,8 @@ enum {
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->next = NULL;
-    task->pool = NULL;
+    wsqi_store_rlx(&task->pool, NULL); /* Relaxed: not shared yet. */
+   
     wsqi_store_rlx(&task->state, (uint32_t)WSQI_TASK_NEW); /* Relaxed: not shared yet. */
 }
 
@@ -2225,23 +2297,22 @@ WSQ_API void wsq_wake(wsq_task *task) {
      * a task that is notified already needs it: else a run that takes that notification could miss
      * our writes. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
-    if ((state & WSQI_TASK_IDLE_MASK) == 0) wsqi_task_schedule(wsqi_get(&task->pool), task);
+    if ((state & WSQI_TASK_IDLE_MASK) == 0)
+        wsqi_task_schedule((wsq_pool *)wsqi_load_rlx(&task->pool), task);
 }
 
-/* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. NEW and
- * ACTIVE together mean: being spawned, not to be woken nor waited for yet. */
+/* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. */
 static bool wsqi_task_claim(wsq_pool *pool, wsq_task *task) {
     uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
-    uint32_t claimed = WSQI_TASK_NEW | WSQI_TASK_ACTIVE;
     do {
-        if ((state & (WSQI_TASK_NEW | WSQI_TASK_DONE)) == 0 || (state & WSQI_TASK_ACTIVE) != 0)
-            return false;
-        /* T6: its last run is visible to this spawn. Pairs with T2. Failure: retried. */
-    } while (!wsqi_cas_acq(&task->state, &state, claimed));
-    wsqi_set(&task->pool, pool);
+        if ((state & (WSQI_TASK_NEW | WSQI_TASK_DONE)) == 0) return false;
+        /* Relaxed: T6 orders it. Before the claim, so that a waker finds it; spawns of one task
+         * into two pools at the same time are the caller's mistake. */
+        wsqi_store_rlx(&task->pool, pool);
+        /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
+         * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
+    } while (!wsqi_cas_acqrel(&task->state, &state, (uint32_t)WSQI_TASK_ACTIVE));
     wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_task_unclaim */
-    /* T7: who sees the task active sees its pool. Pairs with T4 and W3. */
-    wsqi_store_rel(&task->state, (uint32_t)WSQI_TASK_ACTIVE);
     return true;
 }
 
@@ -2445,14 +2516,15 @@ static bool wsqi_wait_here(wsqi_worker *self, wsq_task *task) {
     return false;
 }
 
-/* Any thread, counted in task_waiters. Sleeps until the task is done, or the pool has stopped: false. */
+/* Any thread, counted in task_waiters. Sleeps until the task is done, or the pool has stopped:
+ * false. */
 static bool wsqi_task_await(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *self = wsqi_local(pool);
     wsqi_a32 *bell = wsqi_task_bell(pool, task);
     for (;;) {
         uint32_t rung = wsqi_load_acq(bell); /* W2 */
-        /* W3: what the task did is visible, and its finisher sees that somebody waits. NEW: it was done,
-         * and is being spawned again. Pairs with T2. */
+        /* W3: what the task did is visible, and its finisher sees that somebody waits. NEW: it was
+         * done, and is being spawned again. Pairs with T2. */
         uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
         if (state & (WSQI_TASK_DONE | WSQI_TASK_NEW)) return (state & WSQI_TASK_CANCELLED) == 0;
         if (wsqi_stopped(pool)) return false;
@@ -2461,15 +2533,15 @@ static bool wsqi_task_await(wsq_pool *pool, wsq_task *task) {
 }
 
 /* Any thread. Sleeps until the task is done. WSQ_ERR_INVALID: it was never spawned.
- * WSQ_ERR_CANCELLED: it will never be done. On a worker the thread blocks, unless the task is in its
- * LIFO slot. */
+ * WSQ_ERR_CANCELLED: it will never be done. On a worker the thread blocks, unless the task is in
+ * its LIFO slot. */
 WSQ_API wsq_result wsq_task_wait(wsq_task *task) {
     if (task == NULL) return WSQ_ERR_INVALID;
-    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T7. */
+    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
     if (state & WSQI_TASK_NEW) return WSQ_ERR_INVALID;
     if (state & WSQI_TASK_DONE) return state & WSQI_TASK_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
-    wsq_pool *pool = wsqi_get(&task->pool);
+    wsq_pool *pool = (wsq_pool *)wsqi_load_rlx(&task->pool); /* Relaxed: W3 orders it. */
     wsqi_add_acqrel(&pool->task_waiters, 1u);
     /* W7: see W6. */
     wsqi_fence_sc();

@@ -378,8 +378,9 @@ static void whereabouts(wsq_ctx ctx, void *arg) {
 }
 
 static wsq_poll whereabouts_poll(wsq_ctx ctx, wsq_task *task) {
-    whereabouts(ctx, task->pool);
-    CHECK(wsq_worker_index(ctx) < wsq_pool_workers(task->pool));
+    (void)task;
+    whereabouts(ctx, wsq_pool_of(ctx));
+    CHECK(wsq_worker_index(ctx) < wsq_pool_workers(wsq_pool_of(ctx)));
     return WSQ_DONE;
 }
 
