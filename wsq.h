@@ -706,9 +706,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  R9     ring length: head            acquire       R6 R7       a full ring looks empty
  *  D1     deque push: bottom           release       D2          a thief runs what is not written
  *         yet
- *  D2     deque steal: bottom          acquire       D1 D3       likewise
- *  D3     deque pop: bottom            release       D2          D1 is void for older items
- *  D4 D5  deque pop; steal             full barrier  each other  both take the last item
+ *  D2     deque steal: bottom          acquire       D1 D4       likewise
+ *  D4 D5  deque pop; steal             seq_cst       each other  both take the last item
  *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
  *  D8     deque steal: top             release       push        a thief's read sees the slot's
  *         next item
@@ -1375,44 +1374,51 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     return WSQ_OK;
 }
 
+/* The newest item, when it is not the last: bottom moves first, then top is looked at again. */
+static void *wsqi_deque_pop_many(wsq_deque *self, uint64_t bottom) {
+    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&self->array); /* Relaxed: own word. */
+    void *item = NULL;
+    /* D4: else owner and thief both take the last item, each with the other's old index; and a
+     * thief that reads this bottom still sees the slots below it. Pairs with D5 and D2. */
+    wsqi_store_sc(&self->bottom, bottom);
+    uint64_t top = wsqi_load_sc(&self->top); /* D4 */
+    int64_t left = (int64_t)(bottom - top);
+    if (left > 0) return wsqi_load_rlx(wsqi_array_slot(array, bottom)); /* Relaxed: own word. */
+    /* D4: the last item belongs to who moves top. */
+    if (left == 0 && wsqi_cas_sc(&self->top, &top, top + 1))
+        item = wsqi_load_rlx(wsqi_array_slot(array, bottom)); /* Relaxed: own word. */
+    wsqi_store_rlx(&self->bottom, bottom + 1); /* Relaxed: empty, and no slot changed. */
+    return item;
+}
+
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_rlx(&self->bottom) - 1; /* Relaxed: own word. */
-    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&self->array); /* Relaxed: own word. */
-    /* D3: a thief that reads this bottom still sees the slots below it. Pairs with D2. */
-    wsqi_store_rel(&self->bottom, bottom);
-    /* D4: else owner and thief both take the last item, each with the other's old index. Pairs with
-     * D5. */
-    wsqi_fence_sc();
-    uint64_t top = wsqi_load_rlx(&self->top); /* Relaxed: D4 orders it. */
+    /* Relaxed: top only grows. An old one that says empty is right; one that says "the last item"
+     * is put to the test by the compare-and-swap. */
+    uint64_t top = wsqi_load_rlx(&self->top);
     int64_t left = (int64_t)(bottom - top);
-    if (left < 0) {
-        wsqi_store_rlx(&self->bottom, bottom + 1); /* Relaxed: it was empty, and no slot changed. */
-        return NULL;
-    }
-    void *item = wsqi_load_rlx(wsqi_array_slot(array, bottom)); /* Relaxed: own word. */
-    if (left > 0) return item;
-    /* The last item belongs to who moves top. Relaxed: the item is the owner's own word. */
-    if (!wsqi_cas_rlx(&self->top, &top, top + 1)) item = NULL;
-    wsqi_store_rlx(&self->bottom, bottom + 1); /* Relaxed: empty again. */
-    return item;
+    if (left > 0) return wsqi_deque_pop_many(self, bottom);
+    if (left < 0) return NULL;
+    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&self->array); /* Relaxed: own word. */
+    void *item = wsqi_load_rlx(wsqi_array_slot(array, bottom));    /* Relaxed: own word. */
+    /* D4: the last item belongs to who moves top; bottom stays, for the deque is empty then. */
+    return wsqi_cas_sc(&self->top, &top, top + 1) ? item : NULL;
 }
 
 /* The oldest item, or why there is none. WSQ_STEAL_LOST: somebody was faster, try again. */
 WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
-    uint64_t top = wsqi_load_rlx(&victim->top); /* Relaxed: D5 makes it an acquire. */
-    /* D5: see D4. */
-    wsqi_fence_sc();
-    /* D2: the slots below this bottom are visible. Pairs with D1 and D3. */
-    uint64_t bottom = wsqi_load_acq(&victim->bottom);
+    uint64_t top = wsqi_load_sc(&victim->top); /* D5: see D4. */
+    /* D5; D2: the slots below this bottom are visible. Pairs with D1 and D4. */
+    uint64_t bottom = wsqi_load_sc(&victim->bottom);
     if ((int64_t)(bottom - top) <= 0) return WSQ_STEAL_EMPTY;
     /* D7: the copies in a grown array are visible. Pairs with D6. */
     wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
     /* Relaxed: the compare-and-swap checks it. */
     void *first = wsqi_load_rlx(wsqi_array_slot(array, top));
-    /* D8: the slot is read before its owner can see it free and reuse it, on machines that delay
-     * loads behind stores. Pairs with the top that push reads. Failure: relaxed, nothing was taken.
-     * */
-    if (!wsqi_cas_rel(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
+    /* D5; D8: the slot is read before its owner can see it free and reuse it, on machines that
+     * delay loads behind stores. Pairs with D4, and the top that push reads. Failure: relaxed,
+     * nothing was taken. */
+    if (!wsqi_cas_sc(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
     *item = first;
     return WSQ_STEAL_OK;
 }
@@ -2527,7 +2533,11 @@ static bool wsqi_task_await(wsq_pool *pool, wsq_task *task) {
          * done, and is being spawned again. Pairs with T2. */
         uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
         if (state & (WSQI_TASK_DONE | WSQI_TASK_NEW)) return (state & WSQI_TASK_CANCELLED) == 0;
-        if (wsqi_stopped(pool)) return false;
+        if (wsqi_stopped(pool)) {
+            /* W3: once more, it may have been done before that */
+            state = wsqi_load_acq(&task->state);
+            return (state & (WSQI_TASK_DONE | WSQI_TASK_CANCELLED)) == WSQI_TASK_DONE;
+        }
         if (self == NULL || !wsqi_wait_here(self, task)) wsqi_wait_bell(pool, bell, rung);
     }
 }
