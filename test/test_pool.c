@@ -540,7 +540,7 @@ static void shut_down_under_siege(wsq_config config, wsq_shutdown mode, uint64_t
     uint64_t accepted_count = 0;
     shutting.pool = pool_new(config);
     shutting.mode = mode;
-    shutting.delay = test_below(random, 2000000);
+    shutting.delay = test_below(random, test_below(random, 2) ? 100000 : 2000000);
     atomic_store(&shutting.wrong, 0);
     for (int i = 0; i < SUBMITTERS * SUBMISSIONS; i++) {
         errand *one = &shutting.errands[i / SUBMISSIONS][i % SUBMISSIONS];
@@ -623,6 +623,53 @@ static void drain_runs_children(void) {
         }
         wsq_pool_destroy(pool);
     }
+}
+
+/* A cancellation finds tasks in a slot, in a queue, in the global queue, and asleep. */
+enum { LEFT = 3 * WSQ_RING_CAPACITY };
+
+static errand left_behind[LEFT];
+static wsq_task slot_task;
+
+static wsq_poll leave_behind(wsq_ctx ctx, wsq_task *task) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    errand *self = wsq_container_of(task, errand, task);
+    for (int i = 0; i < LEFT; i++)
+        if (wsq_spawn(pool, &left_behind[i].task) != WSQ_OK) FAIL("a spawn");
+    wsq_wake(&slot_task);
+    atomic_store(&self->runs, 1);
+    while (wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN) sched_yield();
+    return WSQ_DONE;
+}
+
+static void cancel_everywhere(void) {
+    for (unsigned order = WSQ_FIFO; order <= WSQ_LIFO; order++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 1, .order = (wsq_order)order});
+        wsq_task asleep;
+        errand one;
+        unsigned cancelled = 0;
+        wsq_task_init(&slot_task, pending_run);
+        wsq_task_init(&asleep, pending_run);
+        errand_new(&one, leave_behind);
+        for (int i = 0; i < LEFT; i++) errand_new(&left_behind[i], errand_run);
+        CHECK_EQ(wsq_spawn(pool, &slot_task), WSQ_OK);
+        CHECK_EQ(wsq_spawn(pool, &asleep), WSQ_OK);
+        while (wsqi_load_acq(&slot_task.state) != 0 || wsqi_load_acq(&asleep.state) != 0) sched_yield();
+        CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+        while (atomic_load(&one.runs) == 0) sched_yield();
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+        for (int i = 0; i < LEFT; i++)
+            cancelled += left_behind[i].runs == 0 && wsq_task_wait(&left_behind[i].task) == WSQ_ERR_CANCELLED;
+        CHECK_EQ(cancelled, LEFT);
+        CHECK_EQ(wsq_task_wait(&slot_task), WSQ_ERR_CANCELLED);
+        CHECK_EQ(wsq_task_wait(&asleep), WSQ_ERR_CANCELLED);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_ERR_CANCELLED);
+        wsq_wake(&asleep); /* too late */
+        CHECK_EQ(wsq_task_wait(&asleep), WSQ_ERR_CANCELLED);
+        CHECK_EQ(wsq_pool_pending(pool), 0);
+        wsq_pool_destroy(pool);
+    }
+    check_nothing_left();
 }
 
 /* Who waits for a task that a cancellation leaves behind, is told: outside, and on a worker. */
@@ -841,6 +888,7 @@ int main(void) {
     RUN(shutdown_while_others_submit);
     RUN(shutdown_twice_at_once);
     RUN(drain_runs_children);
+    RUN(cancel_everywhere);
     RUN(cancel_tells_waiters);
     RUN(outside_submitters);
     RUN(waits_amid_spawns);
