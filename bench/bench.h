@@ -224,10 +224,8 @@ static inline void bench_ratio(const char *name, const bench_case *a, const benc
 
 /* one is what bench_add_pair returned: how much faster all workers are. */
 static inline void bench_speedup(const char *name, const bench_case *one, double target) {
-    if (one[1].workers == 2)
-        bench_ratio(name, one, one + 1, target, true);
-    else
-        bench_ratio(name, one, one + 1, 0, true);
+    if (one[1].workers == 2) bench_ratio(name, one, one + 1, target, true);
+    else bench_ratio(name, one, one + 1, 0, true);
 }
 
 static inline void bench_begin(const char *program, int argc, char **argv) {

@@ -96,10 +96,8 @@ static void merge_sort_plain(int32_t *a, int32_t *out, size_t n, bool to_out) {
     size_t half = n / 2;
     merge_sort_plain(a, out, half, !to_out);
     merge_sort_plain(a + half, out + half, n - half, !to_out);
-    if (to_out)
-        merge_plain(a, half, a + half, n - half, out);
-    else
-        merge_plain(out, half, out + half, n - half, a);
+    if (to_out) merge_plain(a, half, a + half, n - half, out);
+    else merge_plain(out, half, out + half, n - half, a);
 }
 
 typedef struct merge_job {
@@ -114,10 +112,8 @@ static size_t below(const int32_t *b, size_t m, int32_t x) {
     size_t low = 0;
     while (low < m) {
         size_t mid = low + (m - low) / 2;
-        if (b[mid] < x)
-            low = mid + 1;
-        else
-            m = mid;
+        if (b[mid] < x) low = mid + 1;
+        else m = mid;
     }
     return low;
 }
@@ -206,12 +202,9 @@ static double measure(const bench_case *self, void (*root)(wsq_ctx, void *)) {
     size_t n = (size_t)self->n;
     memcpy(data, input, n * sizeof *data);
     uint64_t start = bench_now();
-    if (self->pool)
-        bench_check(wsq_run(self->pool, root, &n) == WSQ_OK, "run");
-    else if (root == root_quick)
-        quick_plain(data, n);
-    else
-        merge_sort_plain(data, scratch, n, false);
+    if (self->pool) bench_check(wsq_run(self->pool, root, &n) == WSQ_OK, "run");
+    else if (root == root_quick) quick_plain(data, n);
+    else merge_sort_plain(data, scratch, n, false);
     double ns = bench_since(start);
     check_sorted(n);
     return ns / 1e6;

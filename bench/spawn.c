@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #define SUBMITTERS 4
+#define REPEATS 20
 #define HANDFUL 200 /* fits a ring beside the task that spawns them */
 #define LINKS 1024  /* tasks of a chain, used in turn */
 
@@ -34,7 +35,16 @@ static void start_and_wait(const bench_case *self, wsq_task *task) {
     bench_check(wsq_pool_wait(self->pool) == WSQ_OK, "wait");
 }
 
-/* ---- many from a worker: n at once, most of which go through the global queue ---- */
+/* The mean of REPEATS times `once`, per task. */
+static double repeated(const bench_case *self, double (*once)(const bench_case *), long extra) {
+    uint64_t before = runs(self);
+    double ns = 0;
+    for (int i = 0; i < REPEATS; i++) ns += once(self);
+    bench_check(runs(self) - before == (uint64_t)(self->n + extra) * REPEATS, "all ran");
+    return ns / (double)self->n / REPEATS;
+}
+
+/* ---- many from a worker: n at once, most of them by way of the global queue ---- */
 
 typedef struct driver {
     wsq_task task;
@@ -45,20 +55,23 @@ typedef struct driver {
 static wsq_poll spawn_all(wsq_ctx ctx, wsq_task *task) {
     driver *drive = wsq_container_of(task, driver, task);
     wsq_pool *pool = wsq_pool_of(ctx);
-    for (long i = 0; i < drive->left; i++) wsq_spawn(pool, &tasks[i]);
+    for (long i = 0; i < drive->self->n; i++) {
+        wsq_task_init(&tasks[i], nothing);
+        wsq_spawn(pool, &tasks[i]);
+    }
     return WSQ_DONE;
 }
 
-static double measure_many(const bench_case *self) {
-    driver drive = {.self = self, .left = self->n};
-    uint64_t before = runs(self);
-    prepare(self->n);
+static double once_many(const bench_case *self) {
+    driver drive = {.self = self};
     wsq_task_init(&drive.task, spawn_all);
     uint64_t start = bench_now();
     start_and_wait(self, &drive.task);
-    double ns = bench_since(start);
-    bench_check(runs(self) - before == (uint64_t)self->n + 1, "all ran");
-    return ns / (double)self->n;
+    return bench_since(start);
+}
+
+static double measure_many(const bench_case *self) {
+    return repeated(self, once_many, 1);
 }
 
 /* ---- a handful from a worker, again and again: only the ring, if nobody steals ---- */
@@ -94,18 +107,19 @@ static double measure_handful(const bench_case *self) {
 
 /* ---- many from outside, one by one and as one batch ---- */
 
-static double measure_outside(const bench_case *self) {
-    uint64_t before = runs(self);
+static double once_outside(const bench_case *self) {
     prepare(self->n);
     uint64_t start = bench_now();
     for (long i = 0; i < self->n; i++) wsq_spawn(self->pool, &tasks[i]);
     bench_check(wsq_pool_wait(self->pool) == WSQ_OK, "wait");
-    double ns = bench_since(start);
-    bench_check(runs(self) - before == (uint64_t)self->n, "all ran");
-    return ns / (double)self->n;
+    return bench_since(start);
 }
 
-static double measure_batch(const bench_case *self) {
+static double measure_outside(const bench_case *self) {
+    return repeated(self, once_outside, 0);
+}
+
+static double once_batch(const bench_case *self) {
     wsq_task **pointers = bench_alloc((size_t)self->n * sizeof *pointers);
     prepare(self->n);
     for (long i = 0; i < self->n; i++) pointers[i] = &tasks[i];
@@ -114,7 +128,11 @@ static double measure_batch(const bench_case *self) {
     bench_check(wsq_pool_wait(self->pool) == WSQ_OK, "wait");
     double ns = bench_since(start);
     free(pointers);
-    return ns / (double)self->n;
+    return ns;
+}
+
+static double measure_batch(const bench_case *self) {
+    return repeated(self, once_batch, 0);
 }
 
 /* ---- a chain: each task spawns the next ---- */
@@ -233,9 +251,21 @@ static double measure_submitters(const bench_case *self) {
     return ns / (double)self->n;
 }
 
-/* ---- one by one to an idle pool: what the submitter pays for spawn and for its wake-up ---- */
+/* ---- one by one: the next when the last one is done ---- */
 
-static double measure_idle_submit(const bench_case *self) {
+static double measure_one_by_one(const bench_case *self) {
+    prepare(self->n);
+    uint64_t start = bench_now();
+    for (long i = 0; i < self->n; i++) {
+        wsq_spawn(self->pool, &tasks[i]);
+        while (!wsq_task_done(&tasks[i])) wsqi_pause();
+    }
+    return bench_since(start) / (double)self->n;
+}
+
+/* ---- to a pool that sleeps: what the submitter pays, the wake-up's system call above all ---- */
+
+static double measure_asleep(const bench_case *self) {
     uint64_t ns = 0;
     prepare(self->n);
     for (long i = 0; i < self->n; i++) {
@@ -261,15 +291,16 @@ int main(int argc, char **argv) {
     task_count = 1000000;
     tasks = bench_alloc((size_t)task_count * sizeof *tasks);
     bench_case *handful = bench_add_pair("spawn/handful", "ns/task", measure_handful, 1000000);
-    bench_case *many = bench_add_pair("spawn/many", "ns/task", measure_many, 100000);
-    bench_add_pair("spawn/outside", "ns/task", measure_outside, 100000);
-    bench_add_pair("spawn/batch", "ns/task", measure_batch, 100000);
+    bench_case *many = bench_add_pair("spawn/many", "ns/task", measure_many, 10000);
+    bench_add_pair("spawn/outside", "ns/task", measure_outside, 10000);
+    bench_add_pair("spawn/batch", "ns/task", measure_batch, 10000);
     bench_case *chain = bench_add_pair("spawn/chain", "ns/task", measure_chain, 1000000);
     bench_case *yield = bench_add_pair("spawn/yield", "ns", measure_yield, 1000000);
     bench_add_pair("spawn/ping_pong", "ns/round_trip", measure_ping_pong, 500000);
     bench_case *submitters =
         bench_add_pair("spawn/submitters", "ns/task", measure_submitters, 1000000);
-    bench_add_pair("spawn/idle_submit", "ns/task", measure_idle_submit, 200);
+    bench_add_pair("spawn/one_by_one", "ns/task", measure_one_by_one, 10000);
+    bench_add_pair("spawn/asleep", "ns/task", measure_asleep, 200);
     bench_run();
     target("spawn/handful_target", handful, 20);
     target("spawn/many_target", many, 20);
