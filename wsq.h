@@ -312,6 +312,8 @@
 #endif
 #endif
 
+#define WSQI_BLOCK_MASK ((uintptr_t)(WSQ_BLOCK_SIZE)-1)
+
 #define WSQ_LIFO_OFF UINT32_MAX
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -348,7 +350,7 @@
 #elif (defined(__GNUC__) || defined(__clang__)) && !defined(WSQ_FORCE_STDATOMIC)
 
 typedef struct wsqi_a32 { uint32_t v; } wsqi_a32;
-typedef struct wsqi_a64 { uint64_t v; } wsqi_a64;
+typedef struct wsqi_a64 { WSQI_ALIGNED(8) uint64_t v; } wsqi_a64; /* 4 on i386 otherwise */
 typedef struct wsqi_aptr { void *v; } wsqi_aptr;
 
 #define WSQI_CAS(p, e, d, order) \
@@ -509,7 +511,7 @@ typedef struct wsq_stats {
     uint64_t searches;       /* times that the worker went looking for work elsewhere */
     uint64_t parks;          /* times that it slept */
     uint64_t wakes_sent;     /* sleepers that it woke */
-    uint64_t rescued;        /* time-outs that found work: 0, or a wake-up was lost */
+    uint64_t rescued;        /* time-outs that found an unattended task: a lost wake-up, so 0 */
     uint64_t published;      /* jobs offered to thieves */
     uint64_t jobs_stolen;    /* jobs taken from others */
     uint64_t joins_parked;   /* joins that slept */
@@ -639,7 +641,7 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry);
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry);
 
 static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
-    return (wsqi_front *)((uintptr_t)entry & ~(WSQ_BLOCK_SIZE - 1));
+    return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
 }
 
 /* Owner only. Offers the job to whoever is idle; it must be joined by this function, newest first.
@@ -658,7 +660,7 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
  * inlined). False: it is done. Either way it is joined. */
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
-    bool full = ((uintptr_t)(entry + 2) & (WSQ_BLOCK_SIZE - 1)) == 0;
+    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0;
     /* newest first, by the function that forked */
     WSQ_ASSERT(full || wsqi_get(&entry->job) == job);
     (void)job, (void)full;
@@ -745,6 +747,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  W1 W2  bell rung; read              acq+rel; acq  each other  a waiter sleeps on
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
  *  W6 W7  finished; waits for a task   full barrier  each other  likewise
+ *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
  *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
@@ -1446,6 +1449,8 @@ typedef struct wsqi_counters {
 struct wsqi_worker {
     wsqi_front front; /* the traps; see >>forkjoin */
     wsq_pool *pool;
+    /* whose queue this thread owns: itself; a guest's: the worker it runs on, or NULL */
+    wsqi_worker *host;
     unsigned index;
     uint32_t global_left; /* owner: tasks until the global queue comes first */
     uint32_t tick_left;   /* owner: tasks until the tick ends */
@@ -1457,11 +1462,13 @@ struct wsqi_worker {
     uint32_t run_at_fork;
     bool searching;       /* owner: S counts it as a searcher */
     bool unsettled;       /* owner: it finished a task and has not looked for waiters since */
+    bool suspicious;      /* owner: its last time-out found an unattended task */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
     uint64_t tick_start;  /* owner: 0 between ticks */
     wsq_random random;
     wsq_tune tune;
-    /* the slot watcher: counters.run at its last look */
+    /* thieves: the ring's head when it held one task; the watcher: counters.run at its last look */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 seen_head;
     wsqi_a64 seen_run;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
@@ -1471,6 +1478,11 @@ struct wsqi_worker {
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
     wsqi_thread thread;
 };
+
+typedef char wsqi_block_size_is_a_power_of_two_and_holds_a_worker
+    [((WSQ_BLOCK_SIZE) & WSQI_BLOCK_MASK) == 0 &&
+             sizeof(wsqi_worker) + 8 * sizeof(struct wsqi_entry) <= (WSQ_BLOCK_SIZE)
+         ? 1 : -1];
 
 typedef struct wsqi_inject {
     /* newest first; producers push, consumers take all */
@@ -1488,13 +1500,14 @@ struct wsq_pool {
     unsigned workers, blocks, words; /* words of each bitmap */
     uint32_t lifo_cap, budget, spin_rounds;
     bool caller_runs, lifo_order;
-    uint32_t pump; /* caller_runs: whose turn it is */
+    uint32_t turn; /* caller_runs: which worker's */
     uint64_t park_timeout_ns;
     wsq_allocator allocator_copy;
     const wsq_allocator *allocator;
     size_t bytes, block_bytes; /* of the two allocations */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 phase;  /* WSQI_PHASE_*: shutdown writes */
     wsqi_a32 task_waiters; /* threads in wsq_task_wait */
+    wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
     wsqi_a32 watcher;                            /* 1: a sleeper watches the LIFO slots */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_inject inject;
@@ -1512,9 +1525,8 @@ struct wsq_pool {
 
 enum {
     WSQI_PHASE_RUN,
-    WSQI_PHASE_STOP,    /* the workers leave */
-    WSQI_PHASE_STOPPED, /* they are gone: who queues a task cancels it */
-    WSQI_PHASE_OVER     /* what they left is cancelled */
+    WSQI_PHASE_STOP, /* the workers cancel what they have, and leave; so does who queues a task */
+    WSQI_PHASE_OVER  /* they are gone, and everything is cancelled */
 };
 
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
@@ -1525,7 +1537,7 @@ static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
 static inline wsq_ctx wsqi_base(wsqi_worker *self) { return (wsq_ctx)(void *)(self + 1); }
 
 static inline wsqi_worker *wsqi_worker_of(wsq_ctx ctx) {
-    return (wsqi_worker *)((uintptr_t)ctx & ~(WSQ_BLOCK_SIZE - 1));
+    return (wsqi_worker *)((uintptr_t)ctx & ~WSQI_BLOCK_MASK);
 }
 
 /* The context of a full job stack: there, fork runs the job at once. */
@@ -1533,10 +1545,10 @@ static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
     return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
 }
 
-/* The worker that this thread is, if it has a queue in this pool. */
+/* The worker of this pool whose queue this thread owns, or NULL. */
 static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
-    return self != NULL && self->pool == pool && self->index < pool->workers ? self : NULL;
+    return self != NULL && self->pool == pool ? self->host : NULL;
 }
 
 /* Does this thread run something of this pool's, as a worker or a guest? */
@@ -1757,6 +1769,12 @@ static void wsqi_notify(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
 }
 
+/* The same right behind a read-modify-write. */
+static void wsqi_notify_rmw(wsq_pool *pool) {
+    wsqi_fence_rmw(); /* I6 */
+    if (wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
+}
+
 /* As wsqi_notify, from a worker's own thread: alone in its pool it has nobody to wake. */
 static inline void wsqi_notify_others(wsqi_worker *self) {
     if (self->pool->workers > 1) wsqi_notify(self->pool);
@@ -1771,7 +1789,14 @@ static inline void wsqi_poke(wsqi_worker *worker) {
         wsqi_store_rlx(&worker->front.join_trap, WSQI_TRAP_SET);
 }
 
-static bool wsqi_range_empty(wsqi_worker *worker);
+/* [bottom:32 | top:32]: a worker's public jobs; see >>forkjoin. */
+static inline uint32_t wsqi_range_bottom(uint64_t range) { return (uint32_t)(range >> 32); }
+static inline uint32_t wsqi_range_top(uint64_t range) { return (uint32_t)range; }
+
+static bool wsqi_range_empty(wsqi_worker *worker) {
+    uint64_t range = wsqi_load_rlx(&worker->range); /* Relaxed: a hint; a claim checks it. */
+    return wsqi_range_top(range) == wsqi_range_bottom(range);
+}
 
 static size_t wsqi_queue_length(const wsqi_worker *worker) {
     return worker->pool->lifo_order ? wsq_deque_length(&worker->deque)
@@ -1787,17 +1812,53 @@ static bool wsqi_look_jobs(wsq_pool *pool) {
     return false;
 }
 
-/* Is anything there that an idle worker could do? The caller passed a full barrier. A full LIFO
- * slot needs a watcher, unless there is one. */
-static bool wsqi_look(wsq_pool *pool) {
+/* Is a task to be had? The caller passed a full barrier. A full LIFO slot needs a watcher, unless
+ * there is one. */
+static bool wsqi_look_tasks(wsq_pool *pool) {
     bool watched = wsqi_load_rlx(&pool->watcher) != 0; /* Relaxed: the barrier orders it. */
     if (!wsqi_inject_empty(&pool->inject)) return true;
     for (unsigned i = 0; i < pool->workers; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         if (wsqi_queue_length(worker) != 0) return true;
-        if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) return true; /* Relaxed: likewise. */
+        /* Relaxed: likewise. */
+        if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) return true;
     }
-    return wsqi_look_jobs(pool);
+    return false;
+}
+
+static bool wsqi_joiners_sleep(const wsq_pool *pool) {
+    for (unsigned w = 0; w < pool->words; w++) {
+        /* Relaxed: the barrier orders it. */
+        if (wsqi_load_rlx(&pool->joiners[w]) != 0) return true;
+    }
+    return false;
+}
+
+/* Has somebody time for a job? The caller passed a full barrier. A guest works in a sleeper's
+ * place, so that many sleepers do not count. */
+static bool wsqi_jobs_wanted(const wsq_pool *pool) {
+    uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the barrier orders both. */
+    if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) > wsqi_load_rlx(&pool->guests))
+        return true;
+    return wsqi_joiners_sleep(pool);
+}
+
+/* Jobs were made public, before a full barrier: wakes a sleeper, or else a join that would help. */
+static void wsqi_notify_jobs(wsq_pool *pool) {
+    if (wsqi_idle_take(pool, wsqi_load_rlx(&pool->guests))) { /* Relaxed: the barrier orders it. */
+        wsqi_wake_one(pool);
+    } else if (wsqi_searching(wsqi_load_rlx(&pool->idle)) ==
+               0) { /* Relaxed: a searcher finds them. */
+        int index = wsqi_bitmap_claim(pool->joiners, pool->words);
+        if (index >= 0) wsqi_token_give(wsqi_block(pool, (unsigned)index));
+    }
+}
+
+/* Any thread, past a full barrier, that leaves nobody searching: if something is to be had,
+ * somebody else shall search. */
+static void wsqi_pass_on(wsq_pool *pool) {
+    if (wsqi_look_tasks(pool) && wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
+    else if (wsqi_look_jobs(pool)) wsqi_notify_jobs(pool);
 }
 
 /* Owner only. Counts itself as a searcher. False: half of the workers search already, so it should
@@ -1819,10 +1880,10 @@ static void wsqi_search_end(wsqi_worker *self) {
      * I8. */
     if (wsqi_searching(wsqi_add_acqrel(&pool->idle, 0u - WSQI_SEARCHING)) != 1) return;
     /* Relaxed: nobody to wake; who goes to sleep later, looks. */
-    if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) == 0) return;
+    if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) == 0 && !wsqi_joiners_sleep(pool)) return;
     /* I7: a producer that saw this searcher woke nobody; its work is seen here. Pairs with I6. */
     wsqi_fence_sc();
-    if (wsqi_look(pool) && wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
+    wsqi_pass_on(pool);
 }
 
 /* ---- the watcher: at most one sleeper wakes now and then while a LIFO slot is full ---- */
@@ -1891,7 +1952,15 @@ static void wsqi_wake_self(wsqi_worker *self) {
         wsqi_wake_one(pool);
 }
 
-/* Owner only, asleep: one nap. Returns whether it still watches. */
+/* Is there a task, and nobody who looks for it? */
+static bool wsqi_unattended(wsq_pool *pool) {
+    wsqi_fence_sc(); /* I6: as a notifier. */
+    /* Relaxed: I6. */
+    return wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0 && wsqi_look_tasks(pool);
+}
+
+/* Owner only, asleep: one nap. Returns whether it still watches. A time-out of the user's that
+ * twice finds a task which nobody attends to means that a wake-up was lost. */
 static bool wsqi_nap(wsqi_worker *self, bool watching) {
     wsq_pool *pool = self->pool;
     uint64_t start = 0, timeout = watching ? WSQI_WATCH_NS : pool->park_timeout_ns;
@@ -1907,7 +1976,11 @@ static bool wsqi_nap(wsqi_worker *self, bool watching) {
             wsqi_store_sc(&pool->watcher, 0u);
             return wsqi_watch_begin(pool);
         }
-    } else if (wsqi_look(pool)) {
+    } else if (!wsqi_unattended(pool)) {
+        self->suspicious = false;
+    } else if (!self->suspicious) {
+        self->suspicious = true; /* perhaps its producer is just about to notify */
+    } else {
         wsqi_stat(self->counters.rescued, 1);
         wsqi_wake_self(self);
     }
@@ -1919,7 +1992,7 @@ static bool wsqi_nap(wsqi_worker *self, bool watching) {
 static void wsqi_sleep(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.parks, 1);
-    self->tick_start = 0; /* sleep never counts as work */
+    
     /* I5: the bit is there before S counts it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8, and I10 for the slots. */
@@ -1931,7 +2004,7 @@ static void wsqi_sleep(wsqi_worker *self) {
         /* I8: a producer that saw this searcher woke nobody; its work is seen here. Pairs with I6.
          * */
         wsqi_fence_sc();
-        if (wsqi_look(pool) && wsqi_idle_take(pool, 0)) wsqi_wake_one(pool); /* perhaps itself */
+        wsqi_pass_on(pool); /* perhaps to itself */
     }
     /* Relaxed: shutdown hands out tokens after it has set the phase. */
     while (wsqi_asleep(self) && wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)
@@ -1965,19 +2038,19 @@ static inline void wsqi_settle(wsqi_worker *self) {
     if (wsqi_load_rlx(&self->pool->task_waiters) != 0) wsqi_ring_bells(self->pool);
 }
 
-/* Is every task spawned so far done? Tasks finish after they have been counted as spawned, so when
- * the sum of the finished, taken first, equals that of the spawned, there was a quiet moment
- * between. */
-static bool wsqi_quiet(const wsq_pool *pool) {
+/* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
+ * of the finished, taken first, equals that of the spawned, there was a quiet moment between. */
+static uint64_t wsqi_pending(const wsq_pool *pool) {
     /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
     uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
     for (unsigned i = 0; i < pool->workers; i++)
         finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
-    for (unsigned i = 0; i < pool->workers; i++)
-        /* Relaxed: P2 orders it. */
+    for (unsigned i = 0; i < pool->workers; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
-    return finished == spawned + wsqi_load_rlx(&pool->inject.outside) / 2; /* Relaxed: likewise. */
+    return spawned + wsqi_load_rlx(&pool->inject.outside) / 2 - finished; /* Relaxed: likewise. */
 }
+
+static bool wsqi_quiet(const wsq_pool *pool) { return wsqi_pending(pool) == 0; }
 
 /* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
  * quiet. */
@@ -1999,6 +2072,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
  * ========================================================================== */
 
 static void wsqi_task_run(wsqi_worker *self, wsq_task *task);
+static void wsqi_cancel_own(wsqi_worker *self);
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
 
 /* Owner only. The ring is full: its newer half and the task move to the global queue as one batch,
@@ -2078,12 +2152,22 @@ static wsq_task *wsqi_take_global(wsqi_worker *self) {
     return first;
 }
 
+/* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
+ * only if it is still there at the next look (chain beside an idle worker: 37 instead of 61 ns). */
+static bool wsqi_fresh(wsqi_worker *victim) {
+    uint64_t head = wsqi_load_rlx(&victim->ring.head); /* Relaxed: hints, all of them. */
+    if (wsqi_load_rlx(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
+    if (wsqi_load_rlx(&victim->seen_head) == head) return false;
+    wsqi_store_rlx(&victim->seen_head, head);
+    return true;
+}
+
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     void *item = NULL;
     uint32_t before = wsqi_load_rlx(&self->ring.tail); /* Relaxed: own word. */
     if (self->pool->lifo_order) {
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
-    } else {
+    } else if (self->pool->caller_runs || !wsqi_fresh(victim)) {
         item = wsq_ring_steal(&victim->ring, &self->ring);
     }
     if (item == NULL) return NULL;
@@ -2095,7 +2179,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
 /* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. */
 static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
     void *task = wsqi_load_rlx(&victim->lifo); /* Relaxed: the compare-and-swap checks it. */
-    if (task == NULL || !wsqi_slot_late(victim)) return NULL;
+    if (task == NULL || !(self->pool->caller_runs || wsqi_slot_late(victim))) return NULL;
     /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
     if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
     wsqi_stat(self->counters.steals, 1);
@@ -2120,16 +2204,49 @@ static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
     return false;
 }
 
+/* ---- ticks ---- */
+
+/* Owner only: a tick begins, and one ends unless the worker slept. With caller_runs the time
+ * between two calls is not the pool's, and the order must not depend on the clock: the interval
+ * stays as it is. */
+static void wsqi_tick_end(wsqi_worker *self) {
+    uint64_t now = self->pool->caller_runs ? 1 : wsqi_clock_ns();
+    if (self->tick_start != 0 && !self->pool->caller_runs) {
+        wsq_tune_update(&self->tune, now - self->tick_start, self->pool->budget - self->tick_left);
+        /* Relaxed: statistic. */
+        wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns);
+        wsqi_store_rlx(&self->counters.interval, self->tune.interval);
+    }
+    self->tick_start = now;
+    self->tick_left = self->pool->budget;
+}
+
+/* Owner only: it ran dry. What comes now is no task's time; a tick that was too short to tell is
+ * lost. */
+static void wsqi_tick_stop(wsqi_worker *self) {
+    if (self->tick_start != 0 && self->pool->budget - self->tick_left >= 16) wsqi_tick_end(self);
+    self->tick_start = 0;
+}
+
+/* ---- searching ---- */
+
+/* Between two looks: 16, 32, 64, then 128 spin hints. Each look costs those who work cache lines.
+ * */
+static void wsqi_backoff(uint32_t round) {
+    for (uint32_t i = 0; i < (16u << (round < 3 ? round : 3)); i++) wsqi_pause();
+}
+
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
  * was stolen and has been run, so everything may look different now. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
+    wsqi_tick_stop(self);
     if (!self->searching && !wsqi_search_begin(self)) return false;
     for (uint32_t round = 0; round < pool->spin_rounds && *task == NULL; round++) {
         if (wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return false; /* Relaxed: a hint. */
         if (wsqi_steal_pass(self, false, task)) return true;
         if (*task == NULL) *task = wsqi_take_global(self);
-        for (int i = 0; *task == NULL && i < 16; i++) wsqi_pause();
+        if (*task == NULL) wsqi_backoff(round);
     }
     return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
 }
@@ -2150,23 +2267,6 @@ static wsq_task *wsqi_find_work(wsqi_worker *self) {
     } while (wsqi_search(self, &task)); /* 3. and 4. */
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
-}
-
-/* ---- ticks ---- */
-
-/* Owner only: a tick begins, and one ends unless the worker slept. With caller_runs the time
- * between two calls is not the pool's, and the order must not depend on the clock: the interval
- * stays as it is. */
-static void wsqi_tick_end(wsqi_worker *self) {
-    uint64_t now = self->pool->caller_runs ? 1 : wsqi_clock_ns();
-    if (self->tick_start != 0 && !self->pool->caller_runs) {
-        wsq_tune_update(&self->tune, now - self->tick_start, self->pool->budget - self->tick_left);
-        /* Relaxed: statistic. */
-        wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns);
-        wsqi_store_rlx(&self->counters.interval, self->tune.interval);
-    }
-    self->tick_start = now;
-    self->tick_left = self->pool->budget;
 }
 
 /* Owner only: one task. */
@@ -2190,6 +2290,8 @@ static void wsqi_worker_main(void *arg) {
         if (task != NULL) wsqi_work(self, task);
         else wsqi_sleep(self);
     }
+    wsqi_cancel_own(self);
+    wsqi_ring_bells(self->pool); /* a task that it ran last may be pending now, and waited for */
     wsqi_self_set(NULL);
 }
 
@@ -2287,6 +2389,7 @@ static void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     case WSQ_YIELD: wsqi_requeue(self, task); return;
     case WSQ_DONE: wsqi_task_done_here(self, task); break;
     case WSQ_GONE: break;
+    default: WSQ_ASSERT(!"a task's function returns a wsq_poll"); wsqi_task_done_here(self, task);
     }
     /* P1: who counts this task as finished sees what it did, its spawns above all. Pairs with P2.
      * */
@@ -2344,9 +2447,9 @@ static void wsqi_cancel_queued(wsq_pool *pool);
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject_push(&pool->inject, newest, oldest);
-    wsqi_notify(pool);
-    /* P4: behind a full barrier, wsqi_notify's; see wsqi_pool_stop. */
-    if (!WSQI_LIKELY(wsqi_load_rlx(&pool->phase) < WSQI_PHASE_STOPPED)) wsqi_cancel_queued(pool);
+    wsqi_notify_rmw(pool);
+    /* P4: behind a full barrier, wsqi_notify_rmw's; see wsqi_pool_stop. */
+    if (!WSQI_LIKELY(wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)) wsqi_cancel_queued(pool);
 }
 
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
@@ -2428,6 +2531,7 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
  * to return WSQ_YIELD. True off the pool. */
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
+    if (self != NULL) self = self->host;
     if (self == NULL) return true;
     if (self->budget_left == 0) return false;
     self->budget_left--;
@@ -2445,20 +2549,45 @@ WSQ_API bool wsq_budget_take(void) {
  * Source:    Reed, Kanodia: Synchronization with Eventcounts and Sequencers (1979).
  * ========================================================================== */
 
-/* Is it too late to wait? For the pool's own threads as soon as it stops: it waits for them. */
-static bool wsqi_stopped(const wsq_pool *pool) {
+static bool wsqi_over(const wsq_pool *pool) {
     /* P5: what the shutdown did is visible. Pairs with P6. */
-    uint32_t phase = wsqi_load_acq(&pool->phase);
-    return phase == WSQI_PHASE_OVER || (phase != WSQI_PHASE_RUN && wsqi_inside(pool));
+    return wsqi_load_acq(&pool->phase) == WSQI_PHASE_OVER;
 }
 
-/* caller_runs only: one task or job, by the worker whose turn it is. */
+enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
+
+/* caller_runs only: becomes the one thread that works, unless it is already. */
+static bool wsqi_pump_enter(wsq_pool *pool) {
+    uint32_t pump = WSQI_PUMP_FREE;
+    if (wsqi_inside(pool)) return true;
+    /* W8: what the last one left is visible. Pairs with W9. Failure: somebody else works. */
+    if (wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY)) return true;
+    /* W8; and it shall tell us when it stops. */
+    return wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) == WSQI_PUMP_FREE;
+}
+
+static void wsqi_pump_leave(wsq_pool *pool) {
+    if (wsqi_inside(pool)) return;
+    /* W9: see W8. */
+    if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
+        wsqi_ring_bells(pool);
+}
+
+/* For a shutdown: waits until nobody works. */
+static void wsqi_pump_claim(wsq_pool *pool) {
+    for (;;) {
+        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]); /* W2 */
+        if (wsqi_pump_enter(pool)) return;
+        wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
+    }
+}
+
+/* The thread that works: one task, by the worker whose turn it is. */
 static bool wsqi_pump(wsq_pool *pool) {
-    wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->pump);
+    wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
     wsq_ctx floor = self->floor;
-    pool->pump = pool->pump + 1 < pool->workers ? pool->pump + 1 : 0;
-    /* inside a task */
-    if (former != NULL && former->pool == pool) self->floor = wsqi_full_mark(self);
+    pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
+    if (former != NULL && former->pool == pool) self->floor = wsqi_full_mark(self); /* in a task */
     wsqi_self_set(self);
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
@@ -2468,16 +2597,19 @@ static bool wsqi_pump(wsq_pool *pool) {
     return task != NULL;
 }
 
-/* One sleep on a bell that was last heard at `rung`. With caller_runs, the thread that waits is the
- * one that works; when there is nothing to do it sleeps as the first worker does. */
+/* One sleep on a bell that was last heard at `rung`. With caller_runs, a thread that waits works;
+ * when there is nothing to do it sleeps as the first worker does. */
 static void wsqi_wait_bell(wsq_pool *pool, wsqi_a32 *bell, uint32_t rung) {
-    if (!pool->caller_runs) {
+    if (!pool->caller_runs || !wsqi_pump_enter(pool)) {
         wsqi_lot_wait(&pool->lot, bell, rung, 0);
-    } else if (!wsqi_pump(pool)) {
+        return;
+    }
+    if (!wsqi_pump(pool) && wsqi_load_acq(bell) == rung) { /* W2: not by a job that the pump ran */
         wsqi_search_begin(wsqi_block(pool, 0));
         wsqi_sleep(wsqi_block(pool, 0));
-        pool->pump = 0; /* it is a searcher now: its turn */
+        pool->turn = 0; /* it is a searcher now: its turn */
     }
+    wsqi_pump_leave(pool);
 }
 
 /* Outside only. WSQ_ERR_INVALID inside the pool's own tasks and runs: some would wait for
@@ -2485,60 +2617,80 @@ static void wsqi_wait_bell(wsq_pool *pool, wsqi_a32 *bell, uint32_t rung) {
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
     if (pool == NULL || wsqi_inside(pool)) return WSQ_ERR_INVALID;
     wsqi_a32 *bell = &pool->bells[WSQI_BELLS];
-    bool quiet, stopped;
+    bool quiet, over;
     wsqi_add_acqrel(&pool->waiters, 1u);
     /* W5: see W4. */
     wsqi_fence_sc();
     for (;;) {
         /* W2: if the bell rang for us, we see why. Pairs with W1. */
         uint32_t rung = wsqi_load_acq(bell);
-        stopped = wsqi_stopped(pool);
+        over = wsqi_over(pool);
         quiet = wsqi_quiet(pool);
-        if (quiet || stopped) break;
+        if (quiet || over) break;
         wsqi_wait_bell(pool, bell, rung);
     }
     wsqi_add_acqrel(&pool->waiters, 0u - 1u);
     return quiet ? WSQ_OK : WSQ_ERR_CANCELLED;
 }
 
-/* A worker about to block: its slot goes where others find it. If it holds the very task that is
- * waited for, that runs here: it is what the worker would do next anyway. */
-static bool wsqi_wait_here(wsqi_worker *self, wsq_task *task) {
+/* Owner only, in the middle of a task: runs another one, which it has taken from its queue. */
+static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
+    uint32_t budget = self->budget_left;
+    wsq_ctx floor = self->floor;
+    self->floor = wsqi_full_mark(self); /* the waiting function's jobs may lie anywhere below */
+    wsqi_task_run(self, task);
+    wsqi_fence_sc(); /* W6 */
+    wsqi_settle(self);
+    self->floor = floor;
+    self->budget_left = budget;
+}
+
+/* Owner only: takes the task out of the own slot or queue, wherever it is; a slot with another task
+ * is emptied into the queue, since its owner is about to block. */
+static bool wsqi_take_back_task(wsqi_worker *self, wsq_task *task) {
     wsq_task *next = wsqi_slot_take(self);
-    if (next == NULL) return false;
-    if (next == task) {
-        uint32_t budget = self->budget_left;
-        wsq_ctx floor = self->floor;
-        self->floor = wsqi_full_mark(self); /* the waiting function's jobs may lie anywhere below */
-        wsqi_task_run(self, task);
-        wsqi_fence_sc(); /* W6 */
-        wsqi_settle(self);
-        self->floor = floor;
-        self->budget_left = budget;
-        return true;
+    if (next == task) return true;
+    if (next != NULL) wsqi_push_local(self, next);
+    for (size_t left = wsqi_queue_length(self); left > 0; left--) {
+        next = (wsq_task *)(self->pool->lifo_order ? wsq_deque_pop(&self->deque)
+                                                   : wsq_ring_pop(&self->ring));
+        if (next == task) return true;
+        if (next == NULL) return false;
+        wsqi_push_local(self, next);
+        if (self->pool->lifo_order) return false; /* only the newest is in reach */
     }
-    wsqi_push_local(self, next);
-    wsqi_notify_others(self);
     return false;
 }
 
-/* Any thread, counted in task_waiters. Sleeps until the task is done, or the pool has stopped:
- * false. */
+/* A worker about to block. If it holds the very task that is waited for, that runs here: true.
+ * Nobody else's task does. What is left in its queue is for others now. */
+static bool wsqi_wait_here(wsqi_worker *self, wsq_task *task) {
+    bool mine = wsqi_take_back_task(self, task);
+    if (mine) wsqi_run_nested(self, task);
+    wsqi_notify_others(self);
+    return mine;
+}
+
+/* Any thread, counted in task_waiters. Sleeps until the task is done; false: it was cancelled, or
+ * the pool has stopped and nobody will touch it any more. */
 static bool wsqi_task_await(wsq_pool *pool, wsq_task *task) {
+    const uint32_t queued = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED;
     wsqi_worker *self = wsqi_local(pool);
     wsqi_a32 *bell = wsqi_task_bell(pool, task);
     for (;;) {
         uint32_t rung = wsqi_load_acq(bell); /* W2 */
+        /* P5: what the shutdown did is visible below. Pairs with P6. */
+        uint32_t phase = wsqi_load_acq(&pool->phase);
+        if (self != NULL && phase != WSQI_PHASE_RUN) wsqi_cancel_own(self);
         /* W3: what the task did is visible, and its finisher sees that somebody waits. NEW: it was
          * done, and is being spawned again. Pairs with T2. */
         uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
         if (state & (WSQI_TASK_DONE | WSQI_TASK_NEW)) return (state & WSQI_TASK_CANCELLED) == 0;
-        if (wsqi_stopped(pool)) {
-            /* W3: once more, it may have been done before that */
-            state = wsqi_load_acq(&task->state);
-            return (state & (WSQI_TASK_DONE | WSQI_TASK_CANCELLED)) == WSQI_TASK_DONE;
-        }
-        if (self == NULL || !wsqi_wait_here(self, task)) wsqi_wait_bell(pool, bell, rung);
+        if (phase == WSQI_PHASE_OVER) return false;
+        /* The shutdown waits for this worker, which can only wait for a task that somebody runs. */
+        if (self != NULL && phase != WSQI_PHASE_RUN && (state & queued) == 0) return false;
+        if (self == NULL || phase != WSQI_PHASE_RUN || !wsqi_wait_here(self, task))
+            wsqi_wait_bell(pool, bell, rung);
     }
 }
 
@@ -2586,45 +2738,13 @@ enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE };
 static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
     return (uint64_t)bottom << 32 | top;
 }
-static inline uint32_t wsqi_range_bottom(uint64_t range) { return (uint32_t)(range >> 32); }
-static inline uint32_t wsqi_range_top(uint64_t range) { return (uint32_t)range; }
 
 /* Entries are numbered from the start of the block. */
 static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
-    return (uint32_t)(((uintptr_t)entry & (WSQ_BLOCK_SIZE - 1)) / sizeof *entry);
+    return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
 }
 static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
-}
-
-static bool wsqi_range_empty(wsqi_worker *worker) {
-    uint64_t range = wsqi_load_rlx(&worker->range); /* Relaxed: a hint; a claim checks it. */
-    return wsqi_range_top(range) == wsqi_range_bottom(range);
-}
-
-/* Has somebody time for a job? The caller passed a full barrier. A guest works in a sleeper's
- * place, so that many sleepers do not count. */
-static bool wsqi_jobs_wanted(wsq_pool *pool) {
-    /* Relaxed: the barrier orders it, and the others. */
-    uint32_t idle = wsqi_load_rlx(&pool->idle);
-    if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) > wsqi_load_rlx(&pool->guests))
-        return true;
-    for (unsigned w = 0; w < pool->words; w++) {
-        if (wsqi_load_rlx(&pool->joiners[w]) != 0) return true;
-    }
-    return false;
-}
-
-/* Jobs were made public, before a full barrier: wakes a sleeper, or else a join that would help. */
-static void wsqi_notify_jobs(wsq_pool *pool) {
-    int index;
-    if (wsqi_idle_take(pool, wsqi_load_rlx(&pool->guests))) { /* Relaxed: a hint. */
-        wsqi_wake_one(pool);
-    } else if (wsqi_searching(wsqi_load_rlx(&pool->idle)) ==
-               0) { /* Relaxed: a searcher will find them. */
-        index = wsqi_bitmap_claim(pool->joiners, pool->words);
-        if (index >= 0) wsqi_token_give(wsqi_block(pool, (unsigned)index));
-    }
 }
 
 /* Owner only. The oldest n private jobs become public. */
@@ -2762,8 +2882,11 @@ static void wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
                (!help || (wsqi_load_acq(word) & wsqi_bit(self)) != 0))
             wsqi_token_wait(self, 0);
     }
-    /* I5: a token that still comes is only spurious. */
-    if (help) wsqi_and_acqrel(word, ~wsqi_bit(self));
+    if (!help) return;
+    /* I5: a token that still comes is only spurious. Was it claimed to help, while its own job is
+     * done: then somebody else shall. */
+    bool claimed = (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
+    if (claimed && wsqi_load_rlx(&job->done) == WSQI_JOB_DONE) wsqi_pass_on(self->pool);
 }
 
 /* Owner only. The job was stolen: helps, then sleeps, until it is done. */
@@ -2778,7 +2901,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
         if (help && wsqi_help(self, job)) {
             idle_rounds = 0;
         } else if (idle_rounds++ < self->pool->spin_rounds) {
-            for (int i = 0; i < 16; i++) wsqi_pause();
+            wsqi_backoff(idle_rounds - 1);
         } else {
             wsqi_join_sleep(self, job, help);
         }
@@ -2836,6 +2959,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsq_pool *pool = guest->pool;
     wsqi_worker *former = wsqi_self_get();
     bool outside = !wsqi_inside(pool);
+    guest->host = outside ? NULL : former->host;
     if (outside) wsqi_add_acqrel(&pool->guests, 1u);
     wsqi_self_set(guest);
     fn(wsqi_base(guest), arg);
@@ -2844,10 +2968,9 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsqi_and_acqrel(&pool->taken[guest->index / 64], ~wsqi_bit(guest));
     if (!outside) return;
     wsqi_add_acqrel(&pool->guests, 0u - 1u);
-    /* The sleeper in whose place it worked may be wanted by others now. I6: as a notifier. */
+    /* I6: as a notifier; the sleeper in whose place it worked may be wanted by others now. */
     wsqi_fence_sc();
-    /* Relaxed: I6. */
-    if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) != 0 && wsqi_look(pool)) wsqi_notify(pool);
+    if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) wsqi_pass_on(pool); /* Relaxed: I6. */
 }
 
 /* Any thread. Runs fn, which may fork, loop and reduce, on the calling thread and whoever helps;
@@ -2935,8 +3058,9 @@ static inline size_t wsqi_grain_middle(const wsqi_grain *grain, size_t begin, si
     return begin + (half != 0 ? half : 1);
 }
 
-/* Somebody wants work from this worker. */
+/* Somebody wants work from this worker, and there is room to offer it. */
 static inline bool wsqi_wanted(wsq_ctx ctx) {
+    if (ctx == wsqi_full_mark(wsqi_worker_of(ctx))) return false;
     return wsqi_load_rlx(&wsqi_front_of(ctx)->fork_trap) == NULL; /* Relaxed: a hint. */
 }
 
@@ -3088,10 +3212,11 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
 
 #define WSQI_MAX_WORKERS 0x7fffu /* S counts in 16 bits, and transiently one more */
 
-/* Rounds over all victims before a searcher sleeps: together about as long as a futex wake-up takes
- * (5 us), so that waiting costs at most twice what the better choice would have. */
+/* Rounds over all victims before a searcher sleeps. With the pauses between them 14 us where a spin
+ * hint takes 28 ns (Zen 5), 2 to 3 times as long as a futex wake-up: sleeping and waking again
+ * costs two threads more than that. */
 #ifndef WSQI_SPIN_ROUNDS
-#define WSQI_SPIN_ROUNDS 16
+#define WSQI_SPIN_ROUNDS 6
 #endif
 
 WSQ_API const char *wsq_result_string(wsq_result result) {
@@ -3125,6 +3250,7 @@ static void wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index,
                              const wsq_config *config, uint64_t seed) {
     memset((void *)self, 0, sizeof *self);
     self->pool = pool;
+    self->host = self;
     self->index = index;
     self->lifo_left = pool->lifo_cap;
     self->floor = wsqi_base(self);
@@ -3153,7 +3279,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) {
     unsigned blocks = workers + WSQ_GUESTS, words = (blocks + 63) / 64;
     size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64);
-    size_t block_bytes = blocks * WSQ_BLOCK_SIZE;
+    size_t block_bytes = (size_t)blocks * WSQ_BLOCK_SIZE;
     wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
     if (pool == NULL) return NULL;
     memset((void *)pool, 0, bytes);
@@ -3195,7 +3321,8 @@ static void wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
 /* Stops the first `count` threads and waits for them. */
 static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     for (unsigned i = 0; i < count; i++) wsqi_token_give(wsqi_block(pool, i));
-    for (unsigned i = 0; i < count; i++) wsqi_thread_join(&wsqi_block(pool, i)->thread);
+    for (unsigned i = 0; i < count && !pool->caller_runs; i++)
+        wsqi_thread_join(&wsqi_block(pool, i)->thread);
 }
 
 static bool wsqi_pool_start(wsq_pool *pool, const wsq_config *config) {
@@ -3255,29 +3382,27 @@ static void wsqi_cancel_queued(wsq_pool *pool) {
     wsqi_check_quiet(pool);
 }
 
-/* The workers' threads are gone. */
-static void wsqi_cancel_local(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        wsq_task *task = wsqi_slot_take(worker);
-        if (task != NULL) wsqi_cancel_task(pool, task);
-        worker->lifo_left = 0;
-        while ((task = wsqi_take_local(worker)) != NULL) wsqi_cancel_task(pool, task);
-    }
+/* Owner only, or its thread is gone; once the pool stops: so will what the worker has. */
+static void wsqi_cancel_own(wsqi_worker *self) {
+    wsq_task *task = wsqi_slot_take(self);
+    if (task != NULL) wsqi_cancel_task(self->pool, task);
+    self->lifo_left = 0;
+    while ((task = wsqi_take_local(self)) != NULL) wsqi_cancel_task(self->pool, task);
+    wsqi_cancel_queued(self->pool);
 }
 
 static void wsqi_pool_stop(wsq_pool *pool) {
-    wsqi_ring_bells(pool); /* workers that wait for a task give up */
-    if (!pool->caller_runs) wsqi_pool_join(pool, pool->workers);
-    wsqi_store_rlx(&pool->phase, (uint32_t)WSQI_PHASE_STOPPED); /* Relaxed: P4 orders it. */
-    /* P4: either this sees a task that is queued now, or who queued it sees the phase and cancels
-     * it. */
+    /* P4: either this, or a worker that leaves, finds a task that is queued now, or who queued it
+     * sees the phase and cancels it. */
     wsqi_fence_sc();
-    wsqi_cancel_local(pool);
-    wsqi_cancel_queued(pool);
+    wsqi_ring_bells(pool); /* workers that wait for a task look again */
+    wsqi_pool_join(pool, pool->workers);
+    wsqi_pump_claim(pool);
+    for (unsigned i = 0; i < pool->workers; i++) wsqi_cancel_own(wsqi_block(pool, i));
     /* P6: what was cancelled is visible. Pairs with P5. */
     wsqi_store_rel(&pool->phase, (uint32_t)WSQI_PHASE_OVER);
-    wsqi_ring_bells(pool); /* everybody gives up */
+    wsqi_pump_leave(pool);
+    wsqi_ring_bells(pool); /* everybody else does */
 }
 
 /* Outside only; WSQ_ERR_INVALID on one of the pool's own threads. Spawns from outside are refused
@@ -3300,7 +3425,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     }
     for (;;) {
         uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]); /* W2 */
-        if (wsqi_stopped(pool)) return WSQ_OK;
+        if (wsqi_over(pool)) return WSQ_OK;
         wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
     }
 }
@@ -3311,10 +3436,14 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
     if (pool != NULL && wsq_pool_shutdown(pool, WSQ_DRAIN) == WSQ_OK) wsqi_pool_free(pool);
 }
 
-/* caller_runs only: runs one task, or finds none: false. One thread at a time. */
+/* caller_runs only: runs one task; false: there is none, or another thread is at it. */
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
     WSQ_ASSERT(pool != NULL && pool->caller_runs);
-    return wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN && wsqi_pump(pool); /* Relaxed: a hint. */
+    /* Relaxed: a hint. */
+    if (wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
+    bool ran = wsqi_pump(pool);
+    wsqi_pump_leave(pool);
+    return ran;
 }
 
 /* ---- count ---- */
@@ -3322,13 +3451,9 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; }
 
 /* Tasks spawned and not done. Any thread, a snapshot. */
-WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
-    wsq_stats sum;
-    wsq_pool_stats(pool, &sum);
-    return sum.spawned > sum.finished ? sum.spawned - sum.finished : 0;
-}
+WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) { return wsqi_pending(pool); }
 
-/* Any thread, a snapshot. index: 0 .. wsq_pool_workers - 1; all zero beyond. */
+/* Any thread, a snapshot. index: 0 .. wsq_pool_workers - 1, then the guests; all zero beyond. */
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
     memset(out, 0, sizeof *out);
     if (index >= pool->blocks) return;
