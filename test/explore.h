@@ -42,7 +42,7 @@
  * THE CHOICES (who runs, which store is read, which waiter wakes, spurious returns) come from a
  * seeded generator, with the fiber chosen uniformly, or the same again more often than not, or by
  * PCT (priorities, and up to 3 points at which they change); or, exhaustively, from a depth-first
- * walk with a bound on preemptions.
+ * walk with a bound on preemptions and on old stores read.
  *
  * Reported: failed checks and assertions, deadlock (all fibers wait), endless runs, races, use of
  * memory that was freed or of a dead frame, unordered frees, leaks, reads of uninitialised words.
@@ -217,7 +217,7 @@ static struct {
     uint32_t sticky, stale; /* masks: stay, or read the newest, unless the bits are all 0 */
     int changes, change[EXPLORE_CHANGES];
     int64_t lowest;
-    int preemptions; /* left */
+    int preemptions, old_reads; /* depth first: left */
 
     /* depth first: what was chosen among how many */
     int depth, known;
@@ -311,7 +311,11 @@ static inline int explore_choose(int n) {
 /* One of n stores, the newest first. */
 static inline int explore_choose_store(int n) {
     if (n <= 1) return 0;
-    if (explore.mode == EXPLORE_DEPTH_FIRST) return explore_step_of_walk(n);
+    if (explore.mode == EXPLORE_DEPTH_FIRST) {
+        int pick = explore.old_reads > 0 ? explore_step_of_walk(n) : 0;
+        if (pick) explore.old_reads--;
+        return pick;
+    }
     return explore.stale && (explore_bits() & explore.stale) ? 0 : explore_below(n);
 }
 
@@ -779,8 +783,8 @@ EXPLORE_SLOW static void explore_note_access(const char *what, int id, int order
                  stale ? " (stale)" : "", at);
 }
 
-/* A word that nobody else writes (but who set it up): a load of it commutes with whatever others do,
- * so that it need not be a point. */
+/* A word that nobody else writes (but who set it up): a load of it commutes with whatever others
+ * do, so that it need not be a point. */
 static inline bool explore_is_own(const void *address, const uint32_t *number) {
     int id = (int)*number;
     if (id < EXPLORE_FIBERS || id >= explore.words) return false;
@@ -943,8 +947,8 @@ static inline void explore_join(void) {
         if (i != explore_me()) explore_join_one(&explore.fiber[i]);
 }
 
-/* Sleeps until nobody else can go on: all wait, or are over. The caller may then look at the member v
- * of any word: it is the newest value. Learns nothing by it. */
+/* Sleeps until nobody else can go on: all wait, or are over. The caller may then look at the member
+ * v of any word: it is the newest value. Learns nothing by it. */
 static inline void explore_wait_quiet(void) {
     explore_fiber *me = explore.running;
     me->at = "wait for a quiet moment";
@@ -954,8 +958,8 @@ static inline void explore_wait_quiet(void) {
     explore_block_fiber();
 }
 
-/* The scenario's own barrier, outside of the model: nobody learns anything by it. `count` fibers meet
- * at *gate, which starts at 0. */
+/* The scenario's own barrier, outside of the model: nobody learns anything by it. `count` fibers
+ * meet at *gate, which starts at 0. */
 static inline void explore_meet(int *gate, int count) {
     explore_fiber *me = explore.running;
     if (++*gate < count) {
@@ -1174,7 +1178,7 @@ static inline bool explore_begin(const char *name, void (*scenario)(void), bool 
     if (walks) {
         explore_parse_walk(end + 2);
         explore.mode = EXPLORE_DEPTH_FIRST;
-        explore.preemptions = explore.typical;
+        explore.preemptions = explore.old_reads = explore.typical;
     } else {
         explore.seed = strtoull(end + 1, NULL, 16);
         explore_prepare_random(explore.seed);
@@ -1242,29 +1246,30 @@ static bool explore_next_path(void) {
     return false;
 }
 
-/* All executions with at most so many preemptions (and any stale reads). False: left out. */
-static inline bool explore_exhaust(const char *name, void (*scenario)(void), int preemptions) {
+/* All executions with at most `bound` preemptions and `bound` accesses that do not go to the newest
+ * store. False: left out. */
+static inline bool explore_exhaust(const char *name, void (*scenario)(void), int bound) {
     if (explore_begin(name, scenario, true)) return false;
     uint64_t executions = 0, cut = 0, most = explore_number("WSQ_EXECUTIONS", UINT64_MAX);
     double start = explore_now();
     bool more = true;
     explore.known = 0;
-    explore.typical = preemptions;
+    explore.typical = bound;
     for (; more && executions < most; executions++) {
         if (executions % 4096 == 0) alarm(60);
         explore.mode = EXPLORE_DEPTH_FIRST;
-        explore.preemptions = preemptions;
+        explore.preemptions = explore.old_reads = bound;
         if (!explore_execute()) {
-            explore.preemptions = preemptions;
+            explore.preemptions = explore.old_reads = bound;
             explore_report_failure(executions + 1);
         }
         cut += explore.cut;
         more = explore_next_path();
     }
     double seconds = explore_now() - start;
-    printf("%-44s %9llu executions %9.0f/s %s with %d preemptions", name,
+    printf("%-44s %9llu executions %9.0f/s %s within %d", name,
            (unsigned long long)executions, (double)executions / (seconds > 0 ? seconds : 1),
-           more ? "not all" : "all", preemptions);
+           more ? "not all" : "all", bound);
     if (cut) printf(" (%llu cut short)", (unsigned long long)cut);
     printf("  ok\n");
     return true;

@@ -141,7 +141,7 @@ int main(void) {
     explore_random("deque: owner and thief", one_thief, 400000);
     explore_random("deque: owner and two thieves", two_thieves, 500000);
     explore_random("deque: never empty", never_empty, 300000);
-    explore_exhaust("deque: the last item", last_item, 2);
-    explore_exhaust("deque: growth under theft", growth, 3);
+    explore_exhaust("deque: the last item", last_item, 5);
+    explore_exhaust("deque: growth under theft", growth, 5);
     return explore_end();
 }

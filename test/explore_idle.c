@@ -4,7 +4,7 @@
 
 enum { TASKS = 8 };
 
-/* A task spawns the tasks [first, first + children), meets `company` tasks at the gate, and is done. */
+/* A task spawns the tasks [first, first + children), meets `company` tasks at the gate, is done. */
 typedef struct item {
     wsq_task task;
     int first, children, company, runs;

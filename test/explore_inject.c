@@ -162,6 +162,6 @@ int main(void) {
     explore_random("inject: two producers, two consumers", two_each, 400000);
     explore_random("inject: first in, first out", first_in_first_out, 300000);
     explore_random("inject: never empty", never_empty, 100000);
-    explore_exhaust("inject: small", small, 2);
+    explore_exhaust("inject: small", small, 3);
     return explore_end();
 }

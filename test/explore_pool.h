@@ -1,5 +1,5 @@
-/* explore_pool.h - what the scenarios with a whole pool share: a small pool, and what must hold when
- * nothing moves. Include it in place of explore.h and wsq.h. */
+/* explore_pool.h - what the scenarios with a whole pool share: a small pool, and what must hold
+ * when nothing moves. Include it in place of explore.h and wsq.h. */
 #ifndef EXPLORE_POOL_H
 #define EXPLORE_POOL_H
 
@@ -36,8 +36,8 @@ static inline wsq_pool *explore_pool_make(unsigned workers, wsq_config config) {
     return pool;
 }
 
-/* Nobody can go on: every worker is asleep and counted, nobody is left over as a searcher, and no task
- * is queued. */
+/* Nobody can go on: every worker is asleep and counted, nobody is left over as a searcher, and no
+ * task is queued. */
 static inline void explore_check_parked(wsq_pool *pool) {
     uint64_t bits = 0;
     for (unsigned w = 0; w < pool->words; w++) bits |= pool->sleepers[w].v;
@@ -52,10 +52,11 @@ static inline void explore_check_parked(wsq_pool *pool) {
     }
 }
 
-/* The threads of the scenario, started after the pool's, are waited for: from then on nobody else uses
- * the pool. */
+/* The threads of the scenario, started after the pool's, are waited for: from then on nobody else
+ * uses the pool. */
 static inline void explore_pool_end(wsq_pool *pool) {
-    for (int i = (int)pool->workers + 1; i < explore.fibers; i++) explore_join_one(&explore.fiber[i]);
+    for (int i = (int)pool->workers + 1; i < explore.fibers; i++)
+        explore_join_one(&explore.fiber[i]);
     wsq_pool_destroy(pool);
 }
 

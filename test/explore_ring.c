@@ -1,5 +1,5 @@
-/* The ring in the explorer: owner and thieves, chains of thieves, mutual theft, a thief that is robbed
- * while it copies, spills against steals; across the wrap of the indices. */
+/* The ring in the explorer: owner and thieves, chains of thieves, mutual theft, a thief that is
+ * robbed while it copies, spills against steals; across the wrap of the indices. */
 #ifndef WSQ_RING_CAPACITY
 #define WSQ_RING_CAPACITY 2
 #endif
@@ -268,8 +268,8 @@ int main(void) {
     explore_random("ring: thief robbed while it copies", robbed_while_copying, 400000);
     explore_random("ring: spill against steal", spill_against_steal, 300000);
     explore_random("ring: length of one never empty", never_empty, 100000);
-    explore_exhaust("ring: owner and thief", small, 4);
-    explore_exhaust("ring: spill against steal", small_spill, 3);
-    explore_exhaust("ring: owner and two thieves", small_two_thieves, 2);
+    explore_exhaust("ring: owner and thief", small, 6);
+    explore_exhaust("ring: spill against steal", small_spill, 5);
+    explore_exhaust("ring: owner and two thieves", small_two_thieves, 3);
     return explore_end();
 }

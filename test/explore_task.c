@@ -1,10 +1,10 @@
-/* Task states in the explorer: wake against run, pending, finish and wait; memory that is reused as soon
- * as it may be; the LIFO slot and its late thieves. */
+/* Task states in the explorer: wake against run, pending, finish and wait; memory that is reused as
+ * soon as it may be; the LIFO slot and its late thieves. */
 #include "explore_pool.h"
 
 enum { FLAGS = 3, PEERS = 3 };
 
-/* Done once `needed` of its flags are set; each flag stands for a letter that was written before. */
+/* Done once `needed` of its flags are set; each stands for a letter that was written before. */
 typedef struct item {
     wsq_task task;
     wsqi_a32 flag[FLAGS];
@@ -161,6 +161,23 @@ static void runs_follow(void) {
     wsq_wake(&items[0].task);
     explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
     explore_check(wsqi_get(&items[0].letter[2]) == 4);
+    end();
+}
+
+/* Wakes and waits for what is being spawned just now: too early is no harm. */
+static void early_bird(void *arg) {
+    item *it = arg;
+    wsq_wake(&it->task);
+    wsq_result result = wsq_task_wait(&it->task);
+    explore_check(result == WSQ_ERR_INVALID || (result == WSQ_OK && it->done));
+}
+
+static void spawn_against_wake(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    explore_start(early_bird, &items[0]);
+    items[0].yields = explore_choose(2);
+    spawn(&items[0]);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
     end();
 }
 
@@ -415,6 +432,7 @@ int main(void) {
     explore_random("task: two wakes", two_wakes, 60000);
     explore_random("task: a wake orders", wake_orders, 60000);
     explore_random("task: runs follow each other", runs_follow, 50000);
+    explore_random("task: spawn against wake and wait", spawn_against_wake, 40000);
     explore_random("task: wait and free", wait_and_free, 50000);
     explore_random("task: done and free", done_and_free, 50000);
     explore_random("task: gone", gone, 30000);
