@@ -32,6 +32,9 @@ bench: ## build and run every benchmark
 	@$(MAKE_J) -s $(BENCHES)
 	@for b in $(BENCHES); do echo "# $$b"; $$b || exit 1; done
 
+mutate: ## weaken wsq.h in one place after the other: the tests must notice; MUTANTS='R3 J5': only these
+	@CC='$(CC)' sh test/mutate.sh $(MUTANTS)
+
 asan: SAN = -fsanitize=address
 ubsan: SAN = -fsanitize=undefined -fno-sanitize-recover=all
 tsan: SAN = -fsanitize=thread
@@ -63,4 +66,4 @@ clean: ## remove build/
 help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-.PHONY: all demo test check-headers bench asan ubsan tsan sanitized clean help
+.PHONY: all demo test mutate check-headers bench asan ubsan tsan sanitized clean help

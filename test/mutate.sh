@@ -1,0 +1,160 @@
+#!/bin/sh
+# usage: test/mutate.sh [mutant ...]        all, or those given by name, label, or a label's letter
+# Weakens wsq.h in one place at a time, as test/mutants.txt says, and runs the programs that should
+# notice. One line per mutant; the last line is "N killed, N equivalent, N survived of N".
+# Fails if a mutant survives that is not marked as equivalent, if a marked one is killed after all,
+# or if a mutant does not fit wsq.h any more or does not compile.
+table=test/mutants.txt dir=build/mutate
+CC=${CC:-cc}
+flags='-std=c11 -O1 -w -D_GNU_SOURCE -pthread'
+few=2000 # executions of each scenario in the first, quick pass
+
+# Writes wsq.h with the mutant's edits. Blanks and comments do not count in the comparison.
+edit='
+function squeeze(text) { gsub(/[ \t\n]/, "", text); return text }
+# Sets shrunk and where[]: the text without comments and blanks, and where its characters were.
+function shrink(text,   i, c, n) {
+    shrunk = ""
+    split("", where)
+    for (i = 1; i <= length(text); i++) {
+        c = substr(text, i, 1)
+        if (substr(text, i, 2) == "/*") {
+            i += index(substr(text, i + 2), "*/") + 2
+        } else if (c !~ /[ \t\n]/) {
+            shrunk = shrunk c
+            where[++n] = i
+        }
+    }
+}
+function change(text, k,   at, after) {
+    shrink(text)
+    at = index(shrunk, old[k])
+    if (at == 0) return text
+    if (index(substr(shrunk, at + 1), old[k])) found[k]++
+    found[k]++
+    after = where[at + length(old[k]) - 1]
+    return substr(text, 1, where[at] - 1) new[k] substr(text, after + 1)
+}
+function flush_body(   k) {
+    for (k = 1; k <= edits; k++)
+        if (name ~ ("(^|[^A-Za-z0-9_])" in_function[k] "\\(")) body = change(body, k)
+    printf "%s", body
+    state = body = ""
+}
+FNR == NR {
+    if ($0 ~ /^[^ #]/) mine = $1 == wanted ":"
+    if (!mine || $0 !~ /^ /) next
+    sign = $1
+    line = $0
+    sub(/^ +[^ ]+ ?/, "", line)
+    if (sign == "in") function_now = $2
+    if (sign == "-" && last != "-") in_function[++edits] = function_now
+    if (sign == "-") old[edits] = old[edits] squeeze(line)
+    if (sign == "+") new[edits] = new[edits] (last == "+" ? "\n" : "") line
+    last = sign
+    next
+}
+state == "" && /^[A-Za-z].*\(/ { state = "head"; name = "" }
+state == "" { print; next }
+{ body = body $0 "\n" }
+state == "head" { name = name $0 " " }
+state == "head" && /;$/ && !/\{/ { printf "%s", body; state = body = ""; next }
+state == "head" && /\{/ { state = "body"; if (/\}$/) { flush_body(); next } }
+state == "body" && /^\}/ { flush_body() }
+END {
+    for (k = 1; k <= edits; k++) if (found[k] != 1) {
+        printf "%s %d times: %s\n", in_function[k], found[k], old[k] >"/dev/stderr"
+        bad = 1
+    }
+    exit bad || !edits
+}'
+
+say() { # verdict, mutant, remark
+    printf '%-10s  %-18s %s\n' "$1" "$2" "$3" | tee "$dir/$2/result"
+}
+
+# Runs one program against the mutant; true if it found a violation.
+finds() { # mutant, program
+    case $2 in
+    test_*) "$dir/$1/$2" >"$dir/$1/log" 2>&1 && return 1 ;;
+    *)
+        for executions in $few $3; do
+            WSQ_EXECUTIONS=$executions "$dir/$1/$2" >"$dir/$1/log" 2>&1 || return 0
+        done
+        return 1
+        ;;
+    esac
+}
+
+# What a failed program said, in one line.
+reason() { # log
+    awk '/FAILED in execution|after start$/ { scenario = $0; sub(/ +FAILED.*/, "", scenario)
+            number = $0; sub(/.*execution /, "", number); sub(/,.*/, "", number)
+            getline; gsub(/^ +|build[^ ]*\/(\.\.|test)\//, "")
+            printf "%s (%s): %.90s\n", scenario, number, $0; exit }
+        /no point is reached|: crash at/ { print; exit }' "$1"
+}
+
+mutant() { # name
+    programs=$(sed -n "s/^$1: *//p" $table)
+    proof=$(awk -v wanted="$1:" '/^[^ #]/ { mine = $1 == wanted } mine && $1 == "="' $table)
+    mkdir -p $dir/$1/test
+    if ! awk -v wanted="$1" "$edit" $table wsq.h >$dir/$1/wsq.h 2>$dir/$1/log; then
+        say STALE "$1" "$(head -n 1 $dir/$1/log)"
+        return
+    fi
+    cp test/*.[ch] $dir/$1/test
+    full=
+    [ -n "$proof" ] && full=20000
+    for program in $programs; do
+        case $program in test_*) source=test/$program.c ;; *) source=test/explore_$program.c ;; esac
+        if ! $CC $flags $dir/$1/$source -o $dir/$1/$program -lm >$dir/$1/log 2>&1; then
+            say BROKEN "$1" "$(grep -m 1 error $dir/$1/log)"
+            return
+        fi
+        finds "$1" "$program" "$full" || continue
+        why=$(reason $dir/$1/log)
+        case $why in
+        *'too many'* | *"out of the model"*) say BROKEN "$1" "$why" ;;
+        *) if [ -n "$proof" ]; then say WRONG "$1" "not equivalent: $why"
+           else say killed "$1" "${why:-$program}"; fi ;;
+        esac
+        return
+    done
+    if [ -n "$proof" ]; then say equivalent "$1" "${proof#*= }"
+    else say SURVIVED "$1" "$programs"; fi
+}
+
+worker() { # name ...
+    for name; do
+        mkdir $dir/$name 2>/dev/null || continue # another worker has it
+        mutant $name
+        rm -rf $dir/$name/test $dir/$name/explore_* $dir/$name/test_*
+    done
+}
+
+names=
+for name in $(sed -n 's/^\([^ #][^ ]*\):.*/\1/p' $table); do
+    for want in "${@:-$name}"; do
+        case $want in "$name" | "${name%%-*}" | "${name%%[0-9]*}") names="$names $name" ;; esac
+    done
+done
+[ -n "$names" ] || { echo "no such mutant in $table"; exit 2; }
+rm -rf $dir
+mkdir -p $dir
+workers=
+trap 'kill $workers; exit 1' INT TERM
+cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+while [ "$cores" -gt 0 ]; do
+    worker $names &
+    workers="$workers $!"
+    cores=$((cores - 1))
+done
+wait
+awk '{ n[$1]++; if ($1 ~ /[A-Z]/) bad[++count] = $0 }
+END {
+    for (i = 1; i <= count; i++) print bad[i]
+    printf "%d killed, %d equivalent, %d survived of %d\n", n["killed"], n["equivalent"],
+           NR - n["killed"] - n["equivalent"], NR
+    exit count > 0 || NR == 0
+}' $dir/*/result
