@@ -28,9 +28,12 @@ test: ## build and run every test; the last line is "N passed, N failed"
 check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
 	@sh test/run.sh --compile
 
-bench: ## build and run every benchmark
+bench: ## build and run every benchmark, some minutes
 	@$(MAKE_J) -s $(BENCHES)
-	@for b in $(BENCHES); do echo "# $$b"; $$b || exit 1; done
+	@for b in $(filter-out %/counts,$(BENCHES)); do $$b || exit 1; done
+
+bench-counts: $(B)/bench/counts ## instructions of the hot paths against bench/counts.txt
+	@CC='$(CC)' sh bench/counts.sh $<
 
 mutate: ## weaken wsq.h in one place after the other: the tests must notice; MUTANTS='R3 J5': only these
 	@CC='$(CC)' sh test/mutate.sh $(MUTANTS)
@@ -55,6 +58,10 @@ $(B)/pthread/%: %.c $(HEADERS) Makefile
 $(B)/test/%: test/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) $< -o $@ -lm
+
+$(B)/bench/%: bench/%.c $(HEADERS) Makefile
+	@mkdir -p $(@D)
+	$(COMPILE) -DNDEBUG -DBENCH_FLAGS='"$(CFLAGS) -DNDEBUG"' $< -o $@ -lm
 
 $(B)/%: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)

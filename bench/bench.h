@@ -27,6 +27,8 @@
 #endif
 #define BENCH_MAX_CASES 96
 #define BENCH_MAX_ROUNDS 101
+#define BENCH_MIN_ROUNDS 3
+#define BENCH_SECONDS 10 /* for all rounds of a program, if BENCH_MIN_ROUNDS fit in */
 
 /* What the compiler was told; the Makefile passes it. */
 #ifndef BENCH_FLAGS
@@ -240,10 +242,12 @@ static inline int bench_round_count(void) {
     return rounds < 1 ? 1 : rounds > BENCH_MAX_ROUNDS ? BENCH_MAX_ROUNDS : rounds;
 }
 
-/* Every case once to warm up, then round after round. */
+/* Every case once to warm up, then round after round; fewer of them when they take long. */
 static inline void bench_run(void) {
     int rounds = bench_round_count();
+    uint64_t start = bench_now();
     for (int round = -1; round < rounds; round++) {
+        if (round >= BENCH_MIN_ROUNDS && bench_since(start) > BENCH_SECONDS * 1e9) break;
         for (int i = 0; i < bench.count; i++) {
             bench_case *self = &bench.cases[i];
             if (!bench_wanted(self->name)) continue;

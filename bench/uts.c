@@ -32,30 +32,40 @@ static uint32_t rotate(uint32_t x, int n) {
     return x << n | x >> (32 - n);
 }
 
-static void sha1_mix(uint32_t v[5], uint32_t f, uint32_t k, uint32_t word) {
-    uint32_t next = rotate(v[0], 5) + f + v[4] + k + word;
-    v[4] = v[3];
-    v[3] = v[2];
-    v[2] = rotate(v[1], 30);
-    v[1] = v[0];
-    v[0] = next;
-}
+#define CHOOSE(x, y, z) (z ^ (x & (y ^ z)))
+#define PARITY(x, y, z) (x ^ y ^ z)
+#define MAJORITY(x, y, z) ((x & y) | (z & (x | y)))
+#define STEP(F, k, i, a, b, c, d, e) \
+    w[i + 16] = rotate(w[i + 13] ^ w[i + 8] ^ w[i + 2] ^ w[i], 1); /* is used 16 steps later */ \
+    e += rotate(a, 5) + F(b, c, d) + k + w[i]; \
+    b = rotate(b, 30)
+/* After five steps every word is back in its variable. */
+#define TWENTY(F, k, first) \
+    for (int i = first; i < first + 20; i += 5) { \
+        STEP(F, k, i, a, b, c, d, e); \
+        STEP(F, k, i + 1, e, a, b, c, d); \
+        STEP(F, k, i + 2, d, e, a, b, c); \
+        STEP(F, k, i + 3, c, d, e, a, b); \
+        STEP(F, k, i + 4, b, c, d, e, a); \
+    }
 
-/* words: the message's, at most 13, with the padding bit behind them; bytes: its length. */
+/* words: the message, at most 13 of them; bytes: its length. */
 static void sha1(uint32_t out[5], const uint32_t *words, int count, uint32_t bytes) {
-    uint32_t w[80] = {0};
-    uint32_t v[5] = {0x67452301u, 0xefcdab89u, 0x98badcfeu, 0x10325476u, 0xc3d2e1f0u}, start[5];
-    memcpy(start, v, sizeof v);
+    uint32_t w[96] = {0};
+    uint32_t a = 0x67452301u, b = 0xefcdab89u, c = 0x98badcfeu, d = 0x10325476u, e = 0xc3d2e1f0u;
+    uint32_t start[5] = {a, b, c, d, e};
     memcpy(w, words, (size_t)count * sizeof *w);
     w[count] = 0x80000000u;
     w[15] = bytes * 8;
-    for (int i = 16; i < 80; i++) w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
-    for (int i = 0; i < 20; i++) sha1_mix(v, (v[1] & v[2]) | (~v[1] & v[3]), 0x5a827999u, w[i]);
-    for (int i = 20; i < 40; i++) sha1_mix(v, v[1] ^ v[2] ^ v[3], 0x6ed9eba1u, w[i]);
-    for (int i = 40; i < 60; i++)
-        sha1_mix(v, (v[1] & v[2]) | (v[1] & v[3]) | (v[2] & v[3]), 0x8f1bbcdcu, w[i]);
-    for (int i = 60; i < 80; i++) sha1_mix(v, v[1] ^ v[2] ^ v[3], 0xca62c1d6u, w[i]);
-    for (int i = 0; i < 5; i++) out[i] = start[i] + v[i];
+    TWENTY(CHOOSE, 0x5a827999u, 0)
+    TWENTY(PARITY, 0x6ed9eba1u, 20)
+    TWENTY(MAJORITY, 0x8f1bbcdcu, 40)
+    TWENTY(PARITY, 0xca62c1d6u, 60)
+    out[0] = start[0] + a;
+    out[1] = start[1] + b;
+    out[2] = start[2] + c;
+    out[3] = start[3] + d;
+    out[4] = start[4] + e;
 }
 
 /* ---- the tree ---- */
