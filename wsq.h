@@ -321,11 +321,13 @@
 #define WSQI_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WSQI_UNUSED __attribute__((unused))
 #define WSQI_COLD __attribute__((cold, noinline))
+#define WSQI_HOT static inline __attribute__((always_inline)) /* the worker's loop: no calls */
 #else
 #define WSQI_ALIGNED(n)
 #define WSQI_LIKELY(x) (x)
 #define WSQI_UNUSED
 #define WSQI_COLD
+#define WSQI_HOT static inline
 #endif
 
 /* --------------------------------------------------------------------------
@@ -1192,7 +1194,7 @@ static inline uint32_t wsqi_ring_room(wsq_ring *self) {
     return WSQ_RING_CAPACITY - (wsqi_load_rlx(&self->tail) - wsqi_head_steal(head));
 }
 
-WSQ_API bool wsq_ring_push(wsq_ring *self, void *item) {
+WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
     uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
     WSQ_ASSERT(item != NULL);
     if (wsqi_ring_room(self) == 0) return false;
@@ -1202,7 +1204,9 @@ WSQ_API bool wsq_ring_push(wsq_ring *self, void *item) {
     return true;
 }
 
-WSQ_API void *wsq_ring_pop(wsq_ring *self) {
+WSQ_API bool wsq_ring_push(wsq_ring *self, void *item) { return wsqi_ring_push(self, item); }
+
+WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
     uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
     uint64_t head = wsqi_load_rlx(&self->head); /* Relaxed: the compare-and-swap checks it. */
     for (;;) {
@@ -1215,6 +1219,8 @@ WSQ_API void *wsq_ring_pop(wsq_ring *self) {
             return wsqi_get(&self->slots[real & WSQI_RING_MASK]);
     }
 }
+
+WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
 /* A full ring gives its newer half to `out` (which holds WSQ_RING_CAPACITY / 2): tasks that came
  * from the global queue sit in the older half, and must not bounce back. Returns how many; 0 when
@@ -1341,7 +1347,7 @@ WSQ_API void wsq_deque_fini(wsq_deque *deque) {
         wsqi_release(deque->allocator, array, array->bytes);
         array = older;
     }
-    wsqi_store_rlx(&deque->array, NULL);
+    wsqi_store_rlx(&deque->array, NULL); /* Relaxed: likewise. */
 }
 
 /* A new array of twice the capacity with the items [top, bottom), or NULL. */
@@ -1563,15 +1569,15 @@ static inline bool wsqi_inside(const wsq_pool *pool) {
 #define wsqi_stat(counter, n) wsqi_count(&(counter), (uint64_t)(n))
 #endif
 
-static inline unsigned wsqi_lowest_bit(uint64_t bits) {
 #if defined(__GNUC__)
-    return (unsigned)__builtin_ctzll(bits);
+static inline unsigned wsqi_lowest_bit(uint64_t bits) { return (unsigned)__builtin_ctzll(bits); }
 #else
+static inline unsigned wsqi_lowest_bit(uint64_t bits) {
     unsigned n = 0;
     while ((bits & 1) == 0) bits >>= 1, n++;
     return n;
-#endif
 }
+#endif
 
 /* ==========================================================================
  * >>inject: the global queue
@@ -1992,7 +1998,7 @@ static bool wsqi_nap(wsqi_worker *self, bool watching) {
 static void wsqi_sleep(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.parks, 1);
-    
+
     /* I5: the bit is there before S counts it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8, and I10 for the slots. */
@@ -2071,7 +2077,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-static void wsqi_task_run(wsqi_worker *self, wsq_task *task);
+WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task);
 static void wsqi_cancel_own(wsqi_worker *self);
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
 
@@ -2090,7 +2096,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
 /* Owner only. To the back of the own queue; the caller notifies. */
 static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     bool done = self->pool->lifo_order ? wsq_deque_push(&self->deque, task) == WSQ_OK
-                                       : wsq_ring_push(&self->ring, task);
+                                       : wsqi_ring_push(&self->ring, task);
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
 }
 
@@ -2119,7 +2125,7 @@ static void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
 }
 
 /* 1. The LIFO slot, at most lifo_cap times in a row, then the own queue. */
-static wsq_task *wsqi_take_local(wsqi_worker *self) {
+WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     wsq_task *task = self->lifo_left > 0 ? wsqi_slot_take(self) : NULL;
     if (task != NULL) {
         self->lifo_left--;
@@ -2128,7 +2134,7 @@ static wsq_task *wsqi_take_local(wsqi_worker *self) {
     }
     self->lifo_left = self->pool->lifo_cap;
     task = (wsq_task *)(self->pool->lifo_order ? wsq_deque_pop(&self->deque)
-                                               : wsq_ring_pop(&self->ring));
+                                               : wsqi_ring_pop(&self->ring));
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
     return task;
 }
@@ -2171,8 +2177,9 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
         item = wsq_ring_steal(&victim->ring, &self->ring);
     }
     if (item == NULL) return NULL;
+    uint32_t rest = wsqi_load_rlx(&self->ring.tail) - before; /* Relaxed: own word. */
     wsqi_stat(self->counters.steals, 1);
-    wsqi_stat(self->counters.tasks_stolen, 1 + (wsqi_load_rlx(&self->ring.tail) - before));
+    wsqi_stat(self->counters.tasks_stolen, 1 + rest);
     return (wsq_task *)item;
 }
 
@@ -2251,20 +2258,33 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
 }
 
-/* The next task, or NULL: then the worker is a searcher that found nothing. */
-static wsq_task *wsqi_find_work(wsqi_worker *self) {
+/* What is near: it never leaves the worker's own lines, but when the global queue's turn has come.
+ * */
+WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
+    wsq_task *task = NULL;
+    if (self->global_left == 0) task = wsqi_take_global(self); /* 0. else it could starve */
+    return task != NULL ? task : wsqi_take_local(self);        /* 1. */
+}
+
+/* What is far. NULL: then the worker is a searcher that found nothing. */
+static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
-        /* 0. its turn: else it could starve */
-        if (self->global_left == 0) task = wsqi_take_global(self);
-        if (task == NULL) task = wsqi_take_local(self);            /* 1. */
-        /*    the slot again, past its cap */
-        if (task == NULL) task = wsqi_slot_take(self);
-        if (task == NULL) task = wsqi_take_global(self);           /* 2. */
+        if (task == NULL) task = wsqi_slot_take(self);   /* past its cap: the queue is empty */
+        if (task == NULL) task = wsqi_take_global(self); /* 2. */
         if (task != NULL) break;
-        wsqi_check_quiet(self->pool); /* a full barrier, too: */
+        wsqi_check_quiet(self->pool); /* a full barrier, too (W6) */
         wsqi_settle(self);
-    } while (wsqi_search(self, &task)); /* 3. and 4. */
+        if (!wsqi_search(self, &task)) break; /* 3. and 4. */
+        task = wsqi_find_near(self);          /* a job was run: everything may look different now */
+    } while (task == NULL);
+    return task;
+}
+
+/* The next task, or NULL: time to sleep. */
+WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
+    wsq_task *task = wsqi_find_near(self);
+    if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
 }
@@ -2321,7 +2341,7 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->next = NULL;
     wsqi_store_rlx(&task->pool, NULL); /* Relaxed: not shared yet. */
-   
+
     wsqi_store_rlx(&task->state, (uint32_t)WSQI_TASK_NEW); /* Relaxed: not shared yet. */
 }
 
@@ -2335,7 +2355,7 @@ WSQ_API bool wsq_task_done(const wsq_task *task) {
 static void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     wsqi_a32 *bell = wsqi_task_bell(pool, task);
     /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. */
-    if (wsqi_xchg_acqrel(&task->state, state) & WSQI_TASK_WAITED) wsqi_bell_ring(pool, bell);
+    if (wsqi_xchg_rel(&task->state, state) & WSQI_TASK_WAITED) wsqi_bell_ring(pool, bell);
 }
 
 /* Owner only; its task is done. While nobody waits for any task, a store will do instead of an
@@ -2356,6 +2376,8 @@ static void wsqi_task_done_here(wsqi_worker *self, wsq_task *task) {
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     bool next = self->global_left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_rlx(&self->lifo) == NULL; /* Relaxed: own words, or emptied by a thief. */
+    /* The back of the queue is behind what waits in the global one. */
+    if (next && !wsqi_inject_empty(&self->pool->inject)) self->global_left = 0;
     if (!next && self->pool->lifo_order) wsqi_inject_push(&self->pool->inject, task, task);
     else wsqi_push_local(self, task);
     if (!next) wsqi_notify_others(self);
@@ -2373,13 +2395,13 @@ static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
 }
 
 /* Owner only. */
-static void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
     if (state & WSQI_TASK_NOTIFIED) {
+        uint32_t active = WSQI_TASK_ACTIVE - (state & WSQI_TASK_ACTIVE);
         /* T5: what was done before the wake is visible to this run, and a wake from now on is for
          * the next. Pairs with T4. NOTIFIED goes; ACTIVE comes, unless it is there. */
-        uint32_t active = WSQI_TASK_ACTIVE - (state & WSQI_TASK_ACTIVE);
         wsqi_add_acqrel(&task->state, active - WSQI_TASK_NOTIFIED);
     }
     self->budget_left = self->pool->budget;
@@ -2392,6 +2414,7 @@ static void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     default: WSQ_ASSERT(!"a task's function returns a wsq_poll"); wsqi_task_done_here(self, task);
     }
     /* P1: who counts this task as finished sees what it did, its spawns above all. Pairs with P2.
+     * Relaxed: own word.
      * */
     wsqi_store_rel(&self->counters.finished, wsqi_load_rlx(&self->counters.finished) + 1);
 }
@@ -2404,10 +2427,10 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 WSQ_API void wsq_wake(wsq_task *task) {
     /* T4: see T5; and the last run, through T3, is visible to the next. Pairs with T3 and T5. Even
      * a task that is notified already needs it: else a run that takes that notification could miss
-     * our writes. */
+     * our writes. Relaxed, the pool: T4 orders it too, the claim wrote it before. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
-    if ((state & WSQI_TASK_IDLE_MASK) == 0)
-        wsqi_task_schedule((wsq_pool *)wsqi_load_rlx(&task->pool), task);
+    wsq_pool *pool = (wsq_pool *)wsqi_load_rlx(&task->pool);
+    if ((state & WSQI_TASK_IDLE_MASK) == 0) wsqi_task_schedule(pool, task);
 }
 
 /* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. */
@@ -2448,7 +2471,7 @@ static void wsqi_cancel_queued(wsq_pool *pool);
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject_push(&pool->inject, newest, oldest);
     wsqi_notify_rmw(pool);
-    /* P4: behind a full barrier, wsqi_notify_rmw's; see wsqi_pool_stop. */
+    /* P4. Relaxed: wsqi_notify_rmw's full barrier orders it; see wsqi_pool_stop. */
     if (!WSQI_LIKELY(wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)) wsqi_cancel_queued(pool);
 }
 
@@ -2618,7 +2641,7 @@ WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
     if (pool == NULL || wsqi_inside(pool)) return WSQ_ERR_INVALID;
     wsqi_a32 *bell = &pool->bells[WSQI_BELLS];
     bool quiet, over;
-    wsqi_add_acqrel(&pool->waiters, 1u);
+    wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
     /* W5: see W4. */
     wsqi_fence_sc();
     for (;;) {
@@ -2629,7 +2652,7 @@ WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
         if (quiet || over) break;
         wsqi_wait_bell(pool, bell, rung);
     }
-    wsqi_add_acqrel(&pool->waiters, 0u - 1u);
+    wsqi_add_rlx(&pool->waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless bell. */
     return quiet ? WSQ_OK : WSQ_ERR_CANCELLED;
 }
 
@@ -2653,7 +2676,7 @@ static bool wsqi_take_back_task(wsqi_worker *self, wsq_task *task) {
     if (next != NULL) wsqi_push_local(self, next);
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
         next = (wsq_task *)(self->pool->lifo_order ? wsq_deque_pop(&self->deque)
-                                                   : wsq_ring_pop(&self->ring));
+                                                   : wsqi_ring_pop(&self->ring));
         if (next == task) return true;
         if (next == NULL) return false;
         wsqi_push_local(self, next);
@@ -2704,11 +2727,11 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) {
     if (state & WSQI_TASK_NEW) return WSQ_ERR_INVALID;
     if (state & WSQI_TASK_DONE) return state & WSQI_TASK_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
     wsq_pool *pool = (wsq_pool *)wsqi_load_rlx(&task->pool); /* Relaxed: W3 orders it. */
-    wsqi_add_acqrel(&pool->task_waiters, 1u);
+    wsqi_add_rlx(&pool->task_waiters, 1u); /* Relaxed: W7 orders it. */
     /* W7: see W6. */
     wsqi_fence_sc();
     bool done = wsqi_task_await(pool, task);
-    wsqi_add_acqrel(&pool->task_waiters, 0u - 1u);
+    wsqi_add_rlx(&pool->task_waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless bell. */
     return done ? WSQ_OK : WSQ_ERR_CANCELLED;
 }
 
@@ -2765,6 +2788,12 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     wsqi_stat(self->counters.published, n);
 }
 
+#ifdef WSQ_PUBLISH_ALWAYS
+#define WSQI_PUBLISH_ALWAYS 1
+#else
+#define WSQI_PUBLISH_ALWAYS 0
+#endif
+
 /* Owner only; the traps were found set, or the public end moved. Entries below `top` are joinable
  * jobs. Publishes half of what is private while all are busy, so that the next thief need not wait,
  * and all of it while somebody is idle. */
@@ -2787,10 +2816,7 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         if (!wanted || left == 0) break;
         n = left;
     }
-    if (wanted && wsqi_range_empty(self)) wsqi_poke(self);
-#ifdef WSQ_PUBLISH_ALWAYS
-    wsqi_poke(self);
-#endif
+    if (WSQI_PUBLISH_ALWAYS || (wanted && wsqi_range_empty(self))) wsqi_poke(self);
     if (wanted && exposed) wsqi_notify_jobs(self->pool);
 }
 
@@ -2886,6 +2912,7 @@ static void wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     /* I5: a token that still comes is only spurious. Was it claimed to help, while its own job is
      * done: then somebody else shall. */
     bool claimed = (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
+    /* Relaxed: not done yet means that this thread looks again itself. */
     if (claimed && wsqi_load_rlx(&job->done) == WSQI_JOB_DONE) wsqi_pass_on(self->pool);
 }
 
@@ -2948,7 +2975,7 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
         wsqi_worker *guest = wsqi_block(pool, i);
         uint64_t bit = wsqi_bit(guest);
         wsqi_a64 *word = &pool->taken[i / 64];
-        /* J8: what the last guest left in the block is visible. Pairs with J9. */
+        /* J8: what the last guest left in the block is visible. Pairs with J9. Relaxed: a hint. */
         if ((wsqi_load_rlx(word) & bit) == 0 && (wsqi_or_acqrel(word, bit) & bit) == 0)
             return guest;
     }
@@ -2960,14 +2987,14 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsqi_worker *former = wsqi_self_get();
     bool outside = !wsqi_inside(pool);
     guest->host = outside ? NULL : former->host;
-    if (outside) wsqi_add_acqrel(&pool->guests, 1u);
+    if (outside) wsqi_add_rlx(&pool->guests, 1u); /* Relaxed: a hint. */
     wsqi_self_set(guest);
     fn(wsqi_base(guest), arg);
     wsqi_self_set(former);
     /* J9: see J8. */
     wsqi_and_acqrel(&pool->taken[guest->index / 64], ~wsqi_bit(guest));
     if (!outside) return;
-    wsqi_add_acqrel(&pool->guests, 0u - 1u);
+    wsqi_add_rlx(&pool->guests, 0u - 1u); /* Relaxed: the barrier below orders it. */
     /* I6: as a notifier; the sleeper in whose place it worked may be wanted by others now. */
     wsqi_fence_sc();
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) wsqi_pass_on(pool); /* Relaxed: I6. */
@@ -3260,6 +3287,7 @@ static void wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index,
     wsq_random_seed(&self->random, seed + index);
     wsq_tune_init(&self->tune, config);
     self->global_left = self->tune.interval;
+    /* Relaxed: not shared yet. */
     wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns);
     wsqi_store_rlx(&self->counters.interval, self->tune.interval);
     wsq_ring_init(&self->ring);
