@@ -28,6 +28,7 @@
 #define BENCH_MAX_CASES 96
 #define BENCH_MAX_ROUNDS 101
 #define BENCH_MIN_ROUNDS 3
+#define BENCH_MAX_WORKERS 256
 #define BENCH_SECONDS 10 /* for all rounds of a program, if BENCH_MIN_ROUNDS fit in */
 
 /* What the compiler was told; the Makefile passes it. */

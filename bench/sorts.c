@@ -1,76 +1,8 @@
 /* Sorting 10^7 integers: quicksort, whose first partition nobody can help with, and merge sort with
  * a parallel merge. The sequential ones are the same code without the forks. */
-#include "bench.h"
-
-#define CUTOFF 2048 /* below: one job. Measured: 1024 to 8192 make no difference */
-#define SMALL 24    /* below: insertion */
+#include "quick.h"
 
 static int32_t *input, *data, *scratch;
-
-static void insertion(int32_t *a, size_t n) {
-    for (size_t i = 1; i < n; i++) {
-        int32_t x = a[i];
-        size_t k = i;
-        for (; k > 0 && a[k - 1] > x; k--) a[k] = a[k - 1];
-        a[k] = x;
-    }
-}
-
-static int32_t middle(int32_t a, int32_t b, int32_t c) {
-    int32_t low = a < b ? a : b, high = a < b ? b : a;
-    return c < low ? low : c > high ? high : c;
-}
-
-/* Hoare's: afterwards nothing before the result is greater than anything from it on. */
-static size_t partition(int32_t *a, size_t n) {
-    int32_t pivot = middle(a[n / 4], a[n / 2], a[n - 1 - n / 4]);
-    size_t i = 0, k = n - 1;
-    for (;;) {
-        while (a[i] < pivot) i++;
-        while (a[k] > pivot) k--;
-        if (i >= k) return i > 0 ? i : 1;
-        int32_t x = a[i];
-        a[i++] = a[k];
-        a[k--] = x;
-    }
-}
-
-/* ---- quicksort ---- */
-
-static void quick_plain(int32_t *a, size_t n) {
-    while (n > SMALL) {
-        size_t cut = partition(a, n);
-        quick_plain(a, cut);
-        a += cut;
-        n -= cut;
-    }
-    insertion(a, n);
-}
-
-typedef struct quick_job {
-    wsq_job job;
-    int32_t *a;
-    size_t n;
-} quick_job;
-
-static void quick_run(wsq_ctx ctx, wsq_job *job);
-
-static void quick(wsq_ctx ctx, int32_t *a, size_t n) {
-    if (n < CUTOFF) {
-        quick_plain(a, n);
-        return;
-    }
-    size_t cut = partition(a, n);
-    quick_job right = {.a = a + cut, .n = n - cut};
-    wsq_fork(&ctx, &right.job, quick_run);
-    quick(ctx, a, cut);
-    wsq_join(&ctx, &right.job);
-}
-
-static void quick_run(wsq_ctx ctx, wsq_job *job) {
-    quick_job *self = wsq_container_of(job, quick_job, job);
-    quick(ctx, self->a, self->n);
-}
 
 /* ---- merge sort ---- */
 
@@ -88,7 +20,7 @@ static void merge_plain(const int32_t *a, size_t n, const int32_t *b, size_t m, 
 
 /* Sorts a; the result is in out if to_out, else in a; the other one is scratch. */
 static void merge_sort_plain(int32_t *a, int32_t *out, size_t n, bool to_out) {
-    if (n <= SMALL) {
+    if (n <= QUICK_SMALL) {
         insertion(a, n);
         if (to_out) memcpy(out, a, n * sizeof *a);
         return;
@@ -122,7 +54,7 @@ static void merge_run(wsq_ctx ctx, wsq_job *job);
 
 /* Splits the longer of the two in half, and the other where the half's first element belongs. */
 static void merge(wsq_ctx ctx, const merge_job *self) {
-    if (self->n + self->m < 4 * CUTOFF) {
+    if (self->n + self->m < 4 * QUICK_CUTOFF) {
         merge_plain(self->a, self->n, self->b, self->m, self->out);
         return;
     }
@@ -158,7 +90,7 @@ typedef struct halves_job {
 static void merge_sort_run(wsq_ctx ctx, wsq_job *job);
 
 static void merge_sort(wsq_ctx ctx, int32_t *a, int32_t *out, size_t n, bool to_out) {
-    if (n < CUTOFF) {
+    if (n < QUICK_CUTOFF) {
         merge_sort_plain(a, out, n, to_out);
         return;
     }

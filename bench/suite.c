@@ -1,0 +1,441 @@
+/* The suite: what a thread pool does all day, beside what a program would write for itself.
+ *
+ *   micro    100,000 tasks of 1 us from outside      beside a mutex pool, a thread for each task
+ *   sort     quicksort of 10^7 integers              beside the sequential one
+ *   mixed    80% 1 us, 15% 100 us, 5% 10 ms          beside a mutex pool, fixed shares
+ *   stress   10^6 empty tasks from 8 outside threads beside a mutex pool
+ *   price    of a spawn, of a steal, of memory
+ *
+ * suite [--workers N] [--rounds N]. Every figure is the median of the rounds; the lines about where
+ * the work went are those of the last round. */
+#include "quick.h"
+#include "rivals.h"
+
+#define MICRO 100000
+#define SORTED 10000000
+#define MIXED 2000
+#define STRESS 1000000
+#define SUBMITTERS 8
+#define STEALS 2000
+
+static unsigned workers;
+static int rounds = 5;
+static wsq_pool *pool;
+static mutex_pool mutexes;
+
+/* ---- work that takes a given time ---- */
+
+static double loops_per_us;
+
+/* Each step waits for the one before. */
+static uint64_t burn(uint64_t loops) {
+    uint64_t x = loops;
+    while (loops-- > 0) x = x * 6364136223846793005u + 1442695040888963407u;
+    return x;
+}
+
+static uint64_t loops_for(double us) {
+    return (uint64_t)(us * loops_per_us);
+}
+
+static void calibrate(void) {
+    double samples[15];
+    for (int i = 0; i < 15; i++) {
+        uint64_t start = bench_now(), x = burn(1000000);
+        bench_keep(&x);
+        samples[i] = 1e6 / (bench_since(start) / 1e3);
+    }
+    loops_per_us = bench_summarise(samples, 15).median;
+}
+
+/* ---- one task for all of the pools ---- */
+
+typedef struct unit {
+    wsq_task task;
+    rival_task rival;
+    uint64_t loops;
+} unit;
+
+/* What each worker did; on cache lines of their own. */
+typedef struct track {
+    WSQI_ALIGNED(WSQ_CACHELINE) uint64_t begin, end, longest_gap, busy;
+    uint64_t tasks;
+} track;
+
+static track tracks[BENCH_MAX_WORKERS];
+static bool tracking;
+static unit *units;
+static rival_task **rivals;
+
+static void do_unit(const unit *self, unsigned worker) {
+    track *own = &tracks[worker % BENCH_MAX_WORKERS];
+    uint64_t begin = tracking ? bench_now() : 0;
+    uint64_t x = burn(self->loops);
+    bench_keep(&x);
+    own->tasks++;
+    if (!tracking) return;
+    uint64_t end = bench_now();
+    if (own->end != 0 && begin - own->end > own->longest_gap) own->longest_gap = begin - own->end;
+    own->end = end;
+    own->busy += end - begin;
+}
+
+static wsq_poll unit_poll(wsq_ctx ctx, wsq_task *task) {
+    do_unit(wsq_container_of(task, unit, task), wsq_worker_index(ctx));
+    return WSQ_DONE;
+}
+
+static void unit_rival(rival_task *task, unsigned worker) {
+    do_unit(wsq_container_of(task, unit, rival), worker);
+}
+
+static void prepare(long count) {
+    memset(tracks, 0, sizeof tracks);
+    for (long i = 0; i < count; i++) {
+        wsq_task_init(&units[i].task, unit_poll);
+        units[i].rival.fn = unit_rival;
+        rivals[i] = &units[i].rival;
+    }
+}
+
+/* ---- ways to run `count` units; each returns ns until all are done ---- */
+
+static double submit_ns; /* of it: until all were handed over */
+
+static double run_wsq(long count) {
+    prepare(count);
+    uint64_t start = bench_now();
+    for (long i = 0; i < count; i++) wsq_spawn(pool, &units[i].task);
+    submit_ns = bench_since(start);
+    bench_check(wsq_pool_wait(pool) == WSQ_OK, "wait");
+    return bench_since(start);
+}
+
+static double run_mutex(long count) {
+    prepare(count);
+    uint64_t start = bench_now();
+    for (long i = 0; i < count; i++) mutex_pool_spawn(&mutexes, &units[i].rival);
+    submit_ns = bench_since(start);
+    mutex_pool_wait(&mutexes);
+    return bench_since(start);
+}
+
+static double run_threads(long count) {
+    prepare(count);
+    uint64_t start = bench_now();
+    run_in_threads(rivals, count);
+    return bench_since(start);
+}
+
+static double run_shares(long count) {
+    prepare(count);
+    uint64_t start = bench_now();
+    run_in_shares(rivals, count, workers);
+    return bench_since(start);
+}
+
+/* ---- reports ---- */
+
+static void report(const char *name, double value, const char *unit_name, const char *rest) {
+    bench_line(name, value, unit_name, workers, rest);
+}
+
+/* Interleaves the ways; prints the median time of each, and how much faster wsq (the first) is. */
+static void compare(const char *name, long count, double (*const ways[])(long),
+                    const char *const names[], int way_count, double work_ns) {
+    double samples[4][BENCH_MAX_ROUNDS];
+    char line[96], rest[96];
+    for (int round = 0; round < rounds; round++) {
+        for (int way = way_count; way-- > 0;) samples[way][round] = ways[way](count);
+    }
+    for (int way = 0; way < way_count; way++) {
+        bench_summary s = bench_summarise(samples[way], rounds);
+        snprintf(line, sizeof line, "suite/%s_%s", name, names[way]);
+        snprintf(rest, sizeof rest, "n=%ld spread=%.1f%% tasks_per_s=%.3g efficiency=%.1f%%", count,
+                 s.spread, (double)count / s.median * 1e9, 100 * work_ns / s.median / workers);
+        report(line, s.median / 1e6, "ms", rest);
+        if (way == 0) continue;
+        double ratios[BENCH_MAX_ROUNDS];
+        for (int round = 0; round < rounds; round++)
+            ratios[round] = samples[way][round] / samples[0][round];
+        snprintf(line, sizeof line, "suite/%s_%s_to_wsq", name, names[way]);
+        report(line, bench_summarise(ratios, rounds).median, "x", "");
+    }
+}
+
+/* Where the tasks of the last run of wsq went. */
+static void report_distribution(const char *name, long count, const wsq_stats *before) {
+    wsq_stats after;
+    char line[96], rest[160];
+    uint64_t least = UINT64_MAX, most = 0;
+    wsq_pool_stats(pool, &after);
+    for (unsigned i = 0; i < workers; i++) {
+        if (tracks[i].tasks < least) least = tracks[i].tasks;
+        if (tracks[i].tasks > most) most = tracks[i].tasks;
+    }
+    snprintf(line, sizeof line, "suite/%s_share", name);
+    snprintf(rest, sizeof rest, "least=%.1f%% most=%.1f%%", 100 * (double)least / (double)count,
+             100 * (double)most / (double)count);
+    report(line, 100.0 / workers, "%", rest);
+    uint64_t attempts = after.steal_attempts - before->steal_attempts;
+    uint64_t steals = after.steals - before->steals;
+    snprintf(line, sizeof line, "suite/%s_steals", name);
+    snprintf(rest, sizeof rest,
+             "attempts=%llu success=%.1f%% stolen=%llu global_tasks=%llu parks=%llu",
+             (unsigned long long)attempts, attempts ? 100 * (double)steals / (double)attempts : 0,
+             (unsigned long long)(after.tasks_stolen - before->tasks_stolen),
+             (unsigned long long)(after.global_tasks - before->global_tasks),
+             (unsigned long long)(after.parks - before->parks));
+    report(line, (double)steals, "steals", rest);
+}
+
+/* ---- 1. micro ---- */
+
+static void suite_micro(void) {
+    static double (*const ways[])(long) = {run_wsq, run_mutex, run_threads};
+    static const char *const names[] = {"wsq", "mutex_pool", "threads"};
+    char rest[64];
+    wsq_stats before;
+    for (long i = 0; i < MICRO; i++) units[i].loops = loops_for(1);
+    compare("micro", MICRO, ways, names, 3, MICRO * 1e3);
+    wsq_pool_stats(pool, &before);
+    run_wsq(MICRO);
+    snprintf(rest, sizeof rest, "tasks_per_s=%.3g", MICRO / submit_ns * 1e9);
+    report("suite/micro_submission", submit_ns / 1e6, "ms", rest);
+    report_distribution("micro", MICRO, &before);
+}
+
+/* ---- 2. sort ---- */
+
+static int32_t *input, *data;
+
+static void sort_root(wsq_ctx ctx, void *arg) {
+    quick(ctx, arg, SORTED);
+}
+
+static double sort_once(bool parallel) {
+    memcpy(data, input, SORTED * sizeof *data);
+    uint64_t start = bench_now();
+    if (parallel) bench_check(wsq_run(pool, sort_root, data) == WSQ_OK, "run");
+    else quick_plain(data, SORTED);
+    double ns = bench_since(start);
+    for (long i = 1; i < SORTED; i++) bench_check(data[i - 1] <= data[i], "sorted");
+    return ns;
+}
+
+static void suite_sort(void) {
+    double plain[BENCH_MAX_ROUNDS], parallel[BENCH_MAX_ROUNDS], speedup[BENCH_MAX_ROUNDS];
+    char rest[96];
+    wsq_stats before, after;
+    wsq_random random;
+    wsq_random_seed(&random, 1);
+    input = bench_alloc(SORTED * sizeof *input);
+    data = bench_alloc(SORTED * sizeof *data);
+    for (long i = 0; i < SORTED; i++) input[i] = (int32_t)wsq_random_next(&random);
+    wsq_pool_stats(pool, &before);
+    for (int i = 0; i < rounds; i++) {
+        plain[i] = sort_once(false);
+        parallel[i] = sort_once(true);
+        speedup[i] = plain[i] / parallel[i];
+    }
+    wsq_pool_stats(pool, &after);
+    double times = bench_summarise(speedup, rounds).median;
+    report("suite/sort_plain", bench_summarise(plain, rounds).median / 1e6, "ms", "");
+    report("suite/sort_wsq", bench_summarise(parallel, rounds).median / 1e6, "ms", "");
+    snprintf(rest, sizeof rest, "efficiency=%.1f%% jobs_published=%.0f jobs_stolen=%.0f",
+             100 * times / workers, (double)(after.published - before.published) / rounds,
+             (double)(after.jobs_stolen - before.jobs_stolen) / rounds);
+    report("suite/sort_speedup", times, "x", rest);
+    free(input);
+    free(data);
+}
+
+/* ---- 3. mixed ---- */
+
+static void suite_mixed(void) {
+    static double (*const ways[])(long) = {run_wsq, run_mutex, run_shares};
+    static const char *const names[] = {"wsq", "mutex_pool", "shares"};
+    double work_ns = 0, busy = 0, gap = 0;
+    wsq_random random;
+    wsq_stats before;
+    char rest[64];
+    wsq_random_seed(&random, 1);
+    for (long i = 0; i < MIXED; i++) {
+        uint32_t dice = wsq_random_below(&random, 100);
+        double us = dice < 80 ? 1 : dice < 95 ? 100 : 10000;
+        units[i].loops = loops_for(us);
+        work_ns += us * 1e3;
+    }
+    compare("mixed", MIXED, ways, names, 3, work_ns);
+    tracking = true;
+    wsq_pool_stats(pool, &before);
+    double ns = run_wsq(MIXED);
+    tracking = false;
+    for (unsigned i = 0; i < workers; i++) {
+        busy += (double)tracks[i].busy;
+        if ((double)tracks[i].longest_gap > gap) gap = (double)tracks[i].longest_gap;
+    }
+    snprintf(rest, sizeof rest, "longest_idle_gap_us=%.1f", gap / 1e3);
+    report("suite/mixed_utilisation", 100 * busy / ns / workers, "%", rest);
+    report_distribution("mixed", MIXED, &before);
+}
+
+/* ---- 4. stress ---- */
+
+typedef struct submitter {
+    pthread_t thread;
+    long first, count;
+    bool rival;
+} submitter;
+
+static void *submit(void *arg) {
+    submitter *self = arg;
+    for (long i = self->first; i < self->first + self->count; i++) {
+        if (self->rival) mutex_pool_spawn(&mutexes, &units[i].rival);
+        else bench_check(wsq_spawn(pool, &units[i].task) == WSQ_OK, "spawn");
+    }
+    return NULL;
+}
+
+static double run_submitters(long count, bool rival) {
+    submitter threads[SUBMITTERS];
+    uint64_t done = 0;
+    prepare(count);
+    uint64_t start = bench_now();
+    for (int i = 0; i < SUBMITTERS; i++) {
+        long share_of = count / SUBMITTERS;
+        threads[i] = (submitter){.first = i * share_of, .count = share_of, .rival = rival};
+        bench_check(pthread_create(&threads[i].thread, NULL, submit, &threads[i]) == 0, "thread");
+    }
+    for (int i = 0; i < SUBMITTERS; i++) pthread_join(threads[i].thread, NULL);
+    submit_ns = bench_since(start);
+    if (rival) mutex_pool_wait(&mutexes);
+    else bench_check(wsq_pool_wait(pool) == WSQ_OK, "wait");
+    double ns = bench_since(start);
+    for (unsigned i = 0; i < workers; i++) done += tracks[i].tasks;
+    bench_check(done == (uint64_t)count, "every task once");
+    return ns;
+}
+
+static double stress_wsq(long count) {
+    return run_submitters(count, false);
+}
+
+static double stress_mutex(long count) {
+    return run_submitters(count, true);
+}
+
+static void suite_stress(void) {
+    static double (*const ways[])(long) = {stress_wsq, stress_mutex};
+    static const char *const names[] = {"wsq", "mutex_pool"};
+    wsq_stats before;
+    for (long i = 0; i < STRESS; i++) units[i].loops = 0;
+    compare("stress", STRESS, ways, names, 2, 0);
+    wsq_pool_stats(pool, &before);
+    double ns = stress_wsq(STRESS);
+    report("suite/stress_per_task", ns / STRESS, "ns", "");
+    report_distribution("stress", STRESS, &before);
+}
+
+/* ---- 5. price ---- */
+
+static wsqi_a64 begun_at;
+
+static wsq_poll note_begin(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)task;
+    wsqi_store_rel(&begun_at, bench_now());
+    return WSQ_DONE;
+}
+
+typedef struct stealer {
+    wsq_task task;
+    double samples[STEALS];
+} stealer;
+
+/* Spawns a child and computes on: the child begins on another worker, which is looking already. */
+static wsq_poll provoke(wsq_ctx ctx, wsq_task *task) {
+    stealer *self = wsq_container_of(task, stealer, task);
+    for (int i = 0; i < STEALS; i++) {
+        wsq_task child;
+        uint64_t begun;
+        wsqi_store_rel(&begun_at, 0);
+        wsq_task_init(&child, note_begin);
+        uint64_t start = bench_now();
+        wsq_spawn(wsq_pool_of(ctx), &child);
+        while ((begun = wsqi_load_acq(&begun_at)) == 0) wsqi_pause();
+        while (!wsq_task_done(&child)) wsqi_pause();
+        self->samples[i] = (double)(begun - start);
+    }
+    return WSQ_DONE;
+}
+
+static long resident_kib(void) {
+    long size = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%ld %ld", &size, &resident) != 2) resident = 0;
+    if (file) fclose(file);
+    return resident * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static void suite_price(void) {
+    static stealer self;
+    uint64_t start;
+    prepare(STRESS);
+    for (long i = 0; i < STRESS; i++) units[i].loops = 0;
+    start = bench_now();
+    for (long i = 0; i < STRESS; i++) wsq_spawn(pool, &units[i].task);
+    report("suite/price_spawn", bench_since(start) / STRESS, "ns", "from=outside");
+    wsq_pool_wait(pool);
+    if (workers > 1) {
+        wsq_task_init(&self.task, provoke);
+        wsq_spawn(pool, &self.task);
+        wsq_pool_wait(pool);
+        qsort(self.samples, STEALS, sizeof *self.samples, bench_order);
+        report("suite/price_steal_p50", self.samples[STEALS / 2], "ns", "until=the-task-begins");
+        report("suite/price_steal_p99", self.samples[STEALS * 99 / 100], "ns", "");
+    }
+    report("suite/price_task", (double)sizeof(wsq_task), "bytes", "");
+    report("suite/price_job", (double)sizeof(wsq_job), "bytes", "");
+    report("suite/price_worker", (double)sizeof(struct wsqi_worker), "bytes",
+           "beside=its-job-stack");
+    wsq_config config = {.workers = 64};
+    wsq_pool *crowd = NULL;
+    long before = resident_kib();
+    bench_check(wsq_pool_create(&crowd, &config) == WSQ_OK, "pool");
+    bench_sleep_us(50000);
+    report("suite/price_worker_resident", (double)(resident_kib() - before) / 64, "KiB",
+           "with=its-thread's-stack");
+    wsq_pool_destroy(crowd);
+}
+
+static int arguments(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        if (i + 1 < argc && strcmp(argv[i], "--workers") == 0) workers = (unsigned)atoi(argv[++i]);
+        else if (i + 1 < argc && strcmp(argv[i], "--rounds") == 0) rounds = atoi(argv[++i]);
+        else return fprintf(stderr, "usage: suite [--workers N] [--rounds N]\n"), 2;
+    }
+    if (workers == 0) workers = bench_all_workers();
+    if (workers > BENCH_MAX_WORKERS || rounds < 1 || rounds > BENCH_MAX_ROUNDS) return 2;
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    int wrong = arguments(argc, argv);
+    if (wrong) return wrong;
+    bench_header("suite");
+    calibrate();
+    units = bench_alloc(STRESS * sizeof *units);
+    rivals = bench_alloc(STRESS * sizeof *rivals);
+    pool = bench_pool(workers);
+    mutex_pool_start(&mutexes, workers);
+    suite_micro();
+    suite_sort();
+    suite_mixed();
+    suite_stress();
+    suite_price();
+    mutex_pool_stop(&mutexes);
+    free(units);
+    free(rivals);
+    return bench_end();
+}
