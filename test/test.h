@@ -34,7 +34,7 @@
 #define TEST_SLOWDOWN 1
 #endif
 
-enum { TEST_THREADS_MAX = 64, TEST_FAILURES_SHOWN = 20, TEST_WATCHDOG_SECONDS = 60 };
+enum { TEST_THREADS_MAX = 64, TEST_FAILURES_SHOWN = 20, TEST_WATCHDOG_SECONDS = 120 };
 
 static atomic_ulong test_checks;
 static atomic_ulong test_failures;

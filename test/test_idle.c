@@ -4,20 +4,16 @@
 #include "../wsq.h"
 #include "test.h"
 
-typedef struct ping {
-    wsq_task task;
-    atomic_bool *arrived;
-} ping;
-
 static wsq_poll ping_run(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
-    atomic_store(wsq_container_of(task, ping, task)->arrived, true);
+    (void)task;
     return WSQ_DONE;
 }
 
-static void await(atomic_bool *flag) {
-    for (uint32_t spins = 0; !atomic_load(flag); spins++)
-        if (spins > 100) sched_yield();
+/* Spins for longer than a wake-up takes: who sleeps meanwhile finds everybody asleep afterwards. */
+static void await(const wsq_task *task) {
+    for (uint32_t spins = 0; !wsq_task_done(task); spins++)
+        if (spins > 20000) sched_yield();
 }
 
 /* ---- what S and the bitmap say ---- */
@@ -60,28 +56,30 @@ static void pool_end(wsq_pool *pool, uint64_t tasks) {
 
 typedef enum moment { AWAKE, IN_DOUBT, ASLEEP } moment;
 
-/* How long a worker takes to fall asleep, in steps of linger(). */
-typedef struct measure { uint32_t steps, round; } measure;
-
-/* Up to that many steps, but not longer than until so many sleep. */
-static uint32_t linger(wsq_pool *pool, uint32_t steps, unsigned asleep) {
+/* Up to that many looks, but not longer than until so many sleep. */
+static uint32_t linger(wsq_pool *pool, uint32_t looks, unsigned asleep) {
     uint32_t i = 0;
-    while (i < steps && wsqi_sleeping(wsqi_load_rlx(&pool->idle)) < asleep) i++;
+    while (i < looks && wsqi_sleeping(wsqi_load_rlx(&pool->idle)) < asleep) i++;
     return i;
 }
 
-/* A pause that ends before a worker thinks of sleep, when it sleeps, or at the moment between, which is
- * measured now and then. */
-static void pause_until(wsq_pool *pool, moment when, measure *nap, uint64_t *random, unsigned asleep) {
-    if (when == AWAKE) {
-        test_spin(test_below(random, 200));
-    } else if (when == ASLEEP) {
-        linger(pool, 1000000, asleep);
-        test_spin(test_below(random, 200));
-    } else if (nap->round++ % 64 == 0) {
-        nap->steps = linger(pool, 100000, asleep);
+enum { LINGER_MOST = 100000 };
+
+/* Ends about when the last worker falls asleep: *looks follows that moment, the pause varies around it. */
+static void pause_in_doubt(wsq_pool *pool, uint32_t *looks, uint64_t *random, unsigned asleep) {
+    uint32_t step = *looks / 64 + 1;
+    if (*looks == 0) *looks = linger(pool, LINGER_MOST, asleep);
+    linger(pool, *looks - *looks / 16 + test_below(random, *looks / 8 + 1), UINT32_MAX);
+    if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) >= asleep) *looks -= *looks > step ? step : 0;
+    else *looks += *looks < LINGER_MOST ? step : 0;
+}
+
+static void pause_until(wsq_pool *pool, moment when, uint32_t *looks, uint64_t *random, unsigned asleep) {
+    if (when == IN_DOUBT) {
+        pause_in_doubt(pool, looks, random, asleep);
     } else {
-        linger(pool, nap->steps - nap->steps / 16 + test_below(random, nap->steps / 8 + 1), UINT32_MAX);
+        if (when == ASLEEP) linger(pool, 10 * LINGER_MOST, asleep);
+        test_spin(test_below(random, 200));
     }
 }
 
@@ -97,19 +95,16 @@ typedef struct hunt {
 static void hunter(test_thread *self) {
     const hunt *what = self->arg;
     unsigned workers = wsq_pool_workers(what->pool);
-    atomic_bool arrived;
-    ping one = {.arrived = &arrived};
-    measure nap = {0, 0};
+    wsq_task one;
+    uint32_t looks = 0;
     bool within = true;
     for (size_t i = 0; i < what->rounds; i++) {
-        atomic_store(&arrived, false);
-        wsq_task_init(&one.task, ping_run);
-        if (wsq_spawn(what->pool, &one.task) != WSQ_OK) FAIL("a spawn");
-        await(&arrived);
-        if (wsq_task_wait(&one.task) != WSQ_OK) FAIL("a wait"); /* its memory is ours again */
+        wsq_task_init(&one, ping_run);
+        if (wsq_spawn(what->pool, &one) != WSQ_OK) FAIL("a spawn");
+        await(&one);
         uint32_t idle = wsqi_load_rlx(&what->pool->idle);
         within = within && wsqi_sleeping(idle) + wsqi_searching(idle) <= workers;
-        pause_until(what->pool, what->when, &nap, &self->random, workers);
+        pause_until(what->pool, what->when, &looks, &self->random, workers);
     }
     CHECK(within);
 }
@@ -131,26 +126,21 @@ static void several_hunters(void) { hunt_with(3, 3, 70000); }
 /* ---- from inside: a task spawns another, and does not return until an idle worker has run it ---- */
 
 typedef struct chain {
-    ping child;
-    wsq_task task;
+    wsq_task child, task;
     wsq_pool *pool;
     size_t left;
     uint64_t random;
-    measure nap;
-    atomic_bool arrived;
+    uint32_t looks;
 } chain;
 
 static wsq_poll chain_run(wsq_ctx ctx, wsq_task *task) {
     chain *self = wsq_container_of(task, chain, task);
     if (self->left-- == 0) return WSQ_DONE;
     moment when = self->left % 16 == 0 ? AWAKE : IN_DOUBT;
-    pause_until(self->pool, when, &self->nap, &self->random, wsq_pool_workers(self->pool) - 1);
-    atomic_store(&self->arrived, false);
-    self->child.arrived = &self->arrived;
-    wsq_task_init(&self->child.task, ping_run);
-    if (wsq_spawn(wsq_pool_of(ctx), &self->child.task) != WSQ_OK) FAIL("a spawn");
-    await(&self->arrived);
-    while (!wsq_task_done(&self->child.task)) sched_yield();
+    pause_until(self->pool, when, &self->looks, &self->random, wsq_pool_workers(self->pool) - 1);
+    wsq_task_init(&self->child, ping_run);
+    if (wsq_spawn(wsq_pool_of(ctx), &self->child) != WSQ_OK) FAIL("a spawn");
+    await(&self->child);
     return WSQ_YIELD;
 }
 
