@@ -3,6 +3,7 @@ CC      ?= cc
 CFLAGS  ?= -O2 -g
 WARN     = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Wstrict-prototypes
 B       ?= build
+SOAK    ?= 5e7
 CORES   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 MAKE_J   = $(MAKE) --no-print-directory -j$(CORES)
 COMPILE  = $(CC) $(WARN) -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(EXTRA) -pthread
@@ -22,8 +23,8 @@ demo: $(B)/examples/mandelbrot ## render a picture on every core: build/mandelbr
 	$< -o build/mandelbrot.png
 
 test: ## build and run every test; the last line is "N passed, N failed"
-	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(EXPLORE)
-	@sh test/run.sh --compile $(TESTS) $(PTHREAD) $(EXPLORE)
+	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/soak
+	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/soak
 
 check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
 	@sh test/run.sh --compile
@@ -38,13 +39,24 @@ bench-counts: $(B)/bench/counts ## instructions of the hot paths against bench/c
 mutate: ## weaken wsq.h in one place after the other: the tests must notice; MUTANTS='R3 J5': only these
 	@CC='$(CC)' sh test/mutate.sh $(MUTANTS)
 
+memcheck analyze coverage fuzz model: ## valgrind; gcc -fanalyzer, clang-tidy, cppcheck; gcovr; libFuzzer; GenMC
+	@CC='$(CC)' sh test/check.sh $@
+
+check-all: ## everything: these, the sanitizers, a million random programs, 10^9 tasks and jobs
+	@failed=; for t in test asan ubsan tsan msan memcheck analyze coverage fuzz model mutate; do \
+	    echo "# $$t"; $(MAKE) --no-print-directory $$t SOAK=1e9 || failed="$$failed $$t"; done; \
+	echo '# programs'; WSQ_SCALE=125 $(B)/test/test_programs || failed="$$failed programs"; \
+	echo "failed:$${failed:- nothing}"; [ -z "$$failed" ]
+
 asan: SAN = -fsanitize=address
 ubsan: SAN = -fsanitize=undefined -fno-sanitize-recover=all
 tsan: SAN = -fsanitize=thread
-asan ubsan tsan: ## the tests under a sanitizer
+msan: SAN = -fsanitize=memory -fno-omit-frame-pointer
+msan: CC = clang
+asan ubsan tsan msan: ## the tests under a sanitizer
 	@mkdir -p build && echo 'int main(void) { return 0; }' > build/$@.c
 	@if $(CC) $(SAN) build/$@.c -o build/$@.probe 2>/dev/null && build/$@.probe; then \
-	    $(MAKE) --no-print-directory B=build/$@ EXTRA='$(SAN)' sanitized; \
+	    $(MAKE) --no-print-directory B=build/$@ CC='$(CC)' EXTRA='$(SAN)' sanitized; \
 	else echo "skip $@: $(CC) has no runtime for $(SAN)"; fi
 
 sanitized:
@@ -73,4 +85,5 @@ clean: ## remove build/
 help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-.PHONY: all demo test mutate check-headers bench asan ubsan tsan sanitized clean help
+.PHONY: all demo test check-all memcheck analyze coverage fuzz model mutate check-headers bench bench-counts asan \
+    ubsan tsan msan sanitized clean help
