@@ -125,13 +125,13 @@ function check_statement(   sum, comment, reason) {
     comment = before " " beside
     sum = operations(statement)
     if (statement ~ /^[^ ].*[({]$/ || statement ~ /^[^ ].*\) \{/) {
-        reason_above = comment ~ /Relaxed:/
+        reason_above = comment ~ /Relaxed[:,]/
         fence = statement ~ /wsqi_fence_[a-z]+\(void\)/
     }
     if (sum && !fence) ordered(sum, comment)
-    reason = comment ~ /[Rr]elaxed:/ || reason_above || (in_a_row && before == "")
+    reason = comment ~ /(Relaxed[:,]|relaxed:)/ || reason_above || (in_a_row && before == "")
     if (weak && !reason) breach(start, "a relaxed operation without a reason")
-    in_a_row = comment ~ /[Rr]elaxed:/ || (weak && in_a_row && before == "")
+    in_a_row = comment ~ /(Relaxed[:,]|relaxed:)/ || (weak && in_a_row && before == "")
     statement = beside = ""
 }
 

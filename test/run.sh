@@ -65,6 +65,7 @@ matrix() { # C compiler, C++ compiler
 
 if [ "${1-}" = --compile ]; then
     shift
+    check "the header's own rules" sh test/lint.sh
     matrix gcc g++
     matrix clang clang++
 fi
