@@ -1,9 +1,9 @@
 #!/bin/sh
-# usage: test/mutate.sh [mutant ...]        all, or those given by name, label, or a label's letter
+# usage: test/mutate.sh [--check] [mutant ...]        all, or those given by name, label, or a label's letter
 # Weakens wsq.h in one place at a time, as test/mutants.txt says, and runs the programs that should
 # notice. One line per mutant; the last line is "N killed, N equivalent, N survived of N".
-# Fails if a mutant survives that is not marked as equivalent, if a marked one is killed after all,
-# or if a mutant does not fit wsq.h any more or does not compile.
+# Fails if a mutant survives without a reason in the table, if one that is marked as equivalent is
+# killed, or if one does not fit wsq.h any more or does not compile.
 table=test/mutants.txt dir=build/mutate
 CC=${CC:-cc}
 flags='-std=c11 -O1 -w -D_GNU_SOURCE -pthread'
@@ -95,17 +95,25 @@ reason() { # log
         /no point is reached|: crash at/ { print; exit }' "$1"
 }
 
+# The rest of the mutant's line that begins with a sign.
+field() { # name, sign
+    awk -v wanted="$1:" -v sign="$2" '/^[^ #]/ { mine = $1 == wanted }
+        mine && $1 == sign { sub(/^ *[^ ]+ */, ""); print }' $table
+}
+
 mutant() { # name
     programs=$(sed -n "s/^$1: *//p" $table)
-    proof=$(awk -v wanted="$1:" '/^[^ #]/ { mine = $1 == wanted } mine && $1 == "="' $table)
+    proof=$(field $1 =)
+    unseen=$(field $1 '~')
     mkdir -p $dir/$1/test
-    if ! awk -v wanted="$1" "$edit" $table wsq.h >$dir/$1/wsq.h 2>$dir/$1/log; then
+    if ! awk -v wanted="$1" "$edit" $table $dir/wsq.h >$dir/$1/wsq.h 2>$dir/$1/log; then
         say STALE "$1" "$(head -n 1 $dir/$1/log)"
         return
     fi
-    cp test/*.[ch] $dir/$1/test
+    cp $dir/test/*.[ch] $dir/$1/test
+    $checks && return
     full=
-    [ -n "$proof" ] && full=20000
+    [ -n "$proof$unseen" ] && full=20000
     for program in $programs; do
         case $program in test_*) source=test/$program.c ;; *) source=test/explore_$program.c ;; esac
         if ! $CC $flags $dir/$1/$source -o $dir/$1/$program -lm >$dir/$1/log 2>&1; then
@@ -121,7 +129,8 @@ mutant() { # name
         esac
         return
     done
-    if [ -n "$proof" ]; then say equivalent "$1" "${proof#*= }"
+    if [ -n "$proof" ]; then say equivalent "$1" "$proof"
+    elif [ -n "$unseen" ]; then say survived "$1" "$unseen"
     else say SURVIVED "$1" "$programs"; fi
 }
 
@@ -133,6 +142,12 @@ worker() { # name ...
     done
 }
 
+if [ "${1-}" = --check ]; then # does every mutant still fit wsq.h? says which do not
+    shift
+    checks=true
+else
+    checks=false
+fi
 names=
 for name in $(sed -n 's/^\([^ #][^ ]*\):.*/\1/p' $table); do
     for want in "${@:-$name}"; do
@@ -141,7 +156,11 @@ for name in $(sed -n 's/^\([^ #][^ ]*\):.*/\1/p' $table); do
 done
 [ -n "$names" ] || { echo "no such mutant in $table"; exit 2; }
 rm -rf $dir
-mkdir -p $dir
+mkdir -p $dir/test
+cp wsq.h $dir # what is edited meanwhile does not count
+cp test/*.[ch] $dir/test
+cp $table $dir/mutants.txt
+table=$dir/mutants.txt
 workers=
 trap 'kill $workers; exit 1' INT TERM
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -151,6 +170,10 @@ while [ "$cores" -gt 0 ]; do
     cores=$((cores - 1))
 done
 wait
+if $checks; then
+    ! cat $dir/*/result 2>/dev/null
+    exit
+fi
 awk '{ n[$1]++; if ($1 ~ /[A-Z]/) bad[++count] = $0 }
 END {
     for (i = 1; i <= count; i++) print bad[i]
