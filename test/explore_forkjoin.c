@@ -251,6 +251,63 @@ static void idle_workers_get_jobs(void) {
     end();
 }
 
+static void run_child(wsq_ctx ctx, wsq_job *job);
+
+/* A join sleeps on a job whose child its thief cannot do without: the joiner must run the child. */
+static int child_gate;
+
+static void run_with_child(wsq_ctx ctx, wsq_job *job) {
+    item *it = wsq_container_of(job, item, job), child;
+    explore_check(++it->runs == 1);
+    runs++;
+    explore_meet(&gate, 2); /* it was stolen */
+    if (explore_choose(2)) wsqi_pause();
+    child.runs = 0;
+    wsqi_set(&child.argument, 2);
+    forks++;
+    wsq_fork(&ctx, &child.job, run_child);
+    explore_meet(&child_gate, 2);
+    explore_check(join_item(&ctx, &child) == 1);
+    wsqi_set(&it->result, 1);
+}
+
+static void run_child(wsq_ctx ctx, wsq_job *job) {
+    item *it = wsq_container_of(job, item, job);
+    (void)ctx;
+    explore_check(++it->runs == 1);
+    runs++;
+    explore_meet(&child_gate, wsqi_get(&it->argument));
+    wsqi_set(&it->result, 1);
+}
+
+static void fork_and_help(wsq_ctx ctx, void *arg) {
+    item it;
+    (void)arg;
+    it.runs = 0;
+    forks++;
+    wsq_fork(&ctx, &it.job, run_with_child);
+    explore_meet(&gate, 2);
+    explore_check(join_item(&ctx, &it) == 1);
+}
+
+/* Two threads work, the guest and one worker; a short task may keep the worker for a while. */
+static wsq_poll run_nothing(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)task;
+    return WSQ_DONE;
+}
+
+static void joiner_helps(void) {
+    static wsq_task other;
+    open(2);
+    child_gate = 0;
+    explore_wait_quiet();
+    wsq_task_init(&other, run_nothing);
+    if (explore_choose(2)) explore_check(wsq_spawn(pool, &other) == WSQ_OK);
+    explore_check(wsq_run(pool, fork_and_help, NULL) == WSQ_OK);
+    end();
+}
+
 /* A task forks on its worker. */
 typedef struct forking {
     wsq_task task;
@@ -361,6 +418,7 @@ int main(void) {
     explore_random("forkjoin: two runs", two_runs, 30000);
     explore_random("forkjoin: an idle worker gets the job", idle_worker_gets_job, 30000);
     explore_random("forkjoin: idle workers get the jobs", idle_workers_get_jobs, 20000);
+    explore_random("forkjoin: a joiner helps", joiner_helps, 30000);
     explore_random("forkjoin: tasks that fork", task_forks, 20000);
     explore_random("forkjoin: a task meets its job", task_meets_its_job, 30000);
     explore_random("forkjoin: loop", loop, 20000);

@@ -428,13 +428,13 @@ static void caller_runs(void) {
 }
 
 int main(void) {
-    explore_random("task: one wake", one_wake, 60000);
-    explore_random("task: two wakes", two_wakes, 60000);
-    explore_random("task: a wake orders", wake_orders, 60000);
-    explore_random("task: runs follow each other", runs_follow, 50000);
+    explore_random("task: one wake", one_wake, 40000);
+    explore_random("task: two wakes", two_wakes, 40000);
+    explore_random("task: a wake orders", wake_orders, 40000);
+    explore_random("task: runs follow each other", runs_follow, 30000);
     explore_random("task: spawn against wake and wait", spawn_against_wake, 40000);
-    explore_random("task: wait and free", wait_and_free, 50000);
-    explore_random("task: done and free", done_and_free, 50000);
+    explore_random("task: wait and free", wait_and_free, 30000);
+    explore_random("task: done and free", done_and_free, 30000);
     explore_random("task: gone", gone, 30000);
     explore_random("task: two waiters", two_waiters, 40000);
     explore_random("task: spawn again", spawn_again, 40000);
@@ -444,6 +444,6 @@ int main(void) {
     explore_random("task: ping pong", ping_pong, 30000);
     explore_random("task: wait on a worker", wait_inside, 40000);
     explore_random("task: cancel what waits", cancel_pending, 40000);
-    explore_random("task: the caller runs", caller_runs, 50000);
+    explore_random("task: the caller runs", caller_runs, 30000);
     return explore_end();
 }
