@@ -2194,16 +2194,23 @@ static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
     return (wsq_task *)task;
 }
 
+/* A guest works in a worker's place: as long as fewer workers sleep than there are guests, those
+ * awake leave the jobs to them. Relaxed: hints; who parks on the strength of this looks again. */
+static bool wsqi_jobs_allowed(const wsq_pool *pool) {
+    return wsqi_sleeping(wsqi_load_rlx(&pool->idle)) >= wsqi_load_rlx(&pool->guests);
+}
+
 /* Visits every other block once, from a random one on. True: a job was stolen and has been run. */
 static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned start = wsq_random_below(&self->random, pool->blocks);
+    bool jobs = wsqi_jobs_allowed(pool);
     for (unsigned i = 0; i < pool->blocks && *task == NULL; i++) {
         unsigned index = start + i < pool->blocks ? start + i : start + i - pool->blocks;
         wsqi_worker *victim = wsqi_block(pool, index);
         if (victim == self) continue;
         wsqi_stat(self->counters.steal_attempts, 1);
-        if (wsqi_job_steal(self, victim)) return true;
+        if (jobs && wsqi_job_steal(self, victim)) return true;
         if (index >= pool->workers) continue;
         *task = wsqi_steal_tasks(self, victim);
         if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
@@ -2406,12 +2413,14 @@ WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     }
     self->budget_left = self->pool->budget;
     wsqi_count(&self->counters.run, 1);
-    switch (task->fn(self->floor, task)) {
+    wsq_poll poll = task->fn(self->floor, task);
+    WSQ_ASSERT(poll <= WSQ_GONE);
+    switch (poll) {
     case WSQ_PENDING: wsqi_task_pend(self, task); return;
     case WSQ_YIELD: wsqi_requeue(self, task); return;
-    case WSQ_DONE: wsqi_task_done_here(self, task); break;
     case WSQ_GONE: break;
-    default: WSQ_ASSERT(!"a task's function returns a wsq_poll"); wsqi_task_done_here(self, task);
+    case WSQ_DONE:
+    default: wsqi_task_done_here(self, task);
     }
     /* P1: who counts this task as finished sees what it did, its spawns above all. Pairs with P2.
      * Relaxed: own word.
@@ -2427,10 +2436,11 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 WSQ_API void wsq_wake(wsq_task *task) {
     /* T4: see T5; and the last run, through T3, is visible to the next. Pairs with T3 and T5. Even
      * a task that is notified already needs it: else a run that takes that notification could miss
-     * our writes. Relaxed, the pool: T4 orders it too, the claim wrote it before. */
+     * our writes. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
-    wsq_pool *pool = (wsq_pool *)wsqi_load_rlx(&task->pool);
-    if ((state & WSQI_TASK_IDLE_MASK) == 0) wsqi_task_schedule(pool, task);
+    if ((state & WSQI_TASK_IDLE_MASK) != 0) return; /* from here on its memory may be gone */
+    /* Relaxed: T4 orders it, the claim wrote it before. */
+    wsqi_task_schedule((wsq_pool *)wsqi_load_rlx(&task->pool), task);
 }
 
 /* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. */
