@@ -1,4 +1,5 @@
 /* Scenarios that the mutants of wsq.h asked for (test/mutants.txt): what the others do not reach. */
+#define WSQ_GUESTS 1
 #include "explore_pool.h"
 
 enum { ITEMS = 12 };
@@ -51,8 +52,383 @@ static void length_at_least(void) {
     explore_join();
 }
 
+/* ---- tasks that do what the scenario says ---- */
+
+typedef struct item {
+    wsq_task task;
+    wsq_poll (*step)(struct item *it); /* of its run number `runs` */
+    int letter;                        /* plain: who was woken for it reads it */
+    wsqi_a32 sent;                     /* for a first run that may be too early */
+    int runs, done;                    /* the explorer's own */
+} item;
+
+static item items[4];
+static int gate;
+static wsq_pool *pool;
+static const wsq_config plain;
+
+static wsq_poll run_item(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    it->runs++;
+    wsq_poll poll = it->step(it);
+    if (poll == WSQ_DONE) it->done = 1;
+    return poll;
+}
+
+static void begin(unsigned workers, wsq_config config) {
+    memset(items, 0, sizeof items);
+    gate = 0;
+    for (int i = 0; i < 4; i++) wsq_task_init(&items[i].task, run_item);
+    pool = explore_pool_make(workers, config);
+}
+
+static void spawn(int i, wsq_poll (*step)(item *it)) {
+    items[i].step = step;
+    explore_check(wsq_spawn(pool, &items[i].task) == WSQ_OK);
+}
+
+static void wait_for(int i) { explore_check(wsq_task_wait(&items[i].task) == WSQ_OK); }
+
+/* The first `count` are done. */
+static void end(int count) {
+    explore_wait_quiet();
+    for (int i = 0; i < count; i++) explore_check(items[i].done);
+    explore_check_parked(pool);
+    explore_pool_end(pool);
+}
+
+static wsq_poll at_once(item *it) {
+    wsqi_set(&it->letter, 1);
+    return WSQ_DONE;
+}
+
+static wsq_poll meets(item *it) {
+    (void)it;
+    explore_meet(&gate, 2);
+    return WSQ_DONE;
+}
+
+static void post(item *it) {
+    wsqi_set(&it->letter, 1);
+    wsqi_store_rel(&it->sent, 1u);
+    wsq_wake(&it->task);
+}
+
+/* Pending first; the second run was woken: nothing but the wake orders the letter then. */
+static wsq_poll woken(item *it) {
+    if (it->runs == 1 && wsqi_load_acq(&it->sent) == 0) return WSQ_PENDING;
+    explore_check(wsqi_get(&it->letter) == 1);
+    return WSQ_DONE;
+}
+
+static wsq_poll woken_meets(item *it) {
+    return woken(it) == WSQ_DONE ? meets(it) : WSQ_PENDING;
+}
+
+static wsq_poll wakes_and_meets(item *it) {
+    post(&items[1]);
+    return meets(it);
+}
+
+/* ---- the slot and its watcher ---- */
+
+/* The other worker goes to sleep at this very moment. */
+static void slot_without_silence(void) {
+    begin(2, plain);
+    spawn(1, woken_meets);
+    if (explore_choose(2)) spawn(2, at_once);
+    spawn(0, wakes_and_meets);
+    end(2);
+}
+
+static void slot_of_three(void) {
+    begin(3, plain);
+    spawn(1, woken_meets);
+    if (explore_choose(2)) spawn(2, at_once);
+    spawn(0, wakes_and_meets);
+    end(2);
+}
+
+/* Woken in turn, three times each; then they meet. */
+static wsq_poll volley(item *it) {
+    item *other = it == &items[0] ? &items[1] : &items[0];
+    if (it->runs == 1 && it == &items[1]) return WSQ_PENDING;
+    wsqi_set(&other->letter, wsqi_get(&other->letter) + 1);
+    wsq_wake(&other->task);
+    if (it->runs < 4) return WSQ_PENDING;
+    return meets(it);
+}
+
+/* The watcher looks now and then, and must not give up at the wrong moment. */
+static void slot_volley(void) {
+    begin(2, plain);
+    spawn(1, volley);
+    explore_wait_quiet();
+    spawn(0, volley);
+    end(2);
+}
+
+/* No slot: who was woken waits in the ring. */
+static void wake_into_ring(void) {
+    wsq_config config = {.lifo_cap = WSQ_LIFO_OFF};
+    begin(2, config);
+    spawn(1, woken_meets);
+    explore_wait_quiet();
+    spawn(0, wakes_and_meets);
+    end(2);
+}
+
+/* ---- a task moves to the queue: somebody shall look there ---- */
+
+static wsq_poll yields_and_meets(item *it) {
+    if (it->runs > 1) return meets(it);
+    post(&items[1]);
+    return WSQ_YIELD;
+}
+
+static void yield_behind_slot(void) {
+    begin(2, plain);
+    spawn(1, woken_meets);
+    explore_wait_quiet();
+    spawn(0, yields_and_meets);
+    end(2);
+}
+
+static wsq_poll batch_and_meets(item *it) {
+    wsq_task *one = &items[1].task;
+    explore_check(wsq_spawn_batch(pool, &one, 1) == WSQ_OK);
+    return meets(it);
+}
+
+static void batch_inside(void) {
+    begin(2, plain);
+    items[1].step = meets;
+    spawn(0, batch_and_meets);
+    end(2);
+}
+
+/* Waits for 2, which only 1 wakes, which waits in its own slot. */
+static wsq_poll waits_for_third(item *it) {
+    post(&items[1]);
+    wait_for(2);
+    explore_check(items[2].done);
+    (void)it;
+    return WSQ_DONE;
+}
+
+static wsq_poll passes_on(item *it) {
+    if (woken(it) != WSQ_DONE) return WSQ_PENDING;
+    post(&items[2]);
+    return WSQ_DONE;
+}
+
+static void wait_beside_slot(void) {
+    begin(2, plain);
+    spawn(1, passes_on);
+    spawn(2, woken);
+    explore_wait_quiet();
+    spawn(0, waits_for_third);
+    end(3);
+}
+
+/* ---- waiters: told although the worker goes on with something that ends only after they are ---- */
+
+static void done_before_long(void) {
+    wsq_task *tasks[2] = {&items[0].task, &items[1].task};
+    begin(1, plain);
+    items[0].step = at_once;
+    items[1].step = meets;
+    explore_check(wsq_spawn_batch(pool, tasks, 2) == WSQ_OK);
+    wait_for(0);
+    explore_meet(&gate, 2);
+    end(2);
+}
+
+/* Runs 1 inside, then meets who waits for that one. */
+static wsq_poll runs_inside(item *it) {
+    post(&items[1]);
+    wait_for(1);
+    return meets(it);
+}
+
+static void done_inside(void) {
+    begin(1, plain);
+    spawn(1, woken);
+    explore_wait_quiet();
+    spawn(0, runs_inside);
+    wait_for(1);
+    explore_meet(&gate, 2);
+    end(2);
+}
+
+/* ---- counts ---- */
+
+static wsq_poll spawns_next(item *it) {
+    int next = (int)(it - items) + 1;
+    items[next].step = next < 3 ? spawns_next : at_once;
+    explore_check(wsq_spawn(pool, &items[next].task) == WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* Nothing is pending only when all is done. */
+static void chain_is_pending(void) {
+    wsq_stats stats;
+    begin(1 + (unsigned)explore_choose(2), plain);
+    spawn(0, spawns_next);
+    for (int i = 0; i < 4; i++) {
+        if (wsq_pool_pending(pool) != 0) continue;
+        for (int k = 0; k < 4; k++) explore_check(wsq_task_done(&items[k].task));
+    }
+    wsq_pool_stats(pool, &stats);
+    explore_check(stats.finished <= stats.spawned);
+    end(4);
+}
+
+static void cancels(void *arg) {
+    (void)arg;
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+}
+
+static void cancelled_is_done(void) {
+    wsq_stats stats;
+    int count = 2;
+    begin(1, plain);
+    for (int i = 0; i < count; i++) spawn(i, at_once);
+    explore_start(cancels, NULL);
+    for (int i = 0; i < 3; i++) {
+        wsq_pool_stats(pool, &stats);
+        explore_check(stats.finished <= stats.spawned);
+        if (wsq_pool_pending(pool) != 0) continue;
+        for (int k = 0; k < count; k++) explore_check(wsq_task_done(&items[k].task));
+    }
+    explore_pool_end(pool);
+}
+
+/* ---- shutdown ---- */
+
+/* A shutdown that finds another at it returns when everything is decided. */
+static void second_shutdown(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    spawn(0, at_once);
+    spawn(1, at_once);
+    explore_start(cancels, NULL);
+    cancels(NULL);
+    for (int i = 0; i < 2; i++) explore_check(wsq_task_done(&items[i].task));
+    explore_pool_end(pool);
+}
+
+static wsq_result late_result;
+
+static void late_spawner(void *arg) {
+    (void)arg;
+    items[0].step = at_once;
+    late_result = wsq_spawn(pool, &items[0].task);
+}
+
+/* Nobody runs; what was let in is cancelled, by whom it may be. */
+static void shutdown_against_spawn(void) {
+    wsq_config config = {.caller_runs = true};
+    begin(1, config);
+    explore_start(late_spawner, NULL);
+    cancels(NULL);
+    explore_join();
+    if (late_result == WSQ_OK) explore_check(wsq_task_done(&items[0].task));
+    else explore_check(late_result == WSQ_ERR_CLOSED);
+    explore_pool_end(pool);
+}
+
+static void pumper(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 2; i++) wsq_pool_run_one(pool);
+}
+
+static void waiter_0(void *arg) {
+    (void)arg;
+    wait_for(0);
+}
+
+/* Two threads that want to work for the same pool. */
+static void two_pumps(void) {
+    wsq_config config = {.caller_runs = true};
+    begin(1, config);
+    spawn(0, at_once);
+    spawn(1, at_once);
+    explore_start(pumper, NULL);
+    explore_start(waiter_0, NULL);
+    wait_for(1);
+    explore_join();
+    explore_check(items[0].done && items[1].done);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a guest leaves: its sleeper is free for others ---- */
+
+typedef struct dated {
+    wsq_job job;
+    int runs;
+} dated;
+
+static void run_dated(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    wsq_container_of(job, dated, job)->runs++;
+    explore_meet(&gate, 2);
+}
+
+static void run_small(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    wsq_container_of(job, dated, job)->runs++;
+}
+
+/* Its job meets it: until then it forks, so that it hears who asks. */
+static wsq_poll run_date(wsq_ctx ctx, wsq_task *task) {
+    dated it = {.runs = 0};
+    wsq_fork(&ctx, &it.job, run_dated);
+    while (gate == 0) {
+        dated more = {.runs = 0};
+        wsq_fork(&ctx, &more.job, run_small);
+        wsq_join(&ctx, &more.job);
+        explore_check(more.runs == 1);
+        wsqi_pause();
+    }
+    explore_meet(&gate, 2);
+    wsq_join(&ctx, &it.job);
+    explore_check(it.runs == 1);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void nothing(wsq_ctx ctx, void *arg) {
+    (void)ctx;
+    (void)arg;
+}
+
+static void guest_leaves(void) {
+    begin(2, plain);
+    wsq_task_init(&items[0].task, run_date);
+    if (explore_choose(2)) explore_wait_quiet();
+    explore_check(wsq_spawn(pool, &items[0].task) == WSQ_OK);
+    explore_check(wsq_run(pool, nothing, NULL) == WSQ_OK);
+    end(1);
+}
+
 int main(void) {
     explore_random("more: a robbed ring is not empty", length_at_least, 200000);
     explore_random("more: the ring's length", length_at_most, 200000);
+    explore_random("more: slot theft without silence", slot_without_silence, 60000);
+    explore_random("more: slot theft, three workers", slot_of_three, 40000);
+    explore_random("more: slot volley", slot_volley, 40000);
+    explore_random("more: a wake into the ring", wake_into_ring, 20000);
+    explore_random("more: a yield behind the slot", yield_behind_slot, 30000);
+    explore_random("more: a batch inside", batch_inside, 20000);
+    explore_random("more: a wait beside the slot", wait_beside_slot, 30000);
+    explore_random("more: done before something long", done_before_long, 60000);
+    explore_random("more: done inside a wait", done_inside, 60000);
+    explore_random("more: a chain is pending", chain_is_pending, 60000);
+    explore_random("more: the cancelled are done", cancelled_is_done, 60000);
+    explore_random("more: the second shutdown", second_shutdown, 60000);
+    explore_random("more: shutdown against spawn, no threads", shutdown_against_spawn, 60000);
+    explore_random("more: two pumps", two_pumps, 40000);
+    explore_random("more: a guest leaves", guest_leaves, 40000);
     return explore_end();
 }
