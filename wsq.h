@@ -646,8 +646,8 @@ typedef struct wsqi_front {
 /* The slow halves: somebody wants work, or the job is public, or the stack is full. They take the
  * entry and return the context, by value, so that it never leaves its register; and no job: its
  * address would be kept in one just for them. Reclaim's answer is the lowest bit. */
-WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry);
-WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry);
+WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) WSQI_COLD;
+WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
 
 static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
