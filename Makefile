@@ -51,7 +51,7 @@ check-all: ## everything: these, the sanitizers, a million random programs, 10^9
 asan: SAN = -fsanitize=address
 ubsan: SAN = -fsanitize=undefined -fno-sanitize-recover=all
 tsan: SAN = -fsanitize=thread
-msan: SAN = -fsanitize=memory -fno-omit-frame-pointer
+msan: SAN = -fsanitize=memory -fno-omit-frame-pointer -DTEST_SLOWDOWN=20
 msan: CC = clang
 asan ubsan tsan msan: ## the tests under a sanitizer
 	@mkdir -p build && echo 'int main(void) { return 0; }' > build/$@.c
