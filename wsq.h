@@ -290,8 +290,8 @@
 #define WSQ_ASSERT(condition) assert(condition)
 #endif
 
-/* Bytes that two threads must not share. Derived: 64 on x86, ARM and RISC-V; Apple's cores use 128.
- * */
+/* Bytes that two threads must not share. Derived: 64 on x86, ARM and RISC-V; Apple's cores use
+ * 128. */
 #ifndef WSQ_CACHELINE
 #if defined(__APPLE__) && defined(__aarch64__)
 #define WSQ_CACHELINE 128
@@ -653,8 +653,8 @@ static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
 }
 
-/* Owner only. Offers the job to whoever is idle; it must be joined by this function, newest first.
- * */
+/* Owner only. Offers the job to whoever is idle; it must be joined by this function, newest
+ * first. */
 static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
     wsq_ctx entry = *ctx;
     wsqi_set(&job->fn, fn);
@@ -1262,8 +1262,8 @@ static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
 }
 
 /* Takes half of the victim's items, rounded up: the oldest is returned, the rest lands in `self`.
- * NULL when there is nothing, another thief is at it, or a race was lost: NULL does not mean empty.
- * */
+ * NULL when there is nothing, another thief is at it, or a race was lost: NULL does not mean
+ * empty. */
 WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
     uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
     /* first: while we steal, a thief may still copy from us */
@@ -1528,7 +1528,6 @@ struct wsq_pool {
     wsqi_a32 guests;                             /* outside threads in wsq_run */
     wsqi_a64 dropped;                            /* tasks cancelled by a shutdown */
     wsqi_a64 wakes;                              /* sleepers woken from outside */
-    /* rung when an awaited task, or the pool, is done */
     wsqi_a32 bells[WSQI_BELLS + 1]; /* rung when a task, or (the last) the pool, is done */
     wsqi_lot lot;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
@@ -1600,8 +1599,8 @@ static void wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *ol
     void *head = wsqi_load_rlx(&inject->incoming); /* Relaxed: the compare-and-swap checks it. */
     do {
         wsqi_set(&oldest->next, (wsq_task *)head);
-        /* G1: the chain's links and tasks become visible. Pairs with G2. Failure: relaxed, retried.
-         * */
+        /* G1: the chain's links and tasks become visible. Pairs with G2. Failure: relaxed,
+         * retried. */
     } while (!wsqi_cas_rel(&inject->incoming, &head, newest));
 }
 
@@ -1860,8 +1859,10 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
 static void wsqi_notify_jobs(wsq_pool *pool) {
     if (wsqi_idle_take(pool, wsqi_load_rlx(&pool->guests))) { /* Relaxed: the barrier orders it. */
         wsqi_wake_one(pool);
-    } else if (wsqi_searching(wsqi_load_rlx(&pool->idle)) ==
-               0) { /* Relaxed: a searcher finds them. */
+        return;
+    }
+    /* Relaxed: a searcher finds them. */
+    if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
         int index = wsqi_bitmap_claim(pool->joiners, pool->words);
         if (index >= 0) wsqi_token_give(wsqi_block(pool, (unsigned)index));
     }
@@ -2005,7 +2006,6 @@ static bool wsqi_nap(wsqi_worker *self, bool watching) {
 static void wsqi_sleep(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.parks, 1);
-
     /* I5: the bit is there before S counts it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8, and I10 for the slots. */
@@ -2014,8 +2014,8 @@ static void wsqi_sleep(wsqi_worker *self) {
     /* before the look, which would send somebody to watch */
     bool watching = wsqi_watch_begin(pool);
     if (wsqi_searching(idle) == 1) {
-        /* I8: a producer that saw this searcher woke nobody; its work is seen here. Pairs with I6.
-         * */
+        /* I8: a producer that saw this searcher woke nobody; its work is seen here. Pairs with
+         * I6. */
         wsqi_fence_sc();
         wsqi_pass_on(pool); /* perhaps to itself */
     }
@@ -2068,8 +2068,8 @@ static bool wsqi_quiet(const wsq_pool *pool) { return wsqi_pending(pool) == 0; }
 /* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
  * quiet. */
 static void wsqi_check_quiet(wsq_pool *pool) {
-    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with W5.
-     * */
+    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
+     * W5. */
     wsqi_fence_sc();
     /* Relaxed: the barrier orders it. */
     if (wsqi_load_rlx(&pool->waiters) != 0 && wsqi_quiet(pool))
@@ -2110,8 +2110,8 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_rlx(&self->lifo) == NULL) return NULL; /* Relaxed: only the owner fills it. */
-    /* I11: the owner's own task is here again; acquire, for a slot that a thief emptied meanwhile.
-     * */
+    /* I11: the owner's own task is here again; acquire, for a slot that a thief emptied
+     * meanwhile. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -2273,8 +2273,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
 }
 
-/* What is near: it never leaves the worker's own lines, but when the global queue's turn has come.
- * */
+/* What is near: it never leaves the worker's own lines, but when the global queue's turn has
+ * come. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (self->global_left == 0) task = wsqi_take_global(self); /* 0. else it could starve */
@@ -2431,8 +2431,7 @@ WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     default: wsqi_task_done_here(self, task);
     }
     /* P1: who counts this task as finished sees what it did, its spawns above all. Pairs with P2.
-     * Relaxed: own word.
-     * */
+     * Relaxed: own word. */
     wsqi_store_rel(&self->counters.finished, wsqi_load_rlx(&self->counters.finished) + 1);
 }
 
@@ -2543,8 +2542,8 @@ static wsq_result wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
     return WSQ_OK;
 }
 
-/* Any thread. As that many spawns, for the price of one notification; on an error none is spawned.
- * */
+/* Any thread. As that many spawns, for the price of one notification; on an error none is
+ * spawned. */
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
     if (count == 0) return WSQ_OK;
@@ -3164,8 +3163,8 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
     if (begin < end) wsqi_for_range(ctx, &loop, begin, end);
 }
 
-/* A partial result of up to this many bytes lives in the job; a larger one is allocated. A guess.
- * */
+/* A partial result of up to this many bytes lives in the job; a larger one is allocated. A
+ * guess. */
 #define WSQI_PARTIAL_INLINE 128
 
 typedef struct wsqi_reduce_job {
@@ -3505,8 +3504,8 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     if (index >= pool->blocks) return;
     wsqi_worker *worker = wsqi_block(pool, index);
     wsqi_counters *from = &worker->counters;
-    /* Finished first: P2, so that it never exceeds what is spawned. The others relaxed: statistics.
-     * */
+    /* Finished first: P2, so that it never exceeds what is spawned. The others relaxed:
+     * statistics. */
     out->finished = wsqi_load_acq(&from->finished);
     out->spawned = wsqi_load_rlx(&from->spawned);
     out->run = wsqi_load_rlx(&from->run);
@@ -3530,8 +3529,8 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     out->queue_depth = index < pool->workers ? wsqi_queue_length(worker) : 0;
 }
 
-/* Any thread, a snapshot: workers, guests and outside threads together; averages for the last two.
- * */
+/* Any thread, a snapshot: workers, guests and outside threads together; averages for the last
+ * two. */
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
