@@ -118,7 +118,8 @@ static inline int test_end(void) {
 
 static inline void test_start(const char *test) {
     test_running = test;
-    alarm((unsigned)(TEST_WATCHDOG_SECONDS * (test_scale > 1 ? test_scale : 1)));
+    double scale = test_scale > 1 ? test_scale : 1;
+    alarm((unsigned)(TEST_WATCHDOG_SECONDS * scale * (TEST_SLOWDOWN > 10 ? 5 : 1)));
 }
 
 /* How often a stress repeats: n, scaled, at least once. */

@@ -235,6 +235,7 @@ static void every_allocation(void) {
 static void every_thread(void) {
     static const unsigned sizes[] = {1, 2, 3, 8, 65};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (TEST_SLOWDOWN > 10 && sizes[i] > 8) continue;
         wsq_config config = {.workers = sizes[i], .seed = test_seed | 1};
         for (unsigned k = 0; k < sizes[i]; k++) {
             wsq_pool *pool = NULL;
