@@ -2,13 +2,7 @@
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
-
-static wsq_pool *pool_new(wsq_config config) {
-    wsq_pool *pool = NULL;
-    config.seed = test_seed | 1;
-    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
-    return pool;
-}
+#include "pool.h"
 
 typedef struct spender {
     wsq_task task;
@@ -42,7 +36,7 @@ static void each_run(uint32_t configured, unsigned expected, bool caller_runs) {
         CHECK_EQ(some[i].runs, 4);
         for (int run = 0; run < 4; run++) CHECK_EQ(some[i].taken[run], expected);
     }
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 static void budgets(void) {
@@ -87,7 +81,7 @@ static void nested(void) {
     CHECK_EQ(inner.taken[0], 100);
     CHECK_EQ(outer.taken[0], 10);
     CHECK_EQ(outer.taken[1], 90);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 /* A task that spends its budget and yields does not keep its worker from the others. */
@@ -118,7 +112,7 @@ static void yields_share(void) {
         CHECK_EQ(wsq_spawn(pool, &polite), WSQ_OK);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     }
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 int main(void) {

@@ -3,13 +3,7 @@
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
-
-static wsq_pool *pool_new(wsq_config config) {
-    wsq_pool *pool = NULL;
-    config.seed = test_seed | 1;
-    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
-    return pool;
-}
+#include "pool.h"
 
 /* ---- two tasks that wake each other, and a third ---- */
 
@@ -59,7 +53,7 @@ static unsigned long play(wsq_config config, bool third_from_inside) {
     while (wsq_pool_run_one(pool)) {}
     CHECK(wsq_task_done(&third.task));
     wsq_pool_shutdown(pool, WSQ_CANCEL); /* the last of the two may sleep for ever */
-    wsq_pool_destroy(pool);
+    pool_end(pool);
     return waited;
 }
 
@@ -111,7 +105,7 @@ static unsigned long wait_in_a_crowd(wsq_config config) {
     CHECK_EQ(late.runs, 1);
     atomic_store(&stop, true);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
     return waited;
 }
 
@@ -144,7 +138,7 @@ static void crowd_until_stopped(unsigned workers, wsq_order order) {
         CHECK_EQ(wsq_spawn(pool, &late.task), WSQ_OK);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     }
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 static void crowd_with_threads(void) {
@@ -204,7 +198,7 @@ static void stranded_slot(void) {
             CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
             CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
         }
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -230,7 +224,7 @@ static void stranded_slots(void) {
         }
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     }
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 int main(void) {

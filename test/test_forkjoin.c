@@ -7,15 +7,9 @@
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
+#include "pool.h"
 
 #include <sys/wait.h>
-
-static wsq_pool *pool_new(wsq_config config) {
-    wsq_pool *pool = NULL;
-    config.seed = test_seed | 1;
-    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
-    return pool;
-}
 
 static uint64_t mix(uint64_t x) { return test_random(&x); }
 
@@ -167,7 +161,7 @@ static void shapes_on(wsq_config config) {
     CHECK_EQ(run(pool, ladder, 5000), leaves(5000));
     CHECK_EQ(run(pool, fan, FAN), leaves(FAN));
     CHECK_EQ(run(pool, fan, 0), 0);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 static void shapes(void) {
@@ -182,7 +176,7 @@ static void random_trees_on(unsigned workers, size_t count) {
         uint64_t seed = tree_seed(test_seed + i);
         CHECK(run(pool, tree, seed) == tree_alone(seed));
     }
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 static void random_trees(void) {
@@ -225,7 +219,7 @@ static void idle_workers_get_jobs(void) {
         atomic_store(&in_forker, 0);
         for (uint64_t round = 1; round <= test_times(2000); round++)
             CHECK_EQ(run(pool, needs_a_thief_run, round), round);
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -254,7 +248,66 @@ static void slow_thieves(void) {
             CHECK_EQ(run(pool, slow_fan, seed), sum);
             if (i % 4 == 0) test_spin(20000); /* the pool may fall asleep between two runs */
         }
-        wsq_pool_destroy(pool);
+        pool_end(pool);
+    }
+}
+
+/* ---- a join that has to wait never runs a spawned task on its frame ---- */
+
+static _Thread_local int joining;
+static atomic_ulong tasks_in_joins, tasks_run;
+
+static wsq_poll bystander_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)task;
+    if (joining > 0) atomic_fetch_add(&tasks_in_joins, 1);
+    atomic_fetch_add(&tasks_run, 1);
+    return WSQ_DONE;
+}
+
+enum { BYSTANDERS = 20 };
+
+typedef struct host {
+    wsq_task task;
+    wsq_task bystanders[BYSTANDERS];
+} host;
+
+/* Its queue is full of tasks, and its slot too, while it waits for slow thieves. */
+static wsq_poll host_run(wsq_ctx ctx, wsq_task *task) {
+    host *self = wsq_container_of(task, host, task);
+    call jobs[8];
+    uint64_t sum = 0, expected = 0;
+    for (uint64_t i = 0; i < 8; i++) call_fork(&ctx, &jobs[i], slow, i + 1);
+    for (int i = 0; i < BYSTANDERS; i++) {
+        wsq_task_init(&self->bystanders[i], bystander_run);
+        if (wsq_spawn(wsq_pool_of(ctx), &self->bystanders[i]) != WSQ_OK) FAIL("a spawn");
+    }
+    joining++;
+    for (uint64_t i = 8; i-- > 0;) {
+        sum += call_join(&ctx, &jobs[i], false);
+        expected += mix(i + 1) & 0xffff;
+    }
+    joining--;
+    CHECK_EQ(sum, expected);
+    return WSQ_DONE;
+}
+
+static void joins_run_no_tasks(void) {
+    for (unsigned workers = 1; workers <= 4; workers++) {
+        static host hosts[2];
+        wsq_pool *pool = pool_new((wsq_config){.workers = workers});
+        size_t rounds = test_times(300);
+        atomic_store(&tasks_run, 0);
+        for (size_t i = 0; i < rounds; i++) {
+            for (int k = 0; k < 2; k++) {
+                wsq_task_init(&hosts[k].task, host_run);
+                CHECK_EQ(wsq_spawn(pool, &hosts[k].task), WSQ_OK);
+            }
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        }
+        CHECK_EQ(atomic_load(&tasks_in_joins), 0);
+        CHECK_EQ(atomic_load(&tasks_run), rounds * 2 * BYSTANDERS);
+        pool_end(pool);
     }
 }
 
@@ -333,8 +386,8 @@ static void nested(void) {
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
         for (unsigned i = 0; i < TASKS; i++) CHECK(tasks[i].result == nest_alone(tasks[i].seed, i % 3));
     }
-    wsq_pool_destroy(pool);
-    wsq_pool_destroy(other);
+    pool_end(pool);
+    pool_end(other);
 }
 
 static uint64_t runs_itself(wsq_ctx ctx, uint64_t depth) {
@@ -346,7 +399,7 @@ static uint64_t runs_itself(wsq_ctx ctx, uint64_t depth) {
 static void runs_in_runs(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 2});
     for (size_t i = 0; i < test_times(20); i++) CHECK_EQ(run(pool, runs_itself, 100), 101);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 /* ---- several threads run at once, more than there are guest blocks ---- */
@@ -366,7 +419,7 @@ static void many_callers(void) {
         wsq_pool *pool = pool_new((wsq_config){.workers = sizes[s]});
         test_threads(3, call_in, pool);
         test_threads(CALLERS, call_in, pool);
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -395,7 +448,7 @@ static void where(void) {
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     CHECK_EQ(wsq_run(NULL, whereabouts, pool), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_run(pool, NULL, pool), WSQ_ERR_INVALID);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 /* ---- misuse is caught: in a process of its own, which must abort ---- */
@@ -446,6 +499,7 @@ int main(void) {
     RUN(oversubscribed);
     RUN(idle_workers_get_jobs);
     RUN(slow_thieves);
+    RUN(joins_run_no_tasks);
     RUN(nested);
     RUN(runs_in_runs);
     RUN(many_callers);

@@ -3,6 +3,7 @@
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
+#include "pool.h"
 
 static wsq_poll ping_run(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
@@ -16,40 +17,14 @@ static void await(const wsq_task *task) {
         if (spins > 20000) sched_yield();
 }
 
-/* ---- what S and the bitmap say ---- */
-
-static unsigned sleepers(wsq_pool *pool) {
-    unsigned count = 0;
-    for (unsigned w = 0; w < pool->words; w++)
-        for (uint64_t bits = wsqi_load_acq(&pool->sleepers[w]); bits; bits &= bits - 1) count++;
-    return count;
-}
-
-/* Waits until all sleep, and looks at the quiet pool: no place of a searcher has leaked, every sleeper
- * has its bit. */
-static void check_quiet(wsq_pool *pool) {
-    unsigned workers = wsq_pool_workers(pool);
-    while (wsqi_sleeping(wsqi_load_acq(&pool->idle)) != workers) test_nap(20000);
-    CHECK_EQ(wsqi_searching(wsqi_load_acq(&pool->idle)), 0);
-    CHECK_EQ(sleepers(pool), workers);
-    CHECK_EQ(wsq_pool_pending(pool), 0);
-}
-
-static wsq_pool *pool_new(wsq_config config) {
-    wsq_pool *pool = NULL;
-    config.seed = test_seed | 1;
-    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
-    return pool;
-}
-
-static void pool_end(wsq_pool *pool, uint64_t tasks) {
+static void idle_end(wsq_pool *pool, uint64_t tasks) {
     wsq_stats stats;
-    check_quiet(pool);
+    pool_rest(pool);
     wsq_pool_stats(pool, &stats);
     CHECK_EQ(stats.rescued, 0);
     CHECK_EQ(stats.spawned, tasks);
     CHECK_EQ(stats.finished, tasks);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 /* ---- pauses: awake, in doubt, asleep ---- */
@@ -114,7 +89,7 @@ static void hunt_with(unsigned workers, unsigned hunters, size_t rounds) {
         size_t share = test_times(when == AWAKE ? rounds - rounds / 4 : rounds / 8);
         hunt what = {pool_new((wsq_config){.workers = workers}), share, when};
         test_threads(hunters, hunter, &what);
-        pool_end(what.pool, share * hunters);
+        idle_end(what.pool, share * hunters);
     }
 }
 
@@ -155,7 +130,7 @@ static void from_a_task(void) {
         wsq_task_init(&one.task, chain_run);
         CHECK_EQ(wsq_spawn(one.pool, &one.task), WSQ_OK);
         CHECK_EQ(wsq_pool_wait(one.pool), WSQ_OK);
-        pool_end(one.pool, rounds + 1);
+        idle_end(one.pool, rounds + 1);
     }
 }
 
@@ -207,7 +182,7 @@ static void every_worker_wakes(void) {
             burst(pool, sizes[s], i % 2);
             test_spin(test_below(&random, 2000));
         }
-        pool_end(pool, rounds * sizes[s]);
+        idle_end(pool, rounds * sizes[s]);
     }
 }
 
@@ -217,8 +192,7 @@ static void with_a_timeout(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 3, .park_timeout_ns = 50000});
     hunt what = {pool, test_times(20000), IN_DOUBT};
     test_threads(1, hunter, &what);
-    check_quiet(pool);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 int main(void) {

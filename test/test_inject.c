@@ -96,6 +96,18 @@ static void busy(void) {
     CHECK_EQ(take_in_order(0, 64, &left), 10);
 }
 
+/* Closed, it counts nobody in; and nobody who came before is forgotten. */
+static void closed(void) {
+    queue_new(1);
+    CHECK(wsqi_admit(&pool, 1));
+    CHECK(wsqi_admit(&pool, 41));
+    CHECK_EQ(wsqi_load_rlx(&pool.inject.outside), 2 * 42);
+    wsqi_store_rlx(&pool.inject.outside, 2 * 42 + 1);
+    CHECK(!wsqi_admit(&pool, 1));
+    CHECK(!wsqi_admit(&pool, 1000));
+    CHECK_EQ(wsqi_load_rlx(&pool.inject.outside), 2 * 42 + 1);
+}
+
 /* ---- many producers ---- */
 
 static atomic_uint producing;
@@ -157,6 +169,7 @@ int main(void) {
     RUN(empty);
     RUN(order_and_batches);
     RUN(busy);
+    RUN(closed);
     RUN(many_producers);
     return test_end();
 }

@@ -3,6 +3,7 @@
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
+#include "pool.h"
 
 enum { TASKS = 5000 };
 
@@ -17,12 +18,9 @@ static unsigned order[TASKS];
 static atomic_uint ran;
 static unsigned spawned; /* by a parent, in one run */
 
-static wsq_pool *pool_new(wsq_config config) {
-    wsq_pool *pool = NULL;
-    config.seed = test_seed | 1;
+static wsq_pool *lifo_new(wsq_config config) {
     config.order = WSQ_LIFO;
-    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
-    return pool;
+    return pool_new(config);
 }
 
 static wsq_poll item_run(wsq_ctx ctx, wsq_task *task) {
@@ -64,14 +62,14 @@ static void family(wsq_pool *pool, unsigned count) {
 static void newest_first(void) {
     unsigned counts[] = {1, 2, 100, WSQ_RING_CAPACITY, TASKS};
     for (unsigned caller_runs = 0; caller_runs < 2; caller_runs++) {
-        wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = caller_runs == 1});
+        wsq_pool *pool = lifo_new((wsq_config){.workers = 1, .caller_runs = caller_runs == 1});
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
             bool reverse = true;
             family(pool, counts[i]);
             for (unsigned k = 0; k < counts[i]; k++) reverse = reverse && order[k] == counts[i] - 1 - k;
             CHECK(reverse);
         }
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -88,7 +86,7 @@ static wsq_poll batch_run(wsq_ctx ctx, wsq_task *task) {
 }
 
 static void batch(void) {
-    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    wsq_pool *pool = lifo_new((wsq_config){.workers = 1});
     wsq_task parent;
     bool reverse = true;
     atomic_store(&ran, 0);
@@ -97,7 +95,7 @@ static void batch(void) {
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     for (unsigned k = 0; k < TASKS; k++) reverse = reverse && order[k] == TASKS - 1 - k;
     CHECK(reverse);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 /* The second of two workers takes the oldest: the parent holds on until it has. */
@@ -123,7 +121,7 @@ static wsq_poll held_parent_run(wsq_ctx ctx, wsq_task *task) {
 }
 
 static void oldest_stolen(void) {
-    wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+    wsq_pool *pool = lifo_new((wsq_config){.workers = 2});
     for (size_t i = 0; i < test_times(500); i++) {
         wsq_task parent;
         atomic_store(&first_stolen, -1);
@@ -132,14 +130,14 @@ static void oldest_stolen(void) {
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
         CHECK_EQ(atomic_load(&first_stolen), 0);
     }
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 static void several_workers(void) {
     for (unsigned workers = 2; workers <= 8; workers *= 2) {
-        wsq_pool *pool = pool_new((wsq_config){.workers = workers});
+        wsq_pool *pool = lifo_new((wsq_config){.workers = workers});
         for (size_t i = 0; i < test_times(100); i++) family(pool, TASKS);
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -163,12 +161,12 @@ static void release(void *memory, size_t size, void *user) {
 static void no_memory(void) {
     const wsq_allocator allocator = {allocate, release, NULL};
     for (unsigned workers = 1; workers <= 4; workers++) {
-        wsq_pool *pool = pool_new((wsq_config){.workers = workers, .allocator = &allocator});
+        wsq_pool *pool = lifo_new((wsq_config){.workers = workers, .allocator = &allocator});
         atomic_store(&out_of_memory, true);
         for (size_t i = 0; i < test_times(50); i++) family(pool, TASKS);
         atomic_store(&out_of_memory, false);
         family(pool, TASKS);
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 

@@ -5,13 +5,9 @@
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
+#include "pool.h"
 
-static wsq_pool *pool_new(unsigned workers) {
-    wsq_config config = {.workers = workers, .seed = test_seed | 1};
-    wsq_pool *pool = NULL;
-    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
-    return pool;
-}
+static wsq_pool *pool_of(unsigned workers) { return pool_new((wsq_config){.workers = workers}); }
 
 static uint64_t mix(uint64_t x) { return test_random(&x); }
 
@@ -89,10 +85,10 @@ static void random_fors(wsq_ctx ctx, void *arg) {
 
 static void for_against_sequential(void) {
     for (unsigned workers = 1; workers <= 3; workers++) {
-        wsq_pool *pool = pool_new(workers);
+        wsq_pool *pool = pool_of(workers);
         uint64_t seed = test_seed + workers;
         CHECK_EQ(wsq_run(pool, random_fors, &seed), WSQ_OK);
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -138,10 +134,10 @@ static void everything_run(wsq_ctx ctx, void *arg) {
 
 static void odd_ranges(void) {
     for (unsigned workers = 1; workers <= 4; workers++) {
-        wsq_pool *pool = pool_new(workers);
+        wsq_pool *pool = pool_of(workers);
         CHECK_EQ(wsq_run(pool, odd_ranges_run, NULL), WSQ_OK);
         CHECK_EQ(wsq_run(pool, everything_run, NULL), WSQ_OK);
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -169,7 +165,7 @@ static void square_run(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, SIDE, *(size_t 
 static void nested_fors(void) {
     unsigned sizes[] = {1, 2, 4, 64};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        wsq_pool *pool = pool_new(sizes[s]);
+        wsq_pool *pool = pool_of(sizes[s]);
         for (size_t grain = 0; grain < test_times(20); grain++) {
             bool once = true;
             memset(cells, 0, sizeof cells);
@@ -177,7 +173,7 @@ static void nested_fors(void) {
             for (size_t i = 0; i < (size_t)SIDE * SIDE; i++) once = once && cells[i / SIDE][i % SIDE] == 1;
             CHECK(once);
         }
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -230,10 +226,10 @@ static void random_reductions(wsq_ctx ctx, void *arg) {
 
 static void reduce_against_sequential(void) {
     for (unsigned workers = 1; workers <= 3; workers++) {
-        wsq_pool *pool = pool_new(workers);
+        wsq_pool *pool = pool_of(workers);
         uint64_t seed = test_seed + workers;
         CHECK_EQ(wsq_run(pool, random_reductions, &seed), WSQ_OK);
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -298,10 +294,10 @@ static void extents_run(wsq_ctx ctx, void *arg) {
 static void reduce_in_order(void) {
     unsigned sizes[] = {1, 2, 4, 32};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        wsq_pool *pool = pool_new(sizes[s]);
+        wsq_pool *pool = pool_of(sizes[s]);
         uint64_t seed = test_seed + s;
         CHECK_EQ(wsq_run(pool, extents_run, &seed), WSQ_OK);
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -337,10 +333,10 @@ static void nested_reductions_run(wsq_ctx ctx, void *arg) {
 
 static void nested_reductions(void) {
     for (unsigned workers = 1; workers <= 4; workers++) {
-        wsq_pool *pool = pool_new(workers);
+        wsq_pool *pool = pool_of(workers);
         for (size_t i = 0; i < test_times(100); i++)
             CHECK_EQ(wsq_run(pool, nested_reductions_run, NULL), WSQ_OK);
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -362,9 +358,9 @@ static void bad_reducers_run(wsq_ctx ctx, void *arg) {
 }
 
 static void bad_reducers(void) {
-    wsq_pool *pool = pool_new(2);
+    wsq_pool *pool = pool_of(2);
     CHECK_EQ(wsq_run(pool, bad_reducers_run, NULL), WSQ_OK);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 int main(void) {

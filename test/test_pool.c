@@ -34,6 +34,7 @@ static void test_free(void *memory);
 #undef pthread_mutex_destroy
 #undef pthread_cond_init
 #undef pthread_cond_destroy
+#include "pool.h"
 
 enum { EVER = 1 << 30 };
 
@@ -102,13 +103,6 @@ static void release(void *memory, size_t size, void *user) {
 
 static atomic_long bytes;
 static const wsq_allocator allocator = {allocate, release, &bytes};
-
-static wsq_pool *pool_new(wsq_config config) {
-    wsq_pool *pool = NULL;
-    if (config.seed == 0) config.seed = test_seed | 1;
-    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
-    return pool;
-}
 
 static void check_nothing_left(void) {
     CHECK_EQ(atomic_load(&live), 0);

@@ -3,13 +3,7 @@
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
-
-static wsq_pool *pool_new(wsq_config config) {
-    wsq_pool *pool = NULL;
-    config.seed = test_seed | 1;
-    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
-    return pool;
-}
+#include "pool.h"
 
 static wsq_pool *pool_of_caller(void) { return pool_new((wsq_config){.workers = 1, .caller_runs = true}); }
 
@@ -73,7 +67,7 @@ static void results(void) {
     one.answer = WSQ_DONE;
     CHECK_EQ(pump(pool), 1);
     CHECK(wsq_task_done(&one.task));
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 /* What WSQ_DONE finished may be spawned again. */
@@ -89,8 +83,8 @@ static void again(void) {
         CHECK_EQ(one.runs, i);
         CHECK(wsq_task_done(&one.task));
     }
-    wsq_pool_destroy(pool);
-    wsq_pool_destroy(other);
+    pool_end(pool);
+    pool_end(other);
 }
 
 static void wake_itself(puppet *self) {
@@ -138,7 +132,7 @@ static void wake_in_every_state(void) {
     one.answer = WSQ_DONE;
     wsq_wake(&one.task);
     CHECK_EQ(pump(pool), 1);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 /* A wake of a task that is queued: a run follows it in any case; more than one is allowed to. */
@@ -155,7 +149,7 @@ static void wake_while_queued(void) {
     one.answer = WSQ_DONE;
     wsq_wake(&one.task);
     CHECK_EQ(pump(pool), 1);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 /* ---- WSQ_GONE: the function freed the task, and nobody touches it again ---- */
@@ -183,7 +177,7 @@ static void gone(void) {
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     CHECK_EQ(atomic_load(&gone_runs), count);
     CHECK_EQ(wsq_pool_pending(pool), 0);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 /* ---- spawns that are refused change nothing ---- */
@@ -212,8 +206,8 @@ static void double_spawn(void) {
     CHECK_EQ(pump(pool), 1);
     CHECK_EQ(one.runs, 2);
     CHECK_EQ(wsq_pool_pending(pool), 0);
-    wsq_pool_destroy(pool);
-    wsq_pool_destroy(other);
+    pool_end(pool);
+    pool_end(other);
 }
 
 /* All of a batch, or none. */
@@ -244,7 +238,7 @@ static void bad_batches(void) {
     CHECK_EQ(wsq_spawn(pool, &bare), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_task_wait(&some[2].task), WSQ_ERR_INVALID); /* never spawned */
     CHECK_EQ(wsq_pool_pending(pool), 0);
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 /* A batch from a task, larger than the ring. */
@@ -274,7 +268,7 @@ static void batch_from_a_task(void) {
             for (size_t i = 0; i < BATCH; i++) once = once && batch[i].runs == 1;
             CHECK(once);
         }
-        wsq_pool_destroy(pool);
+        pool_end(pool);
     }
 }
 
@@ -328,7 +322,7 @@ static void one_spawn_wins(void) {
     CHECK_EQ(shared.runs, shared.rounds);
     CHECK_EQ(wsq_pool_pending(shared.pool), shared.rounds);
     wsq_pool_shutdown(shared.pool, WSQ_CANCEL);
-    wsq_pool_destroy(shared.pool);
+    pool_end(shared.pool);
 }
 
 /* ---- wake storms ---- */
@@ -415,7 +409,7 @@ static void storm_on(unsigned workers, uint32_t lifo_cap, wsq_order order) {
     for (int i = 0; i < SLEEPERS; i++) runs += tempest.sleepers[i].plain;
     CHECK_EQ(stats.run, runs);
     CHECK_EQ(stats.finished, SLEEPERS);
-    wsq_pool_destroy(tempest.pool);
+    pool_end(tempest.pool);
 }
 
 static void wake_storm(void) { storm_on(2, 0, WSQ_FIFO); }
@@ -459,7 +453,7 @@ static void wake_while_it_returns(void) {
             CHECK_EQ(wsq_spawn(tempest.pool, &tempest.sleepers[i].task), WSQ_OK);
         }
         test_threads(threads, echo, NULL);
-        wsq_pool_destroy(tempest.pool);
+        pool_end(tempest.pool);
     }
 }
 
@@ -490,7 +484,7 @@ static void wakes_carry_data(void) {
         if (wsq_task_wait(&one.task) != WSQ_OK) FAIL("a wait");
         if (one.plain != i) FAIL("the waiter sees what the task wrote");
     }
-    wsq_pool_destroy(pool);
+    pool_end(pool);
     CHECK(true);
 }
 
@@ -528,7 +522,7 @@ static void wait_from_several_threads(void) {
         test_threads(THREADS, keep_vigil, &shared);
         CHECK_EQ(atomic_load(&shared.refused), 0);
     }
-    wsq_pool_destroy(shared.pool);
+    pool_end(shared.pool);
 }
 
 /* A task waits for another that it has woken: it is in the worker's own slot, so it runs at once, even
@@ -554,7 +548,7 @@ static void wait_on_a_worker(void) {
         CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     }
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 /* With a second worker a task may wait for one that it has only spawned. */
@@ -573,7 +567,7 @@ static void wait_for_a_child(void) {
         CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
         CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
     }
-    wsq_pool_destroy(pool);
+    pool_end(pool);
 }
 
 int main(void) {

@@ -1,0 +1,44 @@
+/* pool.h - for tests that make pools; it comes after wsq.h and test.h.
+ *
+ * pool_end looks at the pool before it destroys it: at rest every worker sleeps and has its bit, nobody is
+ * counted as a searcher, no guest, no waiter and no joiner is left. What leaks here silences a wake-up
+ * later. */
+#ifndef TEST_POOL_H
+#define TEST_POOL_H
+
+static inline wsq_pool *pool_new(wsq_config config) {
+    wsq_pool *pool = NULL;
+    if (config.seed == 0) config.seed = test_seed | 1;
+    if (!CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK)) exit(test_end());
+    return pool;
+}
+
+static inline unsigned pool_bits(wsqi_a64 *bitmap, unsigned words) {
+    unsigned count = 0;
+    for (unsigned w = 0; w < words; w++)
+        for (uint64_t bits = wsqi_load_acq(&bitmap[w]); bits; bits &= bits - 1) count++;
+    return count;
+}
+
+static inline void pool_rest(wsq_pool *pool) {
+    while (wsqi_sleeping(wsqi_load_acq(&pool->idle)) != pool->workers) test_nap(20000);
+    CHECK_EQ(wsqi_searching(wsqi_load_acq(&pool->idle)), 0);
+    CHECK_EQ(pool_bits(pool->sleepers, pool->words), pool->workers);
+    CHECK_EQ(pool_bits(pool->joiners, pool->words), 0);
+    CHECK_EQ(pool_bits(pool->taken, pool->words), 0);
+    CHECK_EQ(wsqi_load_acq(&pool->guests), 0);
+    CHECK_EQ(wsqi_load_acq(&pool->waiters), 0);
+}
+
+static inline void pool_end(wsq_pool *pool) {
+    wsq_stats stats;
+    bool runs = !pool->caller_runs && wsqi_load_acq(&pool->phase) == WSQI_PHASE_RUN;
+    if (runs) pool_rest(pool);
+    wsq_pool_stats(pool, &stats);
+    CHECK_EQ(stats.queue_depth, 0);
+    CHECK(stats.finished <= stats.spawned);
+    if (runs && pool->park_timeout_ns == 0) CHECK_EQ(stats.rescued, 0);
+    wsq_pool_destroy(pool);
+}
+
+#endif /* TEST_POOL_H */
