@@ -169,6 +169,22 @@ static void slot_volley(void) {
     end(2);
 }
 
+static wsq_poll wakes_two(item *it) {
+    post(&items[2]);
+    for (int i = explore_choose(3); i > 0; i--) wsqi_pause();
+    return wakes_and_meets(it);
+}
+
+/* Another task in the slot than the one that the watcher saw. */
+static void slot_changes(void) {
+    begin(2, plain);
+    spawn(1, woken_meets);
+    spawn(2, woken);
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(0, wakes_two);
+    end(3);
+}
+
 /* No slot: who was woken waits in the ring. */
 static void wake_into_ring(void) {
     wsq_config config = {.lifo_cap = WSQ_LIFO_OFF};
@@ -285,20 +301,43 @@ static void chain_is_pending(void) {
     end(4);
 }
 
+static void never_quiet(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 4; i++) explore_check(wsq_pool_pending(pool) != 0);
+}
+
+/* One waits all the time, while others come and go. */
+static void one_is_pending(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    spawn(0, woken);
+    explore_fiber *other = explore_start(never_quiet, NULL);
+    for (int i = 1; i < 4; i++) spawn(i, at_once);
+    explore_join_one(other);
+    post(&items[0]);
+    end(4);
+}
+
 static void cancels(void *arg) {
     (void)arg;
     explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
 }
 
-static void cancelled_is_done(void) {
+static void counter(void *arg) {
     wsq_stats stats;
-    int count = 2;
-    begin(1, plain);
-    for (int i = 0; i < count; i++) spawn(i, at_once);
-    explore_start(cancels, NULL);
+    (void)arg;
     for (int i = 0; i < 3; i++) {
         wsq_pool_stats(pool, &stats);
         explore_check(stats.finished <= stats.spawned);
+    }
+}
+
+static void cancelled_is_done(void) {
+    int count = 2;
+    begin(1, plain);
+    explore_start(counter, NULL);
+    for (int i = 0; i < count; i++) spawn(i, at_once);
+    explore_start(cancels, NULL);
+    for (int i = 0; i < 3; i++) {
         if (wsq_pool_pending(pool) != 0) continue;
         for (int k = 0; k < count; k++) explore_check(wsq_task_done(&items[k].task));
     }
@@ -362,6 +401,21 @@ static void two_pumps(void) {
     wsq_pool_destroy(pool);
 }
 
+/* A wait says what became of the task. */
+static void patient(void *arg) {
+    item *it = arg;
+    wsq_result result = wsq_task_wait(&it->task);
+    explore_check(result == (it->done ? WSQ_OK : WSQ_ERR_CANCELLED));
+}
+
+static void cancel_against_wait(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    spawn(0, at_once);
+    explore_start(patient, &items[0]);
+    cancels(NULL);
+    explore_pool_end(pool);
+}
+
 /* ---- a guest leaves: its sleeper is free for others ---- */
 
 typedef struct dated {
@@ -418,6 +472,7 @@ int main(void) {
     explore_random("more: slot theft without silence", slot_without_silence, 60000);
     explore_random("more: slot theft, three workers", slot_of_three, 40000);
     explore_random("more: slot volley", slot_volley, 40000);
+    explore_random("more: the slot changes", slot_changes, 60000);
     explore_random("more: a wake into the ring", wake_into_ring, 20000);
     explore_random("more: a yield behind the slot", yield_behind_slot, 30000);
     explore_random("more: a batch inside", batch_inside, 20000);
@@ -425,10 +480,12 @@ int main(void) {
     explore_random("more: done before something long", done_before_long, 60000);
     explore_random("more: done inside a wait", done_inside, 60000);
     explore_random("more: a chain is pending", chain_is_pending, 60000);
+    explore_random("more: one is pending", one_is_pending, 60000);
     explore_random("more: the cancelled are done", cancelled_is_done, 60000);
     explore_random("more: the second shutdown", second_shutdown, 60000);
     explore_random("more: shutdown against spawn, no threads", shutdown_against_spawn, 60000);
     explore_random("more: two pumps", two_pumps, 40000);
+    explore_random("more: cancel against wait", cancel_against_wait, 60000);
     explore_random("more: a guest leaves", guest_leaves, 40000);
     return explore_end();
 }

@@ -113,7 +113,7 @@ mutant() { # name
     cp $dir/test/*.[ch] $dir/$1/test
     $checks && return
     full=
-    [ -n "$proof$unseen" ] && full=20000
+    [ -n "$proof$unseen" ] && full=8000
     for program in $programs; do
         case $program in test_*) source=test/$program.c ;; *) source=test/explore_$program.c ;; esac
         if ! $CC $flags $dir/$1/$source -o $dir/$1/$program -lm >$dir/$1/log 2>&1; then
