@@ -63,8 +63,7 @@ static double now(void) {
 }
 
 static double solve(unsigned workers, unsigned n, long *count) {
-    /* caller_runs: no thread is started, this one is the only worker */
-    wsq_config config = {.workers = workers, .caller_runs = workers == 1};
+    wsq_config config = {.workers = workers};
     struct place_job whole = {.board = {.all = (1u << n) - 1}};
     wsq_pool *pool;
     if (wsq_pool_create(&pool, &config) != WSQ_OK) exit(1);
