@@ -226,7 +226,8 @@ static void idle_workers_get_jobs(void) {
 /* ---- joins that sleep: the thief takes long ---- */
 
 static uint64_t slow(wsq_ctx ctx, uint64_t argument) {
-    for (uint64_t i = 0; i < argument % 50; i++) sched_yield();
+    test_spin((uint32_t)(argument % 50) * 500); /* some longer than a join spins, some shorter */
+    if (argument % 32 == 0) sched_yield();
     return leaf(ctx, argument);
 }
 
