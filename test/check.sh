@@ -87,27 +87,31 @@ analyze() {
     fi
 }
 
-# The tests of both platforms; what they leave out is listed line by line.
+cover() { # platform, its macro
+    for source in test/test_*.c; do
+        dir=$out/$1/$(basename "$source" .c)
+        mkdir -p "$dir"
+        (gcc $flags $2 -O0 --coverage -fprofile-update=atomic -fprofile-abs-path \
+            -DTEST_SLOWDOWN=5 "$source" -o "$dir/program" -lm -dumpdir "$dir/" &&
+            timeout 600 "$dir/program" >"$dir/log" 2>&1) || {
+            echo "FAIL  coverage $1 $source"
+            failed=1
+        }
+    done
+    for what in '' --branches; do
+        gcovr --root . --filter 'wsq\.h' --exclude-unreachable-branches --exclude-throw-branches \
+            --exclude-lines-by-pattern '.*WSQ_ASSERT\(.*' $what "$out/$1" >"$out/$1$what.txt" || failed=1
+        echo "$1 ${what:---lines}: $(grep '^wsq.h' "$out/$1$what.txt")"
+    done
+}
+
+# Each platform by itself: they define the same functions. What is left out is listed line by line.
 coverage() {
     need gcovr
     need gcc
-    for source in test/test_*.c; do
-        for platform in '' -DWSQ_FORCE_PTHREAD; do
-            dir=$out/$(basename "$source" .c)$platform
-            mkdir -p "$dir"
-            (gcc $flags $platform -O0 --coverage -fprofile-update=atomic -fprofile-abs-path \
-                -DTEST_SLOWDOWN=5 "$source" -o "$dir/program" -lm -dumpdir "$dir/" &&
-                timeout 600 "$dir/program" >"$dir/log" 2>&1) || {
-                echo "FAIL  coverage $source $platform"
-                failed=1
-            }
-        done
-    done
-    gcovr --root . --filter 'wsq\.h' --exclude-unreachable-branches --exclude-throw-branches \
-        --exclude-lines-by-pattern '.*WSQ_ASSERT\(.*' --txt "$out/lines.txt" "$out" || failed=1
-    gcovr --root . --filter 'wsq\.h' --exclude-unreachable-branches --exclude-throw-branches \
-        --exclude-lines-by-pattern '.*WSQ_ASSERT\(.*' --branches "$out" >"$out/branches.txt" || failed=1
-    grep wsq.h "$out/lines.txt" "$out/branches.txt"
+    rm -rf "${out:?}"/*
+    cover futex ''
+    cover pthread -DWSQ_FORCE_PTHREAD
 }
 
 fuzz() {
