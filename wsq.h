@@ -747,7 +747,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3, on the next spawn; no pool
  *         found
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
- *  P3     admission, closing           acq+rel       itself      a shutdown forgets a task it let
  *         in
  *  P4     stop; queueing               full barrier  itself, I6  a task is queued and never
  *         cancelled
@@ -1400,8 +1399,9 @@ static void *wsqi_deque_pop_many(wsq_deque *self, uint64_t bottom) {
     uint64_t top = wsqi_load_sc(&self->top); /* D4 */
     int64_t left = (int64_t)(bottom - top);
     if (left > 0) return wsqi_load_rlx(wsqi_array_slot(array, bottom)); /* Relaxed: own word. */
-    /* D4: the last item belongs to who moves top. */
-    if (left == 0 && wsqi_cas_sc(&self->top, &top, top + 1))
+    /* D4: the last item belongs to who moves top; release, so that who sees the new top sees the
+     * bottom that goes with it. */
+    if (left == 0 && wsqi_cas_rel(&self->top, &top, top + 1))
         item = wsqi_load_rlx(wsqi_array_slot(array, bottom)); /* Relaxed: own word. */
     wsqi_store_rlx(&self->bottom, bottom + 1); /* Relaxed: empty, and no slot changed. */
     return item;
@@ -1417,8 +1417,8 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     if (left < 0) return NULL;
     wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&self->array); /* Relaxed: own word. */
     void *item = wsqi_load_rlx(wsqi_array_slot(array, bottom));    /* Relaxed: own word. */
-    /* D4: the last item belongs to who moves top; bottom stays, for the deque is empty then. */
-    return wsqi_cas_sc(&self->top, &top, top + 1) ? item : NULL;
+    /* D4: as above; bottom stays, for the deque is empty then. */
+    return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
 /* The oldest item, or why there is none. WSQ_STEAL_LOST: somebody was faster, try again. */
@@ -1916,8 +1916,8 @@ static bool wsqi_slots_full(wsq_pool *pool) {
 /* A worker going to sleep, or asleep: should it watch, and is nobody else? */
 static bool wsqi_watch_begin(wsq_pool *pool) {
     uint32_t none = 0;
-    /* I10, failure: another watches. */
-    return wsqi_slots_full(pool) && wsqi_cas_sc(&pool->watcher, &none, 1u);
+    /* Relaxed: a watcher seen late costs a needless wake-up. Failure: another watches. */
+    return wsqi_slots_full(pool) && wsqi_cas_rlx(&pool->watcher, &none, 1u);
 }
 
 /* The watcher. True: a slot is full and its owner is in the same task as at the last look. */
@@ -2022,8 +2022,8 @@ static void wsqi_sleep(wsqi_worker *self) {
     /* Relaxed: shutdown hands out tokens after it has set the phase. */
     while (wsqi_asleep(self) && wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)
         watching = wsqi_nap(self, watching);
-    /* I10: the search that follows passes the watch on. */
-    if (watching) wsqi_store_sc(&pool->watcher, 0u);
+    /* Relaxed: the search that follows passes the watch on, behind I9. */
+    if (watching) wsqi_store_rlx(&pool->watcher, 0u);
     self->searching = true;
 }
 
@@ -2476,9 +2476,10 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     uint64_t outside = wsqi_load_rlx(&pool->inject.outside);
     do {
         if (outside & 1) return false;
-        /* P3: closing and counting are one word, so a shutdown waits for every task that it let in;
-         * and the tasks are counted before they can finish. Failure: relaxed, retried. */
-    } while (!wsqi_cas_acqrel(&pool->inject.outside, &outside, outside + 2 * count));
+        /* Relaxed: closing and counting are one word, and who changes it sees its newest value, so
+         * a shutdown waits for every task that it let in; G1 and P1 order the rest. Failure:
+         * retried. */
+    } while (!wsqi_cas_rlx(&pool->inject.outside, &outside, outside + 2 * count));
     return true;
 }
 
@@ -3460,8 +3461,8 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     if (wsqi_inside(pool)) return WSQ_ERR_INVALID;
     /* Relaxed: the compare-and-swap checks it. */
     uint64_t outside = wsqi_load_rlx(&pool->inject.outside);
-    /* P3 */
-    while (!(outside & 1) && !wsqi_cas_acqrel(&pool->inject.outside, &outside, outside + 1)) {}
+    /* Relaxed: as in wsqi_admit. */
+    while (!(outside & 1) && !wsqi_cas_rlx(&pool->inject.outside, &outside, outside + 1)) {}
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
     /* Relaxed: the token orders it for the workers (I2). Failure: somebody else is at it. */
     if (wsqi_cas_rlx(&pool->phase, &phase, (uint32_t)WSQI_PHASE_STOP)) {
