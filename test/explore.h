@@ -31,13 +31,15 @@
  *   - each store carries a view: of a release store, all that its thread knew; of a relaxed one,
  *     what the last fence released; of a read-modify-write also that of the store that it read;
  *   - one view, `sc`, lists what seq_cst stores wrote and fences knew: every fence exchanges all
- *     with it, seq_cst accesses respect it for their own word. It orders no plain accesses;
+ *     with it, a seq_cst store comes after what it says of its word. The seq_cst operations stand
+ *     in the order of their execution, but a load may stand earlier, as early as happens-before
+ *     allows, and reads what was known there. None of this orders plain accesses;
  *   - a store may land before others that its thread does not know of (2+2W), never between a
  *     read-modify-write and the store that it read.
  * What it does not show: load buffering (a load never returns a store that was not executed yet:
- * that takes a model checker with IMM); and where C11 of 2011 and RC11 differ about seq_cst, it
- * forbids what either of them forbids. Plain memory is read as it is: its accesses must be ordered,
- * and what is not is reported as a race.
+ * that takes a model checker with IMM); and outcomes that RC11 allows, but that need a seq_cst
+ * fence or store to stand before one that was executed earlier and did not happen before it. Plain
+ * memory is read as it is: its accesses must be ordered, and what is not is reported as a race.
  *
  * THE CHOICES (who runs, which store is read, which waiter wakes, spurious returns) come from a
  * seeded generator, with the fiber chosen uniformly, or the same again more often than not, or by
@@ -115,8 +117,8 @@
 
 typedef int32_t explore_time;
 
-/* [0, EXPLORE_FIBERS): clocks of the fibers; then one time stamp per word. Entries from `size` on
- * are zero. */
+/* [0, EXPLORE_FIBERS): clocks of the fibers; then the place in the order of the seq_cst operations;
+ * then one time stamp per word. Entries from `size` on are zero. */
 typedef struct explore_view {
     int size;
     int fiber; /* it is all that this one knew at `clock`; -1: a mixture */
@@ -132,8 +134,15 @@ typedef struct explore_store {
     bool adjoins; /* a read-modify-write: nothing may come between it and `before` */
 } explore_store;
 
+/* From the seq_cst operation number `place` on, all of them knew this store or a newer one. */
+typedef struct explore_raise {
+    struct explore_raise *before;
+    explore_time time, place;
+} explore_raise;
+
 typedef struct explore_word {
     void *address;
+    explore_raise *raises; /* the last one */
     explore_store *last; /* newest */
     explore_time woken;  /* sleepers see this store or a newer one: somebody was woken after it */
     int block;           /* EXPLORE_GLOBAL, index of a block, or below that ~fiber: its stack */
@@ -142,7 +151,7 @@ typedef struct explore_word {
     bool fresh; /* in heap memory, and the first store is what was found there */
 } explore_word;
 
-enum { EXPLORE_GLOBAL = EXPLORE_BLOCKS };
+enum { EXPLORE_GLOBAL = EXPLORE_BLOCKS, EXPLORE_PLACE = EXPLORE_FIBERS, EXPLORE_FIRST_WORD };
 
 typedef struct explore_block {
     uintptr_t begin, end;
@@ -206,7 +215,8 @@ static struct {
     char failure[512];
     explore_fiber fiber[EXPLORE_FIBERS];
     explore_word word[EXPLORE_WORDS];
-    explore_time sc[EXPLORE_WORDS];
+    explore_time sc[EXPLORE_WORDS]; /* what the last seq_cst operation knew */
+    explore_time place_of_last;     /* its number */
     explore_block block[EXPLORE_BLOCKS];
     explore_place place[EXPLORE_PLACES];
     char *notes, *heap, *stacks;
@@ -230,6 +240,7 @@ static struct {
     const char *name;
     void (*scenario)(void);
     int limit;
+    bool any_sc_load; /* in this program so far; else no raise is of interest */
     bool cut; /* depth first: an execution was given up at the step limit */
     bool trace;
     int trace_from, trace_to;
@@ -340,11 +351,12 @@ static inline void explore_set_ready(int i) {
 }
 
 /* A deadline passes, sooner or later than others: real time promises nothing. */
-EXPLORE_SLOW static void explore_time_out(void) {
+EXPLORE_SLOW static int explore_time_out(void) {
     int i = explore_nth(explore.timed, explore_choose(__builtin_popcount(explore.timed)));
     if (explore.clock < explore.fiber[i].deadline) explore.clock = explore.fiber[i].deadline;
     if (explore.trace) explore_note("(the deadline of fiber %d passes)", i);
     explore_set_ready(i);
+    return i;
 }
 
 static const char *explore_state_name(explore_status status) {
@@ -420,18 +432,25 @@ static inline void explore_continue(int next) {
     explore_context_switch(&from->context, &explore.running->context);
 }
 
+/* A deadline passes while nobody else can go on: no store takes that long to become visible. */
+static void explore_time_out_at_rest(void) {
+    explore_fiber *fiber = &explore.fiber[explore_time_out()];
+    for (int id = EXPLORE_FIRST_WORD; id < explore.words; id++)
+        fiber->view[id] = explore.word[id].last->time;
+}
+
 /* Nobody is ready. Deadlines pass first, but not for ever. */
 EXPLORE_SLOW static void explore_find_ready(void) {
     if (explore.timed && explore.patience > 0) {
         explore.patience--;
-        explore_time_out();
+        explore_time_out_at_rest();
         return;
     }
     for (int i = 0; i < explore.fibers; i++)
         if (explore.fiber[i].status == EXPLORE_QUIET) explore_set_ready(i);
     if (explore.ready) return;
     if (!explore.timed) explore_fail_stuck("deadlock");
-    explore_time_out();
+    explore_time_out_at_rest();
 }
 
 /* The running fiber is not ready. */
@@ -691,7 +710,7 @@ EXPLORE_SLOW static int explore_new_word(void *address, int size) {
  * the model's knowledge, has lost it, and is a new word. */
 static inline int explore_id(void *address, uint32_t *number, int size) {
     int id = (int)*number;
-    if (!EXPLORE_LIKELY(id >= EXPLORE_FIBERS && id < explore.words &&
+    if (!EXPLORE_LIKELY(id >= EXPLORE_FIRST_WORD && id < explore.words &&
                         explore.word[id].address == address))
         *number = (uint32_t)(id = explore_new_word(address, size));
     explore_use(explore.word[id].block, (uintptr_t)address);
@@ -704,6 +723,23 @@ static inline bool explore_fits(const explore_store *store, const explore_store 
     return !after || (!after->adjoins && after->time - store->time >= 2);
 }
 
+/* A seq_cst load may stand before operations that were executed earlier: anywhere behind those that
+ * happened before it. It must read what they knew, or newer. */
+static explore_time explore_known_before(int id) {
+    explore_raise *raise = explore.word[id].raises;
+    explore.any_sc_load = true;
+    while (raise && raise->place > explore.running->view[EXPLORE_PLACE]) raise = raise->before;
+    return raise ? raise->time : 0;
+}
+
+static void explore_raise_sc(int id, explore_time time) {
+    explore_raise *raise = explore_alloc_note(sizeof *raise);
+    raise->before = explore.word[id].raises;
+    raise->time = explore.sc[id] = time;
+    raise->place = explore.place_of_last;
+    explore.word[id].raises = raise;
+}
+
 /* The store that is read, or that a new one comes right after; *after: the next newer one. */
 static inline explore_store *explore_find(int id, int order, explore_kind kind, uint64_t expected,
                                           explore_store **after) {
@@ -711,7 +747,10 @@ static inline explore_store *explore_find(int id, int order, explore_kind kind, 
     explore_store *option[EXPLORE_OPTIONS], *next[EXPLORE_OPTIONS];
     explore_store *store = explore.word[id].last, *newer = NULL;
     int n = 0;
-    if ((order & 4) && explore.sc[id] > floor) floor = explore.sc[id];
+    if (order & 4) {
+        explore_time known = kind == EXPLORE_LOAD ? explore_known_before(id) : explore.sc[id];
+        if (known > floor) floor = known;
+    }
     if (EXPLORE_LIKELY(store->time <= floor)) {
         *after = NULL;
         return store;
@@ -757,7 +796,10 @@ static inline void explore_insert(int id, explore_store *before, explore_store *
     fiber->view[id] = store->time;
     if (word->writer != explore_me()) word->changes++;
     word->writer = explore_me();
-    if ((order & 4) && store->time > explore.sc[id]) explore.sc[id] = store->time;
+    if (order & 4) {
+        fiber->view[EXPLORE_PLACE] = ++explore.place_of_last;
+        if (store->time > explore.sc[id]) explore_raise_sc(id, store->time);
+    }
     store->view = order & EXPLORE_REL ? explore_release() : fiber->released;
     if (adjoins && (order & EXPLORE_ACQREL) != EXPLORE_ACQREL) /* else it is part of the view */
         store->view = explore_mixture(store->view, before->view);
@@ -787,7 +829,7 @@ EXPLORE_SLOW static void explore_note_access(const char *what, int id, int order
  * do, so that it need not be a point. */
 static inline bool explore_is_own(const void *address, const uint32_t *number) {
     int id = (int)*number;
-    if (id < EXPLORE_FIBERS || id >= explore.words) return false;
+    if (id < EXPLORE_FIRST_WORD || id >= explore.words) return false;
     const explore_word *word = &explore.word[id];
     return word->address == address && word->writer == explore_me() && word->changes < 2;
 }
@@ -867,6 +909,9 @@ static inline void explore_fence(const char *at) {
     if (explore.trace) explore_note("fence_sc  %s", at);
     if (fiber->has_pending) explore_join_times(fiber->view, fiber->pending, size);
     fiber->has_pending = false;
+    fiber->view[EXPLORE_PLACE] = ++explore.place_of_last;
+    for (int id = EXPLORE_FIRST_WORD; id < explore.words && explore.any_sc_load; id++)
+        if (fiber->view[id] > explore.sc[id]) explore_raise_sc(id, fiber->view[id]);
     explore_join_times(explore.sc + EXPLORE_FIBERS, fiber->view + EXPLORE_FIBERS,
                        size - EXPLORE_FIBERS);
     memcpy(fiber->view + EXPLORE_FIBERS, explore.sc + EXPLORE_FIBERS,
@@ -981,7 +1026,7 @@ static inline void explore_meet(int *gate, int count) {
  * ========================================================================== */
 
 static int explore_word_at(const void *address) {
-    for (int id = explore.words - 1; id >= EXPLORE_FIBERS; id--)
+    for (int id = explore.words - 1; id >= EXPLORE_FIRST_WORD; id--)
         if (explore.word[id].address == address) return id;
     return -1;
 }
@@ -1057,7 +1102,9 @@ static bool explore_execute(void) {
     explore.running = NULL;
     explore.ready = explore.timed = 0;
     explore.fibers = explore.blocks = explore.steps = explore.depth = 0;
-    explore.words = EXPLORE_FIBERS;
+    explore.words = EXPLORE_FIRST_WORD;
+    explore.place_of_last = 0;
+    explore_clear_times(EXPLORE_PLACE);
     explore.noted = explore.heaped = 0;
     explore.clock = 1000000;
     explore.lowest = 0;

@@ -143,6 +143,19 @@ SCENARIO(iriw_acq, IRIW, write_x, write_y, iriw_acq_1, iriw_acq_2)
 SCENARIO(iriw_sc, IRIW, write_x_sc, write_y_sc, iriw_sc_1, iriw_sc_2)
 SCENARIO(iriw_fence, IRIW, write_x, write_y, iriw_fence_1, iriw_fence_2)
 
+/* ---- a late load ----
+ * T1 x = 1 (seq_cst), y = 1; T2 reads y, then x (seq_cst); outcome 2 (y, not x) is weak: the value
+ * of y does not order T2 behind T1. With a fence between it is allowed, too, but not shown. */
+
+THREAD(late_1, wsqi_store_sc(&x, 1u); wsqi_store_rlx(&y, 1u);)
+THREAD(late_2, a = wsqi_load_rlx(&y); b = wsqi_load_sc(&x);)
+THREAD(late_acq_1, wsqi_store_sc(&x, 1u); wsqi_store_rel(&y, 1u);)
+THREAD(late_acq_2, a = wsqi_load_acq(&y); b = wsqi_load_sc(&x);)
+THREAD(late_fence_2, a = wsqi_load_rlx(&y); wsqi_fence_sc(); b = wsqi_load_sc(&x);)
+SCENARIO(late, 2 * a + b, late_1, late_2)
+SCENARIO(late_acq, 2 * a + b, late_acq_1, late_acq_2)
+SCENARIO(late_fence, 2 * a + b, late_1, late_fence_2)
+
 /* ---- write to read causality: x, then y by who saw x; 6 (saw x; y seen, x not) is weak ---- */
 
 THREAD(wrc_rlx, a = wsqi_load_rlx(&x); if (a) wsqi_store_rlx(&y, 1u);)
@@ -304,6 +317,9 @@ static void orders_of_stores(void) {
     litmus("IRIW seq_cst", iriw_sc, BIT(15), BIT(10));
     litmus("IRIW fences", iriw_fence, BIT(15), BIT(10));
     bound = 100;
+    litmus("late seq_cst load", late, BIT(0) | BIT(1) | BIT(2) | BIT(3), 0);
+    litmus("late seq_cst load, acquire", late_acq, BIT(0) | BIT(1) | BIT(3), BIT(2));
+    litmus("late seq_cst load, fence (not shown)", late_fence, BIT(0) | BIT(1) | BIT(3), BIT(2));
     litmus("WRC relaxed", wrc_weak, BIT(6) | BIT(7), 0);
     litmus("WRC acquire, release", wrc_strong, BIT(7), BIT(6));
     litmus("R relaxed", r_rlx, BIT(2) | BIT(1) | BIT(4) | BIT(5), 0);
