@@ -33,6 +33,9 @@ bench: ## build and run every benchmark, some minutes
 	@$(MAKE_J) -s $(BENCHES)
 	@for b in $(filter-out %/counts,$(BENCHES)); do $$b || exit 1; done
 
+bench-peers: ## wsq beside every peer that is installed: table, CSV, plots in build/peers
+	@CC='$(CC)' CFLAGS='$(CFLAGS)' sh bench/peers/run.sh $(B)/peers
+
 bench-counts: $(B)/bench/counts ## instructions of the hot paths against bench/counts.txt
 	@CC='$(CC)' sh bench/counts.sh $<
 
@@ -85,5 +88,6 @@ clean: ## remove build/
 help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-.PHONY: all demo test check-all memcheck analyze coverage fuzz model mutate check-headers bench bench-counts asan \
+.PHONY: all demo test check-all memcheck analyze coverage fuzz model mutate check-headers bench \
+    bench-peers bench-counts asan \
     ubsan tsan msan sanitized clean help

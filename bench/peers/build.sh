@@ -1,0 +1,56 @@
+#!/bin/sh
+# Builds every peer that is installed into DIR, and writes DIR/list: one "name|command" a line. For one
+# that is not there it says which Debian package is missing. Wool and Lace are no packages: name their
+# sources in WOOL and LACE.
+#
+#   build.sh DIR
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$1
+cc=${CC:-cc} flags=${CFLAGS:--O2}
+std="-std=c11 -D_GNU_SOURCE -DNDEBUG"
+mkdir -p "$dir" && dir=$(cd "$dir" && pwd) || exit 1
+: >"$dir/list"
+
+# try NAME PACKAGE COMMAND...: builds $dir/NAME
+try() {
+    name=$1 package=$2
+    shift 2
+    if "$@" -o "$dir/$name" 2>"$dir/$name.log"; then echo "$name|$dir/$name" >>"$dir/list"
+    else echo "missing: $name (Debian: $package)"; fi
+}
+
+# What the compiler wants in another order than try gives it.
+goes() { go build "$@" "$here/go/main.go"; }
+glib() { "$cc" $flags $std "$here/glib.c" $(pkg-config --cflags glib-2.0) "$@" $(pkg-config --libs glib-2.0) -pthread; }
+
+try wsq gcc "$cc" $flags $std "$here/wsq.c" -pthread
+try pthreads gcc "$cc" $flags $std "$here/pthreads.c" -pthread
+try gomp gcc gcc $flags $std -fopenmp "$here/openmp.c"
+try libomp "clang libomp-dev" clang $flags $std -fopenmp "$here/openmp.c"
+try tbb "g++ libtbb-dev" g++ $flags -std=c++17 "$here/tbb.cpp" -ltbb -pthread
+try glib "libglib2.0-dev pkg-config" glib
+try ck libck-dev "$cc" $flags -std=gnu11 "$here/ck.c" -lck
+try go golang-go goes
+
+crates=/usr/share/cargo/registry
+if command -v cargo >/dev/null && ls -d $crates/rayon-1* $crates/tokio-1* $crates/crossbeam-deque-0* >/dev/null 2>&1; then
+    rm -rf "$dir/rust.src" && cp -r "$here/rust" "$dir/rust.src"
+    if (cd "$dir/rust.src" && cargo build --release --offline \
+        --config 'source.crates-io.replace-with="debian"' \
+        --config "source.debian.directory=\"$crates\"" >"$dir/rust.log" 2>&1); then
+        for library in rayon tokio crossbeam; do
+            echo "$library|$dir/rust.src/target/release/peers $library" >>"$dir/list"
+        done
+    else echo "broken: rayon tokio crossbeam, see $dir/rust.log"; fi
+else
+    echo "missing: rayon tokio crossbeam (Debian: cargo librust-rayon-dev librust-tokio-dev librust-crossbeam-deque-dev)"
+fi
+
+if [ "$WOOL" ]; then
+    [ -f "$WOOL/src/wool.h" ] || make -C "$WOOL/src" wool.h >/dev/null
+    try wool "none; see WOOL" "$cc" $flags -D_GNU_SOURCE "-I$WOOL/src" "$here/wool.c" "$WOOL/src/wool.c" -pthread
+fi
+if [ "$LACE" ]; then
+    [ -f "$LACE/src/lace_config.h" ] || : >"$dir/lace_config.h"
+    try lace "none; see LACE" "$cc" $flags -D_GNU_SOURCE "-I$LACE/src" "-I$dir" "$here/lace.c" "$LACE/src/lace.c" -pthread -lm
+fi

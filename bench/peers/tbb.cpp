@@ -1,0 +1,238 @@
+/* oneTBB: task_group for what forks, enqueue for what comes from outside, parallel_for. */
+#include "peer.h"
+
+#include <atomic>
+#include <memory>
+#include <oneapi/tbb.h>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+static std::unique_ptr<tbb::global_control> control;
+static std::unique_ptr<tbb::task_arena> arena; /* the caller takes part */
+static std::unique_ptr<tbb::task_arena> queue; /* it does not */
+
+static void start(void) {
+    control.reset(
+        new tbb::global_control(tbb::global_control::max_allowed_parallelism, peer_workers + 1));
+    arena.reset(new tbb::task_arena((int)peer_workers));
+    arena->initialize();
+    queue.reset(new tbb::task_arena((int)peer_workers, 0));
+    queue->initialize();
+}
+
+static void stop(void) {
+    arena.reset();
+    queue.reset();
+    control.reset();
+}
+
+static peer_result since(double begin, double operations) {
+    return peer_result{peer_now() - begin, operations};
+}
+
+static long fib(long n) {
+    if (n < 2) return n;
+    long left, right;
+    tbb::task_group group;
+    group.run([&] { left = fib(n - 1); });
+    right = fib(n - 2);
+    group.wait();
+    return left + right;
+}
+
+static peer_result run_fib(long n) {
+    long value = 0;
+    double begin = peer_now();
+    arena->execute([&] { value = fib(n); });
+    peer_result result = since(begin, 1);
+    result.operations = peer_forks(n);
+    peer_check(value == peer_fib(n), "fib");
+    return result;
+}
+
+static long sky(long first, long size) {
+    if (size == 1) return first;
+    long sums[10], part = size / 10, sum = 0;
+    tbb::task_group group;
+    for (int i = 0; i < 9; i++)
+        group.run([&sums, i, first, part] { sums[i] = sky(first + i * part, part); });
+    sums[9] = sky(first + 9 * part, part);
+    group.wait();
+    for (long one : sums) sum += one;
+    return sum;
+}
+
+static peer_result run_skynet(long) {
+    long value = 0;
+    double begin = peer_now();
+    arena->execute([&] { value = sky(0, PEER_LEAVES); });
+    peer_result result = since(begin, 1e6);
+    peer_check(value == PEER_LEAVES_SUM, "skynet");
+    return result;
+}
+
+struct board {
+    signed char at[PEER_QUEENS];
+};
+
+static long queens(int rows, const board &from) {
+    if (rows == PEER_QUEENS) return 1;
+    long found[PEER_QUEENS] = {0}, sum = 0;
+    tbb::task_group group;
+    for (int column = 0; column < PEER_QUEENS; column++) {
+        board next = from;
+        next.at[rows] = (signed char)column;
+        if (!peer_queen_holds(next.at, rows + 1)) continue;
+        group.run([&found, next, rows, column] { found[column] = queens(rows + 1, next); });
+    }
+    group.wait();
+    for (long one : found) sum += one;
+    return sum;
+}
+
+static peer_result run_queens(long) {
+    long value = 0;
+    double begin = peer_now();
+    arena->execute([&] { value = queens(0, board()); });
+    peer_result result = since(begin, 1e6);
+    peer_check(value == PEER_QUEENS_FOUND, "queens");
+    return result;
+}
+
+static peer_result run_loop(long) {
+    peer_loop_begin();
+    double begin = peer_now();
+    arena->execute([&] {
+        tbb::parallel_for(tbb::blocked_range<long>(0, PEER_LOOP),
+                          [&](const tbb::blocked_range<long> &range) {
+                              peer_loop(peer_numbers, range.begin(), range.end());
+                          });
+    });
+    return peer_loop_speedup(peer_now() - begin);
+}
+
+static void grain() {
+    uint64_t sum = peer_burn((uint64_t)peer_arg);
+    __asm__ volatile("" : : "r"(sum));
+}
+
+static peer_result run_grain_loop(long) {
+    double begin = peer_now();
+    arena->execute([&] {
+        tbb::parallel_for(
+            tbb::blocked_range<long>(0, peer_grains(), 1),
+            [&](const tbb::blocked_range<long> &range) {
+                for (long i = range.begin(); i < range.end(); i++) grain();
+            },
+            tbb::simple_partitioner());
+    });
+    return peer_speedup(peer_now() - begin);
+}
+
+static std::atomic<long> left_to_do;
+
+/* From outside, through an arena's queue; the last one opens the gate. */
+template <typename Body> static void enqueue_all(long count, Body body) {
+    for (long i = 0; i < count; i++)
+        queue->enqueue([body] {
+            body();
+            left_to_do.fetch_sub(1, std::memory_order_acq_rel);
+        });
+}
+
+static void wait_for_all() {
+    while (left_to_do.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+}
+
+static peer_result run_grain_task(long) {
+    left_to_do = peer_grains();
+    double begin = peer_now();
+    enqueue_all(peer_grains(), grain);
+    wait_for_all();
+    return peer_speedup(peer_now() - begin);
+}
+
+static peer_result run_outside(long size) {
+    left_to_do = size;
+    double begin = peer_now();
+    enqueue_all(size, [] {});
+    wait_for_all();
+    return since(begin, (double)size);
+}
+
+static peer_result run_submit(long size) {
+    std::vector<std::thread> threads;
+    left_to_do = size;
+    double begin = peer_now();
+    for (int i = 0; i < 4; i++) threads.emplace_back([size] { enqueue_all(size / 4, [] {}); });
+    for (std::thread &thread : threads) thread.join();
+    wait_for_all();
+    return since(begin, (double)size);
+}
+
+static peer_result run_one_by_one(long size) {
+    double begin = peer_now();
+    for (long i = 0; i < size; i++) {
+        left_to_do = 1;
+        enqueue_all(1, [] {});
+        wait_for_all();
+    }
+    return since(begin, (double)size);
+}
+
+static peer_result run_spawn(long size) {
+    double begin = peer_now();
+    arena->execute([&] {
+        tbb::task_group group;
+        for (long i = 0; i < size; i++) group.run([] {});
+        group.wait();
+    });
+    return since(begin, (double)size);
+}
+
+static void chain(tbb::task_group &group, long left) {
+    if (left > 0) group.run([&group, left] { chain(group, left - 1); });
+}
+
+static peer_result run_chain(long size) {
+    double begin = peer_now();
+    arena->execute([&] {
+        tbb::task_group group;
+        chain(group, size);
+        group.wait();
+    });
+    return since(begin, (double)size);
+}
+
+static peer_result run_wake(long) {
+    static std::atomic<double> begun;
+    double samples[PEER_SAMPLES];
+    for (double &sample : samples) {
+        peer_sleep_us(300);
+        begun = 0;
+        double begin = peer_now();
+        queue->enqueue([] { begun = peer_now(); });
+        while (begun == 0) sched_yield();
+        sample = begun - begin;
+    }
+    return peer_result{peer_median(samples, PEER_SAMPLES), 1e3};
+}
+
+int main(int argc, char **argv) {
+    static const peer_case cases[] = {
+        {"fib", "ns/fork", run_fib, 16, 2},
+        {"skynet", "ms", run_skynet, 1, 0},
+        {"queens", "ms", run_queens, 1, 0},
+        {"loop", "x", run_loop, 1, 0},
+        {"grain_loop", "x", run_grain_loop, 1, 0},
+        {"grain_task", "x", run_grain_task, 1, 0},
+        {"spawn", "ns/task", run_spawn, 100000, 0},
+        {"outside", "ns/task", run_outside, 100000, 0},
+        {"chain", "ns/task", run_chain, 100000, 0},
+        {"submit", "ns/task", run_submit, 200000, 0},
+        {"one_by_one", "ns/task", run_one_by_one, 2000, 0},
+        {"wake", "us", run_wake, 1, 0},
+    };
+    return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, start, stop);
+}

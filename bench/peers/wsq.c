@@ -1,0 +1,439 @@
+/* wsq, in the cases of the peers. */
+#include "peer.h"
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#define TASKS 200000
+
+static wsq_pool *pool;
+static wsq_task *tasks;
+
+static void start(void) {
+    wsq_config config = {.workers = peer_workers};
+    peer_check(wsq_pool_create(&pool, &config) == WSQ_OK, "pool");
+    tasks = calloc(TASKS, sizeof *tasks);
+    peer_check(tasks != NULL, "memory");
+}
+
+static void stop(void) {
+    wsq_pool_destroy(pool);
+    free(tasks);
+}
+
+static peer_result since(double begin, double operations) {
+    return (peer_result){peer_now() - begin, operations};
+}
+
+/* ---- fork and join ---- */
+
+typedef struct long_job {
+    wsq_job job;
+    long n, size, result;
+} long_job;
+
+static void fib_run(wsq_ctx ctx, wsq_job *job);
+
+static inline long fib(wsq_ctx ctx, long n) {
+    if (n < 2) return n;
+    long_job left;
+    left.n = n - 1;
+    wsq_fork(&ctx, &left.job, fib_run);
+    long right = fib(ctx, n - 2);
+    return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, n - 1) : left.result);
+}
+
+static void fib_run(wsq_ctx ctx, wsq_job *job) {
+    long_job *self = wsq_container_of(job, long_job, job);
+    self->result = fib(ctx, self->n);
+}
+
+static void fib_root(wsq_ctx ctx, void *arg) {
+    *(long *)arg = fib(ctx, *(long *)arg);
+}
+
+static peer_result run_fib(long n) {
+    long value = n;
+    double begin = peer_now();
+    wsq_run(pool, fib_root, &value);
+    peer_result result = since(begin, 1);
+    result.operations = peer_forks(n);
+    peer_check(value == peer_fib(n), "fib");
+    return result;
+}
+
+static void sky_run(wsq_ctx ctx, wsq_job *job);
+
+static inline long sky(wsq_ctx ctx, long first, long size) {
+    if (size == 1) return first;
+    long_job jobs[9];
+    long part = size / 10, sum;
+    for (int i = 0; i < 9; i++) {
+        jobs[i].n = first + i * part;
+        jobs[i].size = part;
+        wsq_fork(&ctx, &jobs[i].job, sky_run);
+    }
+    sum = sky(ctx, first + 9 * part, part);
+    for (int i = 8; i >= 0; i--)
+        sum += wsq_reclaim(&ctx, &jobs[i].job) ? sky(ctx, first + i * part, part) : jobs[i].result;
+    return sum;
+}
+
+static void sky_run(wsq_ctx ctx, wsq_job *job) {
+    long_job *self = wsq_container_of(job, long_job, job);
+    self->result = sky(ctx, self->n, self->size);
+}
+
+static void sky_root(wsq_ctx ctx, void *arg) {
+    *(long *)arg = sky(ctx, 0, PEER_LEAVES);
+}
+
+static peer_result run_skynet(long size) {
+    long value = 0;
+    (void)size;
+    double begin = peer_now();
+    wsq_run(pool, sky_root, &value);
+    peer_result result = since(begin, 1e6);
+    peer_check(value == PEER_LEAVES_SUM, "skynet");
+    return result;
+}
+
+typedef struct queens_job {
+    wsq_job job;
+    long found;
+    signed char board[PEER_QUEENS];
+    int rows;
+} queens_job;
+
+static void queens_run(wsq_ctx ctx, wsq_job *job);
+
+static long queens(wsq_ctx ctx, int rows, const signed char *board) {
+    if (rows == PEER_QUEENS) return 1;
+    queens_job jobs[PEER_QUEENS];
+    int count = 0;
+    for (int column = 0; column < PEER_QUEENS; column++) {
+        queens_job *next = &jobs[count];
+        memcpy(next->board, board, PEER_QUEENS);
+        next->board[rows] = (signed char)column;
+        next->rows = rows + 1;
+        if (!peer_queen_holds(next->board, rows + 1)) continue;
+        wsq_fork(&ctx, &next->job, queens_run);
+        count++;
+    }
+    long found = 0;
+    while (count-- > 0) {
+        queens_job *job = &jobs[count];
+        found += wsq_reclaim(&ctx, &job->job) ? queens(ctx, rows + 1, job->board) : job->found;
+    }
+    return found;
+}
+
+static void queens_run(wsq_ctx ctx, wsq_job *job) {
+    queens_job *self = wsq_container_of(job, queens_job, job);
+    self->found = queens(ctx, self->rows, self->board);
+}
+
+static void queens_root(wsq_ctx ctx, void *arg) {
+    signed char board[PEER_QUEENS] = {0};
+    *(long *)arg = queens(ctx, 0, board);
+}
+
+static peer_result run_queens(long size) {
+    long value = 0;
+    (void)size;
+    double begin = peer_now();
+    wsq_run(pool, queens_root, &value);
+    peer_result result = since(begin, 1e6);
+    peer_check(value == PEER_QUEENS_FOUND, "queens");
+    return result;
+}
+
+/* ---- loops ---- */
+
+static void loop_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx;
+    peer_loop(arg, (long)begin, (long)end);
+}
+
+static void loop_root(wsq_ctx ctx, void *arg) {
+    wsq_for(ctx, 0, PEER_LOOP, 0, loop_body, arg);
+}
+
+static peer_result run_loop(long size) {
+    (void)size;
+    peer_loop_begin();
+    double begin = peer_now();
+    wsq_run(pool, loop_root, peer_numbers);
+    return peer_loop_speedup(peer_now() - begin);
+}
+
+static void grain_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    uint64_t sum = 0;
+    (void)ctx;
+    (void)arg;
+    for (size_t i = begin; i < end; i++) sum += peer_burn((uint64_t)peer_arg);
+    __asm__ volatile("" : : "r"(sum));
+}
+
+static void grain_root(wsq_ctx ctx, void *arg) {
+    wsq_for(ctx, 0, (size_t)peer_grains(), 1, grain_body, arg);
+}
+
+static peer_result run_grain_loop(long size) {
+    (void)size;
+    double begin = peer_now();
+    wsq_run(pool, grain_root, NULL);
+    return peer_speedup(peer_now() - begin);
+}
+
+/* ---- tasks ---- */
+
+static wsq_poll nothing(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)task;
+    return WSQ_DONE;
+}
+
+static void prepare(long count, wsq_task_fn fn) {
+    for (long i = 0; i < count; i++) wsq_task_init(&tasks[i], fn);
+}
+
+static long todo;
+
+static wsq_poll spawn_all(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (long i = 1; i <= todo; i++) {
+        wsq_task_init(&tasks[i], nothing);
+        wsq_spawn(wsq_pool_of(ctx), &tasks[i]);
+    }
+    return WSQ_DONE;
+}
+
+static peer_result run_spawn(long size) {
+    todo = size;
+    wsq_task_init(&tasks[0], spawn_all);
+    double begin = peer_now();
+    wsq_spawn(pool, &tasks[0]);
+    wsq_pool_wait(pool);
+    return since(begin, (double)size);
+}
+
+static peer_result run_outside(long size) {
+    double begin = peer_now();
+    for (long i = 0; i < size; i++) {
+        wsq_task_init(&tasks[i], nothing);
+        wsq_spawn(pool, &tasks[i]);
+    }
+    wsq_pool_wait(pool);
+    return since(begin, (double)size);
+}
+
+static wsq_poll spawn_next(wsq_ctx ctx, wsq_task *task) {
+    if (task == &tasks[todo]) return WSQ_DONE;
+    wsq_task_init(task + 1, spawn_next);
+    wsq_spawn(wsq_pool_of(ctx), task + 1);
+    return WSQ_DONE;
+}
+
+static peer_result run_chain(long size) {
+    todo = size;
+    wsq_task_init(&tasks[0], spawn_next);
+    double begin = peer_now();
+    wsq_spawn(pool, &tasks[0]);
+    wsq_pool_wait(pool);
+    return since(begin, (double)size);
+}
+
+static void *submit(void *arg) {
+    wsq_task *first = arg;
+    for (long i = 0; i < todo; i++) {
+        wsq_task_init(&first[i], nothing);
+        wsq_spawn(pool, &first[i]);
+    }
+    return NULL;
+}
+
+static peer_result run_submit(long size) {
+    pthread_t threads[4];
+    todo = size / 4;
+    double begin = peer_now();
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, submit, &tasks[i * todo]);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    wsq_pool_wait(pool);
+    return since(begin, (double)size);
+}
+
+static peer_result run_one_by_one(long size) {
+    double begin = peer_now();
+    for (long i = 0; i < size; i++) {
+        wsq_task_init(&tasks[i], nothing);
+        wsq_spawn(pool, &tasks[i]);
+        while (!wsq_task_done(&tasks[i])) sched_yield();
+    }
+    return since(begin, (double)size);
+}
+
+static wsq_poll grain_task(wsq_ctx ctx, wsq_task *task) {
+    grain_body(ctx, 0, 1, task);
+    return WSQ_DONE;
+}
+
+static peer_result run_grain_task(long size) {
+    (void)size;
+    double begin = peer_now();
+    for (long i = 0; i < peer_grains(); i++) {
+        wsq_task_init(&tasks[i], grain_task);
+        wsq_spawn(pool, &tasks[i]);
+    }
+    wsq_pool_wait(pool);
+    return peer_speedup(peer_now() - begin);
+}
+
+static wsq_poll yielding(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    /* the index into counts is the task's */
+    static long counts[200];
+    long *left = &counts[task - tasks];
+    if (*left == 0) *left = todo;
+    return --*left > 0 ? WSQ_YIELD : WSQ_DONE;
+}
+
+static peer_result run_yield(long size) {
+    todo = size / 200;
+    prepare(200, yielding);
+    double begin = peer_now();
+    for (int i = 0; i < 200; i++) wsq_spawn(pool, &tasks[i]);
+    wsq_pool_wait(pool);
+    return since(begin, (double)size);
+}
+
+typedef struct player {
+    wsq_task task;
+    struct player *other;
+    long left;
+    bool serves;
+} player;
+
+static wsqi_a64 ball;
+
+static wsq_poll play(wsq_ctx ctx, wsq_task *task) {
+    player *self = wsq_container_of(task, player, task);
+    uint64_t hits = wsqi_load_acq(&ball);
+    (void)ctx;
+    if ((hits % 2 == 0) != self->serves) return WSQ_PENDING;
+    wsqi_store_rel(&ball, hits + 1);
+    self->left--;
+    wsq_wake(&self->other->task);
+    return self->left > 0 ? WSQ_PENDING : WSQ_DONE;
+}
+
+static peer_result run_ping_pong(long size) {
+    player one = {.left = size, .serves = true}, two = {.left = size};
+    one.other = &two;
+    two.other = &one;
+    wsqi_store_rlx(&ball, 0);
+    wsq_task_init(&one.task, play);
+    wsq_task_init(&two.task, play);
+    double begin = peer_now();
+    wsq_spawn(pool, &two.task);
+    wsq_spawn(pool, &one.task);
+    wsq_pool_wait(pool);
+    return since(begin, (double)size);
+}
+
+static double begun_at;
+static wsqi_a32 begun;
+
+static wsq_poll begin_task(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)task;
+    begun_at = peer_now();
+    wsqi_store_rel(&begun, 1);
+    return WSQ_DONE;
+}
+
+static peer_result run_wake(long size) {
+    double samples[PEER_SAMPLES];
+    (void)size;
+    for (int i = 0; i < PEER_SAMPLES; i++) {
+        peer_sleep_us(300);
+        wsq_task_init(&tasks[0], begin_task);
+        wsqi_store_rlx(&begun, 0);
+        double begin = peer_now();
+        wsq_spawn(pool, &tasks[0]);
+        while (!wsqi_load_acq(&begun)) sched_yield();
+        samples[i] = begun_at - begin;
+        wsq_task_wait(&tasks[0]);
+    }
+    return (peer_result){peer_median(samples, PEER_SAMPLES), 1e3};
+}
+
+/* ---- queues alone ---- */
+
+static peer_result run_fifo(long size) {
+    static wsq_ring ring;
+    int item = 0;
+    wsq_ring_init(&ring);
+    double begin = peer_now();
+    for (long i = 0; i < size; i++) {
+        wsq_ring_push(&ring, &item);
+        peer_check(wsq_ring_pop(&ring) != NULL, "pop");
+    }
+    return since(begin, (double)size);
+}
+
+static peer_result run_lifo(long size) {
+    wsq_deque deque;
+    int item = 0;
+    peer_check(wsq_deque_init(&deque, 1024) == WSQ_OK, "deque");
+    double begin = peer_now();
+    for (long i = 0; i < size; i++) {
+        wsq_deque_push(&deque, &item);
+        peer_check(wsq_deque_pop(&deque) != NULL, "pop");
+    }
+    peer_result result = since(begin, (double)size);
+    wsq_deque_fini(&deque);
+    return result;
+}
+
+static peer_result run_steal(long size) {
+    wsq_deque deque;
+    int item = 0;
+    void *out;
+    double ns = 0;
+    peer_check(wsq_deque_init(&deque, 1024) == WSQ_OK, "deque");
+    for (long done = 0; done < size; done += 1000) {
+        for (int i = 0; i < 1000; i++) wsq_deque_push(&deque, &item);
+        double begin = peer_now();
+        for (int i = 0; i < 1000; i++)
+            peer_check(wsq_deque_steal(&deque, &out) == WSQ_STEAL_OK, "steal");
+        ns += peer_now() - begin;
+    }
+    wsq_deque_fini(&deque);
+    return (peer_result){ns, (double)size};
+}
+
+int main(int argc, char **argv) {
+    static const peer_case cases[] = {
+        {"fib", "ns/fork", run_fib, 20, 2},
+        {"skynet", "ms", run_skynet, 1, 0},
+        {"queens", "ms", run_queens, 1, 0},
+        {"loop", "x", run_loop, 1, 0},
+        {"grain_loop", "x", run_grain_loop, 1, 0},
+        {"spawn", "ns/task", run_spawn, 100000, 0},
+        {"outside", "ns/task", run_outside, 100000, 0},
+        {"chain", "ns/task", run_chain, 100000, 0},
+        {"submit", "ns/task", run_submit, 200000, 0},
+        {"one_by_one", "ns/task", run_one_by_one, 2000, 0},
+        {"grain_task", "x", run_grain_task, 1, 0},
+        {"yield", "ns", run_yield, 200000, 0},
+        {"ping_pong", "ns/trip", run_ping_pong, 50000, 0},
+        {"wake", "us", run_wake, 1, 0},
+        {"fifo", "ns", run_fifo, 1000000, 0},
+        {"lifo", "ns", run_lifo, 1000000, 0},
+        {"steal", "ns", run_steal, 1000000, 0},
+    };
+    return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, start, stop);
+}
