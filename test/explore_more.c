@@ -90,9 +90,11 @@ static void spawn(int i, wsq_poll (*step)(item *it)) {
 
 static void wait_for(int i) { explore_check(wsq_task_wait(&items[i].task) == WSQ_OK); }
 
-/* The first `count` are done. */
+/* The first `count` are done; a watcher that sees old values takes its time. */
 static void end(int count) {
     explore_wait_quiet();
+    for (int i = 0; i < 16 * count; i++)
+        if (!items[i / 16].done) explore_wait_quiet();
     for (int i = 0; i < count; i++) explore_check(items[i].done);
     explore_check_parked(pool);
     explore_pool_end(pool);
@@ -278,6 +280,24 @@ static void done_inside(void) {
     end(2);
 }
 
+/* ---- a wake that came too soon: the task waits again, and does not spin ---- */
+
+static wsq_poll needs_both(item *it) {
+    explore_check(it->runs <= 3);
+    return wsqi_load_acq(&it->sent) == 2 ? WSQ_DONE : WSQ_PENDING;
+}
+
+static void waits_again(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    spawn(0, needs_both);
+    for (uint32_t i = 1; i <= 2; i++) {
+        if (explore_choose(2)) explore_wait_quiet();
+        wsqi_store_rel(&items[0].sent, i);
+        wsq_wake(&items[0].task);
+    }
+    end(1);
+}
+
 /* ---- counts ---- */
 
 static wsq_poll spawns_next(item *it) {
@@ -434,22 +454,75 @@ static void run_small(wsq_ctx ctx, wsq_job *job) {
     wsq_container_of(job, dated, job)->runs++;
 }
 
+static void fork_small(wsq_ctx ctx) {
+    dated it = {.runs = 0};
+    wsq_fork(&ctx, &it.job, run_small);
+    wsq_join(&ctx, &it.job);
+    explore_check(it.runs == 1);
+    wsqi_pause();
+}
+
 /* Its job meets it: until then it forks, so that it hears who asks. */
-static wsq_poll run_date(wsq_ctx ctx, wsq_task *task) {
+static void date(wsq_ctx ctx) {
     dated it = {.runs = 0};
     wsq_fork(&ctx, &it.job, run_dated);
-    while (gate == 0) {
-        dated more = {.runs = 0};
-        wsq_fork(&ctx, &more.job, run_small);
-        wsq_join(&ctx, &more.job);
-        explore_check(more.runs == 1);
-        wsqi_pause();
-    }
+    while (gate == 0) fork_small(ctx);
     explore_meet(&gate, 2);
+    wsq_join(&ctx, &it.job);
+    explore_check(it.runs == 1);
+}
+
+static wsq_poll run_date(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    for (int i = it->runs; i > 0; i--) fork_small(ctx);
+    date(ctx);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+/* The others are asked while nothing is there to be had, and again later. */
+static void jobs_come_and_go(void) {
+    begin(2, plain);
+    wsq_task_init(&items[0].task, run_date);
+    items[0].runs = 1 + explore_choose(3); /* small jobs before */
+    explore_wait_quiet();
+    explore_check(wsq_spawn(pool, &items[0].task) == WSQ_OK);
+    end(1);
+}
+
+/* Its joiner sleeps; its own job finds nobody else, should the third be busy. */
+static int second_gate, started;
+
+static void run_inner(wsq_ctx ctx, wsq_job *job) {
+    started = 1;
+    date(ctx);
+    explore_meet(&second_gate, 2);
+    wsq_container_of(job, dated, job)->runs++;
+}
+
+static wsq_poll run_outer(wsq_ctx ctx, wsq_task *task) {
+    dated it = {.runs = 0};
+    wsq_fork(&ctx, &it.job, run_inner);
+    while (!started) fork_small(ctx);
     wsq_join(&ctx, &it.job);
     explore_check(it.runs == 1);
     wsq_container_of(task, item, task)->done = 1;
     return WSQ_DONE;
+}
+
+static wsq_poll meets_inner(item *it) {
+    (void)it;
+    explore_meet(&second_gate, 2);
+    return WSQ_DONE;
+}
+
+static void joiner_is_needed(void) {
+    begin(3, plain);
+    second_gate = started = 0;
+    wsq_task_init(&items[0].task, run_outer);
+    explore_check(wsq_spawn(pool, &items[0].task) == WSQ_OK);
+    spawn(1, meets_inner);
+    end(2);
 }
 
 static void nothing(wsq_ctx ctx, void *arg) {
@@ -479,6 +552,7 @@ int main(void) {
     explore_random("more: a wait beside the slot", wait_beside_slot, 30000);
     explore_random("more: done before something long", done_before_long, 60000);
     explore_random("more: done inside a wait", done_inside, 60000);
+    explore_random("more: a wake too soon", waits_again, 20000);
     explore_random("more: a chain is pending", chain_is_pending, 60000);
     explore_random("more: one is pending", one_is_pending, 60000);
     explore_random("more: the cancelled are done", cancelled_is_done, 60000);
@@ -486,6 +560,8 @@ int main(void) {
     explore_random("more: shutdown against spawn, no threads", shutdown_against_spawn, 60000);
     explore_random("more: two pumps", two_pumps, 40000);
     explore_random("more: cancel against wait", cancel_against_wait, 60000);
+    explore_random("more: jobs come and go", jobs_come_and_go, 40000);
+    explore_random("more: a joiner is needed", joiner_is_needed, 40000);
     explore_random("more: a guest leaves", guest_leaves, 40000);
     return explore_end();
 }

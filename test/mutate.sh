@@ -4,7 +4,7 @@
 # notice. One line per mutant; the last line is "N killed, N equivalent, N survived of N".
 # Fails if a mutant survives without a reason in the table, if one that is marked as equivalent is
 # killed, or if one does not fit wsq.h any more or does not compile.
-table=test/mutants.txt dir=build/mutate
+table=test/mutants.txt dir=${B:-build}/mutate # the programs run there
 CC=${CC:-cc}
 flags='-std=c11 -O1 -w -D_GNU_SOURCE -pthread'
 few=2000 # executions of each scenario in the first, quick pass
@@ -90,7 +90,7 @@ finds() { # mutant, program
 reason() { # log
     awk '/FAILED in execution|after start$/ { scenario = $0; sub(/ +FAILED.*/, "", scenario)
             number = $0; sub(/.*execution /, "", number); sub(/,.*/, "", number)
-            getline; gsub(/^ +|build[^ ]*\/(\.\.|test)\//, "")
+            getline; gsub(/^ +|[^ ]*mutate\/[^ ]*\/(\.\.|test)\//, "")
             printf "%s (%s): %.90s\n", scenario, number, $0; exit }
         /no point is reached|: crash at/ { print; exit }' "$1"
 }
@@ -145,6 +145,7 @@ worker() { # name ...
 if [ "${1-}" = --check ]; then # does every mutant still fit wsq.h? says which do not
     shift
     checks=true
+    dir=$dir-check
 else
     checks=false
 fi
