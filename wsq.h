@@ -730,7 +730,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I4     asleep: own bit              acquire       I3          a woken worker misses the work
  *  I5     setting, clearing own bit    acq+rel       I3          S counts a sleeper that has no bit
  *  I6     notify                       full barrier  I7 I8 J7    work beside a sleeper, for ever
- *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5       likewise
+ *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    likewise
  *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses what it moved
  *  I10    slots and watcher, sleeper   seq_cst       I11         a full slot that nobody watches
  *  I11    slot put; take               seq_cst; acq  I10 I12     likewise
@@ -759,7 +759,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
- *  J7     join sleeps                  full barrier  J5          likewise
+ *  J7     join sleeps                  full barrier  I7 J5       likewise
  *  J8 J9  guest enters; leaves         acq+rel       each other  two guests share a block's past
  * ========================================================================== */
 
@@ -1893,10 +1893,11 @@ static void wsqi_search_end(wsqi_worker *self) {
     /* I9: that rest is visible to the look of the searcher that leaves last. Pairs with itself and
      * I8. */
     if (wsqi_searching(wsqi_add_acqrel(&pool->idle, 0u - WSQI_SEARCHING)) != 1) return;
+    /* I7: a producer that saw this searcher woke nobody; its work, and the joins that sleep, are
+     * seen here. Pairs with I6, J5 and J7. */
+    wsqi_fence_rmw();
     /* Relaxed: nobody to wake; who goes to sleep later, looks. */
     if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) == 0 && !wsqi_joiners_sleep(pool)) return;
-    /* I7: a producer that saw this searcher woke nobody; its work is seen here. Pairs with I6. */
-    wsqi_fence_sc();
     wsqi_pass_on(pool);
 }
 
