@@ -171,9 +171,10 @@ static void slot_volley(void) {
     end(2);
 }
 
+/* Long enough between the two for a watcher to look twice. */
 static wsq_poll wakes_two(item *it) {
     post(&items[2]);
-    for (int i = explore_choose(3); i > 0; i--) wsqi_pause();
+    for (int i = explore_choose(200); i > 0; i--) (void)wsqi_load_rlx(&pool->idle);
     return wakes_and_meets(it);
 }
 
@@ -436,6 +437,24 @@ static void cancel_against_wait(void) {
     explore_pool_end(pool);
 }
 
+/* The shutdown waits for a worker that waits for a task that nobody will wake. */
+static wsq_poll waits_inside(item *it) {
+    wsq_result result = wsq_task_wait(&items[1].task);
+    (void)it;
+    explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
+    return WSQ_DONE;
+}
+
+static void cancel_wait_inside(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    spawn(1, woken);
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(0, waits_inside);
+    if (explore_choose(2)) explore_wait_quiet();
+    cancels(NULL);
+    explore_pool_end(pool);
+}
+
 /* ---- a guest leaves: its sleeper is free for others ---- */
 
 typedef struct dated {
@@ -560,6 +579,7 @@ int main(void) {
     explore_random("more: shutdown against spawn, no threads", shutdown_against_spawn, 60000);
     explore_random("more: two pumps", two_pumps, 40000);
     explore_random("more: cancel against wait", cancel_against_wait, 60000);
+    explore_random("more: cancel against a wait inside", cancel_wait_inside, 40000);
     explore_random("more: jobs come and go", jobs_come_and_go, 40000);
     explore_random("more: a joiner is needed", joiner_is_needed, 40000);
     explore_random("more: a guest leaves", guest_leaves, 40000);
