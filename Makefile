@@ -1,6 +1,6 @@
 # wsq is one header: copy wsq.h, and this file is not needed. `make help` lists the targets.
 CC      ?= cc
-CFLAGS  ?= -O2 -g
+CFLAGS  ?= -O2
 WARN     = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Wstrict-prototypes
 B       ?= build
 SOAK    ?= 5e7
@@ -13,9 +13,8 @@ TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c))
 EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore_*.c))
 BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
-# The same tests on mutexes and conditions; sections without threads of their own are left out.
-PURE     = atomic stdatomic random ring ring2 ring4 deque inject tune
-PTHREAD  = $(filter-out $(PURE:%=$(B)/pthread/test/test_%),$(TESTS:$(B)/%=$(B)/pthread/%))
+# Also on mutexes and conditions, and optimised otherwise: whatever sleeps.
+PTHREAD  = $(patsubst %,$(B)/pthread/test/test_%,budget fair faults forkjoin idle lifo parallel pool programs task)
 
 all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
 
@@ -49,12 +48,13 @@ check-all: ## everything: these, the sanitizers, a million random programs, 10^9
 	@failed=; for t in test asan ubsan tsan msan memcheck analyze coverage fuzz model mutate; do \
 	    echo "# $$t"; $(MAKE) --no-print-directory $$t SOAK=1e9 || failed="$$failed $$t"; done; \
 	echo '# programs'; WSQ_SCALE=125 $(B)/test/test_programs || failed="$$failed programs"; \
+	echo '# longer'; WSQ_SCALE=10 sh test/run.sh $(TESTS) $(EXPLORE) || failed="$$failed longer"; \
 	echo "failed:$${failed:- nothing}"; [ -z "$$failed" ]
 
-asan: SAN = -fsanitize=address
-ubsan: SAN = -fsanitize=undefined -fno-sanitize-recover=all
-tsan: SAN = -fsanitize=thread
-msan: SAN = -fsanitize=memory -fno-omit-frame-pointer -DTEST_SLOWDOWN=20
+asan: SAN = -g -fsanitize=address
+ubsan: SAN = -g -fsanitize=undefined -fno-sanitize-recover=all
+tsan: SAN = -g -fsanitize=thread
+msan: SAN = -g -fsanitize=memory -fno-omit-frame-pointer -DTEST_SLOWDOWN=20
 msan: CC = clang
 asan ubsan tsan msan: ## the tests under a sanitizer
 	@mkdir -p build && echo 'int main(void) { return 0; }' > build/$@.c
@@ -68,7 +68,7 @@ sanitized:
 
 $(B)/pthread/%: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(COMPILE) -DWSQ_FORCE_PTHREAD $< -o $@ -lm
+	$(COMPILE) -O1 -DWSQ_FORCE_PTHREAD $< -o $@ -lm
 
 $(B)/test/%: test/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)

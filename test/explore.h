@@ -50,7 +50,8 @@
  * memory that was freed or of a dead frame, unordered frees, leaks, reads of uninitialised words.
  *
  *   WSQ_EXECUTIONS=n   executions of each random scenario, instead of its own number
- *   WSQ_SEED=n         first seed (default: 1; printed)
+ *   WSQ_SCALE=n        n times its own number
+ *   WSQ_SEED=n         first seed (default: 1)
  *   WSQ_SCENARIO=text  only the scenarios whose name contains it
  *   WSQ_REPLAY=...     as printed by a failure: that one execution, with a trace of every step
  */
@@ -567,7 +568,7 @@ static inline void *explore_malloc(size_t size) {
     return memory;
 }
 
-EXPLORE_SLOW static int explore_find_block(uintptr_t address) {
+static __attribute__((noinline)) int explore_find_block(uintptr_t address) {
     uintptr_t heap = (uintptr_t)explore.heap, stacks = (uintptr_t)explore.stacks;
     if (address - stacks < EXPLORE_FIBERS * EXPLORE_STACK)
         return ~(int)((address - stacks) / EXPLORE_STACK);
@@ -688,7 +689,7 @@ static void explore_clear_times(int id) {
 }
 
 /* A word begins with what the memory holds, known to all. */
-EXPLORE_SLOW static int explore_new_word(void *address, int size) {
+static __attribute__((noinline)) int explore_new_word(void *address, int size) {
     if (explore.words == EXPLORE_WORDS) explore_fail("too many words: raise EXPLORE_WORDS");
     int id = explore.words++;
     if (id % 8 == 0) explore_clear_times(id);
@@ -1025,7 +1026,11 @@ static inline void explore_meet(int *gate, int count) {
  * >>waiting on addresses
  * ========================================================================== */
 
-static int explore_word_at(const void *address) {
+/* The memory may be gone, and with it the number that it carried. */
+static int explore_word_at(const void *address, const uint32_t *number) {
+    int hint = (int)*number;
+    if (hint >= EXPLORE_FIRST_WORD && hint < explore.words && explore.word[hint].address == address)
+        return hint;
     for (int id = explore.words - 1; id >= EXPLORE_FIRST_WORD; id--)
         if (explore.word[id].address == address) return id;
     return -1;
@@ -1055,10 +1060,11 @@ static inline void explore_wait(void *address, uint32_t *number, uint32_t expect
     explore_block_fiber();
 }
 
-static inline void explore_wake(const void *address, bool all, const char *at) {
+static inline void explore_wake(const void *address, const uint32_t *number, bool all,
+                                const char *at) {
     explore_point_at(at, false);
     uint32_t set = 0;
-    int id = explore_word_at(address);
+    int id = explore_word_at(address, number);
     if (id >= 0 && explore.running->view[id] > explore.word[id].woken)
         explore.word[id].woken = explore.running->view[id];
     for (int i = 0; i < explore.fibers; i++)
@@ -1180,6 +1186,11 @@ static uint64_t explore_number(const char *variable, uint64_t otherwise) {
     return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+static uint64_t explore_scaled(uint64_t executions) {
+    const char *scale = getenv("WSQ_SCALE");
+    return scale && *scale ? (uint64_t)((double)executions * strtod(scale, NULL)) : executions;
+}
+
 /* Does the failed execution again, aloud, and ends the program. */
 static _Noreturn void explore_report_failure(uint64_t executions) {
     int steps = explore.steps;
@@ -1255,7 +1266,7 @@ static inline bool explore_random(const char *name, void (*scenario)(void), uint
     if (explore_begin(name, scenario, false)) return false;
     uint64_t steps = 0;
     double start = explore_now();
-    executions = explore_number("WSQ_EXECUTIONS", executions);
+    executions = explore_number("WSQ_EXECUTIONS", explore_scaled(executions));
     for (uint64_t i = 0; i < executions; i++) {
         if (!explore_execute_random(i)) explore_report_failure(i + 1);
         steps += (uint64_t)explore.steps;

@@ -559,29 +559,29 @@ static void guest_leaves(void) {
 }
 
 int main(void) {
-    explore_random("more: a robbed ring is not empty", length_at_least, 200000);
-    explore_random("more: the ring's length", length_at_most, 200000);
-    explore_random("more: slot theft without silence", slot_without_silence, 60000);
-    explore_random("more: slot theft, three workers", slot_of_three, 40000);
-    explore_random("more: slot volley", slot_volley, 40000);
-    explore_random("more: the slot changes", slot_changes, 60000);
-    explore_random("more: a wake into the ring", wake_into_ring, 20000);
-    explore_random("more: a yield behind the slot", yield_behind_slot, 30000);
-    explore_random("more: a batch inside", batch_inside, 20000);
-    explore_random("more: a wait beside the slot", wait_beside_slot, 30000);
-    explore_random("more: done before something long", done_before_long, 60000);
-    explore_random("more: done inside a wait", done_inside, 60000);
-    explore_random("more: a wake too soon", waits_again, 20000);
-    explore_random("more: a chain is pending", chain_is_pending, 60000);
-    explore_random("more: one is pending", one_is_pending, 60000);
-    explore_random("more: the cancelled are done", cancelled_is_done, 60000);
-    explore_random("more: the second shutdown", second_shutdown, 60000);
-    explore_random("more: shutdown against spawn, no threads", shutdown_against_spawn, 60000);
-    explore_random("more: two pumps", two_pumps, 40000);
-    explore_random("more: cancel against wait", cancel_against_wait, 60000);
-    explore_random("more: cancel against a wait inside", cancel_wait_inside, 40000);
-    explore_random("more: jobs come and go", jobs_come_and_go, 40000);
-    explore_random("more: a joiner is needed", joiner_is_needed, 40000);
-    explore_random("more: a guest leaves", guest_leaves, 40000);
+    explore_random("more: a robbed ring is not empty", length_at_least, 66000);
+    explore_random("more: the ring's length", length_at_most, 66000);
+    explore_random("more: slot theft without silence", slot_without_silence, 20000);
+    explore_random("more: slot theft, three workers", slot_of_three, 13000);
+    explore_random("more: slot volley", slot_volley, 13000);
+    explore_random("more: the slot changes", slot_changes, 20000);
+    explore_random("more: a wake into the ring", wake_into_ring, 6000);
+    explore_random("more: a yield behind the slot", yield_behind_slot, 10000);
+    explore_random("more: a batch inside", batch_inside, 6000);
+    explore_random("more: a wait beside the slot", wait_beside_slot, 10000);
+    explore_random("more: done before something long", done_before_long, 20000);
+    explore_random("more: done inside a wait", done_inside, 20000);
+    explore_random("more: a wake too soon", waits_again, 6000);
+    explore_random("more: a chain is pending", chain_is_pending, 20000);
+    explore_random("more: one is pending", one_is_pending, 20000);
+    explore_random("more: the cancelled are done", cancelled_is_done, 20000);
+    explore_random("more: the second shutdown", second_shutdown, 20000);
+    explore_random("more: shutdown against spawn, no threads", shutdown_against_spawn, 20000);
+    explore_random("more: two pumps", two_pumps, 13000);
+    explore_random("more: cancel against wait", cancel_against_wait, 20000);
+    explore_random("more: cancel against a wait inside", cancel_wait_inside, 13000);
+    explore_random("more: jobs come and go", jobs_come_and_go, 13000);
+    explore_random("more: a joiner is needed", joiner_is_needed, 13000);
+    explore_random("more: a guest leaves", guest_leaves, 13000);
     return explore_end();
 }

@@ -23,7 +23,8 @@ static inline void wsqi_lot_fini(wsqi_lot *lot) {
 
 #define wsqi_lot_wait(lot, word, expected, timeout) \
     ((void)(lot), explore_wait(&(word)->v, &(word)->number, expected, timeout, EXPLORE_AT))
-#define wsqi_lot_wake(lot, word, all) ((void)(lot), explore_wake(&(word)->v, all, EXPLORE_AT))
+#define wsqi_lot_wake(lot, word, all) \
+    ((void)(lot), explore_wake(&(word)->v, &(word)->number, all, EXPLORE_AT))
 
 static inline bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                                      size_t stack_size, const char *name) {

@@ -253,18 +253,18 @@ static void failures(void) {
 }
 
 int main(void) {
-    explore_random("pool: sole worker", sole_worker, 30000);
-    explore_random("pool: two workers", two_workers, 30000);
-    explore_random("pool: three workers", three_workers, 20000);
-    explore_random("pool: overflow of a ring", overflow, 20000);
-    explore_random("pool: last in, first out", lifo_order, 20000);
-    explore_random("pool: batch", batch, 20000);
-    explore_random("pool: wait for all", wait_for_all, 20000);
-    explore_random("pool: wait again", wait_again, 20000);
-    explore_random("pool: destroy drains", destroy_drains, 20000);
-    explore_random("pool: shutdown against spawn", shut_down_against_spawn, 30000);
-    explore_random("pool: shutdown against wait", shut_down_against_wait, 20000);
-    explore_random("pool: two shutdowns", shutdowns_meet, 20000);
-    explore_random("pool: no memory, no threads", failures, 10000);
+    explore_random("pool: sole worker", sole_worker, 10000);
+    explore_random("pool: two workers", two_workers, 10000);
+    explore_random("pool: three workers", three_workers, 6000);
+    explore_random("pool: overflow of a ring", overflow, 6000);
+    explore_random("pool: last in, first out", lifo_order, 6000);
+    explore_random("pool: batch", batch, 6000);
+    explore_random("pool: wait for all", wait_for_all, 6000);
+    explore_random("pool: wait again", wait_again, 6000);
+    explore_random("pool: destroy drains", destroy_drains, 6000);
+    explore_random("pool: shutdown against spawn", shut_down_against_spawn, 10000);
+    explore_random("pool: shutdown against wait", shut_down_against_wait, 6000);
+    explore_random("pool: two shutdowns", shutdowns_meet, 6000);
+    explore_random("pool: no memory, no threads", failures, 3000);
     return explore_end();
 }

@@ -1,35 +1,42 @@
 #!/bin/sh
 # usage: test/run.sh [--compile] [program ...]
 # Runs the compile matrix and the programs, one line each; the last line is "N passed, N failed".
-passed=0 failed=0
-mkdir -p build/log
-log=build/log/matrix
-
-check() { # name command...
-    name=$1
-    shift
-    began=$(date +%s)
-    if "$@" >"$log" 2>&1; then
-        passed=$((passed + 1))
-        echo "ok    $name ($(($(date +%s) - began)) s)"
-    else
-        echo "FAIL  $name (exit $?)"
-        failed=$((failed + 1))
-        tail -n 30 "$log" | sed 's/^/      /'
-    fi
-}
-
+# What has one thread, the matrix and explore_*, runs beside others, one per core; the rest runs alone.
+runs=${B:-build}/run # a folder for each check: its log and what it builds
 both='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Werror -pthread'
 strict="$both -Wstrict-prototypes"
 dir=test/compile
 
+claim() { # name: true for the first who asks
+    out=$runs/$(echo "$1" | tr ' /' __)
+    mkdir "$out" 2>/dev/null
+}
+
+check() { # name command...
+    claim "$1" || return 0
+    name=$1
+    shift
+    began=$(date +%s)
+    if "$@" >"$out/log" 2>&1; then
+        line="ok    $name ($(($(date +%s) - began)) s)"
+    else
+        line="FAIL  $name (exit $?)
+$(tail -n 30 "$out/log" | sed 's/^/      /')"
+    fi
+    printf '%s\n' "$line" | tee "$out/result"
+}
+
+skip() { # name, why
+    if claim "$1"; then echo "skip  $1: $2"; fi
+}
+
 build() { # a compile command without its output: the program must run, too
-    "$@" -o build/matrix && build/matrix
+    "$@" -o "$out/program" && "$out/program"
 }
 
 user_of_c() { # C compiler, C++ compiler
-    "$1" -std=c11 $strict -c $dir/implementation.c -o build/matrix.o &&
-        build "$2" -std=c++11 $both $dir/user.cpp build/matrix.o
+    "$1" -std=c11 $strict -c $dir/implementation.c -o "$out/matrix.o" &&
+        build "$2" -std=c++11 $both $dir/user.cpp "$out/matrix.o"
 }
 
 no_warnings() { # a compile command
@@ -40,21 +47,21 @@ no_warnings() { # a compile command
 
 matrix() { # C compiler, C++ compiler
     if ! command -v "$1" >/dev/null; then
-        echo "skip  compile matrix of $1: not installed"
+        skip "compile matrix of $1" 'not installed'
         return
     fi
     c11="$1 -std=c11 $strict"
+    check "$1 no warnings in examples, bench, test" no_warnings $c11
     for std in c99 c11 c17; do
         check "$1 -std=$std" build "$1" -std=$std $strict $dir/whole.c
     done
     for macro in WSQ_FORCE_STDATOMIC WSQ_FORCE_PTHREAD WSQ_NO_STATS NDEBUG; do
-        check "$1 -D$macro" build $c11 -O2 -D$macro $dir/whole.c
+        check "$1 -D$macro" build $c11 -O1 -D$macro $dir/whole.c
     done
-    check "$1 two files" build $c11 $dir/user.c $dir/implementation.c
+    check "$1 two files" build $c11 -O2 $dir/user.c $dir/implementation.c
     check "$1 WSQ_STATIC in two files" build $c11 $dir/static_one.c $dir/static_two.c
-    check "$1 no warnings in examples, bench, test" no_warnings $c11
     if ! command -v "$2" >/dev/null; then
-        echo "skip  compile matrix of $2: not installed"
+        skip "compile matrix of $2" 'not installed'
         return
     fi
     for std in c++11 c++20; do
@@ -63,15 +70,37 @@ matrix() { # C compiler, C++ compiler
     check "$2 user of a C implementation" user_of_c "$1" "$2"
 }
 
-if [ "${1-}" = --compile ]; then
-    shift
-    check "the header's own rules" sh test/lint.sh
+# Several workers go through the same list; each takes what no other has taken.
+beside_others() { # program ...
+    for program; do
+        case $program in */explore_*) check "$program" "$program" ;; esac
+    done
+    $compile || return 0
     matrix gcc g++
     matrix clang clang++
+    check "the header's own rules" sh test/lint.sh
+}
+
+count() { # verdict
+    cat "$runs"/*/result 2>/dev/null | grep -c "^$1 "
+}
+
+compile=false
+if [ "${1-}" = --compile ]; then
+    compile=true
+    shift
 fi
-for program in "$@"; do
-    log=build/log/$(echo "$program" | tr / _)
-    check "$program" "$program"
+rm -rf "$runs"
+mkdir -p "$runs"
+workers=
+trap 'kill $workers; exit 1' INT TERM
+cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+while [ "$cores" -gt 0 ]; do
+    beside_others "$@" &
+    workers="$workers $!"
+    cores=$((cores - 1))
 done
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+wait
+for program; do check "$program" "$program"; done
+echo "$(count ok) passed, $(count FAIL) failed"
+[ "$(count FAIL)" -eq 0 ]
