@@ -59,7 +59,7 @@ msan: CC = clang
 asan ubsan tsan msan: ## the tests under a sanitizer
 	@mkdir -p build && echo 'int main(void) { return 0; }' > build/$@.c
 	@if $(CC) $(SAN) build/$@.c -o build/$@.probe 2>/dev/null && build/$@.probe; then \
-	    $(MAKE) --no-print-directory B=build/$@ CC='$(CC)' EXTRA='$(SAN)' sanitized; \
+	    $(MAKE) --no-print-directory B=build/$@-$(firstword $(CC)) CC='$(CC)' EXTRA='$(SAN)' sanitized; \
 	else echo "skip $@: $(CC) has no runtime for $(SAN)"; fi
 
 sanitized:
