@@ -1,5 +1,7 @@
 #!/bin/sh
-# usage: test/mutate.sh [--check] [mutant ...]        all, or those given by name, label, or a label's letter
+# usage: test/mutate.sh [mutant ...]    all, or those given by name, label, or a label's letter
+#        test/mutate.sh --check         does every mutant still fit wsq.h? says which do not
+#        test/mutate.sh --table         the last run as the table in test/README.md
 # Weakens wsq.h in one place at a time, as test/mutants.txt says, and runs the programs that should
 # notice. One line per mutant; the last line is "N killed, N equivalent, N survived of N".
 # Fails if a mutant survives without a reason in the table, if one that is marked as equivalent is
@@ -86,6 +88,21 @@ finds() { # mutant, program
     esac
 }
 
+# One row for each mutant of the last run, in the order of mutants.txt.
+print_table() {
+    echo '| Mutant | In | Verdict |'
+    echo '|---|---|---|'
+    awk 'FILENAME ~ /result$/ { name = $2; verdict[name] = $1; remark = $0
+            sub(/^[^ ]+ +[^ ]+ +/, "", remark)
+            if (match(remark, /\): [a-z ]+/)) remark = substr(remark, 1, RSTART + RLENGTH - 1)
+            sub(/ (at|by|of|after) *$/, "", remark); said[name] = remark; next }
+        /^[^ #]/ { name = $1; sub(/:$/, "", name); if (name in verdict) order[++count] = name }
+        $1 == "in" && !(name in where) { where[name] = $2 }
+        END { for (i = 1; i <= count; i++) { name = order[i]
+            printf "| %s | `%s` | %s: %s |\n", name, where[name], verdict[name], said[name] } }
+        ' $dir/*/result $table
+}
+
 # What a failed program said, in one line.
 reason() { # log
     awk '/FAILED in execution|after start$/ { scenario = $0; sub(/ +FAILED.*/, "", scenario)
@@ -142,7 +159,10 @@ worker() { # name ...
     done
 }
 
-if [ "${1-}" = --check ]; then # does every mutant still fit wsq.h? says which do not
+if [ "${1-}" = --table ]; then
+    print_table
+    exit
+elif [ "${1-}" = --check ]; then
     shift
     checks=true
     dir=$dir-check
