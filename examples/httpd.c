@@ -1,0 +1,442 @@
+/* httpd: a small web server for this machine only. One task per connection.
+ *     httpd [-p port] [-w workers] [directory]      port 0: any, it is printed
+ *
+ * The main thread is the reactor: it accepts, sleeps in epoll, and wakes tasks. Workers do the
+ * rest. A task reads and writes until the socket says EAGAIN, arms epoll for one event, and returns
+ * WSQ_PENDING. Three rules keep that simple:
+ *
+ *   - Armed means one event (EPOLLONESHOT), one event means one wake, and nobody else wakes. So
+ *     while an event is on its way its connection is waiting for it, and cannot go away.
+ *   - An event between the arming and the return is no special case: a wake that comes while the
+ *     task runs makes it run again.
+ *   - The reactor never closes a connection. When its time is up it shuts the socket down; that is
+ *     an event like any other, and the task hangs up, frees itself, and returns WSQ_GONE.
+ *
+ * SIGTERM stops gracefully: what has been sent is answered, idle connections are closed, then the
+ * process ends with 0. A second SIGTERM does not wait for slow readers. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+
+#ifndef __linux__
+int main(void) {
+    puts("httpd: needs epoll, which is Linux's");
+    return 0;
+}
+#else
+#include "http.h"
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/epoll.h>
+#include <sys/sendfile.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+enum {
+    HEAD_MAX = 8192,          /* bytes of a request, its line and headers */
+    CONNECTIONS_MAX = 10000,  /* more wait in the listen queue */
+    TICK_MS = 50,             /* how often deadlines are looked at, while there are connections */
+    IDLE_MS = 10000,          /* to begin a request, to complete it, to read on */
+    LINGER_MS = 1000,         /* to take the last answer, and to complete a request after SIGTERM */
+    FILE_CHUNK = 256 * 1024   /* bytes of a file before others get their turn */
+};
+
+/* What a connection waits for. Its task writes, the reactor reads it to know who may be closed. */
+enum phase { FRESH, RECEIVING, ANSWERING, IDLE, LINGERING };
+
+struct connection {
+    wsq_task task;
+    struct connection *next, **link; /* under server.lock */
+    _Atomic enum phase phase;
+    _Atomic int64_t deadline; /* ms */
+    int fd;
+    bool registered, keep;  /* with epoll; alive after this answer */
+    struct iovec answer[2]; /* what is left of its head and of its body in memory */
+    int file;               /* or -1 */
+    size_t file_left;
+    unsigned requests;
+    char head[320];
+    size_t received;
+    char in[HEAD_MAX + 1];
+};
+
+static struct server {
+    wsq_pool *pool;
+    int poller, listener, signals, directory;
+    bool paused;                   /* accepts nobody: out of descriptors or memory */
+    atomic_int signalled;          /* SIGTERMs so far; the reactor writes */
+    int64_t stopped_at;            /* reactor only */
+    atomic_uint live;              /* connections */
+    pthread_mutex_t lock;          /* guards the three below */
+    struct connection *connections;
+    uint64_t accepted, requests;
+} server = {.lock = PTHREAD_MUTEX_INITIALIZER, .directory = -1};
+
+static const char welcome[] =
+    "<!doctype html><meta charset=utf-8><title>wsq</title><h1>It works</h1>"
+    "<p>One task per connection, woken by epoll, on a work-stealing pool.\n";
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* In this order: the reactor must not see a new phase with the deadline of the last one. */
+static void enter(struct connection *c, enum phase phase, int64_t allowed_ms) {
+    atomic_store(&c->deadline, now_ms() + allowed_ms);
+    atomic_store(&c->phase, phase);
+}
+
+/* ---- answers ---- */
+
+static void put_head(struct connection *c, int status, const char *type, size_t length) {
+    int n = http_head(c->head, sizeof c->head, status, c->keep, type, length);
+    c->answer[0] = (struct iovec){c->head, (size_t)n};
+    enter(c, ANSWERING, IDLE_MS);
+}
+
+static void answer_text(struct connection *c, int status, const char *type, const char *text,
+                        bool body) {
+    put_head(c, status, type, strlen(text));
+    c->answer[1] = (struct iovec){(void *)(uintptr_t)text, body ? strlen(text) : 0};
+}
+
+/* A request that may have a body, or no end: where the next one begins is not known. */
+static void refuse(struct connection *c, int status) {
+    c->keep = false;
+    answer_text(c, status, "text/plain", http_reason(status), true);
+}
+
+static void answer_file(struct connection *c, char *path, bool body) {
+    const char *type = path[strlen(path) - 1] == '/' ? http_type(".html") : http_type(path);
+    struct stat info;
+    errno = 0;
+    c->file = http_open(server.directory, path);
+    if (c->file < 0 && (errno == EMFILE || errno == ENFILE)) {
+        refuse(c, 503);
+    } else if (c->file < 0 || fstat(c->file, &info) != 0 || !S_ISREG(info.st_mode)) {
+        answer_text(c, 404, "text/plain", "Not Found", body);
+    } else {
+        c->file_left = body ? (size_t)info.st_size : 0;
+        put_head(c, 200, type, (size_t)info.st_size);
+    }
+}
+
+/* A client may send its next requests before the answer to this one. */
+static bool more_to_read(struct connection *c, size_t used) {
+    char byte;
+    return c->received > used || recv(c->fd, &byte, 1, MSG_PEEK) > 0;
+}
+
+static void answer_request(struct connection *c, size_t length) {
+    struct http_request request = {0};
+    size_t used = length + 4;
+    bool valid = http_parse(c->in, length, &request);
+    c->requests++;
+    c->keep = valid && request.keep_alive;
+    /* Who stops says so with the last answer, and the last one is that behind which nothing is. */
+    if (atomic_load(&server.signalled) > 0 && !more_to_read(c, used)) c->keep = false;
+
+    bool head = valid && strcmp(request.method, "HEAD") == 0;
+    if (!valid) refuse(c, 400);
+    else if (!head && strcmp(request.method, "GET") != 0) refuse(c, 405);
+    else if (request.has_body) refuse(c, 413);
+    else if (server.directory >= 0) answer_file(c, request.path, !head);
+    else if (strcmp(request.path, "/") == 0) answer_text(c, 200, http_type(".html"), welcome, !head);
+    else answer_text(c, 404, "text/plain", http_reason(404), !head);
+    c->received -= used;
+    memmove(c->in, c->in + used, c->received);
+}
+
+/* ---- a connection's steps, each as far as the socket lets it ---- */
+
+enum step { GO_ON, WAIT_TO_READ, WAIT_TO_WRITE, HANG_UP };
+
+static enum step failed(enum step if_it_would_block) {
+    if (errno == EINTR) return GO_ON;
+    return errno == EAGAIN ? if_it_would_block : HANG_UP;
+}
+
+static enum step receive(struct connection *c) {
+    while (c->received >= 2 && memcmp(c->in, "\r\n", 2) == 0) { /* some clients add one */
+        c->received -= 2;
+        memmove(c->in, c->in + 2, c->received);
+    }
+    char *end = memmem(c->in, c->received, "\r\n\r\n", 4);
+    if (end) {
+        answer_request(c, (size_t)(end - c->in));
+        return GO_ON;
+    }
+    if (c->received == HEAD_MAX) {
+        refuse(c, 431);
+        return GO_ON;
+    }
+    ssize_t n = recv(c->fd, c->in + c->received, HEAD_MAX - c->received, 0);
+    if (n == 0) return HANG_UP;
+    if (n < 0) return failed(WAIT_TO_READ);
+    /* One deadline for the whole request: a byte now and then does not extend it. */
+    if (atomic_load(&c->phase) != RECEIVING) enter(c, RECEIVING, IDLE_MS);
+    c->received += (size_t)n;
+    return GO_ON;
+}
+
+static void answered(struct connection *c) {
+    if (c->file >= 0) close(c->file);
+    c->file = -1;
+    if (c->keep) {
+        enter(c, c->received > 0 ? RECEIVING : IDLE, IDLE_MS);
+    } else {
+        /* To close a socket with something unread in it would reset the connection, and the client
+         * might lose the answer: first it is told that nothing comes, then it closes. */
+        shutdown(c->fd, SHUT_WR);
+        enter(c, LINGERING, LINGER_MS);
+    }
+}
+
+static enum step send_answer(struct connection *c) {
+    struct iovec *part = c->answer;
+    struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
+    ssize_t n;
+    if (part[0].iov_len + part[1].iov_len > 0) {
+        n = sendmsg(c->fd, &message, MSG_NOSIGNAL | (c->file_left > 0 ? MSG_MORE : 0));
+        for (size_t i = 0, left = n > 0 ? (size_t)n : 0; i < 2; i++) {
+            size_t sent = left < part[i].iov_len ? left : part[i].iov_len;
+            part[i].iov_base = (char *)part[i].iov_base + sent;
+            part[i].iov_len -= sent;
+            left -= sent;
+        }
+    } else if (c->file_left > 0) {
+        n = sendfile(c->fd, c->file, NULL, c->file_left < FILE_CHUNK ? c->file_left : FILE_CHUNK);
+        if (n == 0) return HANG_UP; /* the file has become shorter than was announced */
+        if (n > 0) c->file_left -= (size_t)n;
+    } else {
+        answered(c);
+        return GO_ON;
+    }
+    if (n < 0) return failed(WAIT_TO_WRITE);
+    enter(c, ANSWERING, IDLE_MS);
+    return GO_ON;
+}
+
+static enum step linger(struct connection *c) {
+    ssize_t n = recv(c->fd, c->in, HEAD_MAX, 0);
+    if (n == 0) return HANG_UP;
+    return n < 0 ? failed(WAIT_TO_READ) : GO_ON;
+}
+
+/* After this the task must return WSQ_GONE. */
+static wsq_poll hang_up(struct connection *c) {
+    pthread_mutex_lock(&server.lock); /* from here on the reactor does not know the socket */
+    *c->link = c->next;
+    if (c->next) c->next->link = c->link;
+    server.requests += c->requests;
+    pthread_mutex_unlock(&server.lock);
+    if (c->file >= 0) close(c->file);
+    close(c->fd);
+    free(c);
+    atomic_fetch_sub(&server.live, 1);
+    return WSQ_GONE;
+}
+
+/* Registered late: epoll reports a hang-up even to who asked for nothing, and an event that nobody
+ * armed would wake a connection that may be gone. */
+static wsq_poll wait_for(struct connection *c, uint32_t events) {
+    struct epoll_event event = {.events = events | EPOLLONESHOT, .data.ptr = c};
+    int operation = c->registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    c->registered = true;
+    return epoll_ctl(server.poller, operation, c->fd, &event) == 0 ? WSQ_PENDING : hang_up(c);
+}
+
+static wsq_poll serve(wsq_ctx ctx, wsq_task *task) {
+    struct connection *c = wsq_container_of(task, struct connection, task);
+    (void)ctx;
+    do {
+        enum phase phase = atomic_load(&c->phase);
+        enum step step = phase == ANSWERING ? send_answer(c)
+                       : phase == LINGERING ? linger(c) : receive(c);
+        switch (step) {
+        case WAIT_TO_READ: return wait_for(c, EPOLLIN);
+        case WAIT_TO_WRITE: return wait_for(c, EPOLLOUT);
+        case HANG_UP: return hang_up(c);
+        case GO_ON:
+        default: break;
+        }
+    } while (wsq_budget_take());
+    return WSQ_YIELD; /* a client with much to ask waits for its turn like the others */
+}
+
+/* ---- the reactor ---- */
+
+static void watch(int fd, int *tag, uint32_t events, int operation) {
+    struct epoll_event event = {.events = events, .data.ptr = tag};
+    epoll_ctl(server.poller, operation, fd, &event);
+}
+
+static bool add_connection(int fd) {
+    struct connection *c = calloc(1, sizeof *c);
+    if (!c) return false;
+    c->fd = fd;
+    c->file = -1;
+    enter(c, FRESH, IDLE_MS);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    atomic_fetch_add(&server.live, 1);
+    pthread_mutex_lock(&server.lock);
+    c->next = server.connections;
+    c->link = &server.connections;
+    if (c->next) c->next->link = &c->next;
+    server.connections = c;
+    server.accepted++;
+    pthread_mutex_unlock(&server.lock);
+    wsq_task_init(&c->task, serve);
+    wsq_spawn(server.pool, &c->task); /* cannot fail before the pool is shut down */
+    return true;
+}
+
+/* Out of descriptors or memory, the listener would be readable for ever: it is left alone until the
+ * next tick, and clients wait in its queue. */
+static void accept_clients(void) {
+    while (server.listener >= 0) {
+        int fd = -1;
+        errno = ENFILE;
+        if (atomic_load(&server.live) < CONNECTIONS_MAX)
+            fd = accept4(server.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0 && add_connection(fd)) continue;
+        if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        if (fd < 0 && errno == EAGAIN) return;
+        if (fd >= 0) close(fd);
+        server.paused = true;
+        watch(server.listener, &server.listener, 0, EPOLL_CTL_MOD);
+        return;
+    }
+}
+
+/* Who has connected before the signal is still accepted. (Who does so between the last accept and
+ * the close is refused; Linux knows no way to close only the door.) */
+static void stop(void) {
+    struct signalfd_siginfo info;
+    if (read(server.signals, &info, sizeof info) != sizeof info) return;
+    accept_clients();
+    if (server.listener >= 0) close(server.listener);
+    server.listener = -1;
+    if (atomic_fetch_add(&server.signalled, 1) == 0) server.stopped_at = now_ms();
+}
+
+/* When the connection is to be shut down. */
+static int64_t limit(struct connection *c, enum phase phase) {
+    int64_t deadline = atomic_load(&c->deadline), soon = server.stopped_at + LINGER_MS;
+    int signalled = atomic_load(&server.signalled);
+    if (signalled > 1 || (signalled == 1 && phase == IDLE)) return 0;
+    if (signalled == 0 || phase == ANSWERING || phase == LINGERING) return deadline;
+    return deadline < soon ? deadline : soon;
+}
+
+/* A connection that is in the list has its socket. Where no answer is under way only the reading
+ * half is shut: a request that arrives at this very moment gets its answer. */
+static void hang_up_late_ones(int64_t now) {
+    pthread_mutex_lock(&server.lock);
+    for (struct connection *c = server.connections; c; c = c->next) {
+        enum phase phase = atomic_load(&c->phase);
+        if (now < limit(c, phase)) continue;
+        shutdown(c->fd, phase == ANSWERING || phase == LINGERING ? SHUT_RDWR : SHUT_RD);
+    }
+    pthread_mutex_unlock(&server.lock);
+}
+
+static void tick(void) {
+    hang_up_late_ones(now_ms());
+    if (server.paused && server.listener >= 0)
+        watch(server.listener, &server.listener, EPOLLIN, EPOLL_CTL_MOD);
+    server.paused = false;
+}
+
+static void react(void) {
+    struct epoll_event events[256];
+    int64_t next_tick = 0;
+    while (atomic_load(&server.live) > 0 || atomic_load(&server.signalled) == 0) {
+        bool ticking = server.paused || atomic_load(&server.live) > 0;
+        int n = epoll_wait(server.poller, events, 256, ticking ? TICK_MS : -1);
+        for (int i = 0; i < n; i++) {
+            void *tag = events[i].data.ptr;
+            if (tag == &server.listener) accept_clients();
+            else if (tag == &server.signals) stop();
+            else wsq_wake(&((struct connection *)tag)->task);
+        }
+        if (now_ms() < next_tick) continue;
+        tick();
+        next_tick = now_ms() + TICK_MS;
+    }
+}
+
+/* ---- the start ---- */
+
+static bool check(bool right, const char *what) {
+    if (!right) fprintf(stderr, "httpd: %s: %s\n", what, strerror(errno));
+    return right;
+}
+
+/* Signals are blocked before there are workers, which inherit that: they arrive in epoll. */
+static bool open_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    signal(SIGPIPE, SIG_IGN); /* sendfile has no MSG_NOSIGNAL */
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    server.signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    return check(server.signals >= 0, "signalfd");
+}
+
+static bool open_listener(uint16_t port) {
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(port)};
+    socklen_t size = sizeof here;
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    server.listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    setsockopt(server.listener, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    if (!check(bind(server.listener, (struct sockaddr *)&here, size) == 0, "bind") ||
+        !check(listen(server.listener, 4096) == 0, "listen") ||
+        !check(getsockname(server.listener, (struct sockaddr *)&here, &size) == 0, "getsockname"))
+        return false;
+    printf("http://127.0.0.1:%u/\n", ntohs(here.sin_port));
+    return fflush(stdout) == 0;
+}
+
+static bool start(int port, unsigned workers, const char *directory) {
+    if (directory) server.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory && !check(server.directory >= 0, directory)) return false;
+    server.poller = epoll_create1(EPOLL_CLOEXEC);
+    if (!check(server.poller >= 0, "epoll") || !open_signals()) return false;
+    wsq_result result = wsq_pool_create(&server.pool, &(wsq_config){.workers = workers});
+    if (result != WSQ_OK) fprintf(stderr, "httpd: %s\n", wsq_result_string(result));
+    if (result != WSQ_OK || !open_listener((uint16_t)port)) return false;
+    watch(server.signals, &server.signals, EPOLLIN, EPOLL_CTL_ADD);
+    watch(server.listener, &server.listener, EPOLLIN, EPOLL_CTL_ADD);
+    return true;
+}
+
+int main(int argc, char **argv) {
+    int port = 8080, workers = 0;
+    for (int option; (option = getopt(argc, argv, "p:w:")) != -1;) {
+        if (option == 'p') port = atoi(optarg);
+        else if (option == 'w') workers = atoi(optarg);
+        else port = -1;
+    }
+    if (port < 0 || port > 65535 || workers < 0 || workers > 1024 || argc - optind > 1) {
+        fprintf(stderr, "usage: httpd [-p port] [-w workers] [directory]\n");
+        return 2;
+    }
+    if (!start(port, (unsigned)workers, argv[optind])) return 1;
+    react();
+    wsq_pool_destroy(server.pool);
+    printf("%llu requests on %llu connections\n", (unsigned long long)server.requests,
+           (unsigned long long)server.accepted);
+    return 0;
+}
+#endif
