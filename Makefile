@@ -51,10 +51,10 @@ check-all: ## everything: these, the sanitizers, a million random programs, 10^9
 	echo '# longer'; WSQ_SCALE=10 sh test/run.sh $(TESTS) $(EXPLORE) || failed="$$failed longer"; \
 	echo "failed:$${failed:- nothing}"; [ -z "$$failed" ]
 
-asan: SAN = -g -fsanitize=address
-ubsan: SAN = -g -fsanitize=undefined -fno-sanitize-recover=all
-tsan: SAN = -g -fsanitize=thread
-msan: SAN = -g -fsanitize=memory -fno-omit-frame-pointer -DTEST_SLOWDOWN=20
+asan: SAN = -g -O1 -fsanitize=address
+ubsan: SAN = -g -O1 -fsanitize=undefined -fno-sanitize-recover=all
+tsan: SAN = -g -O1 -fsanitize=thread
+msan: SAN = -g -O1 -fsanitize=memory -fno-omit-frame-pointer -DTEST_SLOWDOWN=20
 msan: CC = clang
 asan ubsan tsan msan: ## the tests under a sanitizer
 	@mkdir -p build && echo 'int main(void) { return 0; }' > build/$@.c
