@@ -134,5 +134,6 @@ static int http_head(char *out, size_t size, int status, bool keep_alive, const 
                     "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                     "%sConnection: %s\r\n\r\n",
                     status, http_reason(status), date, type, length,
-                    status == 405 ? "Allow: GET, HEAD\r\n" : "", keep_alive ? "keep-alive" : "close");
+                    status == 405 ? "Allow: GET, HEAD\r\n" : "",
+                    keep_alive ? "keep-alive" : "close");
 }

@@ -150,7 +150,8 @@ static void answer_request(struct connection *c, size_t length) {
     else if (!head && strcmp(request.method, "GET") != 0) refuse(c, 405);
     else if (request.has_body) refuse(c, 413);
     else if (server.directory >= 0) answer_file(c, request.path, !head);
-    else if (strcmp(request.path, "/") == 0) answer_text(c, 200, http_type(".html"), welcome, !head);
+    else if (strcmp(request.path, "/") == 0)
+        answer_text(c, 200, http_type(".html"), welcome, !head);
     else answer_text(c, 404, "text/plain", http_reason(404), !head);
     c->received -= used;
     memmove(c->in, c->in + used, c->received);
