@@ -19,23 +19,28 @@ try() {
     else echo "missing: $name (Debian: $package)"; fi
 }
 
+# The kernels, the same machine code for all.
+work=$dir/work.o
+"$cc" $flags $std -c "$here/work.c" -o "$work" || exit 1
+
 # What the compiler wants in another order than try gives it.
 goes() { go build "$@" "$here/go/main.go"; }
-glib() { "$cc" $flags $std "$here/glib.c" $(pkg-config --cflags glib-2.0) "$@" $(pkg-config --libs glib-2.0) -pthread; }
+glib() { "$cc" $flags $std "$here/glib.c" "$work" $(pkg-config --cflags glib-2.0) "$@" $(pkg-config --libs glib-2.0) -pthread; }
 
-try wsq gcc "$cc" $flags $std "$here/wsq.c" -pthread
-try pthreads gcc "$cc" $flags $std "$here/pthreads.c" -pthread
-try gomp gcc gcc $flags $std -fopenmp "$here/openmp.c"
-try libomp "clang libomp-dev" clang $flags $std -fopenmp "$here/openmp.c"
-try tbb "g++ libtbb-dev" g++ $flags -std=c++17 "$here/tbb.cpp" -ltbb -pthread
+try wsq gcc "$cc" $flags $std "$here/wsq.c" "$work" -pthread
+try plain gcc "$cc" $flags $std "$here/plain.c" "$work" -pthread
+try pthreads gcc "$cc" $flags $std "$here/pthreads.c" "$work" -pthread
+try gomp gcc gcc $flags $std -fopenmp "$here/openmp.c" "$work"
+try libomp "clang libomp-dev" clang $flags $std -fopenmp "$here/openmp.c" "$work"
+try tbb "g++ libtbb-dev" g++ $flags -std=c++17 "$here/tbb.cpp" "$work" -ltbb -pthread
 try glib "libglib2.0-dev pkg-config" glib
-try ck libck-dev "$cc" $flags -std=gnu11 "$here/ck.c" -lck
+try ck libck-dev "$cc" $flags -std=gnu11 "$here/ck.c" "$work" -lck
 try go golang-go goes
 
 crates=/usr/share/cargo/registry
 if command -v cargo >/dev/null && ls -d $crates/rayon-1* $crates/tokio-1* $crates/crossbeam-deque-0* >/dev/null 2>&1; then
-    rm -rf "$dir/rust.src" && cp -r "$here/rust" "$dir/rust.src"
-    if (cd "$dir/rust.src" && cargo build --release --offline \
+    mkdir -p "$dir/rust.src" && cp -r "$here/rust/." "$dir/rust.src"
+    if (cd "$dir/rust.src" && RUSTFLAGS="-C link-arg=$work" cargo build --release --offline \
         --config 'source.crates-io.replace-with="debian"' \
         --config "source.debian.directory=\"$crates\"" >"$dir/rust.log" 2>&1); then
         for library in rayon tokio crossbeam; do
@@ -48,9 +53,9 @@ fi
 
 if [ "$WOOL" ]; then
     [ -f "$WOOL/src/wool.h" ] || make -C "$WOOL/src" wool.h >/dev/null
-    try wool "none; see WOOL" "$cc" $flags -D_GNU_SOURCE "-I$WOOL/src" "$here/wool.c" "$WOOL/src/wool.c" -pthread
+    try wool "none; see WOOL" "$cc" $flags -D_GNU_SOURCE "-I$WOOL/src" "$here/wool.c" "$work" "$WOOL/src/wool.c" -pthread
 fi
 if [ "$LACE" ]; then
     [ -f "$LACE/src/lace_config.h" ] || : >"$dir/lace_config.h"
-    try lace "none; see LACE" "$cc" $flags -D_GNU_SOURCE "-I$LACE/src" "-I$dir" "$here/lace.c" "$LACE/src/lace.c" -pthread -lm
+    try lace "none; see LACE" "$cc" $flags -D_GNU_SOURCE "-I$LACE/src" "-I$dir" "$here/lace.c" "$work" "$LACE/src/lace.c" -pthread -lm
 fi

@@ -1,5 +1,5 @@
 /* Concurrency Kit's ring, with one consumer and one producer (spsc) and with many (mpmc). */
-#include "peer.h"
+#include "work.h"
 
 #include <ck_ring.h>
 

@@ -1,5 +1,4 @@
 /* GLib's GThreadPool. */
-#include "peer.h"
 #include "pool.h"
 
 #include <glib.h>

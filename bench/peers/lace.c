@@ -1,5 +1,5 @@
 /* Lace (github.com/trolando/lace): not a Debian package; built when LACE names its sources. */
-#include "peer.h"
+#include "work.h"
 
 #include <lace.h>
 

@@ -1,5 +1,5 @@
 /* OpenMP tasks and loops, of whichever compiler builds this. */
-#include "peer.h"
+#include "work.h"
 
 #include <omp.h>
 
@@ -92,6 +92,85 @@ static peer_result run_queens(long size) {
     return result;
 }
 
+static long tree(uint64_t node, int children) {
+    long nodes[PEER_TREE_ARITY], sum = 1;
+    for (int first = 0; first < children; first += PEER_TREE_ARITY) {
+        for (int i = 0; i < PEER_TREE_ARITY; i++) {
+            uint64_t child = peer_tree_child(node, first + i);
+#pragma omp task shared(nodes)
+            nodes[i] = tree(child, peer_tree_children(child));
+        }
+#pragma omp taskwait
+        for (int i = 0; i < PEER_TREE_ARITY; i++) sum += nodes[i];
+    }
+    return sum;
+}
+
+static peer_result run_uts(long size) {
+    long value = 0;
+    (void)size;
+    double begin = peer_now();
+#pragma omp parallel
+#pragma omp single
+    value = tree(1, PEER_TREE_ROOT);
+    peer_result result = since(begin, 1e6);
+    peer_check(value == PEER_TREE_NODES, "uts");
+    return result;
+}
+
+static void sort(int32_t *a, long n) {
+    if (n < PEER_SORT_CUTOFF) {
+        peer_sort_plain(a, n);
+        return;
+    }
+    long cut = peer_partition(a, n);
+#pragma omp task
+    sort(a + cut, n - cut);
+    sort(a, cut);
+#pragma omp taskwait
+}
+
+static peer_result run_sort(long size) {
+    (void)size;
+    peer_sort_begin();
+    double begin = peer_now();
+#pragma omp parallel
+#pragma omp single
+    sort(peer_data, PEER_SORT);
+    peer_result result = since(begin, 1e6);
+    peer_sort_check();
+    return result;
+}
+
+static void matrix(float *c, const float *a, const float *b, long n) {
+    if (n == PEER_MATRIX_LEAF) {
+        peer_matrix_leaf(c, a, b);
+        return;
+    }
+    for (int half = 0; half < 8; half += 4) {
+        for (int i = 0; i < 4; i++) {
+            float *c1 = c;
+            const float *a1 = a, *b1 = b;
+            peer_matrix_quarter(half + i, n / 2, &c1, &a1, &b1);
+#pragma omp task
+            matrix(c1, a1, b1, n / 2);
+        }
+#pragma omp taskwait
+    }
+}
+
+static peer_result run_matmul(long size) {
+    (void)size;
+    peer_matrix_begin();
+    double begin = peer_now();
+#pragma omp parallel
+#pragma omp single
+    matrix(peer_c, peer_a, peer_b, PEER_MATRIX);
+    peer_result result = since(begin, 1e6);
+    peer_matrix_check();
+    return result;
+}
+
 /* By hand: what schedule(static) does with a loop, without leaving the loop to the compiler. */
 static peer_result run_loop(long size) {
     (void)size;
@@ -103,7 +182,15 @@ static peer_result run_loop(long size) {
         peer_loop(peer_numbers, PEER_LOOP / count * thread,
                   thread == count - 1 ? PEER_LOOP : PEER_LOOP / count * (thread + 1));
     }
-    return peer_loop_speedup(peer_now() - begin);
+    return since(begin, 1e6);
+}
+
+static peer_result run_uneven(long size) {
+    (void)size;
+    double begin = peer_now();
+#pragma omp parallel for schedule(guided)
+    for (long i = 0; i < PEER_UNEVEN; i++) peer_uneven(i, i + 1);
+    return since(begin, 1e6);
 }
 
 static peer_result run_grain_loop(long size) {
@@ -111,8 +198,7 @@ static peer_result run_grain_loop(long size) {
     double begin = peer_now();
 #pragma omp parallel for schedule(dynamic, 1)
     for (long i = 0; i < peer_grains(); i++) {
-        uint64_t sum = peer_burn((uint64_t)peer_arg);
-        __asm__ volatile("" : : "r"(sum));
+        peer_grain();
     }
     return peer_speedup(peer_now() - begin);
 }
@@ -124,10 +210,7 @@ static peer_result run_grain_task(long size) {
 #pragma omp single
     for (long i = 0; i < peer_grains(); i++) {
 #pragma omp task
-        {
-            uint64_t sum = peer_burn((uint64_t)peer_arg);
-            __asm__ volatile("" : : "r"(sum));
-        }
+        peer_grain();
     }
     return peer_speedup(peer_now() - begin);
 }
@@ -158,12 +241,26 @@ static peer_result run_chain(long size) {
     return since(begin, (double)size);
 }
 
+static peer_result run_idle(long size) {
+    run_spawn(size);
+    return peer_idle();
+}
+
 int main(int argc, char **argv) {
     static const peer_case cases[] = {
-        {"fib", "ns/fork", run_fib, 16, 2},         {"skynet", "ms", run_skynet, 1, 0},
-        {"queens", "ms", run_queens, 1, 0},         {"loop", "x", run_loop, 1, 0},
-        {"grain_loop", "x", run_grain_loop, 1, 0},  {"grain_task", "x", run_grain_task, 1, 0},
-        {"spawn", "ns/task", run_spawn, 100000, 0}, {"chain", "ns/task", run_chain, 20000, 0},
+        {"fib", "ns/fork", run_fib, 16, 2},
+        {"skynet", "ms", run_skynet, 1, 0},
+        {"queens", "ms", run_queens, 1, 0},
+        {"uts", "ms", run_uts, 1, 0},
+        {"sort", "ms", run_sort, 1, 0},
+        {"matmul", "ms", run_matmul, 1, 0},
+        {"uneven", "ms", run_uneven, 1, 0},
+        {"loop", "ms", run_loop, 1, 0},
+        {"grain_loop", "x", run_grain_loop, 1, 0},
+        {"grain_task", "x", run_grain_task, 1, 0},
+        {"spawn", "ns/task", run_spawn, 100000, 0},
+        {"chain", "ns/task", run_chain, 20000, 0},
+        {"idle", "%", run_idle, 100, 0},
     };
     return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, start, stop);
 }

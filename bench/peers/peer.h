@@ -1,9 +1,11 @@
 /* What the peer programs in C and C++ share; those in Rust and Go do the same in their language.
  *
  *   PEER                    lists its cases
- *   PEER CASE WORKERS [ARG] runs one and prints "value unit": the median of some rounds
+ *   PEER CASE WORKERS [ARG] runs one and prints "value unit", the median of some rounds; a case with
+ *                           percentiles prints a line for each, with the name of the row behind
  *
- * A case says how many operations it did and how long they took, and checks its result. */
+ * A case says how many operations it did and how long they took, and checks its result. Environment:
+ * PEER_ONCE: one round, nothing to warm up (for a clock around the whole program). */
 #ifndef PEER_H
 #define PEER_H
 
@@ -16,6 +18,7 @@
 
 #define PEER_ROUNDS 5
 #define PEER_ENOUGH_NS 2e7 /* a round of a growing case takes at least this */
+#define PEER_PATIENCE_NS 8e8 /* past that no further round begins; the warm-up may have to do */
 
 typedef struct peer_result {
     double ns, operations;
@@ -29,7 +32,9 @@ typedef struct peer_case {
 } peer_case;
 
 static unsigned peer_workers;
-static long peer_arg;
+static long peer_arg; /* ns of a grain; 0: the case has none */
+
+static inline void peer_calibrate(void);
 
 static inline double peer_now(void) {
     struct timespec now;
@@ -43,82 +48,6 @@ static inline void peer_check(bool condition, const char *what) {
     exit(1);
 }
 
-/* Work: each step waits for the one before, about 1 ns. */
-static inline uint64_t peer_burn(uint64_t loops) {
-    uint64_t x = loops;
-    while (loops-- > 0) x = x * 6364136223846793005u + 1442695040888963407u;
-    return x;
-}
-
-static inline long peer_fib(long n) {
-    return n < 2 ? n : peer_fib(n - 1) + peer_fib(n - 2);
-}
-
-/* Forks of a fib without a cut-off. */
-static inline double peer_forks(long n) {
-    return (double)peer_fib(n + 1) - 1;
-}
-
-static inline bool peer_queen_holds(const signed char *board, int rows) {
-    int last = rows - 1;
-    for (int row = 0; row < last; row++) {
-        int distance = board[last] - board[row];
-        if (distance == 0 || distance == last - row || distance == row - last) return false;
-    }
-    return true;
-}
-
-#define PEER_QUEENS 12
-#define PEER_QUEENS_FOUND 14200
-#define PEER_LEAVES 1000000L
-#define PEER_LEAVES_SUM (PEER_LEAVES * (PEER_LEAVES - 1) / 2)
-#define PEER_LOOP 4000000L
-#define PEER_SAMPLES 300 /* of a wake-up */
-
-/* The body of the loop case. */
-static inline float peer_body(float x) {
-    for (int k = 0; k < 16; k++) x = x * x * 0.5f + 0.25f;
-    return x;
-}
-
-/* The tasks of the grain cases: 20 ms of work in pieces of peer_arg ns. */
-static inline long peer_grains(void) {
-    long count = 20000000L / peer_arg;
-    return count < 200000 ? count : 200000;
-}
-
-/* A case that did the grains in this time: its result is the speed-up against a plain loop. */
-static inline peer_result peer_speedup(double parallel_ns) {
-    double start = peer_now();
-    uint64_t sum = 0;
-    for (long i = peer_grains(); i > 0; i--) {
-        sum += peer_burn((uint64_t)peer_arg);
-        __asm__ volatile("" : "+r"(sum));
-    }
-    peer_result result = {peer_now() - start, parallel_ns};
-    return result;
-}
-
-static float *peer_numbers;
-
-/* A plain function for both: the loop cases differ in who calls it, not in how it was compiled. */
-static __attribute__((noinline)) void peer_loop(float *numbers, long begin, long end) {
-    for (long i = begin; i < end; i++) numbers[i] = peer_body(numbers[i]);
-}
-
-/* The same for the loop. */
-static inline peer_result peer_loop_speedup(double parallel_ns) {
-    double start = peer_now();
-    peer_loop(peer_numbers, 0, PEER_LOOP);
-    peer_result result = {peer_now() - start, parallel_ns};
-    return result;
-}
-
-static inline void peer_loop_begin(void) {
-    if (!peer_numbers) peer_numbers = (float *)calloc(PEER_LOOP, sizeof *peer_numbers);
-    peer_check(peer_numbers != NULL, "memory");
-}
-
 static inline void peer_sleep_us(long us) {
     struct timespec time = {us / 1000000, us % 1000000 * 1000};
     nanosleep(&time, NULL);
@@ -129,21 +58,75 @@ static inline int peer_order(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static inline double peer_median(double *samples, int count) {
+static inline double peer_sort(double *samples, int count) {
     qsort(samples, (size_t)count, sizeof *samples, peer_order);
     return samples[count / 2];
 }
 
-static inline void peer_measure(const peer_case *self) {
-    double samples[PEER_ROUNDS];
-    long size = self->size;
-    peer_result warm = self->run(size);
-    while (self->step != 0 && warm.ns < PEER_ENOUGH_NS) warm = self->run(size += self->step);
-    for (int i = 0; i < PEER_ROUNDS; i++) {
-        peer_result result = self->run(size);
-        samples[i] = result.ns / result.operations;
+/* ---- percentiles: samples of all rounds of one case ---- */
+
+#define PEER_SAMPLES 200 /* of a round */
+#define PEER_PAUSE_US 1000 /* in which a pool falls asleep */
+
+static double peer_samples[PEER_SAMPLES * (PEER_ROUNDS + 1)];
+static int peer_sample_count;
+
+/* The wake case: a pool that had nothing to do for a while is given a task. give arms `begun`, hands a
+ * task over that stores the time, and returns; wait returns once that task has begun. */
+static inline peer_result peer_wake(void (*give)(void), double (*wait)(void)) {
+    for (int i = 0; i < PEER_SAMPLES; i++) {
+        peer_sleep_us(PEER_PAUSE_US);
+        double begin = peer_now();
+        give();
+        peer_samples[peer_sample_count++] = (wait() - begin) / 1e3;
     }
-    printf("%.6g %s\n", peer_median(samples, PEER_ROUNDS), self->unit);
+    peer_result result = {0, 1};
+    return result;
+}
+
+static inline void peer_print_percentiles(const char *name, const char *unit) {
+    double *all = peer_samples;
+    int count = peer_sample_count;
+    peer_sort(all, count);
+    printf("%.6g %s %s_p90\n", all[count * 9 / 10], unit, name);
+    printf("%.6g %s %s_p99\n", all[count * 99 / 100], unit, name);
+    printf("%.6g %s %s\n", all[count / 2], unit, name);
+}
+
+/* The idle case: processor time that a pool takes while it has nothing to do, in percent of a core. */
+static inline peer_result peer_idle(void) {
+    struct timespec cpu[2];
+    peer_sleep_us(10000); /* the last work was just done */
+    double begin = peer_now();
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[0]);
+    peer_sleep_us(250000);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu[1]);
+    double ns = (double)(cpu[1].tv_sec - cpu[0].tv_sec) * 1e9 +
+                (double)(cpu[1].tv_nsec - cpu[0].tv_nsec);
+    peer_result result = {100 * ns, peer_now() - begin};
+    return result;
+}
+
+/* ---- measure ---- */
+
+static inline void peer_measure(const peer_case *self) {
+    double samples[PEER_ROUNDS], begin = peer_now();
+    bool once = getenv("PEER_ONCE") != NULL;
+    long size = self->size;
+    int rounds = 0;
+    peer_result result = {0, 1};
+    if (!once) result = self->run(size);
+    while (!once && self->step != 0 && result.ns < PEER_ENOUGH_NS)
+        result = self->run(size += self->step);
+    if (!once && peer_now() - begin > PEER_PATIENCE_NS)
+        samples[rounds++] = result.ns / result.operations;
+    while (rounds == 0 || (!once && rounds < PEER_ROUNDS && peer_now() - begin < PEER_PATIENCE_NS)) {
+        if (rounds == 0) peer_sample_count = 0;
+        result = self->run(size);
+        samples[rounds++] = result.ns / result.operations;
+    }
+    if (peer_sample_count > 0) peer_print_percentiles(self->name, self->unit);
+    else printf("%.6g %s\n", peer_sort(samples, rounds), self->unit);
 }
 
 /* start makes the pool of peer_workers, stop ends it. */
@@ -152,7 +135,8 @@ static inline int peer_main(int argc, char **argv, const peer_case *cases, size_
     for (size_t i = 0; argc == 1 && i < count; i++) printf("%s\n", cases[i].name);
     if (argc < 3) return argc != 1;
     peer_workers = (unsigned)atoi(argv[2]);
-    peer_arg = argc > 3 ? atol(argv[3]) : 1000;
+    peer_arg = argc > 3 ? atol(argv[3]) : 0;
+    if (peer_arg > 0) peer_calibrate();
     for (size_t i = 0; i < count; i++) {
         if (strcmp(argv[1], cases[i].name) != 0) continue;
         start();

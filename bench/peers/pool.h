@@ -1,5 +1,7 @@
 /* The cases of any pool that only takes tasks from outside: the program that includes this defines
  * pool_start, pool_stop and pool_push. */
+#include "work.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -115,8 +117,7 @@ static peer_result run_spawn(long size) {
 }
 
 static void pool_grain(pool_task *task) {
-    uint64_t sum = peer_burn((uint64_t)peer_arg);
-    __asm__ volatile("" : : "r"(sum));
+    peer_grain();
     pool_nothing(task);
 }
 
@@ -138,18 +139,24 @@ static void pool_note(pool_task *task) {
     atomic_store(&pool_begun, 1);
 }
 
+static void pool_wake_give(void) {
+    atomic_store(&pool_begun, 0);
+    pool_submit(pool_tasks, 1, pool_note);
+}
+
+static double pool_wake_wait(void) {
+    while (!atomic_load(&pool_begun)) sched_yield();
+    return pool_begun_at;
+}
+
 static peer_result run_wake(long size) {
-    double samples[PEER_SAMPLES];
     (void)size;
-    for (int i = 0; i < PEER_SAMPLES; i++) {
-        peer_sleep_us(300);
-        atomic_store(&pool_begun, 0);
-        double begin = peer_now();
-        pool_submit(pool_tasks, 1, pool_note);
-        while (!atomic_load(&pool_begun)) sched_yield();
-        samples[i] = pool_begun_at - begin;
-    }
-    return (peer_result){peer_median(samples, PEER_SAMPLES), 1e3};
+    return peer_wake(pool_wake_give, pool_wake_wait);
+}
+
+static peer_result run_idle(long size) {
+    run_one_by_one(size);
+    return peer_idle();
 }
 
 int main(int argc, char **argv) {
@@ -161,6 +168,7 @@ int main(int argc, char **argv) {
         {"one_by_one", "ns/task", run_one_by_one, 2000, 0},
         {"grain_task", "x", run_grain_task, 1, 0},
         {"wake", "us", run_wake, 1, 0},
+        {"idle", "%", run_idle, 100, 0},
     };
     return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, pool_begin, pool_end);
 }

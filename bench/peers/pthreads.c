@@ -1,5 +1,4 @@
 /* What a program writes for itself: threads, one queue, one mutex, one condition. */
-#include "peer.h"
 #include "pool.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

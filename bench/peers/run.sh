@@ -3,63 +3,98 @@
 #
 #   run.sh DIR         builds into DIR; leaves results.csv, table.txt and the plots (*.svg) there
 #
-# Environment: PEER_ROUNDS (3; a round is itself a median of 5), PEER_WORKERS ("1 all-cores"),
-# PEER_ONLY (cases), PEER_SWEEPS=0 (no sweeps over grain and workers), PEER_PREFIX (a command that runs
-# each program, say "taskset -c 0,1"), WOOL and LACE (their sources).
+# Environment: PEER_ROUNDS (3; a round is itself a median of 5; all of it takes about 5 minutes),
+# PEER_APPEND=1 (adds its rounds to the results that are there: many short runs make a long one),
+# PEER_WORKERS ("1 all-cores"), PEER_ONLY (cases; "" is none), PEER_SWEEPS ("grain workers", or one of
+# them, or 0), PEER_PREFIX (a command that runs each program, say "taskset -c 0,1"), WOOL and LACE
+# (their sources).
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${1:?usage: run.sh DIR}
 cores=$(getconf _NPROCESSORS_ONLN)
 rounds=${PEER_ROUNDS:-3}
 workers=${PEER_WORKERS:-$(if [ "$cores" -gt 1 ]; then echo "1 $cores"; else echo 1; fi)}
-cases=${PEER_ONLY:-fib skynet queens loop spawn outside submit chain one_by_one yield ping_pong wake fifo lifo steal}
+cases=${PEER_ONLY-fib skynet queens uts sort matmul uneven loop spawn outside submit busy chain one_by_one yield ping_pong wake idle fifo lifo steal}
+sweeps=${PEER_SWEEPS-grain workers}
+patience=60
 
-sh "$here/build.sh" "$dir"
-csv=$dir/results.csv
-echo "case,workers,arg,peer,round,value,unit" >"$csv"
-
-# one CASE WORKERS ARG: every peer that has the case, once
-one() {
+# What each peer can do, in DIR/NAME.cases.
+list_cases() {
     while IFS='|' read -r name command; do
-        grep -qx "$1" "$dir/$name.cases" || continue
         # shellcheck disable=SC2086
-        out=$(timeout 60 $PEER_PREFIX $command "$1" "$2" "$3" </dev/null 2>/dev/null) || continue
-        echo "$1,$2,$3,$name,$round,$(echo "$out" | tail -n 1 | tr ' ' ',')" >>"$csv"
+        $command </dev/null >"$dir/$name.cases"
     done <"$dir/list"
 }
 
-while IFS='|' read -r name command; do
-    # shellcheck disable=SC2086
-    $command </dev/null >"$dir/$name.cases"
-done <"$dir/list"
+# one CASE WORKERS ARG: every peer that has the case, once. A line of output is "value unit [row]".
+one() {
+    while IFS='|' read -r name command; do
+        grep -qx "$1" "$dir/$name.cases" || continue
+        [ "$name" != plain ] || [ "$2" = 1 ] || continue
+        # shellcheck disable=SC2086
+        timeout "$patience" $PEER_PREFIX $command "$1" "$2" "$3" </dev/null 2>>"$dir/errors.log" |
+            while read -r value unit row; do
+                echo "${row:-$1},$2,$3,$name,$round,$value,$unit" >>"$csv"
+            done
+    done <"$dir/list"
+}
 
-for round in $(seq "$rounds"); do
-    echo "round $round of $rounds" >&2
+run_cases() {
     for case in $cases; do
         for w in $workers; do
             case $case in fifo | lifo | steal) [ "$w" = 1 ] || continue ;; esac
             one "$case" "$w" 0
         done
     done
-    [ "$PEER_SWEEPS" = 0 ] && continue
+}
+
+sweep_grain() {
     for grain in 100 300 1000 3000 10000 30000 100000 300000 1000000; do
         one grain_loop "$cores" "$grain"
         one grain_task "$cores" "$grain"
     done
+}
+
+# Some spin so long when there are more of them than cores that they are cut off.
+sweep_workers() {
+    patience=8
     for w in 4 8 16 32 64; do
         for case in fib spawn submit; do one "$case" "$w" 0; done
     done
-done
+    patience=60
+}
 
-sh "$here/table.sh" "$csv" | tee "$dir/table.txt"
-sh "$here/plots.sh" "$csv" "$dir"
-
-if command -v hyperfine >/dev/null && [ -z "$PEER_ONLY" ]; then
-    echo "# whole programs, fib by hyperfine: start and end of the pool included"
+# The clock around the whole program, start and end of the pool included.
+whole_programs() {
+    command -v hyperfine >/dev/null || { echo "skip whole programs (Debian: hyperfine)"; return; }
+    echo "# whole programs by hyperfine: queens, once, $cores workers"
     set --
-    for name in wsq wool lace rayon tbb; do
+    for name in wsq wool lace rayon tbb gomp libomp plain; do
         command=$(sed -n "s/^$name|//p" "$dir/list")
-        [ "$command" ] && set -- "$@" -n "$name" "$PEER_PREFIX $command fib $cores"
+        [ "$command" ] && set -- "$@" -n "$name" "$PEER_PREFIX $command queens $cores"
     done
-    hyperfine -N -w 1 -r 5 --export-csv "$dir/hyperfine.csv" "$@" 2>/dev/null |
-        sed -n 's/^ *//; /faster\|Time\|Benchmark\|times/p'
+    PEER_ONCE=1 hyperfine -N -w 1 -r 7 --export-csv "$dir/whole.csv" "$@" >"$dir/whole.log" 2>&1
+    awk -F, 'NR > 1 { printf "%-8s %7.1f ms +- %.1f\n", $1, $2 * 1e3, $3 * 1e3 }' "$dir/whole.csv"
+}
+
+sh "$here/build.sh" "$dir"
+list_cases
+csv=$dir/results.csv first=1
+: >"$dir/errors.log"
+if [ "$PEER_APPEND" ] && [ -f "$csv" ]; then
+    first=$(awk -F, 'NR > 1 && $5 >= n { n = $5 + 1 } END { print n + 0 }' "$csv")
+else
+    echo "case,workers,arg,peer,round,value,unit" >"$csv"
 fi
+for round in $(seq "$first" $((first + rounds - 1))); do
+    echo "round $round: $(date +%T)" >&2
+    run_cases
+    case $sweeps in *grain*) sweep_grain ;; esac
+    case $sweeps in *workers*) sweep_workers ;; esac
+done
+[ -s "$dir/errors.log" ] && { echo "# errors:"; sort "$dir/errors.log" | uniq -c | head; }
+
+{
+    sh "$here/table.sh" "$csv"
+    [ "$PEER_ONLY" ] || whole_programs
+} | tee "$dir/table.txt"
+sh "$here/plots.sh" "$csv" "$dir"

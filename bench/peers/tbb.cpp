@@ -1,5 +1,5 @@
 /* oneTBB: task_group for what forks, enqueue for what comes from outside, parallel_for. */
-#include "peer.h"
+#include "work.h"
 
 #include <atomic>
 #include <memory>
@@ -100,6 +100,76 @@ static peer_result run_queens(long) {
     return result;
 }
 
+static long tree(uint64_t node, int children) {
+    long nodes[PEER_TREE_ARITY], sum = 1;
+    for (int first = 0; first < children; first += PEER_TREE_ARITY) {
+        tbb::task_group group;
+        for (int i = 0; i < PEER_TREE_ARITY; i++) {
+            uint64_t child = peer_tree_child(node, first + i);
+            group.run([&nodes, child, i] { nodes[i] = tree(child, peer_tree_children(child)); });
+        }
+        group.wait();
+        for (long one : nodes) sum += one;
+    }
+    return sum;
+}
+
+static peer_result run_uts(long) {
+    long value = 0;
+    double begin = peer_now();
+    arena->execute([&] { value = tree(1, PEER_TREE_ROOT); });
+    peer_result result = since(begin, 1e6);
+    peer_check(value == PEER_TREE_NODES, "uts");
+    return result;
+}
+
+static void sort(int32_t *a, long n) {
+    if (n < PEER_SORT_CUTOFF) {
+        peer_sort_plain(a, n);
+        return;
+    }
+    long cut = peer_partition(a, n);
+    tbb::task_group group;
+    group.run([=] { sort(a + cut, n - cut); });
+    sort(a, cut);
+    group.wait();
+}
+
+static peer_result run_sort(long) {
+    peer_sort_begin();
+    double begin = peer_now();
+    arena->execute([] { sort(peer_data, PEER_SORT); });
+    peer_result result = since(begin, 1e6);
+    peer_sort_check();
+    return result;
+}
+
+static void matrix(float *c, const float *a, const float *b, long n) {
+    if (n == PEER_MATRIX_LEAF) {
+        peer_matrix_leaf(c, a, b);
+        return;
+    }
+    for (int half = 0; half < 8; half += 4) {
+        tbb::task_group group;
+        for (int i = 0; i < 4; i++) {
+            float *c1 = c;
+            const float *a1 = a, *b1 = b;
+            peer_matrix_quarter(half + i, n / 2, &c1, &a1, &b1);
+            group.run([=] { matrix(c1, a1, b1, n / 2); });
+        }
+        group.wait();
+    }
+}
+
+static peer_result run_matmul(long) {
+    peer_matrix_begin();
+    double begin = peer_now();
+    arena->execute([] { matrix(peer_c, peer_a, peer_b, PEER_MATRIX); });
+    peer_result result = since(begin, 1e6);
+    peer_matrix_check();
+    return result;
+}
+
 static peer_result run_loop(long) {
     peer_loop_begin();
     double begin = peer_now();
@@ -109,12 +179,18 @@ static peer_result run_loop(long) {
                               peer_loop(peer_numbers, range.begin(), range.end());
                           });
     });
-    return peer_loop_speedup(peer_now() - begin);
+    return since(begin, 1e6);
 }
 
-static void grain() {
-    uint64_t sum = peer_burn((uint64_t)peer_arg);
-    __asm__ volatile("" : : "r"(sum));
+static peer_result run_uneven(long) {
+    double begin = peer_now();
+    arena->execute([&] {
+        tbb::parallel_for(tbb::blocked_range<long>(0, PEER_UNEVEN),
+                          [](const tbb::blocked_range<long> &range) {
+                              peer_uneven(range.begin(), range.end());
+                          });
+    });
+    return since(begin, 1e6);
 }
 
 static peer_result run_grain_loop(long) {
@@ -123,7 +199,7 @@ static peer_result run_grain_loop(long) {
         tbb::parallel_for(
             tbb::blocked_range<long>(0, peer_grains(), 1),
             [&](const tbb::blocked_range<long> &range) {
-                for (long i = range.begin(); i < range.end(); i++) grain();
+                for (long i = range.begin(); i < range.end(); i++) peer_grain();
             },
             tbb::simple_partitioner());
     });
@@ -148,7 +224,7 @@ static void wait_for_all() {
 static peer_result run_grain_task(long) {
     left_to_do = peer_grains();
     double begin = peer_now();
-    enqueue_all(peer_grains(), grain);
+    enqueue_all(peer_grains(), peer_grain);
     wait_for_all();
     return peer_speedup(peer_now() - begin);
 }
@@ -205,18 +281,25 @@ static peer_result run_chain(long size) {
     return since(begin, (double)size);
 }
 
+static std::atomic<double> begun;
+
+static void wake_give() {
+    begun = 0;
+    queue->enqueue([] { begun = peer_now(); });
+}
+
+static double wake_wait() {
+    while (begun == 0) sched_yield();
+    return begun;
+}
+
 static peer_result run_wake(long) {
-    static std::atomic<double> begun;
-    double samples[PEER_SAMPLES];
-    for (double &sample : samples) {
-        peer_sleep_us(300);
-        begun = 0;
-        double begin = peer_now();
-        queue->enqueue([] { begun = peer_now(); });
-        while (begun == 0) sched_yield();
-        sample = begun - begin;
-    }
-    return peer_result{peer_median(samples, PEER_SAMPLES), 1e3};
+    return peer_wake(wake_give, wake_wait);
+}
+
+static peer_result run_idle(long size) {
+    run_one_by_one(size);
+    return peer_idle();
 }
 
 int main(int argc, char **argv) {
@@ -224,7 +307,11 @@ int main(int argc, char **argv) {
         {"fib", "ns/fork", run_fib, 16, 2},
         {"skynet", "ms", run_skynet, 1, 0},
         {"queens", "ms", run_queens, 1, 0},
-        {"loop", "x", run_loop, 1, 0},
+        {"uts", "ms", run_uts, 1, 0},
+        {"sort", "ms", run_sort, 1, 0},
+        {"matmul", "ms", run_matmul, 1, 0},
+        {"uneven", "ms", run_uneven, 1, 0},
+        {"loop", "ms", run_loop, 1, 0},
         {"grain_loop", "x", run_grain_loop, 1, 0},
         {"grain_task", "x", run_grain_task, 1, 0},
         {"spawn", "ns/task", run_spawn, 100000, 0},
@@ -233,6 +320,7 @@ int main(int argc, char **argv) {
         {"submit", "ns/task", run_submit, 200000, 0},
         {"one_by_one", "ns/task", run_one_by_one, 2000, 0},
         {"wake", "us", run_wake, 1, 0},
+        {"idle", "%", run_idle, 100, 0},
     };
     return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, start, stop);
 }

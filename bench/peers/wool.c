@@ -1,5 +1,5 @@
 /* Wool (github.com/kffaxen/wool): not a Debian package; built when WOOL names its sources. */
-#include "peer.h"
+#include "work.h"
 
 #include <wool.h>
 

@@ -1,5 +1,5 @@
 /* wsq, in the cases of the peers. */
-#include "peer.h"
+#include "work.h"
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 
@@ -150,6 +150,134 @@ static peer_result run_queens(long size) {
     return result;
 }
 
+typedef struct tree_job {
+    wsq_job job;
+    uint64_t node;
+    long nodes;
+} tree_job;
+
+static void tree_run(wsq_ctx ctx, wsq_job *job);
+
+/* Eight children at a time: the root has many. */
+static long tree(wsq_ctx ctx, uint64_t node, int children) {
+    tree_job jobs[PEER_TREE_ARITY];
+    long nodes = 1;
+    for (int first = 0; first < children; first += PEER_TREE_ARITY) {
+        for (int i = 0; i < PEER_TREE_ARITY; i++) {
+            jobs[i].node = peer_tree_child(node, first + i);
+            wsq_fork(&ctx, &jobs[i].job, tree_run);
+        }
+        for (int i = PEER_TREE_ARITY - 1; i >= 0; i--)
+            nodes += wsq_reclaim(&ctx, &jobs[i].job)
+                         ? tree(ctx, jobs[i].node, peer_tree_children(jobs[i].node))
+                         : jobs[i].nodes;
+    }
+    return nodes;
+}
+
+static void tree_run(wsq_ctx ctx, wsq_job *job) {
+    tree_job *self = wsq_container_of(job, tree_job, job);
+    self->nodes = tree(ctx, self->node, peer_tree_children(self->node));
+}
+
+static void tree_root(wsq_ctx ctx, void *arg) {
+    *(long *)arg = tree(ctx, 1, PEER_TREE_ROOT);
+}
+
+static peer_result run_uts(long size) {
+    long value = 0;
+    (void)size;
+    double begin = peer_now();
+    wsq_run(pool, tree_root, &value);
+    peer_result result = since(begin, 1e6);
+    peer_check(value == PEER_TREE_NODES, "uts");
+    return result;
+}
+
+typedef struct sort_job {
+    wsq_job job;
+    int32_t *a;
+    long n;
+} sort_job;
+
+static void sort_run(wsq_ctx ctx, wsq_job *job);
+
+static void sort(wsq_ctx ctx, int32_t *a, long n) {
+    if (n < PEER_SORT_CUTOFF) {
+        peer_sort_plain(a, n);
+        return;
+    }
+    long cut = peer_partition(a, n);
+    sort_job right = {.a = a + cut, .n = n - cut};
+    wsq_fork(&ctx, &right.job, sort_run);
+    sort(ctx, a, cut);
+    wsq_join(&ctx, &right.job);
+}
+
+static void sort_run(wsq_ctx ctx, wsq_job *job) {
+    sort_job *self = wsq_container_of(job, sort_job, job);
+    sort(ctx, self->a, self->n);
+}
+
+static void sort_root(wsq_ctx ctx, void *arg) {
+    sort(ctx, arg, PEER_SORT);
+}
+
+static peer_result run_sort(long size) {
+    (void)size;
+    peer_sort_begin();
+    double begin = peer_now();
+    wsq_run(pool, sort_root, peer_data);
+    peer_result result = since(begin, 1e6);
+    peer_sort_check();
+    return result;
+}
+
+typedef struct matrix_job {
+    wsq_job job;
+    float *c;
+    const float *a, *b;
+    long n;
+} matrix_job;
+
+static void matrix_run(wsq_ctx ctx, wsq_job *job);
+
+static void matrix(wsq_ctx ctx, float *c, const float *a, const float *b, long n) {
+    if (n == PEER_MATRIX_LEAF) {
+        peer_matrix_leaf(c, a, b);
+        return;
+    }
+    for (int half = 0; half < 8; half += 4) {
+        matrix_job jobs[4];
+        for (int i = 0; i < 4; i++) {
+            jobs[i] = (matrix_job){.c = c, .a = a, .b = b, .n = n / 2};
+            peer_matrix_quarter(half + i, n / 2, &jobs[i].c, &jobs[i].a, &jobs[i].b);
+            wsq_fork(&ctx, &jobs[i].job, matrix_run);
+        }
+        for (int i = 3; i >= 0; i--) wsq_join(&ctx, &jobs[i].job);
+    }
+}
+
+static void matrix_run(wsq_ctx ctx, wsq_job *job) {
+    matrix_job *self = wsq_container_of(job, matrix_job, job);
+    matrix(ctx, self->c, self->a, self->b, self->n);
+}
+
+static void matrix_root(wsq_ctx ctx, void *arg) {
+    (void)arg;
+    matrix(ctx, peer_c, peer_a, peer_b, PEER_MATRIX);
+}
+
+static peer_result run_matmul(long size) {
+    (void)size;
+    peer_matrix_begin();
+    double begin = peer_now();
+    wsq_run(pool, matrix_root, NULL);
+    peer_result result = since(begin, 1e6);
+    peer_matrix_check();
+    return result;
+}
+
 /* ---- loops ---- */
 
 static void loop_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
@@ -166,15 +294,30 @@ static peer_result run_loop(long size) {
     peer_loop_begin();
     double begin = peer_now();
     wsq_run(pool, loop_root, peer_numbers);
-    return peer_loop_speedup(peer_now() - begin);
+    return since(begin, 1e6);
+}
+
+static void uneven_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx;
+    (void)arg;
+    peer_uneven((long)begin, (long)end);
+}
+
+static void uneven_root(wsq_ctx ctx, void *arg) {
+    wsq_for(ctx, 0, PEER_UNEVEN, 0, uneven_body, arg);
+}
+
+static peer_result run_uneven(long size) {
+    (void)size;
+    double begin = peer_now();
+    wsq_run(pool, uneven_root, NULL);
+    return since(begin, 1e6);
 }
 
 static void grain_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
-    uint64_t sum = 0;
     (void)ctx;
     (void)arg;
-    for (size_t i = begin; i < end; i++) sum += peer_burn((uint64_t)peer_arg);
-    __asm__ volatile("" : : "r"(sum));
+    for (size_t i = begin; i < end; i++) peer_grain();
 }
 
 static void grain_root(wsq_ctx ctx, void *arg) {
@@ -218,6 +361,45 @@ static peer_result run_spawn(long size) {
     wsq_spawn(pool, &tasks[0]);
     wsq_pool_wait(pool);
     return since(begin, (double)size);
+}
+
+/* From outside while every worker has something to do already: a task that always yields. */
+static wsqi_a32 busy;
+
+static wsq_poll keep_busy(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)task;
+    return wsqi_load_acq(&busy) ? WSQ_YIELD : WSQ_DONE;
+}
+
+static wsqi_a64 left_to_do;
+
+static wsq_poll count_down(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)task;
+    wsqi_add_acqrel(&left_to_do, UINT64_MAX);
+    return WSQ_DONE;
+}
+
+static peer_result run_busy(long size) {
+    wsq_task *keepers = &tasks[TASKS - 256];
+    wsqi_store_rel(&busy, 1);
+    wsqi_store_rel(&left_to_do, (uint64_t)size);
+    for (unsigned i = 0; i < 2 * peer_workers; i++) {
+        wsq_task_init(&keepers[i], keep_busy);
+        wsq_spawn(pool, &keepers[i]);
+    }
+    peer_sleep_us(1000);
+    double begin = peer_now();
+    for (long i = 0; i < size; i++) {
+        wsq_task_init(&tasks[i], count_down);
+        wsq_spawn(pool, &tasks[i]);
+    }
+    while (wsqi_load_acq(&left_to_do) != 0) sched_yield();
+    peer_result result = since(begin, (double)size);
+    wsqi_store_rel(&busy, 0);
+    wsq_pool_wait(pool);
+    return result;
 }
 
 static peer_result run_outside(long size) {
@@ -354,20 +536,26 @@ static wsq_poll begin_task(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
+static void wake_give(void) {
+    wsq_task_init(&tasks[0], begin_task);
+    wsqi_store_rlx(&begun, 0);
+    wsq_spawn(pool, &tasks[0]);
+}
+
+static double wake_wait(void) {
+    while (!wsqi_load_acq(&begun)) sched_yield();
+    wsq_task_wait(&tasks[0]);
+    return begun_at;
+}
+
 static peer_result run_wake(long size) {
-    double samples[PEER_SAMPLES];
     (void)size;
-    for (int i = 0; i < PEER_SAMPLES; i++) {
-        peer_sleep_us(300);
-        wsq_task_init(&tasks[0], begin_task);
-        wsqi_store_rlx(&begun, 0);
-        double begin = peer_now();
-        wsq_spawn(pool, &tasks[0]);
-        while (!wsqi_load_acq(&begun)) sched_yield();
-        samples[i] = begun_at - begin;
-        wsq_task_wait(&tasks[0]);
-    }
-    return (peer_result){peer_median(samples, PEER_SAMPLES), 1e3};
+    return peer_wake(wake_give, wake_wait);
+}
+
+static peer_result run_idle(long size) {
+    run_one_by_one(size);
+    return peer_idle();
 }
 
 /* ---- queues alone ---- */
@@ -420,10 +608,15 @@ int main(int argc, char **argv) {
         {"fib", "ns/fork", run_fib, 20, 2},
         {"skynet", "ms", run_skynet, 1, 0},
         {"queens", "ms", run_queens, 1, 0},
-        {"loop", "x", run_loop, 1, 0},
+        {"uts", "ms", run_uts, 1, 0},
+        {"sort", "ms", run_sort, 1, 0},
+        {"matmul", "ms", run_matmul, 1, 0},
+        {"uneven", "ms", run_uneven, 1, 0},
+        {"loop", "ms", run_loop, 1, 0},
         {"grain_loop", "x", run_grain_loop, 1, 0},
         {"spawn", "ns/task", run_spawn, 100000, 0},
         {"outside", "ns/task", run_outside, 100000, 0},
+        {"busy", "ns/task", run_busy, 10000, 0},
         {"chain", "ns/task", run_chain, 100000, 0},
         {"submit", "ns/task", run_submit, 200000, 0},
         {"one_by_one", "ns/task", run_one_by_one, 2000, 0},
@@ -431,6 +624,7 @@ int main(int argc, char **argv) {
         {"yield", "ns", run_yield, 200000, 0},
         {"ping_pong", "ns/trip", run_ping_pong, 50000, 0},
         {"wake", "us", run_wake, 1, 0},
+        {"idle", "%", run_idle, 100, 0},
         {"fifo", "ns", run_fifo, 1000000, 0},
         {"lifo", "ns", run_lifo, 1000000, 0},
         {"steal", "ns", run_steal, 1000000, 0},

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -20,11 +21,14 @@ const (
 	queensCount = 12
 	queensFound = 14200
 	leaves      = 1000000
-	loopCount   = 4000000
+	treeRoot    = 2000
+	treeArity   = 8
+	treeNodes   = 858497
+	patience    = 800 * time.Millisecond
 )
 
-var argument int64 = 1000
-var sink uint64
+var argument int64
+var steps, sink uint64
 
 type outcome struct{ ns, operations float64 }
 
@@ -44,6 +48,19 @@ func burn(loops uint64) {
 	}
 }
 
+// Before there are other threads.
+func calibrate() {
+	best := 0.0
+	for i := 0; i < 50; i++ {
+		begin := time.Now()
+		burn(20000)
+		if now := 20000 / float64(time.Since(begin).Nanoseconds()); now > best {
+			best = now
+		}
+	}
+	steps = uint64(float64(argument) * best)
+}
+
 func grains() int64 {
 	count := 20000000 / argument
 	if count > 200000 {
@@ -56,13 +73,9 @@ func since(begin time.Time, operations float64) outcome {
 	return outcome{float64(time.Since(begin).Nanoseconds()), operations}
 }
 
-// The result is the speed-up against a plain loop.
+// So many times as fast as one thread without a scheduler.
 func speedup(parallel time.Duration) outcome {
-	begin := time.Now()
-	for i := grains(); i > 0; i-- {
-		burn(uint64(argument))
-	}
-	return since(begin, float64(parallel.Nanoseconds()))
+	return outcome{float64(grains() * argument), float64(parallel.Nanoseconds())}
 }
 
 func check(condition bool, what string) {
@@ -165,6 +178,46 @@ func runQueens(int64) outcome {
 	return result
 }
 
+func treeChild(parent, index uint64) uint64 {
+	x := parent + index
+	for i := 0; i < 10; i++ {
+		x += 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		x ^= x >> 31
+	}
+	return x
+}
+
+func tree(node, children uint64, out chan int64) {
+	sum := int64(1)
+	in := make(chan int64, treeArity)
+	for first := uint64(0); first < children; first += treeArity {
+		for i := first; i < first+treeArity; i++ {
+			child := treeChild(node, i)
+			if child>>32 < 536012000 {
+				go tree(child, treeArity, in)
+			} else {
+				go tree(child, 0, in)
+			}
+		}
+		for i := 0; i < treeArity; i++ {
+			sum += <-in
+		}
+	}
+	out <- sum
+}
+
+func runUts(int64) outcome {
+	out := make(chan int64, 1)
+	begin := time.Now()
+	go tree(1, treeRoot, out)
+	value := <-out
+	result := since(begin, 1e6)
+	check(value == treeNodes, "uts")
+	return result
+}
+
 func goAll(count int64, body func()) {
 	var group sync.WaitGroup
 	group.Add(int(count))
@@ -182,7 +235,7 @@ func runSpawn(size int64) outcome {
 
 func runGrainTask(int64) outcome {
 	begin := time.Now()
-	goAll(grains(), func() { burn(uint64(argument)) })
+	goAll(grains(), func() { burn(steps) })
 	return speedup(time.Since(begin))
 }
 
@@ -213,6 +266,34 @@ func runSubmit(size int64) outcome {
 	return since(begin, float64(size))
 }
 
+// While every processor has something to do: two goroutines each that always yield.
+func runBusy(size int64) outcome {
+	var busy sync.WaitGroup
+	stop := make(chan bool)
+	keepers := 2 * runtime.GOMAXPROCS(0)
+	busy.Add(keepers)
+	for i := 0; i < keepers; i++ {
+		go func() {
+			defer busy.Done()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					runtime.Gosched()
+				}
+			}
+		}()
+	}
+	time.Sleep(time.Millisecond)
+	begin := time.Now()
+	goAll(size, func() {})
+	result := since(begin, float64(size))
+	close(stop)
+	busy.Wait()
+	return result
+}
+
 func runYield(size int64) outcome {
 	begin := time.Now()
 	goAll(200, func() {
@@ -239,16 +320,32 @@ func runPingPong(size int64) outcome {
 	return since(begin, float64(size))
 }
 
+// Processor time that the runtime takes while it has nothing to do, in percent of a core.
+func runIdle(size int64) outcome {
+	var before, after syscall.Rusage
+	runSpawn(size)
+	time.Sleep(10 * time.Millisecond)
+	begin := time.Now()
+	syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	time.Sleep(250 * time.Millisecond)
+	syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+	used := after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
+	return outcome{100 * float64(used), float64(time.Since(begin).Nanoseconds())}
+}
+
 func main() {
 	cases := []peerCase{
 		{"fib", "ns/fork", runFib, 12, 2},
 		{"skynet", "ms", runSkynet, 1, 0},
 		{"queens", "ms", runQueens, 1, 0},
+		{"uts", "ms", runUts, 1, 0},
 		{"grain_task", "x", runGrainTask, 1, 0},
 		{"spawn", "ns/task", runSpawn, 100000, 0},
+		{"busy", "ns/task", runBusy, 10000, 0},
 		{"chain", "ns/task", runChain, 100000, 0},
 		{"submit", "ns/task", runSubmit, 200000, 0},
 		{"yield", "ns", runYield, 200000, 0},
+		{"idle", "%", runIdle, 100, 0},
 		{"ping_pong", "ns/trip", runPingPong, 50000, 0},
 	}
 	if len(os.Args) < 3 {
@@ -261,24 +358,36 @@ func main() {
 	runtime.GOMAXPROCS(workers)
 	if len(os.Args) > 3 {
 		argument, _ = strconv.ParseInt(os.Args[3], 10, 64)
+		calibrate()
 	}
 	for _, one := range cases {
 		if one.name != os.Args[1] {
 			continue
 		}
+		measure(one)
+		return
+	}
+	os.Exit(1)
+}
+
+func measure(one peerCase) {
+	once := os.Getenv("PEER_ONCE") != ""
+	begin := time.Now()
+	var all []float64
+	if !once {
 		warm := one.run(one.size)
 		for one.step != 0 && warm.ns < enough {
 			one.size += one.step
 			warm = one.run(one.size)
 		}
-		var all []float64
-		for i := 0; i < rounds; i++ {
-			result := one.run(one.size)
-			all = append(all, result.ns/result.operations)
+		if time.Since(begin) > patience {
+			all = append(all, warm.ns/warm.operations)
 		}
-		sort.Float64s(all)
-		fmt.Printf("%.6g %s\n", all[rounds/2], one.unit)
-		return
 	}
-	os.Exit(1)
+	for len(all) == 0 || !once && len(all) < rounds && time.Since(begin) < patience {
+		result := one.run(one.size)
+		all = append(all, result.ns/result.operations)
+	}
+	sort.Float64s(all)
+	fmt.Printf("%.6g %s\n", all[len(all)/2], one.unit)
 }

@@ -1,4 +1,5 @@
-// Rayon, Tokio and crossbeam-deque in the cases of the peers; the first argument says which.
+// Rayon, Tokio and crossbeam-deque in the cases of the peers; the first argument says which. The
+// kernels are those of work.c, which is linked in.
 //
 //   peers LIBRARY                    lists its cases
 //   peers LIBRARY CASE WORKERS [ARG] prints "value unit": the median of some rounds
@@ -9,43 +10,58 @@ use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 5;
 const ENOUGH: f64 = 2e7;
+const PATIENCE: Duration = Duration::from_millis(800);
 const QUEENS: usize = 12;
 const QUEENS_FOUND: u64 = 14200;
 const LEAVES: u64 = 1_000_000;
 const LOOP: usize = 4_000_000;
-const SAMPLES: usize = 300;
+const UNEVEN: usize = 8000;
+const SORT: usize = 500_000;
+const SORT_CUTOFF: usize = 2048;
+const MATRIX: usize = 512;
+const MATRIX_LEAF: usize = 64;
+const TREE_ROOT: u64 = 2000;
+const TREE_ARITY: u64 = 8;
+const TREE_NODES: u64 = 858497;
+const SAMPLES: usize = 200;
 
 // Nanoseconds, and the operations done in them.
 type Outcome = (f64, f64);
 type Case<L> = (&'static str, &'static str, fn(&L, u64) -> Outcome, u64, u64);
 
 struct Rayon(rayon::ThreadPool, u64);
-struct Tokio(tokio::runtime::Runtime, u64);
+struct Tokio(tokio::runtime::Runtime, u64, usize);
 struct Crossbeam;
 
-fn burn(loops: u64) -> u64 {
-    let mut x = std::hint::black_box(loops);
-    for _ in 0..loops {
-        x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-    }
-    std::hint::black_box(x)
+extern "C" {
+    fn peer_burn(steps: u64) -> u64;
+    fn peer_loop(numbers: *mut f32, begin: i64, end: i64);
+    fn peer_uneven(begin: i64, end: i64);
+    fn peer_partition(a: *mut i32, n: i64) -> i64;
+    fn peer_sort_plain(a: *mut i32, n: i64);
+    fn peer_matrix_leaf(c: *mut f32, a: *const f32, b: *const f32);
+}
+
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+fn grain() {
+    unsafe { peer_burn(STEPS.load(Ordering::Relaxed)) };
+}
+
+// Before there are threads.
+fn calibrate(ns: u64) {
+    let best = (0..50)
+        .map(|_| {
+            let begin = Instant::now();
+            unsafe { peer_burn(20_000) };
+            20_000.0 / begin.elapsed().as_nanos() as f64
+        })
+        .fold(0.0, f64::max);
+    STEPS.store((ns as f64 * best) as u64, Ordering::Relaxed);
 }
 
 fn fib_plain(n: u64) -> u64 {
     if n < 2 { n } else { fib_plain(n - 1) + fib_plain(n - 2) }
-}
-
-fn body(mut x: f32) -> f32 {
-    for _ in 0..16 {
-        x = x * x * 0.5 + 0.25;
-    }
-    x
-}
-
-// A plain function for both: the loop cases differ in who calls it, not in how it was compiled.
-#[inline(never)]
-fn plain_loop(numbers: &mut [f32]) {
-    numbers.iter_mut().for_each(|x| *x = body(*x));
 }
 
 fn grains(ns: u64) -> u64 {
@@ -56,18 +72,29 @@ fn since(begin: Instant, operations: u64) -> Outcome {
     (begin.elapsed().as_nanos() as f64, operations as f64)
 }
 
-// The result is the speed-up against a plain loop.
+// So many times as fast as one thread without a scheduler.
 fn speedup(parallel: Duration, ns: u64) -> Outcome {
-    let begin = Instant::now();
-    for _ in 0..grains(ns) {
-        burn(ns);
-    }
-    (begin.elapsed().as_nanos() as f64, parallel.as_nanos() as f64)
+    ((grains(ns) * ns) as f64, parallel.as_nanos() as f64)
 }
 
-fn median(mut samples: Vec<f64>) -> f64 {
+fn sorted(mut samples: Vec<f64>) -> Vec<f64> {
     samples.sort_by(|a, b| a.partial_cmp(b).unwrap());
-    samples[samples.len() / 2]
+    samples
+}
+
+fn tree_child(parent: u64, index: u64) -> u64 {
+    let mut x = parent.wrapping_add(index);
+    for _ in 0..10 {
+        x = x.wrapping_add(0x9e3779b97f4a7c15);
+        x = (x ^ x >> 30).wrapping_mul(0xbf58476d1ce4e5b9);
+        x = (x ^ x >> 27).wrapping_mul(0x94d049bb133111eb);
+        x ^= x >> 31;
+    }
+    x
+}
+
+fn tree_children(node: u64) -> u64 {
+    if node >> 32 < 536012000 { TREE_ARITY } else { 0 }
 }
 
 // ---- Rayon ----
@@ -145,16 +172,115 @@ fn run_rayon_queens(pool: &Rayon, _: u64) -> Outcome {
     outcome
 }
 
+fn rayon_tree(node: u64, children: u64) -> u64 {
+    use rayon::prelude::*;
+    let sum: u64 = (0..children)
+        .into_par_iter()
+        .map(|i| {
+            let child = tree_child(node, i);
+            rayon_tree(child, tree_children(child))
+        })
+        .sum();
+    1 + sum
+}
+
+fn run_rayon_uts(pool: &Rayon, _: u64) -> Outcome {
+    let begin = Instant::now();
+    let value = pool.0.install(|| rayon_tree(1, TREE_ROOT));
+    let outcome = since(begin, 1_000_000);
+    assert_eq!(value, TREE_NODES);
+    outcome
+}
+
+fn rayon_sort(a: &mut [i32]) {
+    if a.len() < SORT_CUTOFF {
+        unsafe { peer_sort_plain(a.as_mut_ptr(), a.len() as i64) };
+        return;
+    }
+    let cut = unsafe { peer_partition(a.as_mut_ptr(), a.len() as i64) } as usize;
+    let (left, right) = a.split_at_mut(cut);
+    rayon::join(|| rayon_sort(left), || rayon_sort(right));
+}
+
+fn run_rayon_sort(pool: &Rayon, _: u64) -> Outcome {
+    let mut x = 1;
+    let mut data: Vec<i32> = Vec::with_capacity(SORT);
+    for _ in 0..SORT {
+        x = tree_child(x, 1);
+        data.push(x as i32);
+    }
+    let begin = Instant::now();
+    pool.0.install(|| rayon_sort(&mut data));
+    let outcome = since(begin, 1_000_000);
+    assert!(data.windows(2).all(|pair| pair[0] <= pair[1]));
+    outcome
+}
+
+#[derive(Clone, Copy)]
+struct Matrices(*mut f32, *const f32, *const f32);
+unsafe impl Send for Matrices {}
+unsafe impl Sync for Matrices {}
+
+impl Matrices {
+    fn quarter(self, step: usize, n: usize) -> Matrices {
+        let (row, column, inner) = (step >> 1 & 1, step & 1, step >> 2);
+        unsafe {
+            Matrices(
+                self.0.add((row * MATRIX + column) * n),
+                self.1.add((row * MATRIX + inner) * n),
+                self.2.add((inner * MATRIX + column) * n),
+            )
+        }
+    }
+}
+
+fn rayon_matrix(at: Matrices, n: usize) {
+    if n == MATRIX_LEAF {
+        return unsafe { peer_matrix_leaf(at.0, at.1, at.2) };
+    }
+    let one = |step| move || rayon_matrix(at.quarter(step, n / 2), n / 2);
+    for half in [0, 4] {
+        rayon::join(
+            || rayon::join(one(half), one(half + 1)),
+            || rayon::join(one(half + 2), one(half + 3)),
+        );
+    }
+}
+
+fn run_rayon_matmul(pool: &Rayon, _: u64) -> Outcome {
+    let a: Vec<f32> = (0..MATRIX * MATRIX).map(|i| (i % 3) as f32).collect();
+    let b: Vec<f32> = (0..MATRIX * MATRIX).map(|i| (i % 5) as f32).collect();
+    let mut c = vec![1f32; MATRIX * MATRIX]; // its pages are there
+    c.fill(0.0);
+    let at = Matrices(c.as_mut_ptr(), a.as_ptr(), b.as_ptr());
+    let begin = Instant::now();
+    pool.0.install(|| rayon_matrix(at, MATRIX));
+    let outcome = since(begin, 1_000_000);
+    let sum: f32 = (0..MATRIX).map(|k| a[k] * b[k * MATRIX + MATRIX - 1]).sum();
+    assert_eq!(c[MATRIX - 1], sum);
+    outcome
+}
+
+fn run_rayon_uneven(pool: &Rayon, _: u64) -> Outcome {
+    use rayon::prelude::*;
+    let begin = Instant::now();
+    pool.0.install(|| {
+        (0..UNEVEN as i64).into_par_iter().for_each(|i| unsafe { peer_uneven(i, i + 1) })
+    });
+    since(begin, 1_000_000)
+}
+
 fn run_rayon_loop(pool: &Rayon, _: u64) -> Outcome {
     use rayon::prelude::*;
-    let mut numbers = vec![0f32; LOOP];
+    let mut numbers = vec![1f32; LOOP];
+    numbers.fill(0.0);
     let begin = Instant::now();
-    pool.0.install(|| numbers.par_chunks_mut(16384).for_each(plain_loop));
-    let parallel = begin.elapsed();
-    let begin = Instant::now();
-    plain_loop(&mut numbers);
-    std::hint::black_box(&numbers);
-    (begin.elapsed().as_nanos() as f64, parallel.as_nanos() as f64)
+    pool.0.install(|| {
+        numbers
+            .par_chunks_mut(16384)
+            .for_each(|part| unsafe { peer_loop(part.as_mut_ptr(), 0, part.len() as i64) })
+    });
+    since(begin, 1_000_000)
 }
 
 fn run_rayon_grain_loop(pool: &Rayon, _: u64) -> Outcome {
@@ -162,9 +288,7 @@ fn run_rayon_grain_loop(pool: &Rayon, _: u64) -> Outcome {
     let ns = pool.1;
     let begin = Instant::now();
     pool.0.install(|| {
-        (0..grains(ns) as usize).into_par_iter().with_max_len(1).for_each(|_| {
-            burn(ns);
-        })
+        (0..grains(ns) as usize).into_par_iter().with_max_len(1).for_each(|_| grain())
     });
     speedup(begin.elapsed(), ns)
 }
@@ -181,7 +305,7 @@ fn rayon_outside(pool: &Rayon, count: u64, ns: u64) {
         let left = left.clone();
         pool.0.spawn_fifo(move || {
             if ns != 0 {
-                burn(ns);
+                grain();
             }
             left.fetch_sub(1, Ordering::AcqRel);
         });
@@ -241,32 +365,71 @@ fn run_rayon_chain(pool: &Rayon, size: u64) -> Outcome {
     since(begin, size)
 }
 
-fn run_rayon_wake(pool: &Rayon, _: u64) -> Outcome {
+// A pool that had nothing to do for a while is given a task; `give` hands it to the pool.
+fn wake(give: impl Fn(Box<dyn FnOnce() + Send>)) -> Outcome {
     let origin = Instant::now();
     let at = Arc::new(AtomicU64::new(0));
-    let samples = (0..SAMPLES)
-        .map(|_| {
-            std::thread::sleep(Duration::from_micros(300));
-            at.store(0, Ordering::Release);
-            let begun = at.clone();
-            let begin = origin.elapsed().as_nanos() as u64;
-            pool.0.spawn(move || {
-                begun.store(origin.elapsed().as_nanos() as u64, Ordering::Release)
-            });
-            while at.load(Ordering::Acquire) == 0 {
-                std::thread::yield_now();
-            }
-            (at.load(Ordering::Acquire) - begin) as f64
-        })
-        .collect();
-    (median(samples), 1e3)
+    for _ in 0..SAMPLES {
+        std::thread::sleep(Duration::from_micros(1000));
+        at.store(0, Ordering::Release);
+        let begun = at.clone();
+        let begin = origin.elapsed().as_nanos() as u64;
+        give(Box::new(move || {
+            begun.store(origin.elapsed().as_nanos() as u64, Ordering::Release)
+        }));
+        while at.load(Ordering::Acquire) == 0 {
+            std::thread::yield_now();
+        }
+        WOKEN.lock().unwrap().push((at.load(Ordering::Acquire) - begin) as f64 / 1e3);
+    }
+    (0.0, 1.0)
+}
+
+#[repr(C)]
+struct Timespec(i64, i64);
+extern "C" {
+    fn clock_gettime(clock: i32, out: *mut Timespec) -> i32;
+}
+
+fn processor_ns() -> f64 {
+    let mut now = Timespec(0, 0);
+    unsafe { clock_gettime(2, &mut now) }; // CLOCK_PROCESS_CPUTIME_ID
+    now.0 as f64 * 1e9 + now.1 as f64
+}
+
+// Processor time that a pool takes while it has nothing to do, in percent of a core.
+fn idle() -> Outcome {
+    std::thread::sleep(Duration::from_millis(10));
+    let (begin, cpu) = (Instant::now(), processor_ns());
+    std::thread::sleep(Duration::from_millis(250));
+    (100.0 * (processor_ns() - cpu), begin.elapsed().as_nanos() as f64)
+}
+
+fn run_rayon_idle(pool: &Rayon, size: u64) -> Outcome {
+    run_rayon_one_by_one(pool, size);
+    idle()
+}
+
+fn run_tokio_idle(pool: &Tokio, size: u64) -> Outcome {
+    run_tokio_one_by_one(pool, size);
+    idle()
+}
+
+static WOKEN: std::sync::Mutex<Vec<f64>> = std::sync::Mutex::new(Vec::new());
+
+fn run_rayon_wake(pool: &Rayon, _: u64) -> Outcome {
+    wake(|task| pool.0.spawn(task))
 }
 
 const RAYON: &[Case<Rayon>] = &[
     ("fib", "ns/fork", run_rayon_fib, 16, 2),
     ("skynet", "ms", run_rayon_skynet, 1, 0),
     ("queens", "ms", run_rayon_queens, 1, 0),
-    ("loop", "x", run_rayon_loop, 1, 0),
+    ("uts", "ms", run_rayon_uts, 1, 0),
+    ("sort", "ms", run_rayon_sort, 1, 0),
+    ("matmul", "ms", run_rayon_matmul, 1, 0),
+    ("uneven", "ms", run_rayon_uneven, 1, 0),
+    ("loop", "ms", run_rayon_loop, 1, 0),
     ("grain_loop", "x", run_rayon_grain_loop, 1, 0),
     ("grain_task", "x", run_rayon_grain_task, 1, 0),
     ("spawn", "ns/task", run_rayon_spawn, 100_000, 0),
@@ -275,6 +438,7 @@ const RAYON: &[Case<Rayon>] = &[
     ("submit", "ns/task", run_rayon_submit, 200_000, 0),
     ("one_by_one", "ns/task", run_rayon_one_by_one, 2_000, 0),
     ("wake", "us", run_rayon_wake, 1, 0),
+    ("idle", "%", run_rayon_idle, 100, 0),
 ];
 
 // ---- Tokio ----
@@ -309,7 +473,7 @@ fn tokio_outside(pool: &Tokio, count: u64, ns: u64) {
         let left = left.clone();
         pool.0.spawn(async move {
             if ns != 0 {
-                burn(ns);
+                grain();
             }
             left.fetch_sub(1, Ordering::AcqRel);
         });
@@ -466,24 +630,35 @@ fn run_tokio_ping_pong(pool: &Tokio, size: u64) -> Outcome {
 }
 
 fn run_tokio_wake(pool: &Tokio, _: u64) -> Outcome {
-    let origin = Instant::now();
-    let at = Arc::new(AtomicU64::new(0));
-    let samples = (0..SAMPLES)
+    wake(|task| {
+        pool.0.spawn(async move { task() });
+    })
+}
+
+// From outside while every worker has something to do: two tasks each that always yield.
+fn run_tokio_busy(pool: &Tokio, size: u64) -> Outcome {
+    let busy = Arc::new(AtomicUsize::new(1));
+    let keepers: Vec<_> = (0..2 * pool.2)
         .map(|_| {
-            std::thread::sleep(Duration::from_micros(300));
-            at.store(0, Ordering::Release);
-            let begun = at.clone();
-            let begin = origin.elapsed().as_nanos() as u64;
+            let busy = busy.clone();
             pool.0.spawn(async move {
-                begun.store(origin.elapsed().as_nanos() as u64, Ordering::Release)
-            });
-            while at.load(Ordering::Acquire) == 0 {
-                std::thread::yield_now();
-            }
-            (at.load(Ordering::Acquire) - begin) as f64
+                while busy.load(Ordering::Acquire) != 0 {
+                    Yield(false).await;
+                }
+            })
         })
         .collect();
-    (median(samples), 1e3)
+    std::thread::sleep(Duration::from_millis(1));
+    let begin = Instant::now();
+    tokio_outside(pool, size, 0);
+    let outcome = since(begin, size);
+    busy.store(0, Ordering::Release);
+    pool.0.block_on(async {
+        for keeper in keepers {
+            keeper.await.unwrap();
+        }
+    });
+    outcome
 }
 
 const TOKIO: &[Case<Tokio>] = &[
@@ -491,12 +666,14 @@ const TOKIO: &[Case<Tokio>] = &[
     ("grain_task", "x", run_tokio_grain_task, 1, 0),
     ("spawn", "ns/task", run_tokio_spawn, 100_000, 0),
     ("outside", "ns/task", run_tokio_outside, 100_000, 0),
+    ("busy", "ns/task", run_tokio_busy, 10_000, 0),
     ("chain", "ns/task", run_tokio_chain, 100_000, 0),
     ("submit", "ns/task", run_tokio_submit, 200_000, 0),
     ("one_by_one", "ns/task", run_tokio_one_by_one, 2_000, 0),
     ("yield", "ns", run_tokio_yield, 200_000, 0),
     ("ping_pong", "ns/trip", run_tokio_ping_pong, 50_000, 0),
     ("wake", "us", run_tokio_wake, 1, 0),
+    ("idle", "%", run_tokio_idle, 100, 0),
 ];
 
 // ---- crossbeam-deque ----
@@ -551,24 +728,43 @@ fn measure<L>(cases: &[Case<L>], name: Option<&String>, make: impl Fn() -> L) {
         .find(|case| case.0 == name)
         .unwrap_or_else(|| std::process::exit(1));
     let library = make();
-    let mut warm = run(&library, size);
-    while step != 0 && warm.0 < ENOUGH {
+    let once = std::env::var_os("PEER_ONCE").is_some();
+    let begin = Instant::now();
+    let mut warm = if once { (0.0, 1.0) } else { run(&library, size) };
+    while !once && step != 0 && warm.0 < ENOUGH {
         size += step;
         warm = run(&library, size);
     }
-    let rounds = (0..ROUNDS)
-        .map(|_| {
-            let (ns, operations) = run(&library, size);
-            ns / operations
-        })
-        .collect();
-    println!("{:.6} {}", median(rounds), unit);
+    if begin.elapsed() < PATIENCE {
+        WOKEN.lock().unwrap().clear();
+    }
+    let mut rounds = Vec::new();
+    if !once && begin.elapsed() > PATIENCE {
+        rounds.push(warm.0 / warm.1);
+    }
+    while rounds.is_empty()
+        || !once && rounds.len() < ROUNDS && begin.elapsed() < PATIENCE
+    {
+        let (ns, operations) = run(&library, size);
+        rounds.push(ns / operations);
+    }
+    let woken = sorted(WOKEN.lock().unwrap().clone());
+    if woken.is_empty() {
+        println!("{:.6} {}", sorted(rounds.clone())[rounds.len() / 2], unit);
+    } else {
+        println!("{:.6} {} {}_p90", woken[woken.len() * 9 / 10], unit, name);
+        println!("{:.6} {} {}_p99", woken[woken.len() * 99 / 100], unit, name);
+        println!("{:.6} {} {}", woken[woken.len() / 2], unit, name);
+    }
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |i: usize, other| arguments.get(i).map_or(other, |text| text.parse().unwrap());
-    let (workers, ns) = (number(2, 1) as usize, number(3, 1000));
+    let (workers, ns) = (number(2, 1) as usize, number(3, 0));
+    if ns > 0 {
+        calibrate(ns);
+    }
     match arguments.first().map(String::as_str) {
         Some("rayon") => measure(RAYON, arguments.get(1), || {
             let builder = rayon::ThreadPoolBuilder::new().num_threads(workers);
@@ -576,7 +772,7 @@ fn main() {
         }),
         Some("tokio") => measure(TOKIO, arguments.get(1), || {
             let mut builder = tokio::runtime::Builder::new_multi_thread();
-            Tokio(builder.worker_threads(workers).build().unwrap(), ns)
+            Tokio(builder.worker_threads(workers).build().unwrap(), ns, workers)
         }),
         Some("crossbeam") => measure(CROSSBEAM, arguments.get(1), || Crossbeam),
         _ => std::process::exit(1),
