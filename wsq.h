@@ -270,6 +270,7 @@
 
 #define WSQ_VERSION 1000000 /* major * 1000000 + minor * 1000 + patch */
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -322,6 +323,8 @@
 #define WSQI_BLOCK_MASK ((uintptr_t)(WSQ_BLOCK_SIZE)-1)
 
 #define WSQ_LIFO_OFF UINT32_MAX
+#define WSQ_STANDINS_OFF UINT_MAX
+#define WSQ_FOREVER UINT64_MAX /* a time-out that never comes */
 
 #if defined(__GNUC__) || defined(__clang__)
 #define WSQI_ALIGNED(n) __attribute__((aligned(n)))
@@ -444,6 +447,9 @@ typedef enum wsq_result {
 typedef struct wsq_pool wsq_pool;
 typedef struct wsq_task wsq_task;
 typedef struct wsq_job wsq_job;
+typedef struct wsq_edge wsq_edge;
+typedef struct wsq_group wsq_group;
+typedef struct wsq_future wsq_future;
 typedef struct wsq_hooks wsq_hooks;
 typedef struct wsq_allocator wsq_allocator;
 typedef struct wsqi_worker wsqi_worker;
@@ -489,7 +495,8 @@ struct wsq_allocator {
 
 typedef struct wsq_config {
     unsigned workers;           /* 0: one per usable core (affinity and cgroup quota respected) */
-    unsigned max_standins;      /* threads that may stand in for blocked workers; 0: default */
+    unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
+                                 * workers, 8 at least; WSQ_STANDINS_OFF: none */
     bool caller_runs;           /* no threads are started: wsq_pool_run_one pumps */
     uint64_t seed;              /* 0: from the clock; else victim choice is reproducible */
     uint64_t park_timeout_ns;   /* 0: none */
@@ -533,14 +540,36 @@ typedef struct wsq_stats {
 
 typedef enum wsq_poll { WSQ_DONE, WSQ_PENDING, WSQ_YIELD, WSQ_GONE } wsq_poll;
 typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, wsq_task *task);
+typedef wsq_poll (*wsq_cleanup_fn)(wsq_task *task); /* WSQ_DONE, or WSQ_GONE: it freed the task */
+typedef enum wsq_priority { WSQ_NORMAL, WSQ_HIGH, WSQ_LOW } wsq_priority;
 
 /* Embed it in a struct of your own, which wsq_container_of reaches. The memory is yours, and must
  * stay until the task is done. */
 struct wsq_task {
     wsq_task_fn fn;
-    wsq_task *next;  /* whoever holds the task in the global queue */
-    wsqi_aptr pool;  /* a wsq_pool; wsq_spawn writes */
-    wsqi_a32 state;  /* everybody, by read-modify-write; see >>task */
+    wsq_cleanup_fn cleanup; /* before the spawn; called when the task is cancelled */
+    wsq_task *next;         /* whoever holds the task in a queue of the pool */
+    wsqi_aptr pool;         /* a wsq_pool, or a wsq_group + 1; wsq_spawn writes */
+    wsqi_aptr after;        /* a wsq_edge to each successor, newest first; see >>compose */
+    wsqi_a32 state;         /* everybody, by read-modify-write; see >>task */
+    uint32_t flags;         /* whoever spawns, or the task itself: WSQI_FLAG_* */
+};
+
+/* One "after" between two tasks. The memory is yours; all three must stay until the later task
+ * starts. */
+struct wsq_edge {
+    wsq_task *task, *predecessor; /* wsq_task_after writes, before the edge is linked */
+    wsq_edge *next;               /* the next in the predecessor's `after` */
+    wsq_edge *stray;              /* the next edge to a task that runs already; under edge_lock */
+};
+
+/* Tasks that are waited for, or cancelled, together. The memory is yours, and must stay until its
+ * tasks are done and wsq_group_wait has returned, or the task of wsq_group_then has started. */
+struct wsq_group {
+    wsqi_a64 word;  /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
+    wsqi_aptr then; /* tasks that start when it is done; linked by `next` */
+    wsqi_a32 error; /* the first one; 0: none */
+    wsq_pool *pool; /* wsq_group_init writes */
 };
 
 #define wsq_container_of(pointer, type, member) \
@@ -612,7 +641,34 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
 WSQ_API void wsq_wake(wsq_task *task);
 WSQ_API bool wsq_task_done(const wsq_task *task);
 WSQ_API wsq_result wsq_task_wait(wsq_task *task);
+WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
+WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup);
+WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
+WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
+WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task);
+WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns);
+WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task);
+WSQ_API bool wsq_cancelled(wsq_ctx ctx);
 WSQ_API bool wsq_budget_take(void);
+WSQ_API void wsq_block_begin(wsq_ctx ctx);
+WSQ_API void wsq_block_end(wsq_ctx ctx);
+
+WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg);
+WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out);
+WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
+WSQ_API bool wsq_future_done(const wsq_future *future);
+WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task);
+WSQ_API void wsq_future_drop(wsq_future *future);
+
+WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool);
+WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task);
+WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns);
+WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task);
+WSQ_API void wsq_group_cancel(wsq_group *group);
+WSQ_API bool wsq_group_cancelled(const wsq_group *group);
+WSQ_API void wsq_group_fail(wsq_group *group, int error);
+WSQ_API int wsq_group_error(const wsq_group *group);
+WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
@@ -1132,6 +1188,20 @@ static void wsqi_release(const wsq_allocator *allocator, void *memory, size_t si
     WSQ_FREE(raw);
 }
 
+/* ---- a mutex, for what is rare: 0 free, 1 held, 2 held and somebody may sleep (Drepper 2004) ---- */
+
+static void wsqi_mutex_lock(wsqi_lot *lot, wsqi_a32 *mutex) {
+    uint32_t free = 0;
+    /* M1: what the last holder wrote is visible. Pairs with M2. Failure: somebody holds it. */
+    if (wsqi_cas_acq(mutex, &free, 1u)) return;
+    while (wsqi_xchg_acq(mutex, 2u) != 0) wsqi_lot_wait(lot, mutex, 2, 0); /* M1 */
+}
+
+static void wsqi_mutex_unlock(wsqi_lot *lot, wsqi_a32 *mutex) {
+    /* M2: see M1. */
+    if (wsqi_xchg_rel(mutex, 0u) == 2) wsqi_lot_wake(lot, mutex, false);
+}
+
 /* ==========================================================================
  * >>random
  * Purpose:   which victim to look at first.
@@ -1445,6 +1515,11 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
     return (int64_t)(bottom - top) > 0 ? (size_t)(bottom - top) : 0;
 }
 
+/* Outside threads that take part in wsq_run at the same time, runs within runs included. */
+#ifndef WSQ_GUESTS
+#define WSQ_GUESTS 8
+#endif
+
 /* ==========================================================================
  * The worker and the pool: what the sections below share.
  * ========================================================================== */
@@ -1458,6 +1533,15 @@ typedef struct wsqi_counters {
     wsqi_a64 average_task_ns, interval;
 } wsqi_counters;
 
+typedef struct wsqi_inject {
+    /* newest first; producers push, consumers take all */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
+    wsqi_a64 outside;                               /* 2 * (tasks spawned from outside) + closed */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
+    wsqi_a32 length;                                /* of ready; the lock's holder writes */
+    wsq_task *ready, *last;                         /* the lock's holder: oldest first */
+} wsqi_inject;
+
 /* One worker: the start of its block; its job stack fills the rest. */
 struct wsqi_worker {
     wsqi_front front; /* the traps; see >>forkjoin */
@@ -1470,11 +1554,21 @@ struct wsqi_worker {
     uint32_t lifo_left;   /* owner: tasks until the LIFO slot has to wait for the ring */
     uint32_t budget_left; /* owner: what wsq_budget_take still gives the running task */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
+    uint32_t wait_depth;  /* owner: waits that are helping, likewise */
     wsq_ctx floor;        /* owner: where the job stack of what it starts next begins */
     /* owner: jobs that a full stack ran at once, and that are not joined yet */
     uint32_t run_at_fork;
+    uint32_t low_left;    /* owner: looks at the global queue until a WSQ_LOW task comes first */
     bool searching;       /* owner: S counts it as a searcher */
-    bool unsettled;       /* owner: it finished a task and has not looked for waiters since */
+    bool was_pinned;      /* owner: its last task came from the inbox: now the others' turn */
+    wsq_task *unsettled;  /* owner: ended, and nobody has looked for waiters since; an address only */
+    wsq_group *group;      /* owner: of the running task, or NULL */
+    wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
+    uint64_t done_count;
+    wsq_future *spare;     /* owner: futures to use again */
+    uint32_t stale;        /* owner: futures run by who waited for them, perhaps still in its ring */
+    uint32_t blocking;     /* owner: wsq_block_begin without its end */
+    bool replaced;         /* owner: and a stand-in works meanwhile */
     bool suspicious;      /* owner: its last time-out found an unattended task */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
     uint64_t tick_start;  /* owner: 0 between ticks */
@@ -1486,9 +1580,12 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 token;   /* WSQI_TOKEN_*: owner parks, anybody unparks */
+    wsqi_a32 dormant; /* a stand-in that nobody needs; standin_lock's holder writes */
+    wsqi_aptr returned; /* its futures that others have freed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
+    wsqi_inject inbox; /* tasks pinned to this worker; only the owner takes */
     wsqi_thread thread;
 };
 
@@ -1497,20 +1594,19 @@ typedef char wsqi_block_size_is_a_power_of_two_and_holds_a_worker
              sizeof(wsqi_worker) + 8 * sizeof(struct wsqi_entry) <= (WSQ_BLOCK_SIZE)
          ? 1 : -1];
 
-typedef struct wsqi_inject {
-    /* newest first; producers push, consumers take all */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
-    wsqi_a64 outside;                               /* 2 * (tasks spawned from outside) + closed */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
-    wsqi_a32 length;                                /* of ready; the lock's holder writes */
-    wsq_task *ready, *last;                         /* the lock's holder: oldest first */
-} wsqi_inject;
-
 enum { WSQI_BELLS = 16 }; /* a guess: waiters for unrelated tasks rarely share one */
 
+enum { WSQI_STRAYS = 64 }; /* a guess: buckets of edges to tasks that run already */
+
+typedef struct wsqi_timer {
+    uint64_t at, order; /* ns of the clock; who came first, among equals */
+    wsq_task *task;
+} wsqi_timer;
+
 struct wsq_pool {
-    wsqi_worker *first; /* the blocks lie one behind the other: workers, then guests */
-    unsigned workers, blocks, words; /* words of each bitmap */
+    /* the blocks lie one behind the other: workers, stand-ins, guests */
+    wsqi_worker *first;
+    unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
     uint32_t lifo_cap, budget, spin_rounds;
     bool caller_runs, lifo_order;
     uint32_t turn; /* caller_runs: which worker's */
@@ -1519,11 +1615,16 @@ struct wsq_pool {
     const wsq_allocator *allocator;
     size_t bytes, block_bytes; /* of the two allocations */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 phase;  /* WSQI_PHASE_*: shutdown writes */
-    wsqi_a32 task_waiters; /* threads in wsq_task_wait */
+    wsqi_a32 attention;    /* tasks queued that come before others: WSQ_HIGH, pinned */
+    wsqi_a32 crew;         /* workers and stand-ins that have been started; see standin_lock */
+    wsqi_a32 task_waiters; /* threads in wsq_task_wait, and stray edges */
+    wsqi_a32 helping;      /* workers asleep that wait for a bell, too */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
-    wsqi_a32 watcher;                            /* 1: a sleeper watches the LIFO slots */
+    wsqi_a32 watcher; /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none */
+    wsqi_a64 timer_next; /* when the next timer is due, UINT64_MAX: none; timer_lock's holder */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_inject inject;
+    wsqi_inject high, low; /* the same for tasks of other priorities */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
     wsqi_a64 dropped;                            /* tasks cancelled by a shutdown */
@@ -1533,6 +1634,20 @@ struct wsq_pool {
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
     wsqi_a64 *taken;    /* a bit for each guest block in use */
+    wsqi_a32 edge_lock, timer_lock, standin_lock, future_lock; /* wsqi_mutex_lock */
+    wsq_edge *strays[WSQI_STRAYS];            /* edge_lock */
+    wsqi_a64 held;                            /* tasks spawned that wait for predecessors */
+    wsqi_timer *timers;                       /* timer_lock: a heap, the next one first */
+    size_t timer_count, timer_capacity;       /* timer_lock */
+    uint64_t timer_order;                     /* timer_lock */
+    wsqi_a32 blocked, standins;               /* standin_lock writes: workers, active stand-ins */
+    size_t stack_size;
+    uint64_t seed;
+    wsq_tune tune; /* as each worker's begins */
+    char name[12];
+    wsqi_aptr future_returned;                /* futures of outside threads that others freed */
+    wsq_future *future_spare;                 /* future_lock: futures to use again */
+    void *future_chunks;                      /* future_lock: their memory */
 };
 
 enum {
@@ -1567,6 +1682,19 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
 static inline bool wsqi_inside(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
     return self != NULL && self->pool == pool;
+}
+
+/* task->pool tells a group from a pool by its lowest bit. */
+static wsq_group *wsqi_task_group(const wsq_task *task) {
+    uintptr_t home = (uintptr_t)wsqi_load_rlx(&task->pool); /* Relaxed: as wsqi_task_pool. */
+    return (home & 1) != 0 ? (wsq_group *)(home - 1) : NULL;
+}
+
+/* Of a task that has been spawned. */
+static wsq_pool *wsqi_task_pool(const wsq_task *task) {
+    /* Relaxed: who may ask has seen the task active, which T6 wrote after this. */
+    void *home = wsqi_load_rlx(&task->pool);
+    return ((uintptr_t)home & 1) != 0 ? wsqi_task_group(task)->pool : (wsq_pool *)home;
 }
 
 #ifdef WSQ_NO_STATS
@@ -1631,11 +1759,21 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     return length;
 }
 
+/* The lock's holder, or an inbox's owner: the n oldest of `ready`, as a chain. */
+static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
+    wsq_task *first = inject->ready, *last = first;
+    while (--n > 0) last = wsqi_get(&last->next);
+    inject->ready = wsqi_get(&last->next);
+    wsqi_set(&last->next, (wsq_task *)NULL);
+    return first;
+}
+
 /* Takes up to `most` tasks as a chain, oldest first, but no more than a fair share; NULL if there
  * is nothing or another consumer is at it. *left: what stays behind. */
-static wsq_task *wsqi_inject_take(wsq_pool *pool, uint32_t most, uint32_t *left) {
-    wsqi_inject *inject = &pool->inject;
-    uint32_t length, share, n = 1;
+static wsq_task *wsqi_inject_take_from(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
+                                       uint32_t *left) {
+    wsq_task *first = NULL;
+    uint32_t length, share;
     *left = 0;
     /* Relaxed: hints. */
     if (wsqi_inject_empty(inject) || wsqi_load_rlx(&inject->lock) != 0) return NULL;
@@ -1645,17 +1783,25 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, uint32_t most, uint32_t *left)
     share = length / pool->workers;
     share = share < 4 ? 4 : share > 64 ? 64 : share;
     if (share > most) share = most;
-    wsq_task *first = inject->ready, *last = first;
-    if (first != NULL) {
-        while (n < share && wsqi_get(&last->next) != NULL) last = wsqi_get(&last->next), n++;
-        inject->ready = wsqi_get(&last->next);
-        wsqi_set(&last->next, (wsq_task *)NULL);
-        *left = length - n;
-    }
+    if (share > length) share = length;
+    if (share > 0) first = wsqi_inject_cut(inject, share);
+    *left = length - share;
     wsqi_store_rlx(&inject->length, *left); /* Relaxed: a hint, and the lock orders it. */
     /* G4: the lists are whole again. Pairs with G3. */
     wsqi_store_rel(&inject->lock, 0u);
     return first;
+}
+
+static wsq_task *wsqi_inject_take(wsq_pool *pool, uint32_t most, uint32_t *left) {
+    return wsqi_inject_take_from(pool, &pool->inject, most, left);
+}
+
+/* Owner of the inbox only, which has no other consumer: the oldest, or NULL. */
+static wsq_task *wsqi_inbox_take(wsqi_inject *inbox) {
+    if (wsqi_inject_empty(inbox)) return NULL;
+    uint32_t length = wsqi_inject_collect(inbox);
+    wsqi_store_rlx(&inbox->length, length - 1); /* Relaxed: own word, and a hint. */
+    return wsqi_inject_cut(inbox, 1);
 }
 
 /* ==========================================================================
@@ -1710,6 +1856,7 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
  * barrier; look at every queue. One of the two sees the other.
  * ========================================================================== */
 
+#define WSQI_NEVER UINT64_MAX
 #define WSQI_SLEEPING 0x10000u /* one sleeper in S */
 #define WSQI_SEARCHING 1u      /* one searcher in S */
 
@@ -1734,6 +1881,10 @@ static void wsqi_token_give(wsqi_worker *worker) {
     /* I2: what the sleeper waits for is visible to it. Pairs with I1. */
     if (wsqi_xchg_rel(&worker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
         wsqi_lot_wake(&worker->pool->lot, &worker->token, false);
+}
+
+static inline uint64_t wsqi_bit(const wsqi_worker *self) {
+    return (uint64_t)1 << (self->index % 64);
 }
 
 /* Clears the lowest bit that it can; its number, or -1 when all are clear. */
@@ -1781,6 +1932,23 @@ static void wsqi_notify(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
 }
 
+/* Any thread; work that only this worker may do was just made visible. Wakes it, if it sleeps. */
+static void wsqi_notify_one(wsqi_worker *worker) {
+    wsq_pool *pool = worker->pool;
+    wsqi_a64 *word = &pool->sleepers[worker->index / 64];
+    /* I6: either this sees its bit, or it sees the work once it has set the bit. Pairs with I13. */
+    wsqi_fence_sc();
+    uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the compare-and-swap checks it. */
+    do {
+        /* Relaxed: the barrier orders it. */
+        if ((wsqi_load_rlx(word) & wsqi_bit(worker)) == 0 || wsqi_sleeping(idle) == 0) return;
+        /* Relaxed: as in wsqi_idle_take. */
+    } while (!wsqi_cas_rlx(&pool->idle, &idle, idle - WSQI_SLEEPING + WSQI_SEARCHING));
+    /* I3: as any claim. Gone: somebody wakes it already, so its place is another's. */
+    if (wsqi_and_acqrel(word, ~wsqi_bit(worker)) & wsqi_bit(worker)) wsqi_token_give(worker);
+    else wsqi_wake_one(pool);
+}
+
 /* The same right behind a read-modify-write. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6 */
@@ -1789,7 +1957,8 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
 
 /* As wsqi_notify, from a worker's own thread: alone in its pool it has nobody to wake. */
 static inline void wsqi_notify_others(wsqi_worker *self) {
-    if (self->pool->workers > 1) wsqi_notify(self->pool);
+    /* Relaxed: who starts the second worker is the first. */
+    if (wsqi_load_rlx(&self->pool->crew) > 1) wsqi_notify(self->pool);
 }
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
@@ -1810,6 +1979,17 @@ static bool wsqi_range_empty(wsqi_worker *worker) {
     return wsqi_range_top(range) == wsqi_range_bottom(range);
 }
 
+/* Workers and stand-ins in use: the blocks from 0 on that have a queue. */
+static unsigned wsqi_crew(const wsq_pool *pool) {
+    /* B1: the block of the last one is filled. Pairs with B2. */
+    return wsqi_load_acq(&pool->crew);
+}
+
+/* The n-th block in use, of crew + WSQ_GUESTS: the stand-ins never started are left out. */
+static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned crew, unsigned n) {
+    return wsqi_block(pool, n < crew ? n : n - crew + pool->guest_base);
+}
+
 static size_t wsqi_queue_length(const wsqi_worker *worker) {
     return worker->pool->lifo_order ? wsq_deque_length(&worker->deque)
                                     : wsq_ring_length(&worker->ring);
@@ -1817,19 +1997,25 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
 
 /* Is a job to be had? Asks for some where none is public. The caller passed a full barrier. */
 static bool wsqi_look_jobs(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->blocks; i++) {
-        if (!wsqi_range_empty(wsqi_block(pool, i))) return true;
-        wsqi_poke(wsqi_block(pool, i));
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew + WSQ_GUESTS; i++) {
+        wsqi_worker *worker = wsqi_nth(pool, crew, i);
+        if (!wsqi_range_empty(worker)) return true;
+        wsqi_poke(worker);
     }
     return false;
 }
 
-/* Is a task to be had? The caller passed a full barrier. A full LIFO slot needs a watcher, unless
- * there is one. */
+/* Is a task to be had? The caller passed a full barrier. A full LIFO slot and a timer need a
+ * watcher, unless there is one. */
 static bool wsqi_look_tasks(wsq_pool *pool) {
     bool watched = wsqi_load_rlx(&pool->watcher) != 0; /* Relaxed: the barrier orders it. */
+    unsigned crew = wsqi_crew(pool);
     if (!wsqi_inject_empty(&pool->inject)) return true;
-    for (unsigned i = 0; i < pool->workers; i++) {
+    if (!wsqi_inject_empty(&pool->high) || !wsqi_inject_empty(&pool->low)) return true;
+    /* Relaxed: likewise. */
+    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return true;
+    for (unsigned i = 0; i < crew; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         if (wsqi_queue_length(worker) != 0) return true;
         /* Relaxed: likewise. */
@@ -1901,13 +2087,22 @@ static void wsqi_search_end(wsqi_worker *self) {
     wsqi_pass_on(pool);
 }
 
-/* ---- the watcher: at most one sleeper wakes now and then while a LIFO slot is full ---- */
+/* ---- the watcher: at most one sleeper has a time-out, while a LIFO slot is full or a timer is
+ * set ---- */
 
 /* A guess: short beside what a person notices, long beside a task and a system call. */
 #define WSQI_WATCH_NS 500000u
+#define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: not only the timers */
+
+/* A slot was filled, or the first timer is earlier now; the caller read `watcher` after that. */
+static void wsqi_watch_tell(wsq_pool *pool, uint32_t watcher) {
+    if (watcher != 0) wsqi_token_give(wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1));
+    else if (wsqi_sleeping(wsqi_load_sc(&pool->idle)) != 0) wsqi_notify(pool); /* I11 */
+}
 
 static bool wsqi_slots_full(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers; i++) {
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
         /* I10: either this sees the slot full or who filled it sees no watcher. Pairs with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
     }
@@ -1915,16 +2110,44 @@ static bool wsqi_slots_full(wsq_pool *pool) {
 }
 
 /* A worker going to sleep, or asleep: should it watch, and is nobody else? */
-static bool wsqi_watch_begin(wsq_pool *pool) {
+static bool wsqi_watch_begin(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
     uint32_t none = 0;
-    /* Relaxed: a watcher seen late costs a needless wake-up. Failure: another watches. */
-    return wsqi_slots_full(pool) && wsqi_cas_rlx(&pool->watcher, &none, 1u);
+    /* I10: likewise for a timer. Pairs with I11. */
+    if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
+    /* Relaxed: a watcher seen late costs a needless wake-up; the looks that follow, in
+     * wsqi_watch_until, are the ones that count. Failure: another watches. */
+    return wsqi_cas_rlx(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
+}
+
+/* The watcher: nobody watches, unless there is something. Returns whether it still does. */
+static bool wsqi_watch_drop(wsqi_worker *self) {
+    /* I10: then one more look, for what came meanwhile. */
+    wsqi_store_sc(&self->pool->watcher, 0u);
+    return wsqi_watch_begin(self);
+}
+
+/* The watcher, at `now`: when shall it look? With no slot full it says that it waits for a timer
+ * only, and who fills a slot gives it a token. */
+static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
+    wsq_pool *pool = self->pool;
+    uint32_t watcher = self->index + 1;
+    bool slots = wsqi_slots_full(pool);
+    if (!slots) {
+        wsqi_store_sc(&pool->watcher, watcher); /* I10 */
+        slots = wsqi_slots_full(pool);
+    }
+    if (slots) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10 */
+    uint64_t until = slots ? now + WSQI_WATCH_NS : WSQI_NEVER;
+    uint64_t timer = wsqi_load_sc(&pool->timer_next); /* I10 */
+    return timer < until ? timer : until;
 }
 
 /* The watcher. True: a slot is full and its owner is in the same task as at the last look. */
 static bool wsqi_watch_look(wsq_pool *pool) {
     bool late = false;
-    for (unsigned i = 0; i < pool->workers; i++) {
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         /* Relaxed: a hint, 0 means never seen. */
         uint64_t run = wsqi_load_rlx(&worker->counters.run) + 1;
@@ -1943,10 +2166,6 @@ static bool wsqi_slot_late(wsqi_worker *victim) {
 }
 
 /* ---- sleeping ---- */
-
-static inline uint64_t wsqi_bit(const wsqi_worker *self) {
-    return (uint64_t)1 << (self->index % 64);
-}
 
 static bool wsqi_asleep(wsqi_worker *self) {
     /* I4: who claimed the bit made its work visible first. Pairs with I3. */
@@ -1974,24 +2193,21 @@ static bool wsqi_unattended(wsq_pool *pool) {
     return wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0 && wsqi_look_tasks(pool);
 }
 
-/* Owner only, asleep: one nap. Returns whether it still watches. A time-out of the user's that
- * twice finds a task which nobody attends to means that a wake-up was lost. */
-static bool wsqi_nap(wsqi_worker *self, bool watching) {
+/* The watcher's time is up. Returns whether it still watches. */
+static bool wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    uint64_t start = 0, timeout = watching ? WSQI_WATCH_NS : pool->park_timeout_ns;
-    if (timeout != 0) start = wsqi_clock_ns();
-    wsqi_token_wait(self, timeout);
-    if (!wsqi_asleep(self) || timeout == 0 || wsqi_clock_ns() - start < timeout) return watching;
-    if (watching) {
-        if (wsqi_watch_look(pool)) {
-            self->late = true;
-            wsqi_wake_self(self);
-        } else if (!wsqi_slots_full(pool)) {
-            /* I10: then one more look, for a slot filled meanwhile. */
-            wsqi_store_sc(&pool->watcher, 0u);
-            return wsqi_watch_begin(pool);
-        }
-    } else if (!wsqi_unattended(pool)) {
+    bool late = wsqi_watch_look(pool);
+    if (late || wsqi_load_rlx(&pool->timer_next) <= wsqi_clock_ns()) { /* Relaxed: a hint. */
+        self->late = late;
+        wsqi_wake_self(self);
+    }
+    return true;
+}
+
+/* Owner only, asleep, its park_timeout_ns is up. Twice a task that nobody attends to means that a
+ * wake-up was lost. */
+static void wsqi_park_end(wsqi_worker *self) {
+    if (!wsqi_unattended(self->pool)) {
         self->suspicious = false;
     } else if (!self->suspicious) {
         self->suspicious = true; /* perhaps its producer is just about to notify */
@@ -1999,12 +2215,63 @@ static bool wsqi_nap(wsqi_worker *self, bool watching) {
         wsqi_stat(self->counters.rescued, 1);
         wsqi_wake_self(self);
     }
-    return watching;
+}
+
+/* Owner only, asleep: one nap, until `deadline` at most. Returns whether it still watches. */
+static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
+    wsq_pool *pool = self->pool;
+    uint64_t start = 0, until = WSQI_NEVER;
+    if (watching || pool->park_timeout_ns != 0 || deadline != WSQI_NEVER) start = wsqi_clock_ns();
+    if (watching) until = wsqi_watch_until(self, start);
+    else if (pool->park_timeout_ns != 0) until = start + pool->park_timeout_ns;
+    if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
+    uint64_t end = deadline < until ? deadline : until;
+    wsqi_token_wait(self, end == WSQI_NEVER ? 0 : end > start ? end - start : 1);
+    if (!wsqi_asleep(self) || until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
+    if (watching) return wsqi_watch_end(self);
+    wsqi_park_end(self);
+    return false;
+}
+
+/* Someone who waits for a bell: a thread, or a worker that sleeps as workers do; see >>wait. */
+typedef struct wsqi_wait {
+    wsq_pool *pool;
+    wsqi_worker *self; /* whose queue this thread owns, or NULL */
+    wsqi_a32 *bell;
+    uint32_t rung;     /* the bell when the waiter last looked */
+    uint64_t deadline; /* WSQI_NEVER: none */
+    bool replaced;     /* a stand-in works in its place */
+} wsqi_wait;
+
+static bool wsqi_wait_heard(const wsqi_wait *wait) {
+    return wsqi_load_acq(wait->bell) != wait->rung; /* W2 */
+}
+
+static bool wsqi_wait_late(const wsqi_wait *wait) {
+    return wait->deadline != WSQI_NEVER && wsqi_clock_ns() >= wait->deadline;
+}
+
+/* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
+static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
+    wsq_pool *pool = self->pool;
+    /* W10: either who rings sees that a token is wanted, or this hears the bell. Pairs with W11. */
+    if (wait != NULL) wsqi_add_sc(&pool->helping, 1u);
+    wsqi_fence_rmw(); /* W10; I13 when there is no bell */
+    /* I13: who pins a task to this worker, or rings, now sees the bit. Pairs with I6. */
+    if (!wsqi_inject_empty(&self->inbox)) wsqi_wake_self(self);
+    /* Relaxed: shutdown hands out tokens after it has set the phase. */
+    while (wsqi_asleep(self) && wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN) {
+        if (wait != NULL && (wsqi_wait_heard(wait) || wsqi_wait_late(wait))) wsqi_wake_self(self);
+        else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
+    }
+    if (wait != NULL) wsqi_add_rlx(&pool->helping, 0u - 1u); /* Relaxed: late, a needless token. */
+    /* Relaxed: the search that follows passes the watch on, behind I9. */
+    if (watching) wsqi_store_rlx(&pool->watcher, 0u);
 }
 
 /* Owner only, a searcher that found nothing: sleeps until somebody wakes it, as a searcher again,
- * or the pool stops. */
-static void wsqi_sleep(wsqi_worker *self) {
+ * or the pool stops, or, with a `wait`, that is over. */
+static void wsqi_sleep(wsqi_worker *self, const wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.parks, 1);
     /* I5: the bit is there before S counts it. Pairs with I3. */
@@ -2013,18 +2280,14 @@ static void wsqi_sleep(wsqi_worker *self) {
     uint32_t idle = wsqi_add_sc(&pool->idle, WSQI_SLEEPING - WSQI_SEARCHING);
     self->searching = self->late = false;
     /* before the look, which would send somebody to watch */
-    bool watching = wsqi_watch_begin(pool);
+    bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(idle) == 1) {
         /* I8: a producer that saw this searcher woke nobody; its work is seen here. Pairs with
          * I6. */
         wsqi_fence_sc();
         wsqi_pass_on(pool); /* perhaps to itself */
     }
-    /* Relaxed: shutdown hands out tokens after it has set the phase. */
-    while (wsqi_asleep(self) && wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)
-        watching = wsqi_nap(self, watching);
-    /* Relaxed: the search that follows passes the watch on, behind I9. */
-    if (watching) wsqi_store_rlx(&pool->watcher, 0u);
+    wsqi_sleep_on(self, wait, watching);
     self->searching = true;
 }
 
@@ -2034,37 +2297,66 @@ static void wsqi_bell_ring(wsq_pool *pool, wsqi_a32 *bell) {
     /* W1: who heard the bell sees what it was rung for. Pairs with W2. */
     wsqi_add_acqrel(bell, 1u);
     wsqi_lot_wake(&pool->lot, bell, true);
+    /* W11: see W10. */
+    wsqi_fence_rmw();
+    if (wsqi_load_rlx(&pool->helping) == 0) return; /* Relaxed: the barrier orders it. */
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) wsqi_token_give(wsqi_block(pool, i));
 }
 
-static wsqi_a32 *wsqi_task_bell(wsq_pool *pool, const wsq_task *task) {
-    return &pool->bells[((uint64_t)(uintptr_t)task * 0x9E3779B97F4A7C15u) >> 60];
+/* The bell of a task, group or future at this address. */
+static wsqi_a32 *wsqi_bell_of(wsq_pool *pool, const void *what) {
+    return &pool->bells[((uint64_t)(uintptr_t)what * 0x9E3779B97F4A7C15u) >> 60];
 }
 
 static void wsqi_ring_bells(wsq_pool *pool) {
     for (int i = 0; i <= WSQI_BELLS; i++) wsqi_bell_ring(pool, &pool->bells[i]);
 }
 
+WSQI_COLD static void wsqi_settle_late(wsqi_worker *self, const wsq_task *task);
+
 /* Owner only, before it does anything else, behind a full barrier (W6). */
 static inline void wsqi_settle(wsqi_worker *self) {
-    if (!self->unsettled) return;
-    self->unsettled = false;
+    const wsq_task *task = self->unsettled;
+    if (task == NULL) return;
+    self->unsettled = NULL;
     /* Relaxed: the barrier orders it. */
-    if (wsqi_load_rlx(&self->pool->task_waiters) != 0) wsqi_ring_bells(self->pool);
+    if (!WSQI_LIKELY(wsqi_load_rlx(&self->pool->task_waiters) == 0)) wsqi_settle_late(self, task);
 }
 
 /* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
- * of the finished, taken first, equals that of the spawned, there was a quiet moment between. */
-static uint64_t wsqi_pending(const wsq_pool *pool) {
+ * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
+ * *held: those among them that wait for predecessors. */
+static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
     /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
     uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
-    for (unsigned i = 0; i < pool->workers; i++)
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++)
         finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
-    for (unsigned i = 0; i < pool->workers; i++) /* Relaxed: P2 orders it. */
+    *held = wsqi_load_acq(&pool->held); /* P2 */
+    crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
     return spawned + wsqi_load_rlx(&pool->inject.outside) / 2 - finished; /* Relaxed: likewise. */
 }
 
-static bool wsqi_quiet(const wsq_pool *pool) { return wsqi_pending(pool) == 0; }
+static bool wsqi_quiet(const wsq_pool *pool) {
+    uint64_t held;
+    return wsqi_pending(pool, &held) == 0;
+}
+
+#ifdef NDEBUG
+static bool wsqi_stuck(const wsq_pool *pool) {
+    (void)pool;
+    return false;
+}
+#else
+/* Every task that is left waits for another one: in a circle, or for one that nobody has spawned. */
+static bool wsqi_stuck(const wsq_pool *pool) {
+    uint64_t held, pending = wsqi_pending(pool, &held);
+    return pending != 0 && pending == held;
+}
+#endif
 
 /* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
  * quiet. */
@@ -2073,7 +2365,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
      * W5. */
     wsqi_fence_sc();
     /* Relaxed: the barrier orders it. */
-    if (wsqi_load_rlx(&pool->waiters) != 0 && wsqi_quiet(pool))
+    if (wsqi_load_rlx(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
         wsqi_bell_ring(pool, &pool->bells[WSQI_BELLS]);
 }
 
@@ -2088,11 +2380,17 @@ static void wsqi_check_quiet(wsq_pool *pool) {
 WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task);
 static void wsqi_cancel_own(wsqi_worker *self);
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
+static void wsqi_timers_fire(wsq_pool *pool);
+WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
+WSQI_COLD static bool wsqi_stale_purge(wsqi_worker *self);
 
 /* Owner only. The ring is full: its newer half and the task move to the global queue as one batch,
  * or the task alone while a thief is at the ring. */
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
+    if (self->stale >= WSQ_RING_CAPACITY / 2 && wsqi_stale_purge(self) &&
+        wsqi_ring_push(&self->ring, task))
+        return;
     size_t count = self->pool->lifo_order ? 0 : wsq_ring_spill(&self->ring, out);
     wsq_task *newest = task, *oldest = task;
     for (size_t i = count; i-- > 0; oldest = (wsq_task *)out[i])
@@ -2126,9 +2424,9 @@ static void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     if (former != NULL) {
         wsqi_push_local(self, former);
         wsqi_notify_others(self);
-    } else if (wsqi_load_sc(&pool->watcher) == 0 &&
-               wsqi_sleeping(wsqi_load_sc(&pool->idle)) != 0) { /* I11 */
-        wsqi_notify_others(self);
+    } else {
+        uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11 */
+        if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_watch_tell(pool, watcher);
     }
 }
 
@@ -2164,6 +2462,43 @@ static wsq_task *wsqi_take_global(wsqi_worker *self) {
     /* While they moved, a look would have missed them. A searcher tells on leaving. */
     if (count + left > 1 && !self->searching) wsqi_notify_others(self);
     return first;
+}
+
+/* Owner only. One WSQ_LOW task: only while nothing else is to be had, or when its turn has come. */
+static wsq_task *wsqi_take_low(wsqi_worker *self) {
+    uint32_t left;
+    wsq_task *task = wsqi_inject_take_from(self->pool, &self->pool->low, 1, &left);
+    if (task != NULL && left > 0 && !self->searching) wsqi_notify_others(self);
+    return task;
+}
+
+/* WSQ_LOW tasks starve no longer than this many looks at the global queue, about 16 ms. A guess. */
+#define WSQI_LOW_TURN 16
+
+/* 0. The global queue's turn: timers, now and then a WSQ_LOW task, then the others. */
+WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
+    wsq_task *task = NULL;
+    wsqi_timers_fire(self->pool);
+    if (self->low_left-- == 0) {
+        self->low_left = WSQI_LOW_TURN - 1;
+        task = wsqi_take_low(self);
+    }
+    if (task == NULL) return wsqi_take_global(self);
+    self->global_left = self->tune.interval;
+    return task;
+}
+
+/* Owner only. What comes before all others: WSQ_HIGH tasks, then, every other time, this worker's
+ * own pinned ones. */
+WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    uint32_t left;
+    wsq_task *task = wsqi_inject_take_from(pool, &pool->high, 1, &left);
+    if (task != NULL && left > 0 && !self->searching) wsqi_notify_others(self);
+    self->was_pinned = task == NULL && !self->was_pinned;
+    if (self->was_pinned) task = wsqi_inbox_take(&self->inbox);
+    if (task != NULL) wsqi_add_rlx(&pool->attention, 0u - 1u); /* Relaxed: a hint. */
+    return task;
 }
 
 /* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
@@ -2211,15 +2546,16 @@ static bool wsqi_jobs_allowed(const wsq_pool *pool) {
 /* Visits every other block once, from a random one on. True: a job was stolen and has been run. */
 static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    unsigned start = wsq_random_below(&self->random, pool->blocks);
+    unsigned crew = wsqi_crew(pool), count = crew + WSQ_GUESTS;
+    unsigned start = wsq_random_below(&self->random, count);
     bool jobs = wsqi_jobs_allowed(pool);
-    for (unsigned i = 0; i < pool->blocks && *task == NULL; i++) {
-        unsigned index = start + i < pool->blocks ? start + i : start + i - pool->blocks;
-        wsqi_worker *victim = wsqi_block(pool, index);
+    for (unsigned i = 0; i < count && *task == NULL; i++) {
+        unsigned n = start + i < count ? start + i : start + i - count;
+        wsqi_worker *victim = wsqi_nth(pool, crew, n);
         if (victim == self) continue;
         wsqi_stat(self->counters.steal_attempts, 1);
         if (jobs && wsqi_job_steal(self, victim)) return true;
-        if (index >= pool->workers) continue;
+        if (n >= crew) continue;
         *task = wsqi_steal_tasks(self, victim);
         if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
     }
@@ -2269,6 +2605,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         if (wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return false; /* Relaxed: a hint. */
         if (wsqi_steal_pass(self, false, task)) return true;
         if (*task == NULL) *task = wsqi_take_global(self);
+        if (*task == NULL) *task = wsqi_take_low(self);
         if (*task == NULL) wsqi_backoff(round);
     }
     return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
@@ -2278,17 +2615,29 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
  * come. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
-    if (self->global_left == 0) task = wsqi_take_global(self); /* 0. else it could starve */
-    return task != NULL ? task : wsqi_take_local(self);        /* 1. */
+    /* Relaxed: a hint; who sleeps looks into the queues. */
+    if (!WSQI_LIKELY(wsqi_load_rlx(&self->pool->attention) == 0)) task = wsqi_take_urgent(self);
+    if (task == NULL && self->global_left == 0) task = wsqi_take_turn(self); /* 0. it could starve */
+    return task != NULL ? task : wsqi_take_local(self);                      /* 1. */
+}
+
+/* A pinned task, although it had the last turn: nothing else is here. */
+static wsq_task *wsqi_inbox_take_now(wsqi_worker *self) {
+    wsq_task *task = wsqi_inbox_take(&self->inbox);
+    if (task != NULL) wsqi_add_rlx(&self->pool->attention, 0u - 1u); /* Relaxed: a hint. */
+    return task;
 }
 
 /* What is far. NULL: then the worker is a searcher that found nothing. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
+        wsqi_timers_fire(self->pool);
         if (task == NULL) task = wsqi_slot_take(self);   /* past its cap: the queue is empty */
         if (task == NULL) task = wsqi_take_global(self); /* 2. */
+        if (task == NULL) task = wsqi_inbox_take_now(self);
         if (task != NULL) break;
+        wsqi_group_flush(self);
         wsqi_check_quiet(self->pool); /* a full barrier, too (W6) */
         wsqi_settle(self);
         if (!wsqi_search(self, &task)) break; /* 3. and 4. */
@@ -2311,10 +2660,20 @@ static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
      * waiter sees it done. Pairs with W7. */
     wsqi_fence_rmw();
     wsqi_settle(self);
+    if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
+        wsqi_group_flush(self);
     if (self->tick_left == 0 || self->tick_start == 0) wsqi_tick_end(self);
     self->tick_left--;
     if (self->global_left > 0) self->global_left--;
     wsqi_task_run(self, task);
+}
+
+/* Owner only, at the end of its thread. */
+static void wsqi_worker_leave(wsqi_worker *self) {
+    wsqi_group_flush(self);
+    wsqi_cancel_own(self);
+    wsqi_ring_bells(self->pool); /* a task that it ran last may be pending now, and waited for */
+    wsqi_self_set(NULL);
 }
 
 static void wsqi_worker_main(void *arg) {
@@ -2324,11 +2683,9 @@ static void wsqi_worker_main(void *arg) {
     while (wsqi_load_rlx(&self->pool->phase) == WSQI_PHASE_RUN) {
         wsq_task *task = wsqi_find_work(self);
         if (task != NULL) wsqi_work(self, task);
-        else wsqi_sleep(self);
+        else wsqi_sleep(self, NULL);
     }
-    wsqi_cancel_own(self);
-    wsqi_ring_bells(self->pool); /* a task that it ran last may be pending now, and waited for */
-    wsqi_self_set(NULL);
+    wsqi_worker_leave(self);
 }
 
 /* ==========================================================================
@@ -2349,15 +2706,26 @@ enum {
     WSQI_TASK_WAITED = 8,     /* somebody sleeps until it is done */
     WSQI_TASK_NEW = 16,       /* not spawned yet */
     WSQI_TASK_CANCELLED = 32, /* with DONE */
+    WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
+    WSQI_TASK_DOOMED = 128,   /* it will be cancelled, for what it waited for was */
+    WSQI_TASK_BLOCKER = 256,  /* and all bits above: how many ends it waits for before it is queued */
     WSQI_TASK_IDLE_MASK = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED | WSQI_TASK_DONE | WSQI_TASK_NEW
 };
 
-/* Before start only. */
+/* task->flags: how it is queued. 0: as any other. */
+enum {
+    WSQI_FLAG_HIGH = 1,
+    WSQI_FLAG_LOW = 2,
+    WSQI_FLAG_PINNED = 4, /* to the worker whose index is in the upper half */
+    WSQI_FLAG_WORKER = 16
+};
+
+/* Before start only. What is left out is written before it is read. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
-    task->next = NULL;
-    wsqi_store_rlx(&task->pool, NULL); /* Relaxed: not shared yet. */
-
+    task->cleanup = NULL;
+    task->flags = 0;
+    wsqi_store_rlx(&task->after, NULL); /* Relaxed: not shared yet. */
     wsqi_store_rlx(&task->state, (uint32_t)WSQI_TASK_NEW); /* Relaxed: not shared yet. */
 }
 
@@ -2367,29 +2735,75 @@ WSQ_API bool wsq_task_done(const wsq_task *task) {
     return (wsqi_load_acq(&task->state) & WSQI_TASK_DONE) != 0;
 }
 
-/* Any thread that took the task for itself. From the exchange on its memory may be gone. */
-static void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
-    wsqi_a32 *bell = wsqi_task_bell(pool, task);
-    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. */
-    if (wsqi_xchg_rel(&task->state, state) & WSQI_TASK_WAITED) wsqi_bell_ring(pool, bell);
+/* Before the spawn. Called, on any thread, in place of the function when the task is cancelled. It
+ * returns WSQ_GONE if it has freed the task, else WSQ_DONE. */
+WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
+    task->cleanup = cleanup;
+}
+
+/* Before the spawn, or in the task's own function, for what comes after this run. */
+WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) {
+    if (task == NULL || (unsigned)priority > WSQ_LOW) return WSQ_ERR_INVALID;
+    uint32_t flags = task->flags & ~(uint32_t)(WSQI_FLAG_HIGH | WSQI_FLAG_LOW);
+    if (priority == WSQ_HIGH) flags |= WSQI_FLAG_HIGH;
+    if (priority == WSQ_LOW) flags |= WSQI_FLAG_LOW;
+    task->flags = flags;
+    return WSQ_OK;
+}
+
+WSQI_COLD static void wsqi_task_close(wsq_pool *pool, wsq_task *task, bool cancelled);
+
+/* Any thread that took the task for itself. From the exchange on its memory may be gone, unless
+ * others follow it: until they have been told, it stays. */
+WSQI_COLD static void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
+    wsqi_a32 *bell = wsqi_bell_of(pool, task);
+    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. E1: who follows
+     * it is visible. Pairs with E2. */
+    uint32_t former = wsqi_xchg_acqrel(&task->state, state);
+    if (former & WSQI_TASK_FOLLOWED)
+        wsqi_task_close(pool, task, (state & WSQI_TASK_CANCELLED) != 0);
+    if (former & WSQI_TASK_WAITED) wsqi_bell_ring(pool, bell);
 }
 
 /* Owner only; its task is done. While nobody waits for any task, a store will do instead of an
  * exchange: a waiter that comes at this very moment is found by wsqi_settle, behind the
  * read-modify-write that takes the next task anyway (chained spawns: 18 instead of 23 ns). */
-static void wsqi_task_done_here(wsqi_worker *self, wsq_task *task) {
-    if (wsqi_load_rlx(&self->pool->task_waiters) != 0) { /* Relaxed: a hint, W6 looks again. */
+WSQI_HOT void wsqi_task_done_here(wsqi_worker *self, wsq_task *task) {
+    /* Relaxed: hints, W6 looks again. */
+    if (wsqi_load_rlx(&self->pool->task_waiters) != 0 ||
+        (wsqi_load_rlx(&task->state) & WSQI_TASK_FOLLOWED) != 0) {
         wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
         return;
     }
     wsqi_store_rel(&task->state, (uint32_t)WSQI_TASK_DONE); /* T2 */
-    self->unsettled = true;
+    self->unsettled = task;
+}
+
+static void wsqi_check_stopped(wsq_pool *pool);
+
+/* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
+WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
+    uint32_t flags = wsqi_get(&task->flags);
+    if (flags & WSQI_FLAG_PINNED) {
+        wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
+        wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
+        wsqi_inject_push(&worker->inbox, task, task);
+        wsqi_notify_one(worker);
+        return;
+    }
+    if (flags & WSQI_FLAG_HIGH) wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
+    wsqi_inject_push(flags & WSQI_FLAG_HIGH ? &pool->high : &pool->low, task, task);
+    wsqi_notify_rmw(pool);
 }
 
 /* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
  * next to run here unless something else waits, and only then may it be worth another worker's
  * while. A deque has no back for its owner: there it goes to the global queue. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
+    if (!WSQI_LIKELY(wsqi_get(&task->flags) == 0)) {
+        wsqi_queue_special(self->pool, task);
+        return;
+    }
     bool next = self->global_left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_rlx(&self->lifo) == NULL; /* Relaxed: own words, or emptied by a thief. */
     /* The back of the queue is behind what waits in the global one. */
@@ -2410,30 +2824,48 @@ static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     wsqi_requeue(self, task);
 }
 
-/* Owner only. */
-WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
-    /* Relaxed: the queue ordered it; a later bit is a later run. */
-    uint32_t state = wsqi_load_rlx(&task->state);
-    if (state & WSQI_TASK_NOTIFIED) {
-        uint32_t active = WSQI_TASK_ACTIVE - (state & WSQI_TASK_ACTIVE);
-        /* T5: what was done before the wake is visible to this run, and a wake from now on is for
-         * the next. Pairs with T4. NOTIFIED goes; ACTIVE comes, unless it is there. */
-        wsqi_add_acqrel(&task->state, active - WSQI_TASK_NOTIFIED);
-    }
+/* Owner only: one call of the function. True: the task is over. */
+WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->budget_left = self->pool->budget;
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = task->fn(self->floor, task);
     WSQ_ASSERT(poll <= WSQ_GONE);
     switch (poll) {
-    case WSQ_PENDING: wsqi_task_pend(self, task); return;
-    case WSQ_YIELD: wsqi_requeue(self, task); return;
+    case WSQ_PENDING: wsqi_task_pend(self, task); return false;
+    case WSQ_YIELD: wsqi_requeue(self, task); return false;
     case WSQ_GONE: break;
     case WSQ_DONE:
     default: wsqi_task_done_here(self, task);
     }
-    /* P1: who counts this task as finished sees what it did, its spawns above all. Pairs with P2.
-     * Relaxed: own word. */
-    wsqi_store_rel(&self->counters.finished, wsqi_load_rlx(&self->counters.finished) + 1);
+    return true;
+}
+
+/* Owner only. Who counts n more tasks as finished sees what they did. */
+static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
+    /* P1: their spawns above all. Pairs with P2. Relaxed: own word. */
+    wsqi_store_rel(&self->counters.finished, wsqi_load_rlx(&self->counters.finished) + n);
+}
+
+WSQI_COLD static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group);
+WSQI_COLD static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task);
+
+/* Owner only. */
+WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
+    /* Relaxed: the queue ordered it; a later bit is a later run. */
+    uint32_t state = wsqi_load_rlx(&task->state);
+    if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0)) {
+        uint32_t active = WSQI_TASK_ACTIVE - (state & WSQI_TASK_ACTIVE);
+        if (state & WSQI_TASK_DOOMED) {
+            wsqi_cancel_task(self->pool, task);
+            return;
+        }
+        /* T5: what was done before the wake is visible to this run, and a wake from now on is for
+         * the next. Pairs with T4. NOTIFIED goes; ACTIVE comes, unless it is there. */
+        wsqi_add_acqrel(&task->state, active - WSQI_TASK_NOTIFIED);
+    }
+    wsq_group *group = wsqi_task_group(task);
+    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group);
+    else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
 }
 
 /* Any thread. Makes a task runnable: the waker's LIFO slot on a worker, else the global queue. */
@@ -2447,28 +2879,37 @@ WSQ_API void wsq_wake(wsq_task *task) {
      * our writes. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
     if ((state & WSQI_TASK_IDLE_MASK) != 0) return; /* from here on its memory may be gone */
-    /* Relaxed: T4 orders it, the claim wrote it before. */
-    wsqi_task_schedule((wsq_pool *)wsqi_load_rlx(&task->pool), task);
+    wsqi_task_schedule(wsqi_task_pool(task), task);
 }
 
-/* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. */
-static bool wsqi_task_claim(wsq_pool *pool, wsq_task *task) {
-    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
+#define WSQI_CLOSED ((void *)1) /* in `after`: the task is over, nobody can follow it any more */
+
+/* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. *state: as
+ * it was last seen, then as it was. home: see wsqi_task_pool. hold: 0, or one more
+ * WSQI_TASK_BLOCKER, for wsqi_task_unblock. */
+static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
+    const uint32_t keep = WSQI_TASK_FOLLOWED | WSQI_TASK_DOOMED | (0u - WSQI_TASK_BLOCKER);
     do {
-        if ((state & (WSQI_TASK_NEW | WSQI_TASK_DONE)) == 0) return false;
-        /* Relaxed: T6 orders it. Before the claim, so that a waker finds it; spawns of one task
+        if ((*state & (WSQI_TASK_NEW | WSQI_TASK_DONE)) == 0) return false;
+        /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
          * into two pools at the same time are the caller's mistake. */
-        wsqi_store_rlx(&task->pool, pool);
+        wsqi_store_rlx(&task->pool, home);
+        if (wsqi_load_rlx(&task->after) == WSQI_CLOSED) wsqi_store_rlx(&task->after, NULL);
         /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
          * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
-    } while (!wsqi_cas_acqrel(&task->state, &state, (uint32_t)WSQI_TASK_ACTIVE));
-    wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_task_unclaim */
+    } while (!wsqi_cas_acqrel(&task->state, state, (WSQI_TASK_ACTIVE | (*state & keep)) + hold));
     return true;
 }
 
-/* The spawn failed: the task is as it was. */
-static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task) {
-    wsqi_task_finish(pool, task, (uint32_t)(uintptr_t)wsqi_get(&task->next));
+/* The spawn failed: the task is as it was, but for those who follow it since. */
+static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
+    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
+    wsqi_a32 *bell = wsqi_bell_of(pool, task);
+    /* T2, T6: as a finish and a claim. Failure: relaxed, decide anew. */
+    while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_FOLLOWED))) {}
+    if ((former & WSQI_TASK_DONE) && (state & WSQI_TASK_FOLLOWED))
+        wsqi_task_close(pool, task, (former & WSQI_TASK_CANCELLED) != 0);
+    if (state & WSQI_TASK_WAITED) wsqi_bell_ring(pool, bell);
 }
 
 /* Any thread. False: the pool takes no more tasks from outside. */
@@ -2486,17 +2927,25 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
 
 static void wsqi_cancel_queued(wsq_pool *pool);
 
+/* Any thread; it queued a task behind a full barrier. */
+static void wsqi_check_stopped(wsq_pool *pool) {
+    /* P4. Relaxed: the barrier orders it; see wsqi_pool_stop. */
+    if (!WSQI_LIKELY(wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)) wsqi_cancel_queued(pool);
+}
+
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject_push(&pool->inject, newest, oldest);
     wsqi_notify_rmw(pool);
-    /* P4. Relaxed: wsqi_notify_rmw's full barrier orders it; see wsqi_pool_stop. */
-    if (!WSQI_LIKELY(wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)) wsqi_cancel_queued(pool);
+    wsqi_check_stopped(pool);
 }
 
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *self = wsqi_local(pool);
-    if (self == NULL) {
+    if (!WSQI_LIKELY(wsqi_get(&task->flags) == 0)) {
+        wsqi_queue_special(pool, task);
+        if (self == NULL) wsqi_check_stopped(pool);
+    } else if (self == NULL) {
         wsqi_inject_tasks(pool, task, task);
     } else if (pool->lifo_cap != 0) {
         wsqi_slot_put(self, task);
@@ -2506,46 +2955,125 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
     }
 }
 
-/* Any thread. WSQ_ERR_INVALID: the task has no function, or is queued, running, or waiting for a
- * wake. WSQ_ERR_CLOSED: the pool is shutting down. The task is as it was then. */
-WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
-    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+/* A spawn of a task that waits for nothing, and is queued as any other. */
+WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self != NULL) {
         /* Relaxed: a hint. */
         if (wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return WSQ_ERR_CLOSED;
-        if (!wsqi_task_claim(pool, task)) return WSQ_ERR_INVALID;
+        if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
         wsqi_count(&self->counters.spawned, 1);
         wsqi_push_local(self, task);
         wsqi_notify_others(self);
         return WSQ_OK;
     }
-    if (!wsqi_task_claim(pool, task)) return WSQ_ERR_INVALID;
+    if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
     if (!wsqi_admit(pool, 1)) {
-        wsqi_task_unclaim(pool, task);
+        wsqi_task_unclaim(pool, task, state);
         return WSQ_ERR_CLOSED;
     }
     wsqi_inject_tasks(pool, task, task);
     return WSQ_OK;
 }
 
+/* Any thread. The task is spawned, and counted, but held back until wsqi_task_unblock. */
+static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
+    wsqi_worker *self = wsqi_local(pool);
+    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the claim checks it. */
+    /* Relaxed: a hint. */
+    if (self != NULL && wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return WSQ_ERR_CLOSED;
+    if (self == NULL && !wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
+    if (self != NULL) wsqi_count(&self->counters.spawned, 1); /* before it can finish */
+    if (wsqi_task_claim(task, &state, home, WSQI_TASK_BLOCKER)) return WSQ_OK;
+    if (self != NULL) wsqi_count(&self->counters.spawned, 0u - (uint64_t)1);
+    else wsqi_add_rlx(&pool->inject.outside, 0u - (uint64_t)2); /* Relaxed: as in wsqi_admit. */
+    wsqi_check_quiet(pool);
+    return WSQ_ERR_INVALID;
+}
+
+/* Any thread; something that the task waited for has ended. Who takes the last such thing away, of
+ * a task that has been spawned, queues it: true. counted: the pool counts it as held. */
+static bool wsqi_task_unblock(wsq_task *task, bool counted) {
+    /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with itself
+     * and T6. */
+    uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
+    if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
+    wsq_pool *pool = wsqi_task_pool(task);
+    wsqi_worker *self = wsqi_local(pool);
+    if (counted) wsqi_add_acqrel(&pool->held, 0u - (uint64_t)1); /* P1 */
+    if (wsqi_get(&task->flags) != 0) {
+        wsqi_queue_special(pool, task);
+    } else if (self != NULL) {
+        wsqi_push_local(self, task);
+        wsqi_notify_others(self);
+    } else {
+        wsqi_inject_push(&pool->inject, task, task);
+        wsqi_notify_rmw(pool);
+    }
+    return true;
+}
+
+/* Any thread: the task, once reserved, waits for others. */
+static void wsqi_task_held(wsq_pool *pool) {
+    wsqi_add_acqrel(&pool->held, (uint64_t)1); /* P1 */
+    wsqi_check_quiet(pool);
+}
+
+/* A spawn of a task with predecessors, a priority, or a worker of its own. */
+WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void *home, uint32_t pin) {
+    wsq_result result = wsqi_task_reserve(pool, task, home);
+    if (result != WSQ_OK) return result;
+    task->flags = (task->flags & (WSQI_FLAG_HIGH | WSQI_FLAG_LOW)) | pin;
+    if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
+    else if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
+    return WSQ_OK;
+}
+
+static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
+    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the claim checks it. */
+    if (WSQI_LIKELY((task->flags | state / WSQI_TASK_BLOCKER) == 0))
+        return wsqi_spawn_plain(pool, task, state, home);
+    return wsqi_spawn_slow(pool, task, home, 0);
+}
+
+/* Any thread. WSQ_ERR_INVALID: the task has no function, or is queued, running, or waiting for a
+ * wake. WSQ_ERR_CLOSED: the pool is shutting down. The task is as it was then. */
+WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    return wsqi_spawn(pool, task, pool);
+}
+
+/* Any thread. As wsq_spawn, but only the worker of this index, 0 .. wsq_pool_workers - 1, runs the
+ * task, after every wake too. */
+WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    if (worker >= pool->workers) return WSQ_ERR_INVALID;
+    return wsqi_spawn_slow(pool, task, pool,
+                           WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER);
+}
+
 static wsq_result wsqi_unclaim_batch(wsq_pool *pool, wsq_task **tasks, size_t count,
                                      wsq_result why) {
-    while (count-- > 0) wsqi_task_unclaim(pool, tasks[count]);
+    while (count-- > 0)
+        wsqi_task_unclaim(pool, tasks[count], (uint32_t)(uintptr_t)wsqi_get(&tasks[count]->next));
     return why;
 }
 
 /* All or none of them. */
 static wsq_result wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (tasks[i] == NULL || tasks[i]->fn == NULL || !wsqi_task_claim(pool, tasks[i]))
+        uint32_t state = WSQI_TASK_BLOCKER;
+        if (tasks[i] != NULL && tasks[i]->fn != NULL && tasks[i]->flags == 0)
+            state = wsqi_load_rlx(&tasks[i]->state); /* Relaxed: the claim checks it. */
+        if (state >= WSQI_TASK_BLOCKER || !wsqi_task_claim(tasks[i], &state, pool, 0))
             return wsqi_unclaim_batch(pool, tasks, i, WSQ_ERR_INVALID);
+        wsqi_set(&tasks[i]->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_batch */
     }
     return WSQ_OK;
 }
 
-/* Any thread. As that many spawns, for the price of one notification; on an error none is
- * spawned. */
+/* Any thread. As that many spawns, for the price of one notification; on an error none is spawned.
+ * WSQ_ERR_INVALID for tasks with predecessors or a priority, too. */
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
     if (count == 0) return WSQ_OK;
@@ -2578,6 +3106,265 @@ WSQ_API bool wsq_budget_take(void) {
     if (self->budget_left == 0) return false;
     self->budget_left--;
     return true;
+}
+
+/* ==========================================================================
+ * >>timer
+ * Purpose:   wakes that come later, without a thread that polls.
+ * Invariant: timer_next is the first deadline of the heap. While a timer is set and a worker
+ *            sleeps, one sleeper, the watcher, sleeps no longer than that.
+ * Writers:   the heap and timer_next: whoever holds timer_lock.
+ * ========================================================================== */
+
+static bool wsqi_timer_before(const wsqi_timer *one, const wsqi_timer *two) {
+    return one->at != two->at ? one->at < two->at : one->order < two->order;
+}
+
+/* timer_lock's holder. Puts the timer where the heap has a hole, or above. */
+static void wsqi_timer_up(wsqi_timer *heap, size_t hole, wsqi_timer timer) {
+    for (; hole > 0 && wsqi_timer_before(&timer, &heap[(hole - 1) / 2]); hole = (hole - 1) / 2)
+        heap[hole] = heap[(hole - 1) / 2];
+    heap[hole] = timer;
+}
+
+/* timer_lock's holder. */
+static void wsqi_timer_remove(wsq_pool *pool, size_t hole) {
+    wsqi_timer *heap = pool->timers, last = heap[--pool->timer_count];
+    size_t count = pool->timer_count, child;
+    if (hole == count) return;
+    while ((child = 2 * hole + 1) < count) {
+        if (child + 1 < count && wsqi_timer_before(&heap[child + 1], &heap[child])) child++;
+        heap[hole] = heap[child];
+        hole = child;
+    }
+    wsqi_timer_up(heap, hole, last);
+}
+
+/* timer_lock's holder. False: no memory, nothing has changed. */
+static bool wsqi_timers_grow(wsq_pool *pool) {
+    size_t capacity = pool->timer_capacity != 0 ? pool->timer_capacity * 2 : 64;
+    if (pool->timer_count < pool->timer_capacity) return true;
+    if (capacity > SIZE_MAX / sizeof(wsqi_timer)) return false;
+    wsqi_timer *timers = (wsqi_timer *)wsqi_allocate(pool->allocator, capacity * sizeof *timers,
+                                                     sizeof(void *));
+    if (timers == NULL) return false;
+    if (pool->timer_count != 0) memcpy(timers, pool->timers, pool->timer_count * sizeof *timers);
+    wsqi_release(pool->allocator, pool->timers, pool->timer_capacity * sizeof *timers);
+    pool->timers = timers;
+    pool->timer_capacity = capacity;
+    return true;
+}
+
+/* timer_lock's holder, on unlocking. */
+static void wsqi_timers_unlock(wsq_pool *pool) {
+    uint64_t next = pool->timer_count != 0 ? pool->timers[0].at : WSQI_NEVER;
+    /* I11: either this thread sees who sleeps and watches, or a sleeper sees the timer. Pairs with
+     * I10. */
+    wsqi_store_sc(&pool->timer_next, next);
+    wsqi_mutex_unlock(&pool->lot, &pool->timer_lock);
+}
+
+/* Owner only, in the pool's turn: wakes every task whose time has come, in the order of their
+ * deadlines. Under the lock, so that wsq_wake_cancel knows which. */
+static void wsqi_timers_fire(wsq_pool *pool) {
+    /* Relaxed: a hint; who sleeps looks again. */
+    if (WSQI_LIKELY(wsqi_load_rlx(&pool->timer_next) == WSQI_NEVER)) return;
+    uint64_t now = wsqi_clock_ns();
+    if (wsqi_load_rlx(&pool->timer_next) > now) return; /* Relaxed: likewise. */
+    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    while (pool->timer_count != 0 && pool->timers[0].at <= now) {
+        wsq_task *task = pool->timers[0].task;
+        wsqi_timer_remove(pool, 0);
+        wsq_wake(task);
+    }
+    wsqi_timers_unlock(pool);
+}
+
+/* Any thread. As wsq_wake, `delay_ns` from now; at equal times in the order of the calls. Until then
+ * the task's memory must stay, or wsq_wake_cancel be called. WSQ_ERR_MEMORY: nothing will happen. */
+WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
+    wsqi_timer timer;
+    if (pool == NULL || task == NULL) return WSQ_ERR_INVALID;
+    timer.at = wsqi_clock_ns();
+    timer.at = delay_ns < WSQI_NEVER - 1 - timer.at ? timer.at + delay_ns : WSQI_NEVER - 1;
+    timer.task = task;
+    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    bool grown = wsqi_timers_grow(pool), first = false;
+    if (grown) {
+        timer.order = pool->timer_order++;
+        wsqi_timer_up(pool->timers, pool->timer_count++, timer);
+        first = pool->timers[0].order == timer.order;
+    }
+    wsqi_timers_unlock(pool);
+    if (first) wsqi_watch_tell(pool, wsqi_load_sc(&pool->watcher)); /* I11 */
+    return grown ? WSQ_OK : WSQ_ERR_MEMORY;
+}
+
+/* Any thread. Takes the task's timers back, in time linear in their number. False: there is none,
+ * what it was set for has happened. */
+WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
+    bool found = false;
+    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    for (size_t i = pool->timer_count; i-- > 0;) {
+        if (pool->timers[i].task != task) continue;
+        wsqi_timer_remove(pool, i);
+        found = true;
+    }
+    wsqi_timers_unlock(pool);
+    return found;
+}
+
+/* ==========================================================================
+ * >>after: tasks that wait for the end of others
+ * Purpose:   a graph of tasks, with edges of the caller's, each task queued by the last it waits for.
+ * Invariant: a task's state counts the edges to it that are not resolved, and each is resolved
+ *            once: by who ends the predecessor, or by who finds it over when it adds the edge. A
+ *            predecessor whose FOLLOWED bit was set before its end stays until it is CLOSED.
+ * Writers:   after: who adds edges pushes; who ended the predecessor closes. Strays: edge_lock.
+ * Source:    ours; the end of an ordinary task is a store (see wsqi_task_done_here), which may
+ *            overwrite a FOLLOWED bit that came at this very moment. An edge to a task that may be
+ *            running is therefore also a stray: known to the pool, where wsqi_settle finds it.
+ * ========================================================================== */
+
+static wsq_edge **wsqi_stray_bucket(wsq_pool *pool, const wsq_task *predecessor) {
+    uint64_t hash = (uint64_t)(uintptr_t)predecessor * 0x9E3779B97F4A7C15u;
+    return &pool->strays[hash >> 58];
+}
+
+static void wsqi_stray_add(wsq_pool *pool, wsq_edge *edge) {
+    wsq_edge **bucket = wsqi_stray_bucket(pool, edge->predecessor);
+    wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
+    edge->stray = *bucket;
+    *bucket = edge;
+    wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
+    wsqi_add_rlx(&pool->task_waiters, 1u); /* Relaxed: W7 orders it. */
+    /* W7: see W6. */
+    wsqi_fence_sc();
+}
+
+/* edge_lock's holder: forgets this stray, or (NULL) all to the predecessor. True: there were some. */
+static bool wsqi_stray_forget(wsq_pool *pool, const wsq_task *predecessor, const wsq_edge *only) {
+    wsq_edge **link = wsqi_stray_bucket(pool, predecessor);
+    bool found = false;
+    while (*link != NULL) {
+        if (only != NULL ? *link != only : (*link)->predecessor != predecessor) {
+            link = &(*link)->stray;
+            continue;
+        }
+        *link = (*link)->stray;
+        /* Relaxed: seen late, it costs a needless look. */
+        wsqi_add_rlx(&pool->task_waiters, 0u - 1u);
+        found = true;
+    }
+    return found;
+}
+
+/* Any thread: the predecessor is over. From here on the edge is its owner's. */
+static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
+    wsq_task *task = edge->task;
+    /* E3: before the last thing it waits for is taken away. */
+    if (cancelled) wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_DOOMED);
+    wsqi_task_unblock(task, true);
+}
+
+static void wsqi_edges_resolve(wsq_edge *edge, bool cancelled) {
+    while (edge != NULL) {
+        wsq_edge *next = edge->next;
+        wsqi_edge_resolve(edge, cancelled);
+        edge = next;
+    }
+}
+
+/* The task is over, and it was followed: nobody follows it from now on, and those who did go on. */
+static void wsqi_task_close(wsq_pool *pool, wsq_task *task, bool cancelled) {
+    bool strays = wsqi_load_rlx(&pool->task_waiters) != 0; /* Relaxed: E1 orders it. */
+    if (strays) {
+        wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
+        wsqi_stray_forget(pool, task, NULL); /* before anybody may free them */
+        wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
+    }
+    /* E4: the edges are visible. Pairs with E5. Release: who finds it closed sees us done with its
+     * memory. */
+    wsq_edge *edges = (wsq_edge *)wsqi_xchg_acqrel(&task->after, WSQI_CLOSED);
+    wsqi_edges_resolve(edges, cancelled);
+}
+
+/* The task's end was a store, and somebody waits for some task: perhaps an edge came to this one at
+ * that moment. Its address means nothing unless a stray says that it is still there. */
+static void wsqi_settle_edges(wsq_pool *pool, const wsq_task *ended) {
+    wsq_edge *edge, *edges = NULL;
+    wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
+    for (edge = *wsqi_stray_bucket(pool, ended); edge != NULL; edge = edge->stray)
+        if (edge->predecessor == ended) break;
+    if (edge != NULL && wsq_task_done(ended)) {
+        wsq_task *task = edge->predecessor;
+        wsqi_stray_forget(pool, task, NULL);
+        edges = (wsq_edge *)wsqi_xchg_acqrel(&task->after, WSQI_CLOSED); /* E4 */
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
+    wsqi_edges_resolve(edges, false);
+}
+
+static void wsqi_settle_late(wsqi_worker *self, const wsq_task *task) {
+    wsqi_ring_bells(self->pool);
+    wsqi_settle_edges(self->pool, task);
+}
+
+/* Adds the edge to what follows its predecessor. False: that is over. */
+static bool wsqi_edge_link(wsq_edge *edge) {
+    wsq_task *task = edge->predecessor;
+    bool stray = false;
+    /* T1: if it is over, what it did is visible; W3: else its pool is. */
+    uint32_t state = wsqi_load_acq(&task->state);
+    while ((state & WSQI_TASK_FOLLOWED) == 0) {
+        if ((state & WSQI_TASK_DONE) == 0 && (state & WSQI_TASK_NEW) == 0 && !stray) {
+            wsqi_stray_add(wsqi_task_pool(task), edge);
+            stray = true;
+        }
+        if (state & WSQI_TASK_DONE) {
+            wsq_pool *pool = wsqi_task_pool(task);
+            if (stray) {
+                wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
+                wsqi_stray_forget(pool, task, edge);
+                wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
+            }
+            return false;
+        }
+        /* E2: who ends it sees that it is followed. Pairs with E1. Failure: relaxed, decide anew;
+         * T1 when it is over. */
+        if (wsqi_cas_acqrel(&task->state, &state, state | WSQI_TASK_FOLLOWED)) break;
+        state = wsqi_load_acq(&task->state); /* T1 */
+    }
+    void *head = wsqi_load_rlx(&task->after); /* Relaxed: the compare-and-swap checks it. */
+    do {
+        if (head == WSQI_CLOSED) return false;
+        edge->next = (wsq_edge *)head;
+        /* E5: the edge is visible. Pairs with E4. Failure: retried. */
+    } while (!wsqi_cas_rel(&task->after, &head, edge));
+    return true;
+}
+
+/* Any thread, before `task` is spawned: it shall start when the predecessor is done, and everything
+ * else it comes after. The predecessor may be done, running, or not spawned yet; both, and the edge,
+ * must stay until `task` starts. A task that comes after one that is cancelled is cancelled too.
+ * WSQ_ERR_INVALID: `task` is spawned already, or comes after 2^24 others. */
+WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
+    if (task == NULL || predecessor == NULL || edge == NULL || task == predecessor)
+        return WSQ_ERR_INVALID;
+    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
+    do {
+        if ((state & (WSQI_TASK_NEW | WSQI_TASK_DONE)) == 0 ||
+            state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
+            return WSQ_ERR_INVALID;
+        /* Relaxed: the spawn orders it. Failure: decide anew. */
+    } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_BLOCKER));
+    edge->task = task;
+    edge->predecessor = predecessor;
+    if (!wsqi_edge_link(edge)) {
+        /* T1 */
+        wsqi_edge_resolve(edge, (wsqi_load_acq(&predecessor->state) & WSQI_TASK_CANCELLED) != 0);
+    }
+    return WSQ_OK;
 }
 
 /* ==========================================================================
@@ -2625,7 +3412,7 @@ static void wsqi_pump_claim(wsq_pool *pool) {
 }
 
 /* The thread that works: one task, by the worker whose turn it is. */
-static bool wsqi_pump(wsq_pool *pool) {
+static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
     wsq_ctx floor = self->floor;
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
@@ -2634,46 +3421,172 @@ static bool wsqi_pump(wsq_pool *pool) {
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
     else wsqi_search_end(self);
+    wsqi_group_flush(self);
     wsqi_self_set(former);
     self->floor = floor;
     return task != NULL;
 }
 
-/* One sleep on a bell that was last heard at `rung`. With caller_runs, a thread that waits works;
- * when there is nothing to do it sleeps as the first worker does. */
-static void wsqi_wait_bell(wsq_pool *pool, wsqi_a32 *bell, uint32_t rung) {
-    if (!pool->caller_runs || !wsqi_pump_enter(pool)) {
-        wsqi_lot_wait(&pool->lot, bell, rung, 0);
-        return;
+/* Likewise; false: no worker has anything to do. */
+static bool wsqi_pump(wsq_pool *pool) {
+    for (unsigned i = 0; i < pool->workers; i++) {
+        if (wsqi_pump_turn(pool)) return true;
     }
-    if (!wsqi_pump(pool) && wsqi_load_acq(bell) == rung) { /* W2: not by a job that the pump ran */
-        wsqi_search_begin(wsqi_block(pool, 0));
-        wsqi_sleep(wsqi_block(pool, 0));
-        pool->turn = 0; /* it is a searcher now: its turn */
-    }
-    wsqi_pump_leave(pool);
+    return false;
 }
 
-/* Outside only. WSQ_ERR_INVALID inside the pool's own tasks and runs: some would wait for
- * themselves. WSQ_ERR_CANCELLED: the pool was shut down and some never will be. */
-WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
-    if (pool == NULL || wsqi_inside(pool)) return WSQ_ERR_INVALID;
-    wsqi_a32 *bell = &pool->bells[WSQI_BELLS];
-    bool quiet, over;
-    wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
-    /* W5: see W4. */
-    wsqi_fence_sc();
-    for (;;) {
-        /* W2: if the bell rang for us, we see why. Pairs with W1. */
-        uint32_t rung = wsqi_load_acq(bell);
-        over = wsqi_over(pool);
-        quiet = wsqi_quiet(pool);
-        if (quiet || over) break;
-        wsqi_wait_bell(pool, bell, rung);
-    }
-    wsqi_add_rlx(&pool->waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless bell. */
-    return quiet ? WSQ_OK : WSQ_ERR_CANCELLED;
+/* ---- stand-ins: threads that take the place of workers which block ----
+ * A stand-in is one more worker, with a queue of its own. What the blocked worker has queued can be
+ * stolen. When it returns, one stand-in too many leaves at the end of its task, gives what it has
+ * queued to the global queue, and lies dormant until it is needed again. */
+
+enum { WSQI_STANDIN_ACTIVE, WSQI_STANDIN_DORMANT, WSQI_STANDIN_NO_THREAD };
+
+/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
+#define WSQI_HELP_DEPTH 32
+
+/* Likewise waits; one takes about 600 bytes, and what the task above it needs. A guess. */
+#define WSQI_WAIT_DEPTH 64
+
+static uint32_t wsqi_wait_depth(size_t stack_size) {
+    if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
+    return (uint32_t)(stack_size / 2048);
 }
+
+/* Owner only: it was one too many. False: not any more. */
+static bool wsqi_standin_retire(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    /* Relaxed: the lock orders them. */
+    uint32_t active = wsqi_load_rlx(&pool->standins);
+    bool surplus = active > wsqi_load_rlx(&pool->blocked);
+    if (surplus) {
+        wsqi_store_rlx(&pool->standins, active - 1);
+        wsqi_store_rlx(&self->dormant, (uint32_t)WSQI_STANDIN_DORMANT);
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    if (!surplus) return false;
+    wsq_task *task = wsqi_slot_take(self);
+    self->lifo_left = 0;
+    for (; task != NULL || (task = wsqi_take_local(self)) != NULL; task = NULL)
+        wsqi_inject_push(&pool->inject, task, task);
+    if (self->searching) wsqi_search_end(self);
+    wsqi_notify(pool);
+    wsqi_group_flush(self);
+    wsqi_check_quiet(pool); /* a full barrier, too (W6) */
+    wsqi_settle(self);
+    /* Relaxed: the token orders what comes after (I2), and shutdown gives one, too. */
+    while (wsqi_load_rlx(&self->dormant) != WSQI_STANDIN_ACTIVE &&
+           wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)
+        wsqi_token_wait(self, 0);
+    return true;
+}
+
+static void wsqi_standin_main(void *arg) {
+    wsqi_worker *self = (wsqi_worker *)arg;
+    wsq_pool *pool = self->pool;
+    wsqi_self_set(self);
+    /* Relaxed: as in wsqi_worker_main. */
+    while (wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN) {
+        /* Relaxed: hints, the lock decides. */
+        if (wsqi_load_rlx(&pool->standins) > wsqi_load_rlx(&pool->blocked) &&
+            wsqi_standin_retire(self))
+            continue;
+        wsq_task *task = wsqi_find_work(self);
+        if (task != NULL) wsqi_work(self, task);
+        else wsqi_sleep(self, NULL);
+    }
+    wsqi_worker_leave(self);
+}
+
+static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index);
+static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg));
+
+/* standin_lock's holder: a thread for a stand-in without one, or for a new one. */
+static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
+    unsigned crew = wsqi_load_rlx(&pool->crew); /* Relaxed: own word. */
+    if (vacant == NULL) {
+        if (crew == pool->guest_base) return false;
+        vacant = wsqi_block(pool, crew);
+        if (!wsqi_worker_init(vacant, pool, crew)) return false;
+        /* B2: the block is filled before others look into it; and it is counted before its thread
+         * can offer anything. Pairs with B1. */
+        wsqi_store_rel(&pool->crew, crew + 1);
+    }
+    bool started = wsqi_worker_start(vacant, wsqi_standin_main);
+    /* Relaxed: the lock orders it. */
+    wsqi_store_rlx(&vacant->dormant,
+                   (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
+    return started;
+}
+
+/* standin_lock's holder: one more stand-in works. */
+static bool wsqi_standin_rouse(wsq_pool *pool) {
+    unsigned crew = wsqi_load_rlx(&pool->crew); /* Relaxed: the lock orders it. */
+    wsqi_worker *vacant = NULL;
+    for (unsigned i = pool->workers; i < crew; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        uint32_t dormant = wsqi_load_rlx(&worker->dormant); /* Relaxed: likewise. */
+        if (dormant == WSQI_STANDIN_NO_THREAD) vacant = worker;
+        if (dormant != WSQI_STANDIN_DORMANT) continue;
+        wsqi_store_rlx(&worker->dormant, (uint32_t)WSQI_STANDIN_ACTIVE);
+        wsqi_token_give(worker);
+        return true;
+    }
+    return wsqi_standin_start(pool, vacant);
+}
+
+/* A worker is about to block. False: nobody takes its place. */
+static bool wsqi_standin_begin(wsq_pool *pool) {
+    if (pool->max_standins == 0) return false;
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    /* Relaxed: the lock orders them; a shutdown takes it once. */
+    uint32_t blocked = wsqi_load_rlx(&pool->blocked), active = wsqi_load_rlx(&pool->standins);
+    bool here = wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN;
+    if (here && active <= blocked) {
+        here = wsqi_standin_rouse(pool);
+        if (here) wsqi_store_rlx(&pool->standins, active + 1);
+    }
+    if (here) wsqi_store_rlx(&pool->blocked, blocked + 1);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    return here;
+}
+
+static void wsqi_standin_end(wsq_pool *pool) {
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    /* Relaxed: the lock orders it. */
+    wsqi_store_rlx(&pool->blocked, wsqi_load_rlx(&pool->blocked) - 1);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+}
+
+/* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
+ * others, and what it has done is told. */
+static void wsqi_block_prepare(wsqi_worker *self) {
+    wsq_task *next = wsqi_slot_take(self);
+    if (next != NULL) wsqi_push_local(self, next);
+    wsqi_group_flush(self);
+    wsqi_check_quiet(self->pool); /* a full barrier, too (W6) */
+    wsqi_settle(self);
+    wsqi_notify_others(self);
+}
+
+/* Inside a task, run or job, around calls that block: meanwhile a stand-in works in this worker's
+ * place, if there is one (max_standins). May be nested. */
+WSQ_API void wsq_block_begin(wsq_ctx ctx) {
+    wsqi_worker *self = wsqi_worker_of(ctx)->host;
+    if (self == NULL || self->pool->caller_runs || self->blocking++ != 0) return;
+    wsqi_block_prepare(self);
+    self->replaced = wsqi_standin_begin(self->pool);
+}
+
+WSQ_API void wsq_block_end(wsq_ctx ctx) {
+    wsqi_worker *self = wsqi_worker_of(ctx)->host;
+    if (self == NULL || self->pool->caller_runs) return;
+    WSQ_ASSERT(self->blocking != 0);
+    if (--self->blocking == 0 && self->replaced) wsqi_standin_end(self->pool);
+}
+
+/* ---- one wait ---- */
 
 /* Owner only, in the middle of a task: runs another one, which it has taken from its queue. */
 static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
@@ -2681,77 +3594,692 @@ static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
     wsq_ctx floor = self->floor;
     self->floor = wsqi_full_mark(self); /* the waiting function's jobs may lie anywhere below */
     wsqi_task_run(self, task);
+    wsqi_group_flush(self);
     wsqi_fence_sc(); /* W6 */
     wsqi_settle(self);
     self->floor = floor;
     self->budget_left = budget;
 }
 
-/* Owner only: takes the task out of the own slot or queue, wherever it is; a slot with another task
- * is emptied into the queue, since its owner is about to block. */
-static bool wsqi_take_back_task(wsqi_worker *self, wsq_task *task) {
+static wsqi_wait wsqi_wait_begin(wsq_pool *pool, wsqi_a32 *bell, uint64_t timeout_ns) {
+    wsqi_wait wait;
+    uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
+    wait.pool = pool;
+    wait.self = wsqi_local(pool);
+    wait.bell = bell;
+    wait.rung = 0;
+    wait.deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
+    wait.replaced = false;
+    return wait;
+}
+
+static void wsqi_wait_listen(wsqi_wait *wait) {
+    /* W2: if the bell rang for us, we see why. Pairs with W1. */
+    wait->rung = wsqi_load_acq(wait->bell);
+}
+
+static void wsqi_wait_end(wsqi_wait *wait) {
+    if (wait->replaced) wsqi_standin_end(wait->pool);
+    if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
+}
+
+/* The thread sleeps until the bell rings, or for no reason. */
+static void wsqi_wait_lot(const wsqi_wait *wait) {
+    uint64_t now = wait->deadline != WSQI_NEVER ? wsqi_clock_ns() : 0, timeout = 0;
+    if (now != 0) timeout = wait->deadline > now ? wait->deadline - now : 1;
+    wsqi_lot_wait(&wait->pool->lot, wait->bell, wait->rung, timeout);
+}
+
+/* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
+ * worker does. */
+static void wsqi_wait_pump(const wsqi_wait *wait) {
+    wsq_pool *pool = wait->pool;
+    if (!wsqi_pump(pool) && !wsqi_wait_heard(wait)) { /* not by a job that the pump ran */
+        wsqi_search_begin(wsqi_block(pool, 0));
+        wsqi_sleep(wsqi_block(pool, 0), wait);
+        pool->turn = 0; /* it is a searcher now: its turn */
+    }
+    wsqi_pump_leave(pool);
+}
+
+/* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
+static void wsqi_wait_work(const wsqi_wait *wait) {
+    wsqi_worker *self = wait->self;
+    wsq_ctx floor = self->floor;
+    self->wait_depth++;
+    self->floor = wsqi_full_mark(self);
+    wsq_task *task = wsqi_find_work(self);
+    if (task != NULL) wsqi_run_nested(self, task);
+    else wsqi_sleep(self, wait);
+    self->floor = floor;
+    self->wait_depth--;
+}
+
+/* Waits for the bell, for a while. False: the time is up. */
+static bool wsqi_wait_sleep(wsqi_wait *wait) {
+    wsq_pool *pool = wait->pool;
+    wsqi_worker *self = wait->self;
+    if (wsqi_wait_late(wait)) return false;
+    if (pool->caller_runs) {
+        if (wsqi_pump_enter(pool)) wsqi_wait_pump(wait);
+        else wsqi_wait_lot(wait);
+        return true;
+    }
+    /* Relaxed: a hint. In a shutdown, or with wsq_block_begin, the thread just sleeps. */
+    if (self == NULL || wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN || self->blocking != 0) {
+        wsqi_wait_lot(wait);
+        return true;
+    }
+    if (!wait->replaced) {
+        wsqi_block_prepare(self);
+        wait->replaced = wsqi_standin_begin(pool);
+    }
+    if (wait->replaced || self->wait_depth >= wsqi_wait_depth(pool->stack_size))
+        wsqi_wait_lot(wait);
+    else wsqi_wait_work(wait);
+    return true;
+}
+
+/* Outside only. WSQ_ERR_INVALID inside the pool's own tasks and runs: some would wait for
+ * themselves. WSQ_ERR_CANCELLED: the pool was shut down and some never will be. */
+WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
+    if (pool == NULL || wsqi_inside(pool)) return WSQ_ERR_INVALID;
+    wsqi_wait wait = wsqi_wait_begin(pool, &pool->bells[WSQI_BELLS], WSQ_FOREVER);
+    bool quiet, over, stuck;
+    wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
+    /* W5: see W4. */
+    wsqi_fence_sc();
+    for (;;) {
+        wsqi_wait_listen(&wait);
+        over = wsqi_over(pool);
+        quiet = wsqi_quiet(pool);
+        stuck = wsqi_stuck(pool);
+        if (quiet || over || stuck) break;
+        wsqi_wait_sleep(&wait);
+    }
+    wsqi_add_rlx(&pool->waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless bell. */
+    return quiet ? WSQ_OK : over ? WSQ_ERR_CANCELLED : WSQ_ERR_INVALID;
+}
+
+/* Owner only: takes what is waited for out of the own slot or queue, wherever it is: the task, or
+ * one of the group. A slot with another task is emptied into the queue, since its owner is about to
+ * block. */
+static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq_group *group) {
+    return next == task || (group != NULL && wsqi_task_group(next) == group);
+}
+
+/* Owner only: likewise, from its inbox. */
+static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
+                                      const wsq_group *group) {
+    wsqi_inject *inbox = &self->inbox;
+    uint32_t left = wsqi_inject_empty(inbox) ? 0 : wsqi_inject_collect(inbox);
+    wsqi_store_rlx(&inbox->length, left); /* Relaxed: own word, and a hint. */
+    for (; left > 0; left--) {
+        wsq_task *next = wsqi_inbox_take(inbox);
+        if (wsqi_is_wanted(next, task, group)) {
+            wsqi_add_rlx(&self->pool->attention, 0u - 1u); /* Relaxed: a hint. */
+            return next;
+        }
+        wsqi_inject_push(inbox, next, next);
+    }
+    return NULL;
+}
+
+static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
+                                     const wsq_group *group) {
     wsq_task *next = wsqi_slot_take(self);
-    if (next == task) return true;
+    if (next != NULL && wsqi_is_wanted(next, task, group)) return next;
     if (next != NULL) wsqi_push_local(self, next);
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
         next = (wsq_task *)(self->pool->lifo_order ? wsq_deque_pop(&self->deque)
                                                    : wsqi_ring_pop(&self->ring));
-        if (next == task) return true;
-        if (next == NULL) return false;
+        if (next == NULL) break;
+        if (wsqi_is_wanted(next, task, group)) return next;
         wsqi_push_local(self, next);
-        if (self->pool->lifo_order) return false; /* only the newest is in reach */
+        if (self->pool->lifo_order) break; /* only the newest is in reach */
     }
-    return false;
+    return wsqi_inbox_take_back(self, task, group);
 }
 
-/* A worker about to block. If it holds the very task that is waited for, that runs here: true.
- * Nobody else's task does. What is left in its queue is for others now. */
-static bool wsqi_wait_here(wsqi_worker *self, wsq_task *task) {
-    bool mine = wsqi_take_back_task(self, task);
-    if (mine) wsqi_run_nested(self, task);
+/* A worker about to block. If it holds what is waited for, that runs here: true. Nobody else's task
+ * does; they are for others, who may have looked while they moved. */
+static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
+    wsq_task *mine = wsqi_take_back_task(self, task, group);
+    if (mine != NULL) wsqi_run_nested(self, mine);
     wsqi_notify_others(self);
-    return mine;
+    return mine != NULL;
 }
 
-/* Any thread, counted in task_waiters. Sleeps until the task is done; false: it was cancelled, or
- * the pool has stopped and nobody will touch it any more. */
-static bool wsqi_task_await(wsq_pool *pool, wsq_task *task) {
+/* Any thread, counted in task_waiters. Waits until the task is done. WSQ_ERR_CANCELLED: it was
+ * cancelled, or the pool has stopped and nobody will touch it any more. */
+static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
     const uint32_t queued = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED;
-    wsqi_worker *self = wsqi_local(pool);
-    wsqi_a32 *bell = wsqi_task_bell(pool, task);
+    wsq_pool *pool = wait->pool;
     for (;;) {
-        uint32_t rung = wsqi_load_acq(bell); /* W2 */
+        wsqi_wait_listen(wait);
         /* P5: what the shutdown did is visible below. Pairs with P6. */
         uint32_t phase = wsqi_load_acq(&pool->phase);
-        if (self != NULL && phase != WSQI_PHASE_RUN) wsqi_cancel_own(self);
+        bool running = phase == WSQI_PHASE_RUN;
+        if (wait->self != NULL && !running) wsqi_cancel_own(wait->self);
         /* W3: what the task did is visible, and its finisher sees that somebody waits. NEW: it was
          * done, and is being spawned again. Pairs with T2. */
         uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
-        if (state & (WSQI_TASK_DONE | WSQI_TASK_NEW)) return (state & WSQI_TASK_CANCELLED) == 0;
-        if (phase == WSQI_PHASE_OVER) return false;
+        if (state & (WSQI_TASK_DONE | WSQI_TASK_NEW))
+            return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
+        if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
         /* The shutdown waits for this worker, which can only wait for a task that somebody runs. */
-        if (self != NULL && phase != WSQI_PHASE_RUN && (state & queued) == 0) return false;
-        if (self == NULL || phase != WSQI_PHASE_RUN || !wsqi_wait_here(self, task))
-            wsqi_wait_bell(pool, bell, rung);
+        if (wait->self != NULL && !running && (state & queued) == 0) return WSQ_ERR_CANCELLED;
+        if (wait->self != NULL && running && wsqi_wait_here(wait->self, task, NULL)) continue;
+        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
 
-/* Any thread. Sleeps until the task is done. WSQ_ERR_INVALID: it was never spawned.
- * WSQ_ERR_CANCELLED: it will never be done. On a worker the thread blocks, unless it has the task
- * itself. */
-WSQ_API wsq_result wsq_task_wait(wsq_task *task) {
+/* Any thread. Sleeps until the task is done, or the time is up (WSQ_ERR_TIMEOUT; 0 ns: only looks).
+ * WSQ_ERR_INVALID: it was never spawned. WSQ_ERR_CANCELLED: it will never be done. A worker runs the
+ * task itself, if it has it; else it blocks, and a stand-in works in its place. */
+WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
     if (state & WSQI_TASK_NEW) return WSQ_ERR_INVALID;
     if (state & WSQI_TASK_DONE) return state & WSQI_TASK_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
-    wsq_pool *pool = (wsq_pool *)wsqi_load_rlx(&task->pool); /* Relaxed: W3 orders it. */
+    wsq_pool *pool = wsqi_task_pool(task);
+    wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, task), timeout_ns);
     wsqi_add_rlx(&pool->task_waiters, 1u); /* Relaxed: W7 orders it. */
     /* W7: see W6. */
     wsqi_fence_sc();
-    bool done = wsqi_task_await(pool, task);
+    wsq_result result = wsqi_task_await(&wait, task);
     wsqi_add_rlx(&pool->task_waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless bell. */
-    return done ? WSQ_OK : WSQ_ERR_CANCELLED;
+    wsqi_wait_end(&wait);
+    return result;
+}
+
+/* Likewise, without a time-out. */
+WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task, WSQ_FOREVER); }
+
+/* ==========================================================================
+ * >>group
+ * Purpose:   tasks that are waited for, or cancelled, together.
+ * Invariant: `word` counts the tasks that are spawned and not told done; never too few. Who brings
+ *            it to zero takes WAITED and THEN with it, and does what they ask for.
+ * Writers:   everybody. A worker tells the ends of a row of tasks of one group at once
+ *            (done_group), before it runs anything else, searches, blocks or sleeps.
+ * Source:    Go's WaitGroup, Java's Phaser; telling in rows is ours (10^6 tasks: 1 instead of 6 ns).
+ * ========================================================================== */
+
+enum {
+    WSQI_GROUP_WAITED = 1,    /* somebody sleeps until it is done */
+    WSQI_GROUP_THEN = 2,      /* tasks wait in `then` */
+    WSQI_GROUP_CANCELLED = 4, /* until wsq_group_init */
+    WSQI_GROUP_TASK = 8       /* and all bits above: tasks that are not done */
+};
+
+/* Before its first use, and to use a cancelled one again. */
+WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
+    if (group == NULL || pool == NULL) return WSQ_ERR_INVALID;
+    group->pool = pool;
+    wsqi_store_rlx(&group->word, (uint64_t)0); /* Relaxed: not shared yet. */
+    wsqi_store_rlx(&group->then, NULL);
+    wsqi_store_rlx(&group->error, 0u);
+    return WSQ_OK;
+}
+
+/* The tasks that waited for the group may start. */
+static void wsqi_group_start(wsq_group *group) {
+    /* K1: their links are visible. Pairs with K2. */
+    wsq_task *task = (wsq_task *)wsqi_xchg_acq(&group->then, NULL), *next;
+    for (; task != NULL; task = next) {
+        next = wsqi_get(&task->next);
+        wsqi_task_unblock(task, true);
+    }
+}
+
+/* n of its tasks are done. From the count of zero on its memory may be gone, unless tasks wait for
+ * it. */
+static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n) {
+    uint64_t word = wsqi_load_rlx(&group->word), next; /* Relaxed: the compare-and-swap checks it. */
+    wsqi_a32 *bell = wsqi_bell_of(pool, group);
+    do {
+        next = word - n * WSQI_GROUP_TASK;
+        if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_CANCELLED;
+        /* K3: what the tasks did is visible to who sees the group done. Pairs with itself and K4.
+         * Failure: relaxed, retried. */
+    } while (!wsqi_cas_acqrel(&group->word, &word, next));
+    if (next >= WSQI_GROUP_TASK) return;
+    if (word & WSQI_GROUP_THEN) wsqi_group_start(group);
+    if (word & WSQI_GROUP_WAITED) wsqi_bell_ring(pool, bell);
+}
+
+/* Owner only: tells what done_group holds back. */
+static void wsqi_group_flush(wsqi_worker *self) {
+    wsq_group *group = self->done_group;
+    uint64_t n = self->done_count;
+    if (group == NULL) return;
+    self->done_group = NULL;
+    self->done_count = 0;
+    wsqi_group_down(self->pool, group, n);
+    wsqi_count_finished(self, n); /* after it: who waits for the pool may free the group */
+}
+
+/* Owner only. */
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
+    wsq_group *former = self->group;
+    if (wsq_group_cancelled(group)) {
+        wsqi_cancel_task(self->pool, task);
+        return;
+    }
+    self->group = group;
+    bool over = wsqi_task_poll(self, task);
+    self->group = former;
+    if (!over) return;
+    if (self->done_group != group) wsqi_group_flush(self);
+    self->done_group = group;
+    self->done_count++;
+}
+
+/* Any thread. As wsq_spawn, into the group's pool. WSQ_ERR_CANCELLED: the group was cancelled. */
+WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
+    if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsq_pool *pool = group->pool;
+    if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
+    /* Relaxed: before the task can end; the spawn orders it. */
+    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+    wsq_result result = wsqi_spawn(pool, task, (char *)group + 1);
+    if (result != WSQ_OK) wsqi_group_down(pool, group, 1);
+    return result;
+}
+
+/* Any thread. Sleeps until every task of the group is done; WSQ_ERR_CANCELLED: but not all ran.
+ * WSQ_ERR_TIMEOUT: the time was up first (0 ns: only looks). A worker runs tasks of this group that
+ * it has itself, and no others; then it blocks, and a stand-in works in its place. */
+WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
+    if (group == NULL) return WSQ_ERR_INVALID;
+    wsq_pool *pool = group->pool;
+    wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, group), timeout_ns);
+    wsq_result result = WSQ_OK;
+    for (;;) {
+        if (wait.self != NULL) wsqi_group_flush(wait.self);
+        wsqi_wait_listen(&wait);
+        bool over = wsqi_over(pool);
+        /* K4: what its tasks did is visible. Pairs with K3. */
+        uint64_t word = wsqi_load_acq(&group->word);
+        if (word & WSQI_GROUP_CANCELLED) result = WSQ_ERR_CANCELLED;
+        if (word < WSQI_GROUP_TASK) break;
+        /* Relaxed: a hint. The shutdown waits for this worker. */
+        if (wait.self != NULL && wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) {
+            wsqi_cancel_own(wait.self);
+            over = true;
+        } else if (wait.self != NULL && wsqi_wait_here(wait.self, NULL, group)) {
+            continue;
+        }
+        result = WSQ_ERR_CANCELLED;
+        if (over) break;
+        result = WSQ_OK;
+        /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
+        if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
+        result = WSQ_ERR_TIMEOUT;
+        if (!wsqi_wait_sleep(&wait)) break;
+        result = WSQ_OK;
+    }
+    wsqi_wait_end(&wait);
+    return result;
+}
+
+/* Any thread. Spawns the task when the group is done, at once if it is; no thread waits. */
+WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
+    if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsq_pool *pool = group->pool;
+    wsq_result result = wsqi_task_reserve(pool, task, pool);
+    if (result != WSQ_OK) return result;
+    wsqi_task_held(pool);
+    void *head = wsqi_load_rlx(&group->then); /* Relaxed: the compare-and-swap checks it. */
+    do {
+        wsqi_set(&task->next, (wsq_task *)head);
+        /* K2: see K1. Failure: retried. */
+    } while (!wsqi_cas_rel(&group->then, &head, task));
+    uint64_t word = wsqi_load_rlx(&group->word); /* Relaxed: the compare-and-swap checks it. */
+    while (word >= WSQI_GROUP_TASK) {
+        /* K3: who brings the count to zero sees the task. Failure: decide anew. */
+        if (wsqi_cas_acqrel(&group->word, &word, word | WSQI_GROUP_THEN)) return WSQ_OK;
+    }
+    /* K4: what the group's tasks did is visible to this one. */
+    (void)wsqi_load_acq(&group->word);
+    wsqi_group_start(group);
+    if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
+    return WSQ_OK;
+}
+
+/* Any thread. What of its tasks has not started never will: it is cancelled when its turn comes, or
+ * it is woken. What runs goes on, and may ask wsq_cancelled. */
+WSQ_API void wsq_group_cancel(wsq_group *group) {
+    uint64_t word = wsqi_load_rlx(&group->word); /* Relaxed: a request, as all that follows. */
+    while (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_CANCELLED)) {}
+}
+
+WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
+    return (wsqi_load_rlx(&group->word) & WSQI_GROUP_CANCELLED) != 0; /* Relaxed: a request. */
+}
+
+/* Inside a task's own function (in its jobs ask the group): has its group been cancelled, or does
+ * the pool stop? */
+WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
+    wsqi_worker *self = wsqi_worker_of(ctx);
+    if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
+    return wsqi_load_rlx(&self->pool->phase) != WSQI_PHASE_RUN; /* Relaxed: a hint. */
+}
+
+/* Any thread. Keeps the first error, 0 is none; it is for the caller to say what they mean. */
+WSQ_API void wsq_group_fail(wsq_group *group, int error) {
+    uint32_t none = 0;
+    /* Relaxed: the end of the task that says so orders it. Failure: not the first. */
+    (void)wsqi_cas_rlx(&group->error, &none, (uint32_t)error);
+}
+
+/* Any thread; the final one once wsq_group_wait has returned. */
+WSQ_API int wsq_group_error(const wsq_group *group) {
+    return (int)wsqi_load_rlx(&group->error); /* Relaxed: K4 orders it. */
+}
+
+/* Any thread, a snapshot: tasks spawned and not done. */
+WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
+    return wsqi_load_rlx(&group->word) / WSQI_GROUP_TASK; /* Relaxed: a snapshot. */
+}
+
+/* ==========================================================================
+ * >>future
+ * Purpose:   a function call as a task, and its result, without a struct of the caller's.
+ * Invariant: a future is referred to by its place in a queue and by its handle; who takes the last
+ *            reference away puts it on a list, to be used again. Who sets CLAIMED runs it.
+ * Writers:   word: everybody. result: who claimed it. spare: the worker that made it, and whoever
+ *            frees it pushes to `returned`.
+ * Source:    free lists with remote free: mimalloc (Leijen, Zorn, de Moura 2019), Michael's way.
+ * ========================================================================== */
+
+struct wsq_future {
+    wsq_task task;
+    void *(*fn)(void *arg);  /* wsq_submit's */
+    void (*go)(void *arg);   /* wsq_go's */
+    void *arg, *result;
+    wsqi_aptr then;      /* a task to start when it is done */
+    wsq_future *next;    /* on a list of free ones */
+    wsqi_worker *home;   /* whose list; NULL: the pool's */
+    wsqi_a32 word;       /* WSQI_FUTURE_* */
+};
+
+enum {
+    WSQI_FUTURE_CLAIMED = 1,
+    WSQI_FUTURE_DONE = 2,
+    WSQI_FUTURE_WAITED = 4,
+    WSQI_FUTURE_THEN = 8,
+    WSQI_FUTURE_CANCELLED = 16, /* with DONE */
+    WSQI_FUTURE_REF = 32        /* and all bits above: references */
+};
+
+/* A guess: 64 futures of 128 bytes, two pages. */
+#define WSQI_FUTURE_CHUNK 64
+
+typedef struct wsqi_chunk {
+    struct wsqi_chunk *next;
+    wsq_future futures[WSQI_FUTURE_CHUNK];
+} wsqi_chunk;
+
+/* A list of new ones, all of this home; NULL: no memory. */
+static wsq_future *wsqi_future_chunk(wsq_pool *pool, wsqi_worker *home) {
+    wsqi_chunk *chunk =
+        (wsqi_chunk *)wsqi_allocate(pool->allocator, sizeof *chunk, WSQ_CACHELINE);
+    if (chunk == NULL) return NULL;
+    for (int i = 0; i < WSQI_FUTURE_CHUNK; i++) {
+        chunk->futures[i].home = home;
+        chunk->futures[i].next = i + 1 < WSQI_FUTURE_CHUNK ? &chunk->futures[i + 1] : NULL;
+    }
+    if (home != NULL) wsqi_mutex_lock(&pool->lot, &pool->future_lock);
+    chunk->next = (wsqi_chunk *)pool->future_chunks;
+    pool->future_chunks = chunk;
+    if (home != NULL) wsqi_mutex_unlock(&pool->lot, &pool->future_lock);
+    return chunk->futures;
+}
+
+/* The list's owner: one from *spare, else from those that came back, else a new one. */
+static wsq_future *wsqi_future_take(wsq_pool *pool, wsqi_worker *home, wsq_future **spare,
+                                    wsqi_aptr *returned) {
+    /* F1: what its last user did with it is over. Pairs with F2. Relaxed: a hint. */
+    if (*spare == NULL && wsqi_load_rlx(returned) != NULL)
+        *spare = (wsq_future *)wsqi_xchg_acq(returned, NULL);
+    if (*spare == NULL) *spare = wsqi_future_chunk(pool, home);
+    wsq_future *future = *spare;
+    if (future != NULL) *spare = future->next;
+    return future;
+}
+
+/* Any thread; NULL: no memory. */
+static wsq_future *wsqi_future_create(wsq_pool *pool) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (self != NULL) return wsqi_future_take(pool, self, &self->spare, &self->returned);
+    wsqi_mutex_lock(&pool->lot, &pool->future_lock);
+    wsq_future *future =
+        wsqi_future_take(pool, NULL, &pool->future_spare, &pool->future_returned);
+    wsqi_mutex_unlock(&pool->lot, &pool->future_lock);
+    return future;
+}
+
+/* Any thread; nobody refers to it. */
+static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
+    wsqi_worker *home = future->home;
+    wsqi_aptr *returned = home != NULL ? &home->returned : &pool->future_returned;
+    if (home != NULL && home == wsqi_local(pool)) {
+        future->next = home->spare;
+        home->spare = future;
+        return;
+    }
+    void *head = wsqi_load_rlx(returned); /* Relaxed: the compare-and-swap checks it. */
+    do {
+        future->next = (wsq_future *)head;
+        /* F2: see F1. Failure: retried. */
+    } while (!wsqi_cas_rel(returned, &head, future));
+}
+
+/* Any thread: one reference less. */
+static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
+    /* F3: what others did with it comes before its next use. Pairs with itself. */
+    uint32_t word = wsqi_add_acqrel(&future->word, 0u - (uint32_t)WSQI_FUTURE_REF);
+    if (word / WSQI_FUTURE_REF == 1) wsqi_future_free(pool, future);
+}
+
+/* Who claimed it: it is over, and the reference of its place in a queue goes, or stays with who has
+ * that. */
+static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t flags, uint32_t refs) {
+    /* F4: the result is visible to who sees it done. Pairs with F5. */
+    uint32_t word = wsqi_or_acqrel(&future->word, WSQI_FUTURE_DONE | flags);
+    wsqi_a32 *bell = wsqi_bell_of(pool, future);
+    if (word & WSQI_FUTURE_THEN) {
+        wsq_task *then = (wsq_task *)wsqi_load_rlx(&future->then); /* Relaxed: F4 orders it. */
+        wsqi_task_unblock(then, true);
+    }
+    if (refs != 0) wsqi_future_release(pool, future);
+    if (word & WSQI_FUTURE_WAITED) wsqi_bell_ring(pool, bell);
+}
+
+static bool wsqi_future_claim(wsq_future *future) {
+    /* F3: as it is written by who submitted it, through its queue or its handle. */
+    return (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_CLAIMED) &
+            WSQI_FUTURE_CLAIMED) == 0;
+}
+
+/* The future's place in a queue comes to its turn. */
+static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_future *future = wsq_container_of(task, wsq_future, task);
+    wsq_pool *pool = wsq_pool_of(ctx);
+    if (wsqi_future_claim(future)) {
+        future->result = future->fn(future->arg);
+        wsqi_future_end(pool, future, 0, 1);
+    } else {
+        wsqi_future_release(pool, future);
+    }
+    return WSQ_GONE;
+}
+
+static wsq_poll wsqi_future_cancelled(wsq_task *task) {
+    wsq_future *future = wsq_container_of(task, wsq_future, task);
+    wsq_pool *pool = wsqi_task_pool(task);
+    if (wsqi_future_claim(future)) wsqi_future_end(pool, future, WSQI_FUTURE_CANCELLED, 1);
+    else wsqi_future_release(pool, future);
+    return WSQ_GONE;
+}
+
+/* Owner only, its ring is full: takes the futures out of it that have been run already, by who
+ * waited for them. Nested waits would fill the global queue with them. */
+static bool wsqi_stale_purge(wsqi_worker *self) {
+    uint32_t purged = 0;
+    self->stale = 0;
+    for (size_t left = wsqi_queue_length(self); left > 0; left--) {
+        wsq_task *task = (wsq_task *)wsqi_ring_pop(&self->ring);
+        if (task == NULL) break;
+        wsq_future *future = wsq_container_of(task, wsq_future, task);
+        /* Relaxed: who claimed it was this worker, or it is only found later. */
+        if (task->fn != wsqi_future_run ||
+            (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CLAIMED) == 0) {
+            if (!wsqi_ring_push(&self->ring, task)) wsqi_inject_push(&self->pool->inject, task, task);
+            continue;
+        }
+        wsqi_future_release(self->pool, future);
+        wsqi_count_finished(self, 1);
+        purged++;
+    }
+    return purged != 0;
+}
+
+static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg) {
+    future->arg = arg;
+    wsqi_store_rlx(&future->word, 2u * WSQI_FUTURE_REF); /* Relaxed: not shared yet. */
+    wsq_result result = wsqi_spawn(pool, &future->task, pool);
+    if (result != WSQ_OK) wsqi_future_free(pool, future);
+    return result;
+}
+
+/* wsq_go's have no handle, and nobody else claims them. */
+static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_future *future = wsq_container_of(task, wsq_future, task);
+    void (*go)(void *arg) = future->go;
+    void *arg = future->arg;
+    wsqi_future_free(wsq_pool_of(ctx), future); /* before, so that the call may use it again */
+    go(arg);
+    return WSQ_GONE;
+}
+
+static wsq_poll wsqi_go_cancelled(wsq_task *task) {
+    wsqi_future_free(wsqi_task_pool(task), wsq_container_of(task, wsq_future, task));
+    return WSQ_GONE;
+}
+
+/* Any thread. Calls fn(arg) on some worker. WSQ_ERR_MEMORY: it will not. */
+WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
+    if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
+    wsq_future *future = wsqi_future_create(pool);
+    if (future == NULL) return WSQ_ERR_MEMORY;
+    wsq_task_init(&future->task, wsqi_go_run);
+    future->task.cleanup = wsqi_go_cancelled;
+    future->go = fn;
+    return wsqi_future_spawn(pool, future, arg);
+}
+
+/* Any thread. Likewise, and what it returns can be had from *out, which wsq_future_get or
+ * wsq_future_drop must be given in the end. */
+WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out) {
+    if (pool == NULL || fn == NULL || out == NULL) return WSQ_ERR_INVALID;
+    wsq_future *future = wsqi_future_create(pool);
+    if (future == NULL) return WSQ_ERR_MEMORY;
+    wsq_task_init(&future->task, wsqi_future_run);
+    future->task.cleanup = wsqi_future_cancelled;
+    future->fn = fn;
+    wsq_result result = wsqi_future_spawn(pool, future, arg);
+    if (result == WSQ_OK) *out = future;
+    return result;
+}
+
+/* Any thread that has the handle. */
+WSQ_API bool wsq_future_done(const wsq_future *future) {
+    /* F5: the result is visible. Pairs with F4. */
+    return (wsqi_load_acq(&future->word) & WSQI_FUTURE_DONE) != 0;
+}
+
+/* Owner only: runs the future here, if nobody has started it. */
+static void wsqi_future_here(wsqi_worker *self, wsq_future *future) {
+    if (self->pool->lifo_order || wsqi_queue_length(self) == 1) {
+        if (wsqi_wait_here(self, &future->task, NULL)) return;
+    }
+    if (!wsqi_future_claim(future)) return;
+    wsq_ctx floor = self->floor;
+    self->floor = wsqi_full_mark(self); /* as in wsqi_run_nested */
+    self->stale++;                      /* its place in the queue is left behind */
+    future->result = future->fn(future->arg);
+    wsqi_future_end(self->pool, future, 0, 0);
+    self->floor = floor;
+}
+
+static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
+    for (;;) {
+        wsqi_wait_listen(wait);
+        /* P5: what the shutdown did is visible below. Pairs with P6. */
+        uint32_t phase = wsqi_load_acq(&wait->pool->phase);
+        if (wait->self != NULL && phase != WSQI_PHASE_RUN) wsqi_cancel_own(wait->self);
+        /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
+        uint32_t word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_WAITED);
+        if (word & WSQI_FUTURE_DONE)
+            return (word & WSQI_FUTURE_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
+        if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
+        /* The shutdown waits for this worker, which can only wait for what somebody runs. */
+        if (wait->self != NULL && phase != WSQI_PHASE_RUN && (word & WSQI_FUTURE_CLAIMED) == 0)
+            return WSQ_ERR_CANCELLED;
+        wsqi_wait_sleep(wait);
+    }
+}
+
+/* Any thread, once: waits for the future, stores what its function returned in *result (if that is
+ * not NULL), and frees the future. On a worker it runs here if nobody has started it; else the
+ * worker blocks, and a stand-in works in its place. WSQ_ERR_CANCELLED: it never ran. */
+WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
+    if (future == NULL) return WSQ_ERR_INVALID;
+    wsq_pool *pool = wsqi_task_pool(&future->task);
+    wsqi_worker *self = wsqi_local(pool);
+    wsq_result outcome = WSQ_OK;
+    /* F5, twice. Relaxed: a hint. */
+    if (!wsq_future_done(future) && self != NULL && wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)
+        wsqi_future_here(self, future);
+    uint32_t word = wsqi_load_acq(&future->word);
+    if (word & WSQI_FUTURE_CANCELLED) outcome = WSQ_ERR_CANCELLED;
+    if ((word & WSQI_FUTURE_DONE) == 0) {
+        wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, future), WSQ_FOREVER);
+        outcome = wsqi_future_await(&wait, future);
+        wsqi_wait_end(&wait);
+    }
+    if (outcome == WSQ_OK && result != NULL) *result = future->result;
+    wsqi_future_release(pool, future);
+    return outcome;
+}
+
+/* Any thread that has the handle: it is not wanted any more. The function is called all the same,
+ * and the future freed after that. */
+WSQ_API void wsq_future_drop(wsq_future *future) {
+    if (future != NULL) wsqi_future_release(wsqi_task_pool(&future->task), future);
+}
+
+/* Any thread that has the handle, once: spawns the task when the future is done, at once if it is.
+ * Then wsq_future_get does not wait. */
+WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
+    if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    /* Relaxed: only the handle's owner sets it. */
+    if (wsqi_load_rlx(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
+    wsq_pool *pool = wsqi_task_pool(&future->task);
+    wsq_result result = wsqi_task_reserve(pool, task, pool);
+    if (result != WSQ_OK) return result;
+    wsqi_task_held(pool);
+    wsqi_store_rlx(&future->then, task); /* Relaxed: F5 orders it. */
+    /* F5: who ends it sees the task, or we see it done. Pairs with F4. */
+    if ((wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE) == 0)
+        return WSQ_OK;
+    wsqi_task_unblock(task, true);
+    if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
+    return WSQ_OK;
 }
 
 /* ==========================================================================
@@ -2773,9 +4301,6 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) {
 
 /* wsq_job.done; anything before it is public */
 enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE };
-
-/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
-#define WSQI_HELP_DEPTH 32
 
 static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
     return (uint64_t)bottom << 32 | top;
@@ -2876,7 +4401,10 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_poke(victim);
     wsqi_stat(self->counters.jobs_stolen, 1);
     if (self->searching) wsqi_search_end(self);
+    wsq_group *group = self->group;
+    self->group = NULL; /* the job is another task's */
     wsqi_get(&job->fn)(self->floor, job);
+    self->group = group;
     /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
      * J4. */
     if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
@@ -2900,11 +4428,11 @@ static bool wsqi_take_back(wsqi_worker *self) {
 static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     wsq_pool *pool = self->pool;
     uint32_t thief = wsqi_load_rlx(&job->thief); /* Relaxed: a hint. */
-    unsigned start = wsq_random_below(&self->random, pool->blocks);
+    unsigned crew = wsqi_crew(pool), count = crew + WSQ_GUESTS;
+    unsigned start = wsq_random_below(&self->random, count);
     if (thief != 0 && wsqi_job_steal(self, wsqi_block(pool, thief - 1))) return true;
-    for (unsigned i = 0; i < pool->blocks; i++) {
-        wsqi_worker *victim =
-            wsqi_block(pool, start + i < pool->blocks ? start + i : start + i - pool->blocks);
+    for (unsigned i = 0; i < count; i++) {
+        wsqi_worker *victim = wsqi_nth(pool, crew, start + i < count ? start + i : start + i - count);
         if (victim != self && wsqi_job_steal(self, victim)) return true;
     }
     return false;
@@ -2990,7 +4518,7 @@ static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
 
 /* A free guest block, or NULL. */
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
-    for (unsigned i = pool->workers; i < pool->blocks; i++) {
+    for (unsigned i = pool->guest_base; i < pool->blocks; i++) {
         wsqi_worker *guest = wsqi_block(pool, i);
         uint64_t bit = wsqi_bit(guest);
         wsqi_a64 *word = &pool->taken[i / 64];
@@ -3046,7 +4574,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
 
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
 
-/* 0 .. wsq_pool_workers - 1 on a worker; from there on a guest of wsq_run. */
+/* 0 .. wsq_pool_workers - 1 on a worker; from there on a stand-in, or a guest of wsq_run. */
 WSQ_API unsigned wsq_worker_index(wsq_ctx ctx) { return wsqi_worker_of(ctx)->index; }
 
 /* As wsq_worker_index, of this thread; -1 off every pool. */
@@ -3251,12 +4779,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * Writers:   the phase: whoever shuts down, one step after the other. Counters: each its worker.
  * ========================================================================== */
 
-/* Outside threads that take part in wsq_run at the same time, runs within runs included. */
-#ifndef WSQ_GUESTS
-#define WSQ_GUESTS 8
-#endif
-
-#define WSQI_MAX_WORKERS 0x7fffu /* S counts in 16 bits, and transiently one more */
+#define WSQI_MAX_WORKERS 0x3fffu /* and as many stand-ins: S counts in 16 bits */
 
 /* Rounds over all victims before a searcher sleeps: with the pauses between them 480 spin hints, 14
  * us where one takes 28 ns (Zen 5), 2 to 3 times as long as a futex wake-up: sleeping and waking
@@ -3283,7 +4806,9 @@ WSQ_API const char *wsq_result_string(wsq_result result) {
 
 static wsq_result wsqi_config_check(const wsq_config *config) {
     const wsq_allocator *allocator = config->allocator;
+    unsigned standins = config->max_standins == WSQ_STANDINS_OFF ? 0 : config->max_standins;
     if (config->workers > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
+    if (standins > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
     if (config->order != WSQ_FIFO && config->order != WSQ_LIFO) return WSQ_ERR_INVALID;
     if (config->max_interval != 0 && config->max_interval < config->min_interval)
         return WSQ_ERR_INVALID;
@@ -3292,8 +4817,8 @@ static wsq_result wsqi_config_check(const wsq_config *config) {
     return WSQ_OK;
 }
 
-static void wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index,
-                             const wsq_config *config, uint64_t seed) {
+/* False: no memory for its queue. */
+static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
     memset((void *)self, 0, sizeof *self);
     self->pool = pool;
     self->host = self;
@@ -3303,20 +4828,35 @@ static void wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index,
     uint32_t start = wsqi_entry_index(self->floor);
     wsqi_store_rlx(&self->range, wsqi_range_pack(start, start)); /* Relaxed: not shared yet. */
     wsqi_poke(self);                                             /* nothing is public */
-    wsq_random_seed(&self->random, seed + index);
-    wsq_tune_init(&self->tune, config);
+    wsq_random_seed(&self->random, pool->seed + index);
+    self->tune = pool->tune;
     self->global_left = self->tune.interval;
+    self->low_left = WSQI_LOW_TURN - 1;
     /* Relaxed: not shared yet. */
     wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns);
     wsqi_store_rlx(&self->counters.interval, self->tune.interval);
     wsq_ring_init(&self->ring);
+    return !pool->lifo_order || index >= pool->guest_base ||
+           wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->allocator) == WSQ_OK;
+}
+
+static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg)) {
+    char name[24];
+    snprintf(name, sizeof name, "%s-%u", self->pool->name, self->index);
+    return wsqi_thread_start(&self->thread, fn, self, self->pool->stack_size, name);
 }
 
 static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator_copy;
     const wsq_allocator *allocator = pool->allocator != NULL ? &copy : NULL;
-    for (unsigned i = 0; pool->lifo_order && i < pool->workers; i++)
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; pool->lifo_order && i < crew; i++)
         wsq_deque_fini(&wsqi_block(pool, i)->deque);
+    for (wsqi_chunk *chunk = (wsqi_chunk *)pool->future_chunks, *next; chunk != NULL; chunk = next) {
+        next = chunk->next;
+        wsqi_release(allocator, chunk, sizeof *chunk);
+    }
+    wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
     wsqi_lot_fini(&pool->lot);
     wsqi_release(allocator, pool->first, pool->block_bytes);
     wsqi_release(allocator, pool, pool->bytes);
@@ -3324,7 +4864,10 @@ static void wsqi_pool_free(wsq_pool *pool) {
 
 /* The pool's own memory, bitmaps behind it; no worker yet. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) {
-    unsigned blocks = workers + WSQ_GUESTS, words = (blocks + 63) / 64;
+    unsigned standins = config->max_standins;
+    if (standins == 0) standins = workers < 8 ? 8 : workers;
+    if (standins == WSQ_STANDINS_OFF || config->caller_runs) standins = 0;
+    unsigned blocks = workers + standins + WSQ_GUESTS, words = (blocks + 63) / 64;
     size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64);
     size_t block_bytes = (size_t)blocks * WSQ_BLOCK_SIZE;
     wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
@@ -3333,6 +4876,8 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) 
     pool->bytes = bytes;
     pool->block_bytes = block_bytes;
     pool->workers = workers;
+    pool->max_standins = standins;
+    pool->guest_base = workers + standins;
     pool->blocks = blocks;
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
@@ -3350,8 +4895,13 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) 
     return NULL;
 }
 
-static void wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
-    uint64_t seed = config->seed != 0 ? config->seed : wsqi_clock_ns();
+/* False: no memory for a queue. */
+static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
+    bool ok = true;
+    pool->seed = config->seed != 0 ? config->seed : wsqi_clock_ns();
+    wsq_tune_init(&pool->tune, config);
+    pool->stack_size = config->stack_size;
+    snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
     pool->caller_runs = config->caller_runs;
     pool->lifo_order = config->order == WSQ_LIFO;
     pool->park_timeout_ns = config->park_timeout_ns;
@@ -3361,24 +4911,35 @@ static void wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
                                                       : 3;
     if (pool->lifo_order) pool->lifo_cap = 0; /* the queue itself is last in, first out */
     pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
-    for (unsigned i = 0; i < pool->blocks; i++)
-        wsqi_worker_init(wsqi_block(pool, i), pool, i, config, seed);
+    wsqi_store_rlx(&pool->timer_next, WSQI_NEVER); /* Relaxed: not shared yet, as what follows. */
+    for (unsigned i = 0; i < WSQ_GUESTS; i++)
+        (void)wsqi_worker_init(wsqi_block(pool, pool->guest_base + i), pool, pool->guest_base + i);
+    for (unsigned i = 0; i < pool->workers && ok; i++) {
+        ok = wsqi_worker_init(wsqi_block(pool, i), pool, i);
+        wsqi_store_rlx(&pool->crew, i + 1);
+    }
+    return ok;
 }
 
-/* Stops the first `count` threads and waits for them. */
+/* Stops the first `count` threads, and the stand-ins, and waits for them. */
 static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
-    for (unsigned i = 0; i < count; i++) wsqi_token_give(wsqi_block(pool, i));
+    /* no stand-in starts from here on, for the phase has changed */
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) wsqi_token_give(wsqi_block(pool, i));
     for (unsigned i = 0; i < count && !pool->caller_runs; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
+    for (unsigned i = pool->workers; i < crew; i++) {
+        /* Relaxed: the lock orders it. */
+        if (wsqi_load_rlx(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
+            wsqi_thread_join(&wsqi_block(pool, i)->thread);
+    }
 }
 
-static bool wsqi_pool_start(wsq_pool *pool, const wsq_config *config) {
-    char name[24];
+static bool wsqi_pool_start(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        snprintf(name, sizeof name, "%.9s-%u", config->name != NULL ? config->name : "wsq", i);
-        if (wsqi_thread_start(&worker->thread, wsqi_worker_main, worker, config->stack_size, name))
-            continue;
+        if (wsqi_worker_start(wsqi_block(pool, i), wsqi_worker_main)) continue;
         /* Relaxed: the token orders it (I2). */
         wsqi_store_rlx(&pool->phase, (uint32_t)WSQI_PHASE_STOP);
         wsqi_pool_join(pool, i);
@@ -3398,11 +4959,8 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
                                              : wsqi_cpu_count();
     wsq_pool *pool = wsqi_pool_allocate(config, workers);
     if (pool == NULL) return WSQ_ERR_MEMORY;
-    wsqi_pool_init(pool, config);
-    for (unsigned i = 0; i < workers && pool->lifo_order && result == WSQ_OK; i++)
-        result = wsqi_deque_create(&wsqi_block(pool, i)->deque, WSQ_RING_CAPACITY, pool->allocator);
-    if (result == WSQ_OK && !config->caller_runs && !wsqi_pool_start(pool, config))
-        result = WSQ_ERR_THREAD;
+    if (!wsqi_pool_init(pool, config)) result = WSQ_ERR_MEMORY;
+    else if (!config->caller_runs && !wsqi_pool_start(pool)) result = WSQ_ERR_THREAD;
     if (result == WSQ_OK) *out = pool;
     else wsqi_pool_free(pool);
     return result;
@@ -3410,20 +4968,46 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
 
 /* ---- shut down ---- */
 
+/* Any thread that took it out of its queue: it ends here. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
-    wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
+    wsq_group *group = wsqi_task_group(task);
+    if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
+        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
+    if (group != NULL) wsqi_group_down(pool, group, 1);
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
 }
 
-/* Any thread, once the pool has stopped: what is in the global queue will never run. */
-static void wsqi_cancel_queued(wsq_pool *pool) {
+static void wsqi_cancel_chain(wsq_pool *pool, wsq_task *task) {
+    for (wsq_task *next; task != NULL; task = next) {
+        next = wsqi_get(&task->next);
+        wsqi_cancel_task(pool, task);
+    }
+}
+
+static void wsqi_cancel_inject(wsq_pool *pool, wsqi_inject *inject) {
     uint32_t left;
-    while (!wsqi_inject_empty(&pool->inject)) {
-        wsq_task *task = wsqi_inject_take(pool, UINT32_MAX, &left), *next;
+    while (!wsqi_inject_empty(inject)) {
+        wsq_task *task = wsqi_inject_take_from(pool, inject, UINT32_MAX, &left);
         if (task == NULL) wsqi_pause(); /* another thread is at it */
-        for (; task != NULL; task = next) {
-            next = wsqi_get(&task->next);
-            wsqi_cancel_task(pool, task);
+        wsqi_cancel_chain(pool, task);
+    }
+}
+
+/* Any thread, once the pool has stopped: what is in the global queues, or has come to an inbox, will
+ * never run; nor what waits for that. */
+static void wsqi_cancel_queued(wsq_pool *pool) {
+    bool more = true;
+    while (more) {
+        wsqi_cancel_inject(pool, &pool->inject);
+        wsqi_cancel_inject(pool, &pool->high);
+        wsqi_cancel_inject(pool, &pool->low);
+        more = false;
+        for (unsigned i = 0; i < pool->workers; i++) {
+            wsqi_aptr *incoming = &wsqi_block(pool, i)->inbox.incoming;
+            if (wsqi_load_rlx(incoming) == NULL) continue; /* Relaxed: as wsqi_inject_empty. */
+            /* G2: the links are visible. Pairs with G1. */
+            wsqi_cancel_chain(pool, (wsq_task *)wsqi_xchg_acq(incoming, NULL));
+            more = true;
         }
     }
     wsqi_check_quiet(pool);
@@ -3435,6 +5019,7 @@ static void wsqi_cancel_own(wsqi_worker *self) {
     if (task != NULL) wsqi_cancel_task(self->pool, task);
     self->lifo_left = 0;
     while ((task = wsqi_take_local(self)) != NULL) wsqi_cancel_task(self->pool, task);
+    while ((task = wsqi_inbox_take(&self->inbox)) != NULL) wsqi_cancel_task(self->pool, task);
     wsqi_cancel_queued(self->pool);
 }
 
@@ -3445,7 +5030,8 @@ static void wsqi_pool_stop(wsq_pool *pool) {
     wsqi_ring_bells(pool); /* workers that wait for a task look again */
     wsqi_pool_join(pool, pool->workers);
     wsqi_pump_claim(pool);
-    for (unsigned i = 0; i < pool->workers; i++) wsqi_cancel_own(wsqi_block(pool, i));
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) wsqi_cancel_own(wsqi_block(pool, i));
     /* P6: what was cancelled is visible. Pairs with P5. */
     wsqi_store_rel(&pool->phase, (uint32_t)WSQI_PHASE_OVER);
     wsqi_pump_leave(pool);
@@ -3498,12 +5084,16 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; }
 
 /* Tasks spawned and not done. Any thread, a snapshot. */
-WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) { return wsqi_pending(pool); }
+WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
+    uint64_t held;
+    return wsqi_pending(pool, &held);
+}
 
-/* Any thread, a snapshot. index: 0 .. wsq_pool_workers - 1, then the guests; all zero beyond. */
+/* Any thread, a snapshot. index: as wsq_worker_index; all zero where nobody works. */
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
     memset(out, 0, sizeof *out);
-    if (index >= pool->blocks) return;
+    unsigned crew = wsqi_crew(pool);
+    if (index >= pool->blocks || (index >= crew && index < pool->guest_base)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
     wsqi_counters *from = &worker->counters;
     /* Finished first: P2, so that it never exceeds what is spawned. The others relaxed:
@@ -3528,7 +5118,7 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     out->joins_parked = wsqi_load_rlx(&from->joins_parked);
     out->average_task_ns = wsqi_load_rlx(&from->average_task_ns);
     out->interval = wsqi_load_rlx(&from->interval);
-    out->queue_depth = index < pool->workers ? wsqi_queue_length(worker) : 0;
+    out->queue_depth = index < crew ? wsqi_queue_length(worker) : 0;
 }
 
 /* Any thread, a snapshot: workers, guests and outside threads together; averages for the last

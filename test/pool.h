@@ -21,9 +21,13 @@ static inline unsigned pool_bits(wsqi_a64 *bitmap, unsigned words) {
 }
 
 static inline void pool_rest(wsq_pool *pool) {
-    while (wsqi_sleeping(wsqi_load_acq(&pool->idle)) != pool->workers) test_nap(20000);
+    unsigned crew; /* stand-ins in excess may still be on their way to lie dormant */
+    do {
+        test_nap(20000);
+        crew = pool->workers + wsqi_load_acq(&pool->standins);
+    } while (wsqi_sleeping(wsqi_load_acq(&pool->idle)) != crew);
     CHECK_EQ(wsqi_searching(wsqi_load_acq(&pool->idle)), 0);
-    CHECK_EQ(pool_bits(pool->sleepers, pool->words), pool->workers);
+    CHECK_EQ(pool_bits(pool->sleepers, pool->words), crew);
     CHECK_EQ(pool_bits(pool->joiners, pool->words), 0);
     CHECK_EQ(pool_bits(pool->taken, pool->words), 0);
     CHECK_EQ(wsqi_load_acq(&pool->guests), 0);
