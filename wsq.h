@@ -229,7 +229,8 @@
  *     WSQ_GUESTS             with the implementation; 8. Outside threads in wsq_run at the same
  *                            time, and tasks and jobs that call it
  *     WSQ_NO_STATS           with the implementation: counts only what the scheduler itself needs
- *     WSQ_FORCE_PTHREAD      with the implementation: mutex and condition instead of the futex
+ *     WSQ_FORCE_PTHREAD      with the implementation: mutex and condition where the kernel could do
+ *                            (not on Windows)
  *     WSQ_FORCE_STDATOMIC    everywhere: C11's stdatomic.h instead of the compiler's builtins (C
  *                            only)
  *     WSQ_ATOMIC_HEADER      everywhere: names a header with the vocabulary of atomics
@@ -251,9 +252,23 @@
  * --------------------------------------------------------------------------
  * >>platforms
  *
- * gcc and clang on Linux (futex) and on every system with POSIX threads (mutex and condition), 32
- * or 64 bits; C11 from elsewhere with stdatomic.h. Declarations are C99, the implementation C11 or
- * C++11. Elsewhere: supply a WSQ_PLATFORM_HEADER, about ten functions.
+ * gcc and clang, wherever there are POSIX threads, and MinGW-w64 on Windows 8 and later; 32 or 64
+ * bits, either byte order. Declarations are C99, the implementation C99 or C++11. Other compilers:
+ * C11 with stdatomic.h. That is how Microsoft's cl takes it (C only, /std:c11
+ * /experimental:c11atomics); clang-cl takes both languages. Neither has been run.
+ *
+ * Threads sleep in the kernel on Linux, Windows, FreeBSD, OpenBSD, DragonFly, macOS 14.4 and in
+ * WebAssembly, elsewhere on mutexes and conditions. The README tells what has been run where.
+ * Another system: supply a WSQ_PLATFORM_HEADER, ten functions, listed at >>platform.
+ *
+ *     Signals       workers block them, so the host's handlers run on its own threads; but not
+ *                   those of faults (SIGSEGV, ...), SIGABRT and SIGPROF
+ *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
+ *                   time-out has the system's tick, up to 16 ms. Before Windows 11 a process sees
+ *                   64 cores at most
+ *     WebAssembly   Emscripten with -pthread. A browser starts threads only while main rests: set
+ *                   -sPTHREAD_POOL_SIZE to the workers, or use -sPROXY_TO_PTHREAD. Without
+ *                   -pthread, and wherever no thread starts, caller_runs works
  *
  * --------------------------------------------------------------------------
  * >>changes
@@ -326,14 +341,21 @@
 #define WSQ_STANDINS_OFF UINT_MAX
 #define WSQ_FOREVER UINT64_MAX /* a time-out that never comes */
 
-#if defined(__GNUC__) || defined(__clang__)
+#if defined(__GNUC__) || defined(__clang__) /* clang-cl has the latter only */
+#define WSQI_GNU 1
 #define WSQI_ALIGNED(n) __attribute__((aligned(n)))
 #define WSQI_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WSQI_UNUSED __attribute__((unused))
 #define WSQI_COLD __attribute__((cold, noinline))
 #define WSQI_HOT static inline __attribute__((always_inline)) /* the worker's loop: no calls */
 #else
+#if defined(__cplusplus)
+#define WSQI_ALIGNED(n) alignas(n)
+#elif __STDC_VERSION__ >= 201112L
+#define WSQI_ALIGNED(n) _Alignas(n)
+#else
 #define WSQI_ALIGNED(n)
+#endif
 #define WSQI_LIKELY(x) (x)
 #define WSQI_UNUSED
 #define WSQI_COLD
@@ -359,7 +381,7 @@
  * -------------------------------------------------------------------------- */
 #if defined(WSQ_ATOMIC_HEADER)
 #include WSQ_ATOMIC_HEADER
-#elif (defined(__GNUC__) || defined(__clang__)) && !defined(WSQ_FORCE_STDATOMIC)
+#elif defined(WSQI_GNU) && !defined(WSQ_FORCE_STDATOMIC)
 
 typedef struct wsqi_a32 { uint32_t v; } wsqi_a32;
 typedef struct wsqi_a64 { WSQI_ALIGNED(8) uint64_t v; } wsqi_a64; /* 4 on i386 otherwise */
@@ -693,7 +715,7 @@ typedef struct wsqi_front {
 /* Keeps the compiler from computing the block's address once and carrying it across the calls
  * between fork and join: two instructions are cheaper than a register (fib: 1.25 against 1.38 ns,
  * gcc 12, Zen 5). */
-#if defined(__GNUC__)
+#if defined(WSQI_GNU)
 #define WSQI_OPAQUE(pointer) __asm__("" : "+r"(pointer))
 #else
 #define WSQI_OPAQUE(pointer) ((void)0)
@@ -855,7 +877,7 @@ static inline void wsqi_fence_sc(void) {
     wsqi_a32 word = WSQI_INIT;
     (void)wsqi_add_sc(&word, 0u);
 }
-#elif !defined(__GNUC__) || defined(WSQ_FORCE_STDATOMIC)
+#elif !defined(WSQI_GNU) || defined(WSQ_FORCE_STDATOMIC)
 #define wsqi_fence_sc() atomic_thread_fence(memory_order_seq_cst)
 #elif defined(__x86_64__)
 /* 5.7 ns where mfence, clang's choice, takes 9 (Zen 5). */
@@ -865,7 +887,7 @@ static inline void wsqi_fence_sc(void) {
 #endif
 
 /* x86 makes every read-modify-write a full barrier already; only the compiler is to be told. */
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__) && !defined(WSQI_TSAN)
+#if (defined(__x86_64__) || defined(__i386__)) && defined(WSQI_GNU) && !defined(WSQI_TSAN)
 #define wsqi_fence_rmw() __asm__ __volatile__("" ::: "memory")
 #endif
 
@@ -873,8 +895,14 @@ static inline void wsqi_fence_sc(void) {
 #define wsqi_pause() __builtin_ia32_pause()
 #elif defined(__aarch64__)
 #define wsqi_pause() __asm__ __volatile__("isb" ::: "memory")
-#elif defined(__GNUC__)
+#elif defined(WSQI_GNU)
 #define wsqi_pause() __asm__ __volatile__("" ::: "memory")
+#elif defined(_M_X64) || defined(_M_IX86)
+#include <intrin.h>
+#define wsqi_pause() _mm_pause()
+#elif defined(_M_ARM64)
+#include <intrin.h>
+#define wsqi_pause() __isb(15)
 #else
 #define wsqi_pause() ((void)0)
 #endif
@@ -896,48 +924,41 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  *            change of the word is never lost; it may return early for no reason.
  * Writers:   nobody but the functions themselves.
  * Source:    Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks (2002).
- * A WSQ_PLATFORM_HEADER supplies the same names.
+ *
+ * A WSQ_PLATFORM_HEADER supplies these, as types, static functions or macros:
+ *
+ *     wsqi_lot       a pool has one; where its threads sleep
+ *     bool wsqi_lot_init(wsqi_lot *lot)       false, and nothing taken: the system said no
+ *     void wsqi_lot_fini(wsqi_lot *lot)       nobody sleeps there any more
+ *     void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns)
+ *                                             timeout_ns 0: none. It leaves errno as it was
+ *     void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all)
+ *                                             one sleeper, or all; more is allowed. The word is a
+ *                                             name only: its memory may be gone
+ *     wsqi_thread    a worker has one; it stays in place until it is joined
+ *     bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
+ *                            size_t stack_size, const char *name)
+ *                                             stack_size 0: the system's. The name may be gone
+ *                                             afterwards. False: there is no thread
+ *     void wsqi_thread_join(wsqi_thread *thread)
+ *     uint64_t wsqi_clock_ns(void)            from any start, never back
+ *     unsigned wsqi_cpu_count(void)           cores that this process may use, at least 1
+ *     wsqi_worker *wsqi_self_get(void)        a pointer of each thread's own, NULL at first
+ *     void wsqi_self_set(wsqi_worker *self)
  * ========================================================================== */
 
 #if defined(WSQ_PLATFORM_HEADER)
 #include WSQ_PLATFORM_HEADER
 #else
 
-#if defined(__linux__) && !defined(WSQ_FORCE_PTHREAD)
-#define WSQI_FUTEX 1
-#endif
-
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <time.h>
-#include <unistd.h>
-#ifdef __linux__
-#include <sys/syscall.h>
-#ifndef __cplusplus
-/* Hidden by -std=c11, and too late to ask for when another header came first. */
-long syscall(long number, ...);
-int clock_gettime(int clock, struct timespec *time);
-#endif
-#endif
-
-#if defined(__cplusplus)
+#if defined(_MSC_VER)
+#define WSQI_THREAD_LOCAL __declspec(thread)
+#elif defined(__cplusplus)
 #define WSQI_THREAD_LOCAL thread_local
-#elif defined(__GNUC__)
+#elif defined(WSQI_GNU)
 #define WSQI_THREAD_LOCAL __thread
 #else
 #define WSQI_THREAD_LOCAL _Thread_local
-#endif
-
-#define WSQI_CLOCK_REALTIME 0 /* the numbers are each system's ABI; -std=c11 hides the names */
-#if defined(__APPLE__)
-#define WSQI_CLOCK_MONOTONIC 6
-#elif defined(__FreeBSD__) || defined(__DragonFly__)
-#define WSQI_CLOCK_MONOTONIC 4
-#elif defined(__NetBSD__) || defined(__OpenBSD__)
-#define WSQI_CLOCK_MONOTONIC 3
-#else
-#define WSQI_CLOCK_MONOTONIC 1
 #endif
 
 static WSQI_THREAD_LOCAL wsqi_worker *wsqi_self_slot;
@@ -945,20 +966,301 @@ static WSQI_THREAD_LOCAL wsqi_worker *wsqi_self_slot;
 static inline wsqi_worker *wsqi_self_get(void) { return wsqi_self_slot; }
 static inline void wsqi_self_set(wsqi_worker *self) { wsqi_self_slot = self; }
 
+#if defined(_WIN32)
+
+/* ---- Windows 8 and later ---- */
+
+#if !defined(_WINDOWS_) && !defined(NOMINMAX)
+#define NOMINMAX
+#endif
+#if !defined(_WINDOWS_) && !defined(WIN32_LEAN_AND_MEAN)
+#define WIN32_LEAN_AND_MEAN
+#endif
+#include <process.h>
+#include <windows.h>
+
+/* Looked up by name: no library to link with, and no matter which Windows the headers are for. */
+typedef void (*wsqi_symbol)(void);
+typedef BOOL (WINAPI *wsqi_wait_fn)(volatile void *word, void *expected, SIZE_T size, DWORD ms);
+typedef void (WINAPI *wsqi_wake_fn)(void *word);
+typedef HRESULT (WINAPI *wsqi_name_fn)(HANDLE thread, const wchar_t *name);
+
+static wsqi_symbol wsqi_find(const char *name) {
+    HMODULE base = GetModuleHandleA("kernelbase.dll");
+    return base != NULL ? (wsqi_symbol)GetProcAddress(base, name) : NULL;
+}
+
+static uint64_t wsqi_clock_ns(void) {
+    LARGE_INTEGER ticks, second;
+    QueryPerformanceCounter(&ticks);
+    QueryPerformanceFrequency(&second);
+    uint64_t whole = (uint64_t)(ticks.QuadPart / second.QuadPart);
+    uint64_t part = (uint64_t)(ticks.QuadPart % second.QuadPart);
+    return whole * 1000000000u + part * 1000000000u / (uint64_t)second.QuadPart;
+}
+
+typedef struct wsqi_lot {
+    wsqi_wait_fn wait;
+    wsqi_wake_fn wake_one, wake_all;
+} wsqi_lot;
+
+static bool wsqi_lot_init(wsqi_lot *lot) {
+    lot->wait = (wsqi_wait_fn)wsqi_find("WaitOnAddress");
+    lot->wake_one = (wsqi_wake_fn)wsqi_find("WakeByAddressSingle");
+    lot->wake_all = (wsqi_wake_fn)wsqi_find("WakeByAddressAll");
+    return lot->wait != NULL && lot->wake_one != NULL && lot->wake_all != NULL;
+}
+
+static void wsqi_lot_fini(wsqi_lot *lot) { (void)lot; }
+
+/* A time-out has the system's tick, up to 16 ms. The longest is an hour: to return early is
+ * allowed. */
+static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    uint64_t ms = timeout_ns < 3600000000000u ? (timeout_ns + 999999) / 1000000 : 3600000;
+    DWORD error = GetLastError(); /* the caller's */
+    lot->wait(word, &expected, sizeof expected, timeout_ns ? (DWORD)ms : INFINITE);
+    SetLastError(error);
+}
+
+static void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
+    (all ? lot->wake_all : lot->wake_one)((void *)word);
+}
+
+typedef struct wsqi_thread {
+    HANDLE handle;
+    void (*fn)(void *arg);
+    void *arg;
+    wchar_t name[16];
+} wsqi_thread;
+
+static unsigned __stdcall wsqi_thread_main(void *arg) {
+    wsqi_thread *thread = (wsqi_thread *)arg;
+    wsqi_name_fn set_name = (wsqi_name_fn)wsqi_find("SetThreadDescription"); /* Windows 10 */
+    if (set_name != NULL) set_name(GetCurrentThread(), thread->name);
+    thread->fn(thread->arg);
+    return 0;
+}
+
+/* False, and nothing started: the system has no thread of that stack size for us. */
+static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
+                              size_t stack_size, const char *name) {
+    size_t length = 0;
+    if (stack_size > UINT32_MAX) return false;
+    thread->fn = fn;
+    thread->arg = arg;
+    for (; length < 15 && name[length]; length++) thread->name[length] = (wchar_t)name[length];
+    thread->name[length] = 0;
+    thread->handle = (HANDLE)_beginthreadex(NULL, (unsigned)stack_size, wsqi_thread_main, thread,
+                                            STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
+    return thread->handle != NULL;
+}
+
+static void wsqi_thread_join(wsqi_thread *thread) {
+    WaitForSingleObject(thread->handle, INFINITE);
+    CloseHandle(thread->handle);
+}
+
+/* Cores of the affinity mask, which tells of one group of at most 64. Since Windows 11, which has
+ * that function, the threads of a process that is not confined to some run in every group. */
+static unsigned wsqi_cpu_count(void) {
+    DWORD_PTR mine = 0, all = 0;
+    unsigned count = 0;
+    GetProcessAffinityMask(GetCurrentProcess(), &mine, &all);
+    if (mine == all && wsqi_find("GetProcessDefaultCpuSetMasks") != NULL)
+        count = (unsigned)GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+    for (; count == 0 && mine; mine &= mine - 1) count++;
+    return count > 0 ? count : 1;
+}
+
+#else
+
+/* The kernel keeps the queues of who sleeps on which word. NetBSD, and whatever is not here, sleeps
+ * on mutexes and conditions. */
+#if !defined(WSQ_FORCE_PTHREAD)
+#if defined(__linux__)
+#define WSQI_FUTEX 1
+#elif defined(__FreeBSD__)
+#include <sys/types.h>
+#include <sys/umtx.h>
+#define WSQI_SLEEP_UMTX_OP 1
+#elif defined(__OpenBSD__)
+#include <sys/time.h>
+#include <sys/futex.h>
+#define WSQI_SLEEP_OPENBSD 1
+#elif defined(__DragonFly__)
+#define WSQI_SLEEP_DRAGONFLY 1
+#elif defined(__EMSCRIPTEN_PTHREADS__)
+#include <emscripten/threading.h>
+#define WSQI_SLEEP_WASM 1
+#elif defined(__APPLE__) && __ENVIRONMENT_MAC_OS_X_VERSION_MIN_REQUIRED__ >= 140400
+#include <os/clock.h>
+#include <os/os_sync_wait_on_address.h>
+#define WSQI_SLEEP_APPLE 1
+#else
+#define WSQI_SLEEP_PTHREAD 1
+#endif
+#else
+#define WSQI_SLEEP_PTHREAD 1
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+/* Linux's headers hide these under -std=c11, and it is too late to ask when another one came
+ * first. Where the second name stands, time_t has 64 bits and the plain name is the old one's. */
+#if defined(__linux__) && !defined(__cplusplus)
+long syscall(long number, ...);
+int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
+#if UINTPTR_MAX > 0xffffffffu || (defined(__GLIBC__) && !defined(__USE_TIME_BITS64))
+int clock_gettime(int clock, struct timespec *time);
+#else
+int clock_gettime(int clock, struct timespec *time) __asm__("__clock_gettime64");
+#endif
+#endif
+#if defined(SIG_BLOCK)
+typedef sigset_t wsqi_sigset;
+#define WSQI_SIG_BLOCK SIG_BLOCK
+#define WSQI_SIG_SETMASK SIG_SETMASK
+#else
+typedef struct wsqi_sigset { unsigned long bits[128 / sizeof(long)]; } wsqi_sigset;
+int sigfillset(wsqi_sigset *set);
+int sigdelset(wsqi_sigset *set, int number);
+int pthread_sigmask(int how, const wsqi_sigset *set, wsqi_sigset *former);
+#if defined(__mips__)
+#define WSQI_SIG_BLOCK 1
+#define WSQI_SIG_SETMASK 3
+#else
+#define WSQI_SIG_BLOCK 0
+#define WSQI_SIG_SETMASK 2
+#endif
+#endif
+
+#if defined(CLOCK_MONOTONIC)
+#define WSQI_CLOCK CLOCK_MONOTONIC
+#else
+#define WSQI_CLOCK 1 /* Linux's */
+#endif
+
 static uint64_t wsqi_clock_ns(void) {
     struct timespec now;
-    clock_gettime(WSQI_CLOCK_MONOTONIC, &now);
+    clock_gettime(WSQI_CLOCK, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline struct timespec wsqi_timespec(uint64_t ns) {
+    struct timespec time;
+    time.tv_sec = (time_t)(ns / 1000000000u);
+    time.tv_nsec = (long)(ns % 1000000000u);
+    return time;
 }
 
 /* ---- waiting on an address ---- */
 
-#ifdef WSQI_FUTEX
-
-typedef struct wsqi_lot { char unused; } wsqi_lot; /* the kernel keeps the queues */
+/* The kernel's two calls, one pair for each: sleep while the word is as expected (timeout_ns 0: for
+ * ever), and wake one or all. */
+#if defined(WSQI_FUTEX)
 
 #define WSQI_FUTEX_WAIT_PRIVATE 128
 #define WSQI_FUTEX_WAKE_PRIVATE 129
+
+/* The kernel's own time, whatever time_t is. The youngest 32-bit machines have only the call whose
+ * seconds have 64 bits. */
+#if defined(SYS_futex)
+#define WSQI_SYS_FUTEX SYS_futex
+typedef struct wsqi_futex_time { long sec, nsec; } wsqi_futex_time;
+#else
+#define WSQI_SYS_FUTEX SYS_futex_time64
+typedef struct wsqi_futex_time { int64_t sec, nsec; } wsqi_futex_time;
+#endif
+
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    wsqi_futex_time time;
+    time.sec = (long)(timeout_ns / 1000000000u);
+    time.nsec = (long)(timeout_ns % 1000000000u);
+    syscall(WSQI_SYS_FUTEX, word, WSQI_FUTEX_WAIT_PRIVATE, expected, timeout_ns ? &time : NULL,
+            NULL, 0);
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    syscall(WSQI_SYS_FUTEX, word, WSQI_FUTEX_WAKE_PRIVATE, all ? 0x7fffffff : 1, NULL, NULL, 0);
+}
+
+#elif defined(WSQI_SLEEP_UMTX_OP)
+
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    struct timespec time = wsqi_timespec(timeout_ns);
+    _umtx_op(word, UMTX_OP_WAIT_UINT_PRIVATE, expected, NULL, timeout_ns ? &time : NULL);
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    _umtx_op(word, UMTX_OP_WAKE_PRIVATE, all ? 0x7fffffff : 1, NULL, NULL);
+}
+
+#elif defined(WSQI_SLEEP_OPENBSD)
+
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    struct timespec time = wsqi_timespec(timeout_ns);
+    futex((volatile uint32_t *)word, FUTEX_WAIT_PRIVATE, (int)expected, timeout_ns ? &time : NULL,
+          NULL);
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    futex((volatile uint32_t *)word, FUTEX_WAKE_PRIVATE, all ? 0x7fffffff : 1, NULL, NULL);
+}
+
+#elif defined(WSQI_SLEEP_DRAGONFLY)
+
+/* Microseconds, 0 for ever. The longest span is a second: to return early is allowed. */
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    int us = timeout_ns < 1000000000u ? (int)((timeout_ns + 999) / 1000) : 1000000;
+    umtx_sleep((volatile const int *)word, (int)expected, us);
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    umtx_wakeup((volatile const int *)word, all ? 0 : 1);
+}
+
+#elif defined(WSQI_SLEEP_WASM)
+
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    bool ends = timeout_ns > 0 && timeout_ns < UINT64_MAX / 4;
+    emscripten_futex_wait(word, expected, ends ? (double)timeout_ns / 1e6 : __builtin_inf());
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    emscripten_futex_wake(word, all ? 0x7fffffff : 1);
+}
+
+#elif defined(WSQI_SLEEP_APPLE)
+
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    if (timeout_ns == 0)
+        os_sync_wait_on_address(word, expected, sizeof *word, OS_SYNC_WAIT_ON_ADDRESS_NONE);
+    else
+        os_sync_wait_on_address_with_timeout(word, expected, sizeof *word,
+                                             OS_SYNC_WAIT_ON_ADDRESS_NONE,
+                                             OS_CLOCK_MACH_ABSOLUTE_TIME, timeout_ns);
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    if (all)
+        os_sync_wake_by_address_all(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
+    else
+        os_sync_wake_by_address_any(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
+}
+
+#endif
+
+#if !defined(WSQI_SLEEP_PTHREAD)
+
+typedef struct wsqi_lot { char unused; } wsqi_lot;
 
 static bool wsqi_lot_init(wsqi_lot *lot) {
     lot->unused = 0;
@@ -967,20 +1269,19 @@ static bool wsqi_lot_init(wsqi_lot *lot) {
 
 static void wsqi_lot_fini(wsqi_lot *lot) { (void)lot; }
 
+/* Errors are ordinary here, and none of the caller's: the word has changed, a signal came, the time
+ * is up; or the word's memory was freed meanwhile, and whoever waited there is gone. */
 static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
-    struct { long sec, nsec; } time; /* the kernel's own, whatever time_t is */
-    int saved = errno; /* EAGAIN, EINTR and ETIMEDOUT are ordinary here, and none of the caller's */
+    int saved = errno;
     (void)lot;
-    time.sec = (long)(timeout_ns / 1000000000u);
-    time.nsec = (long)(timeout_ns % 1000000000u);
-    syscall(SYS_futex, word, WSQI_FUTEX_WAIT_PRIVATE, expected, timeout_ns ? &time : NULL, NULL, 0);
+    wsqi_kernel_wait(word, expected, timeout_ns);
     errno = saved;
 }
 
 static void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
-    int saved = errno; /* EFAULT: the word's memory was freed meanwhile, its waiter is gone */
+    int saved = errno;
     (void)lot;
-    syscall(SYS_futex, word, WSQI_FUTEX_WAKE_PRIVATE, all ? 0x7fffffff : 1, NULL, NULL, 0);
+    wsqi_kernel_wake(word, all);
     errno = saved;
 }
 
@@ -1008,10 +1309,41 @@ static void wsqi_lot_close(wsqi_lot *lot, int count) {
     }
 }
 
+/* Timed waits are for a span, so a change of the wall clock must not stretch them. */
+#if defined(__APPLE__)
+
+static int wsqi_cond_init(pthread_cond_t *condition) { return pthread_cond_init(condition, NULL); }
+
+static void wsqi_cond_wait(wsqi_bucket *bucket, uint64_t timeout_ns) {
+    struct timespec span = wsqi_timespec(timeout_ns < INT64_MAX ? timeout_ns : INT64_MAX);
+    pthread_cond_timedwait_relative_np(&bucket->changed, &bucket->mutex, &span);
+}
+
+#else
+
+static int wsqi_cond_init(pthread_cond_t *condition) {
+    pthread_condattr_t attributes;
+    int error = pthread_condattr_init(&attributes);
+    if (error != 0) return error;
+    error = pthread_condattr_setclock(&attributes, WSQI_CLOCK);
+    if (error == 0) error = pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return error;
+}
+
+static void wsqi_cond_wait(wsqi_bucket *bucket, uint64_t timeout_ns) {
+    uint64_t now = wsqi_clock_ns();
+    uint64_t end = timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
+    struct timespec until = wsqi_timespec(end);
+    pthread_cond_timedwait(&bucket->changed, &bucket->mutex, &until);
+}
+
+#endif
+
 static bool wsqi_lot_init(wsqi_lot *lot) {
     for (int i = 0; i < WSQI_LOT_BUCKETS; i++) {
         bool mutex = pthread_mutex_init(&lot->buckets[i].mutex, NULL) == 0;
-        if (mutex && pthread_cond_init(&lot->buckets[i].changed, NULL) == 0) continue;
+        if (mutex && wsqi_cond_init(&lot->buckets[i].changed) == 0) continue;
         if (mutex) pthread_mutex_destroy(&lot->buckets[i].mutex);
         wsqi_lot_close(lot, i);
         return false;
@@ -1023,7 +1355,6 @@ static void wsqi_lot_fini(wsqi_lot *lot) { wsqi_lot_close(lot, WSQI_LOT_BUCKETS)
 
 static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
     wsqi_bucket *bucket = wsqi_lot_bucket(lot, word);
-    struct timespec until;
     pthread_mutex_lock(&bucket->mutex);
     /* Relaxed: who changed the word takes the mutex before it wakes, so either this sees the change
      * or the wake comes after the wait began. */
@@ -1031,15 +1362,10 @@ static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint
         pthread_mutex_unlock(&bucket->mutex);
         return;
     }
-    if (timeout_ns == 0) {
+    if (timeout_ns == 0)
         pthread_cond_wait(&bucket->changed, &bucket->mutex);
-    } else {
-        clock_gettime(WSQI_CLOCK_REALTIME, &until);
-        uint64_t nsec = (uint64_t)until.tv_nsec + timeout_ns % 1000000000u;
-        until.tv_sec += (time_t)(timeout_ns / 1000000000u + nsec / 1000000000u);
-        until.tv_nsec = (long)(nsec % 1000000000u);
-        pthread_cond_timedwait(&bucket->changed, &bucket->mutex, &until);
-    }
+    else
+        wsqi_cond_wait(bucket, timeout_ns);
     pthread_mutex_unlock(&bucket->mutex);
 }
 
@@ -1066,6 +1392,8 @@ typedef struct wsqi_thread {
 static void wsqi_thread_name(const char *name) {
     syscall(SYS_prctl, 15 /* PR_SET_NAME */, name, 0, 0, 0);
 }
+#elif defined(__APPLE__)
+static void wsqi_thread_name(const char *name) { pthread_setname_np(name); }
 #else
 static void wsqi_thread_name(const char *name) { (void)name; }
 #endif
@@ -1077,16 +1405,30 @@ static void *wsqi_thread_main(void *arg) {
     return NULL;
 }
 
+/* A thread is born with the mask of who makes it. The host's signals are for its own threads:
+ * workers block them, all but faults of the code that they run, and profilers. */
+static void wsqi_signals_block(wsqi_sigset *former) {
+    static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
+                               SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+    wsqi_sigset set;
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) sigdelset(&set, kept[i]);
+    pthread_sigmask(WSQI_SIG_BLOCK, &set, former);
+}
+
 /* False, and nothing started: the system has no thread of that stack size for us. */
 static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                               size_t stack_size, const char *name) {
     pthread_attr_t attributes;
+    wsqi_sigset former;
     thread->fn = fn;
     thread->arg = arg;
     snprintf(thread->name, sizeof thread->name, "%.15s", name);
     if (pthread_attr_init(&attributes) != 0) return false;
     bool ok = stack_size == 0 || pthread_attr_setstacksize(&attributes, stack_size) == 0;
+    wsqi_signals_block(&former);
     ok = ok && pthread_create(&thread->handle, &attributes, wsqi_thread_main, thread) == 0;
+    pthread_sigmask(WSQI_SIG_SETMASK, &former, NULL);
     pthread_attr_destroy(&attributes);
     return ok;
 }
@@ -1163,6 +1505,7 @@ static unsigned wsqi_cpu_count(void) {
 }
 
 #endif
+#endif /* _WIN32 */
 #endif /* WSQ_PLATFORM_HEADER */
 
 /* Memory on an `alignment` boundary (a power of two, a pointer's at least), or NULL. */
@@ -1703,7 +2046,7 @@ static wsq_pool *wsqi_task_pool(const wsq_task *task) {
 #define wsqi_stat(counter, n) wsqi_count(&(counter), (uint64_t)(n))
 #endif
 
-#if defined(__GNUC__)
+#if defined(WSQI_GNU)
 static inline unsigned wsqi_lowest_bit(uint64_t bits) { return (unsigned)__builtin_ctzll(bits); }
 #else
 static inline unsigned wsqi_lowest_bit(uint64_t bits) {

@@ -196,7 +196,7 @@ function read_sections(   n, word, i) {
 # ---- names ----
 
 function ours(name) {
-    if (name !~ /^(wsqi?_|WSQI?_)./ && name != "WSQ_H" && name !~ /^(syscall|clock_gettime)$/)
+    if (name !~ /^(wsqi?_|WSQI?_)./ && name != "WSQ_H" && name !~ /^(syscall|clock_gettime|pthread_.*|sig.*set|NOMINMAX|WIN32_LEAN_AND_MEAN)$/)
         breach(NR, "the name " name " has no prefix")
 }
 
@@ -225,7 +225,7 @@ function read_names(   line) {
     if (line ~ /^\} [A-Za-z_0-9]+;/ || (line ~ /^(typedef|static|extern|WSQ_API|long|int) .*;$/ && !body)) {
         sub(/ = .*/, "", line)
         sub(/^.*\}/, "", line)
-        if (match(line, /^typedef [a-z_ ]+\(\*[A-Za-z_0-9]+/)) sub(/^[^(]*/, "", line)
+        if (match(line, /^typedef [A-Za-z_ ]+\((WINAPI )?\*[A-Za-z_0-9]+/)) sub(/^[^*]*/, "(", line)
         if (match(line, /^\(\*[A-Za-z_0-9]+/)) line = substr(line, RSTART + 2, RLENGTH - 2)
         sub(/[[(].*/, "", line)
         sub(/;$/, "", line)
