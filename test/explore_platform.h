@@ -10,6 +10,7 @@ typedef explore_fiber *wsqi_thread;
 /* A scenario may say how many cores there seem to be, and how many threads can be started. */
 static unsigned explore_cpus = 2;
 static int explore_threads_left = EXPLORE_FIBERS;
+static uint32_t explore_threads; /* fibers that wsq.h started; explore_pool_make clears it */
 static void (*explore_before_thread)(void *arg); /* called with its argument, by who starts it */
 
 static inline bool wsqi_lot_init(wsqi_lot *lot) {
@@ -34,6 +35,7 @@ static inline bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg),
     explore_threads_left--;
     if (explore_before_thread) explore_before_thread(arg);
     *thread = explore_start(fn, arg);
+    explore_threads |= EXPLORE_BIT(*thread - explore.fiber);
     return true;
 }
 

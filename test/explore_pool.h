@@ -25,15 +25,21 @@ static inline void explore_short_search(void *worker) {
     ((wsqi_worker *)worker)->pool->spin_rounds = 1;
 }
 
-/* With what `config` says, which may be zero. */
+/* With what `config` says, which may be zero; one stand-in, or none, unless it does. */
 static inline wsq_pool *explore_pool_make(unsigned workers, wsq_config config) {
     wsq_pool *pool = NULL;
     config.workers = workers;
+    if (config.max_standins == 0) config.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF;
+    explore_threads = 0;
     config.seed = 1 + (uint64_t)explore_choose(4);
     explore_threads_left = EXPLORE_FIBERS;
     explore_before_thread = explore_short_search;
     explore_check(wsq_pool_create(&pool, &config) == WSQ_OK);
     return pool;
+}
+
+static inline bool explore_queue_empty(const wsqi_inject *inject) {
+    return inject->incoming.v == NULL && inject->ready == NULL;
 }
 
 /* Nobody can go on: every worker is asleep and counted, nobody is left over as a searcher, and no
@@ -42,28 +48,24 @@ static inline void explore_check_parked(wsq_pool *pool) {
     uint64_t bits = 0;
     for (unsigned w = 0; w < pool->words; w++) bits |= pool->sleepers[w].v;
     explore_check(wsqi_searching(pool->idle.v) == 0);
-    explore_check(wsqi_sleeping(pool->idle.v) == pool->workers + pool->standins.v);
-    explore_check(wsqi_sleeping(pool->idle.v) == (unsigned)__builtin_popcountll(bits));
-    explore_check(pool->inject.incoming.v == NULL && pool->inject.ready == NULL);
-    for (unsigned i = 0; i < pool->workers; i++) {
+    unsigned asleep = pool->workers;
+    for (unsigned i = pool->workers; i < pool->crew.v; i++)
+        asleep += wsqi_block(pool, i)->dormant.v == WSQI_STANDIN_ACTIVE;
+    explore_check(wsqi_sleeping(pool->idle.v) == asleep);
+    explore_check((unsigned)__builtin_popcountll(bits) == asleep);
+    explore_check(explore_queue_empty(&pool->inject));
+    explore_check(explore_queue_empty(&pool->high) && explore_queue_empty(&pool->low));
+    for (unsigned i = 0; i < pool->crew.v; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
-        explore_check(worker->lifo.v == NULL);
+        explore_check(worker->lifo.v == NULL && explore_queue_empty(&worker->inbox));
         explore_check(wsqi_head_real(worker->ring.head.v) == worker->ring.tail.v);
     }
 }
 
-/* The threads of the scenario, started after the pool's, are waited for: from then on nobody else
- * uses the pool. */
-static inline bool explore_is_standin(const wsq_pool *pool, const explore_fiber *fiber) {
-    bool found = false;
-    for (unsigned i = pool->workers; i < pool->crew.v; i++)
-        if (wsqi_block(pool, i)->thread == fiber) found = true;
-    return found;
-}
-
+/* The threads of the scenario are waited for: from then on nobody else uses the pool. */
 static inline void explore_pool_end(wsq_pool *pool) {
-    for (int i = (int)pool->workers + 1; i < explore.fibers; i++)
-        if (!explore_is_standin(pool, &explore.fiber[i])) explore_join_one(&explore.fiber[i]);
+    for (int i = 1; i < explore.fibers; i++)
+        if (!(explore_threads & EXPLORE_BIT(i))) explore_join_one(&explore.fiber[i]);
     wsq_pool_destroy(pool);
 }
 

@@ -1,0 +1,678 @@
+/* Tasks that depend on each other, in the explorer: edges added while the predecessor ends, timers
+ * against sleep, cancel and shutdown, queues of other priorities against sleep, groups and futures
+ * against their ends, stand-ins that come and go. */
+#include "explore_pool.h"
+
+enum { ITEMS = 5 };
+
+/* Writes a letter, meets `company` tasks, is done. Reads the letters of those that it comes after. */
+typedef struct item {
+    wsq_task task;
+    int letter;              /* plain */
+    int company;
+    bool waits;              /* pending until the time is `due`, or `sent` */
+    uint64_t due;
+    wsqi_a32 sent;
+    struct item *after[2];
+    bool frees;              /* what it comes after, as soon as it starts */
+    int runs, done, cleaned; /* the explorer's own */
+} item;
+
+static item items[ITEMS];
+static wsq_edge edges[ITEMS];
+static int gate;
+static wsq_pool *pool;
+static const wsq_config plain;
+
+static wsq_poll run_item(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(!it->done && !it->cleaned);
+    it->runs++;
+    for (int i = 0; i < 2; i++)
+        if (it->after[i] && it->runs == 1) explore_check(wsqi_get(&it->after[i]->letter) == 1);
+    if (it->frees) explore_free(it->after[0]);
+    it->frees = false;
+    if (it->waits && !wsqi_load_acq(&it->sent) && (!it->due || wsqi_clock_ns() < it->due))
+        return WSQ_PENDING;
+    if (it->company) explore_meet(&gate, it->company);
+    wsqi_set(&it->letter, 1);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll clean_item(wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    explore_check(!it->done && !it->cleaned);
+    it->cleaned = 1;
+    return WSQ_DONE;
+}
+
+static void init(item *it) {
+    memset(it, 0, sizeof *it);
+    wsq_task_init(&it->task, run_item);
+    wsq_task_set_cleanup(&it->task, clean_item);
+}
+
+static void begin(unsigned workers, wsq_config config) {
+    gate = 0;
+    for (int i = 0; i < ITEMS; i++) init(&items[i]);
+    pool = explore_pool_make(workers, config);
+}
+
+static void spawn(int i) { explore_check(wsq_spawn(pool, &items[i].task) == WSQ_OK); }
+
+static void follow(int later, int first) {
+    item *it = &items[later];
+    it->after[it->after[0] != NULL] = &items[first];
+    explore_check(wsq_task_after(&it->task, &items[first].task, &edges[later]) == WSQ_OK);
+}
+
+static void end(int count) {
+    explore_wait_quiet();
+    for (int i = 0; i < count; i++) explore_check(items[i].done);
+    explore_check_parked(pool);
+    explore_pool_end(pool);
+}
+
+static const int number[] = {0, 1, 2, 3, 4};
+
+static void spawner(void *arg) { spawn(*(const int *)arg); }
+
+static void send(int i) {
+    wsqi_store_rel(&items[i].sent, 1u);
+    wsq_wake(&items[i].task);
+}
+
+/* ---- edges ---- */
+
+/* The predecessor is new, queued, running, or over. */
+static void edge_against_end(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    explore_start(spawner, (void *)(uintptr_t)&number[0]);
+    follow(1, 0);
+    spawn(1);
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    end(2);
+}
+
+static void follower_2(void *arg) {
+    (void)arg;
+    follow(2, 0);
+    spawn(2);
+}
+
+static void two_edges_to_one(void) {
+    begin(2, plain);
+    spawn(0);
+    explore_start(follower_2, NULL);
+    follow(1, 0);
+    spawn(1);
+    end(3);
+}
+
+/* A waiter, too, so that the end is an exchange, or not, or the bells ring. */
+static void waiter_0(void *arg) {
+    (void)arg;
+    wsq_result result = wsq_task_wait(&items[0].task);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_INVALID);
+}
+
+static void edge_and_waiter(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    spawn(0);
+    explore_start(waiter_0, NULL);
+    follow(1, 0);
+    spawn(1);
+    end(2);
+}
+
+/* One task after two that end at the same time. */
+static void one_after_two(void) {
+    begin(2, plain);
+    item *last = &items[2];
+    last->after[0] = &items[0];
+    last->after[1] = &items[1];
+    spawn(0);
+    explore_start(spawner, (void *)(uintptr_t)&number[1]);
+    explore_check(wsq_task_after(&last->task, &items[0].task, &edges[0]) == WSQ_OK);
+    explore_check(wsq_task_after(&last->task, &items[1].task, &edges[1]) == WSQ_OK);
+    spawn(2);
+    explore_check(wsq_task_wait(&last->task) == WSQ_OK);
+    end(3);
+}
+
+/* The predecessor's memory is gone as soon as its only successor starts. */
+static void freed_by_successor(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    item *first = explore_malloc(sizeof *first);
+    init(first);
+    items[0].after[0] = first;
+    items[0].frees = true;
+    explore_check(wsq_spawn(pool, &first->task) == WSQ_OK);
+    explore_check(wsq_task_after(&items[0].task, &first->task, &edges[0]) == WSQ_OK);
+    spawn(0);
+    spawn(1); /* so that the worker has something else to do meanwhile */
+    end(2);
+}
+
+/* The pool is cancelled: either both have run, or the second is cancelled, once. */
+static void edge_against_cancel(void) {
+    begin(1, plain);
+    follow(1, 0);
+    spawn(1);
+    spawn(0);
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+    explore_check(items[0].done + items[0].cleaned == 1);
+    explore_check(items[1].done + items[1].cleaned == 1);
+    explore_check(!items[1].done || items[0].done);
+    explore_pool_end(pool);
+}
+
+/* ---- timers ---- */
+
+static void set_timer(int i, uint64_t delay) {
+    items[i].due = wsqi_clock_ns() + delay;
+    explore_check(wsq_wake_after(pool, &items[i].task, delay) == WSQ_OK);
+}
+
+/* Set while the workers search, fall asleep, sleep. */
+static void one_timer(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    items[0].waits = true;
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    set_timer(0, 20000);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    end(1);
+}
+
+static void earlier_timer(void *arg) { set_timer(*(const int *)arg, 1000); }
+
+/* The second is due before the first, or long after it. */
+static void two_timers(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    items[0].waits = items[1].waits = true;
+    spawn(0);
+    spawn(1);
+    if (explore_choose(2)) explore_wait_quiet();
+    explore_start(earlier_timer, (void *)(uintptr_t)&number[1]);
+    set_timer(0, 500000);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    end(2);
+}
+
+/* Either it was taken back, or it wakes. */
+static void timer_against_cancel(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    items[0].waits = true;
+    spawn(0);
+    set_timer(0, 5000);
+    if (explore_choose(2)) explore_wait_quiet();
+    if (wsq_wake_cancel(pool, &items[0].task)) send(0);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    end(1);
+}
+
+static void timer_against_shutdown(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    items[0].waits = true;
+    spawn(0);
+    set_timer(0, 5000);
+    explore_check(wsq_pool_shutdown(pool, explore_choose(2) ? WSQ_CANCEL : WSQ_DRAIN) == WSQ_OK);
+    explore_check(items[0].done + items[0].cleaned <= 1);
+    explore_pool_end(pool);
+}
+
+/* A full slot, and a timer: one watcher for both. */
+static wsq_poll run_waker(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    it->runs++;
+    send(1);
+    explore_meet(&gate, 3); /* with the woken one, in the slot, and the one of the timer */
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void timer_and_slot(void) {
+    begin(3, plain);
+    items[1].waits = items[2].waits = true;
+    items[1].company = items[2].company = 3;
+    items[0].task.fn = run_waker;
+    spawn(1);
+    spawn(2);
+    explore_wait_quiet();
+    set_timer(2, 1000 + 2000 * (uint64_t)explore_choose(500));
+    spawn(0);
+    end(3);
+}
+
+/* ---- other queues ---- */
+
+static void spawn_as(int i, wsq_priority priority) {
+    explore_check(wsq_task_set_priority(&items[i].task, priority) == WSQ_OK);
+    spawn(i);
+}
+
+static void low_1(void *arg) {
+    (void)arg;
+    spawn_as(1, WSQ_LOW);
+}
+
+/* They run side by side: no queue is forgotten by who goes to sleep. */
+static void high_and_low(void) {
+    begin(2, plain);
+    items[0].company = items[1].company = 2;
+    if (explore_choose(2)) explore_wait_quiet();
+    explore_start(low_1, NULL);
+    spawn_as(0, WSQ_HIGH);
+    end(2);
+}
+
+static void pinned_1(void *arg) {
+    (void)arg;
+    explore_check(wsq_spawn_on(pool, 1, &items[1].task) == WSQ_OK);
+}
+
+/* Each has its worker, asleep or not. */
+static void pinned(void) {
+    begin(2, plain);
+    items[0].company = items[1].company = 2;
+    if (explore_choose(2)) explore_wait_quiet();
+    explore_start(pinned_1, NULL);
+    explore_check(wsq_spawn_on(pool, 0, &items[0].task) == WSQ_OK);
+    end(2);
+}
+
+/* A pinned one among others, which may be woken for it. */
+static void pinned_and_plain(void) {
+    begin(2, plain);
+    items[1].waits = true;
+    explore_check(wsq_spawn_on(pool, (unsigned)explore_choose(2), &items[1].task) == WSQ_OK);
+    if (explore_choose(2)) explore_wait_quiet();
+    explore_start(spawner, (void *)(uintptr_t)&number[0]);
+    send(1);
+    end(2);
+}
+
+/* ---- groups ---- */
+
+static wsq_group group;
+
+static void group_spawn(int i) {
+    wsq_result result = wsq_group_spawn(&group, &items[i].task);
+    explore_check(result == WSQ_OK || (result == WSQ_ERR_CANCELLED && wsq_group_cancelled(&group)));
+    if (result != WSQ_OK) items[i].cleaned = 1; /* it is ours */
+}
+
+static void begin_group(unsigned workers, wsq_config config) {
+    begin(workers, config);
+    explore_check(wsq_group_init(&group, pool) == WSQ_OK);
+}
+
+/* Every task was done, or cancelled, once, before the wait returned. */
+static void check_group(int count) {
+    for (int i = 0; i < count; i++) {
+        explore_check(items[i].done + items[i].cleaned == 1);
+        if (items[i].done) explore_check(wsqi_get(&items[i].letter) == 1);
+    }
+}
+
+static void group_wait(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    group_spawn(0);
+    group_spawn(1);
+    group_spawn(2);
+    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    check_group(3);
+    end(3);
+}
+
+/* The waiter frees it, tasks and all, while the workers are still at it. */
+static void group_is_freed(void) {
+    struct { wsq_group group; item items[2]; } *all;
+    begin(2, plain);
+    all = explore_malloc(sizeof *all);
+    wsq_group_init(&all->group, pool);
+    for (int i = 0; i < 2; i++) {
+        init(&all->items[i]);
+        explore_check(wsq_group_spawn(&all->group, &all->items[i].task) == WSQ_OK);
+    }
+    explore_check(wsq_group_wait(&all->group, WSQ_FOREVER) == WSQ_OK);
+    for (int i = 0; i < 2; i++) explore_check(wsqi_get(&all->items[i].letter) == 1);
+    explore_free(all);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(0);
+}
+
+static void group_waiter(void *arg) {
+    (void)arg;
+    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+}
+
+static void two_wait_for_group(void) {
+    begin_group(2, plain);
+    group_spawn(0);
+    explore_start(group_waiter, NULL);
+    group_spawn(1);
+    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    check_group(2);
+    end(2);
+}
+
+static void group_with_time(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    group_spawn(0);
+    group_spawn(1);
+    wsq_result result;
+    do result = wsq_group_wait(&group, 1000);
+    while (result == WSQ_ERR_TIMEOUT);
+    explore_check(result == WSQ_OK);
+    check_group(2);
+    end(2);
+}
+
+/* What runs when it is done frees it. */
+static wsq_poll run_after_group(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    check_group(2);
+    memset(&group, 0xa5, sizeof group);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void then_against_end(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    items[2].task.fn = run_after_group;
+    group_spawn(0);
+    group_spawn(1);
+    explore_check(wsq_group_then(&group, &items[2].task) == WSQ_OK);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(3);
+}
+
+static void canceller(void *arg) {
+    (void)arg;
+    wsq_group_cancel(&group);
+}
+
+static void cancel_against_group(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    group_spawn(0);
+    explore_start(canceller, NULL);
+    group_spawn(1);
+    group_spawn(2);
+    wsq_result result = wsq_group_wait(&group, WSQ_FOREVER);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
+    check_group(3);
+    end(0);
+}
+
+/* One sleeps, and is cancelled when it is woken. */
+static void cancel_what_sleeps(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    items[0].waits = true;
+    group_spawn(0);
+    explore_start(canceller, NULL);
+    send(0);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    wsq_result result = wsq_group_wait(&group, WSQ_FOREVER);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
+    check_group(1);
+    end(0);
+}
+
+static void group_against_shutdown(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    group_spawn(0);
+    group_spawn(1);
+    explore_check(wsq_pool_shutdown(pool, explore_choose(2) ? WSQ_CANCEL : WSQ_DRAIN) == WSQ_OK);
+    wsq_result result = wsq_group_wait(&group, WSQ_FOREVER);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
+    check_group(2);
+    explore_pool_end(pool);
+}
+
+/* A task waits for a group of its own. */
+static wsq_poll run_parent(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    group_spawn(1);
+    group_spawn(2);
+    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsqi_get(&items[1].letter) == 1 && wsqi_get(&items[2].letter) == 1);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void group_of_a_task(void) {
+    wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
+    begin_group(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_parent;
+    if (explore_choose(2)) spawn(3);
+    spawn(0);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(3);
+}
+
+/* ---- futures ---- */
+
+static int result_of[ITEMS]; /* plain */
+
+static void *call(void *arg) {
+    int *result = arg;
+    wsqi_set(result, wsqi_get(result) + 1);
+    return result;
+}
+
+static wsq_future *submit(int i) {
+    wsq_future *future = NULL;
+    explore_check(wsq_submit(pool, call, &result_of[i], &future) == WSQ_OK);
+    return future;
+}
+
+static void get(wsq_future *future, int i) {
+    void *result = NULL;
+    explore_check(wsq_future_get(future, &result) == WSQ_OK);
+    explore_check(result == &result_of[i] && wsqi_get(&result_of[i]) == 1);
+}
+
+static void begin_futures(unsigned workers, wsq_config config) {
+    begin(workers, config);
+    memset(result_of, 0, sizeof result_of);
+}
+
+/* Their memory is used again: the second takes what the first left, or a third thread. */
+static void getter(void *arg) {
+    int i = *(const int *)arg;
+    get(submit(i), i);
+}
+
+static void futures_from_outside(void) {
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    explore_start(getter, (void *)(uintptr_t)&number[1]);
+    get(submit(0), 0);
+    get(submit(2), 2);
+    end(0);
+}
+
+static void dropper(void *arg) { wsq_future_drop(arg); }
+
+static void drop_against_run(void) {
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    explore_start(dropper, submit(0));
+    wsq_future *future = submit(1);
+    while (explore_choose(2) && !wsq_future_done(future)) wsqi_pause();
+    get(future, 1);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_check(result_of[0] == 1);
+    end(0);
+}
+
+static wsq_future *shared;
+
+static wsq_poll run_then(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(wsq_future_done(shared));
+    get(shared, 0);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void then_against_run(void) {
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    items[0].task.fn = run_then;
+    shared = submit(0);
+    explore_check(wsq_future_then(shared, &items[0].task) == WSQ_OK);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    end(1);
+}
+
+/* A task gets its own future, here if nobody stole it, and somebody else's, which it may have to
+ * wait for. */
+static wsq_poll run_getter(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    wsq_future *own = submit(1);
+    if (explore_choose(2)) get(shared, 0), get(own, 1);
+    else get(own, 1), get(shared, 0);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void get_inside(void) {
+    wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
+    begin_futures(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_getter;
+    shared = submit(0);
+    spawn(0);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(1);
+}
+
+static void get_against_shutdown(void) {
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    void *result = NULL;
+    wsq_future *future = submit(0);
+    explore_check(wsq_pool_shutdown(pool, explore_choose(2) ? WSQ_CANCEL : WSQ_DRAIN) == WSQ_OK);
+    wsq_result outcome = wsq_future_get(future, &result);
+    explore_check(outcome == (result_of[0] ? WSQ_OK : WSQ_ERR_CANCELLED));
+    explore_pool_end(pool);
+}
+
+static void go_call(void *arg) { call(arg); }
+
+static void go(void) {
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    for (int i = 0; i < 3; i++) explore_check(wsq_go(pool, go_call, &result_of[i]) == WSQ_OK);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    for (int i = 0; i < 3; i++) explore_check(wsqi_get(&result_of[i]) == 1);
+    end(0);
+}
+
+/* ---- stand-ins ---- */
+
+/* Waits for task 1, which somebody else has to run. */
+static wsq_poll run_blocked(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    explore_check(wsqi_get(&items[1].letter) == 1);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+/* Sometimes there is no thread to be had. */
+static void wait_inside(void) {
+    wsq_config config = {.max_standins = 1 + (unsigned)explore_choose(2)};
+    unsigned workers = 1 + (unsigned)explore_choose(2);
+    begin(workers, config);
+    explore_threads_left = explore_choose(3) ? EXPLORE_FIBERS : 0;
+    items[0].task.fn = items[2].task.fn = run_blocked;
+    items[1].waits = true;
+    spawn(1);
+    spawn(0);
+    if (explore_choose(2)) spawn(2);
+    else items[2].done = 1;
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(3);
+    send(1);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(4);
+}
+
+/* In a call that blocks: until task 1 has run, on a stand-in; then once more. */
+static wsq_poll run_blocking(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    wsq_block_begin(ctx);
+    explore_meet(&gate, 2);
+    wsq_block_end(ctx);
+    spawn(2);
+    if (it->runs++ == 0 && explore_choose(2)) {
+        wsq_block_begin(ctx);
+        wsq_block_end(ctx);
+    }
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void blocking_call(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1, config);
+    items[0].task.fn = run_blocking;
+    items[1].company = 2;
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(1);
+    end(3);
+}
+
+static void blocking_against_shutdown(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1, config);
+    items[0].task.fn = run_blocked;
+    spawn(1);
+    spawn(0);
+    explore_check(wsq_pool_shutdown(pool, explore_choose(2) ? WSQ_CANCEL : WSQ_DRAIN) == WSQ_OK);
+    explore_pool_end(pool);
+}
+
+int main(void) {
+    explore_random("compose: an edge against the end", edge_against_end, 20000);
+    explore_random("compose: two edges to one", two_edges_to_one, 20000);
+    explore_random("compose: an edge and a waiter", edge_and_waiter, 20000);
+    explore_random("compose: one after two", one_after_two, 20000);
+    explore_random("compose: freed by its successor", freed_by_successor, 20000);
+    explore_random("compose: an edge against cancel", edge_against_cancel, 20000);
+    explore_random("compose: one timer", one_timer, 20000);
+    explore_random("compose: two timers", two_timers, 20000);
+    explore_random("compose: a timer against cancel", timer_against_cancel, 20000);
+    explore_random("compose: a timer against shutdown", timer_against_shutdown, 20000);
+    explore_random("compose: a timer and a slot", timer_and_slot, 10000);
+    explore_random("compose: high and low", high_and_low, 20000);
+    explore_random("compose: pinned", pinned, 20000);
+    explore_random("compose: pinned and plain", pinned_and_plain, 20000);
+    explore_random("compose: wait for a group", group_wait, 20000);
+    explore_random("compose: a group is freed", group_is_freed, 20000);
+    explore_random("compose: two wait for a group", two_wait_for_group, 20000);
+    explore_random("compose: a group, for a while", group_with_time, 20000);
+    explore_random("compose: then against the end", then_against_end, 20000);
+    explore_random("compose: cancel against a group", cancel_against_group, 20000);
+    explore_random("compose: cancel what sleeps", cancel_what_sleeps, 20000);
+    explore_random("compose: a group against shutdown", group_against_shutdown, 20000);
+    explore_random("compose: a group of a task", group_of_a_task, 10000);
+    explore_random("compose: futures from outside", futures_from_outside, 20000);
+    explore_random("compose: drop against run", drop_against_run, 20000);
+    explore_random("compose: then against run", then_against_run, 20000);
+    explore_random("compose: get inside", get_inside, 20000);
+    explore_random("compose: get against shutdown", get_against_shutdown, 20000);
+    explore_random("compose: go", go, 10000);
+    explore_random("compose: wait inside", wait_inside, 20000);
+    explore_random("compose: a blocking call", blocking_call, 20000);
+    explore_random("compose: blocking against shutdown", blocking_against_shutdown, 20000);
+    return explore_end();
+}
