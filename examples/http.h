@@ -1,11 +1,13 @@
-/* What a small web server needs to know of HTTP: requests in, paths to files. It knows nothing
- * of sockets or of wsq. */
+/* What a small web server needs that has nothing to do with wsq: requests, files, the heads of
+ * answers, a socket. */
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -136,4 +138,18 @@ static int http_head(char *out, size_t size, int status, bool keep_alive, const 
                     status, http_reason(status), date, type, length,
                     status == 405 ? "Allow: GET, HEAD\r\n" : "",
                     keep_alive ? "keep-alive" : "close");
+}
+
+/* For this machine only; port 0 becomes the one that was found. -1: see errno. */
+static int http_listen(uint16_t *port) {
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(*port)};
+    socklen_t size = sizeof here;
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    if (bind(fd, (struct sockaddr *)&here, size) != 0 || listen(fd, 4096) != 0 ||
+        getsockname(fd, (struct sockaddr *)&here, &size) != 0)
+        return -1;
+    *port = ntohs(here.sin_port);
+    return fd;
 }

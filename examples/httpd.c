@@ -28,7 +28,6 @@ int main(void) {
 #else
 #include "http.h"
 #include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -395,28 +394,18 @@ static bool open_signals(void) {
     return check(server.signals >= 0, "signalfd");
 }
 
-static bool open_listener(uint16_t port) {
-    struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(port)};
-    socklen_t size = sizeof here;
-    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    server.listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    setsockopt(server.listener, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-    if (!check(bind(server.listener, (struct sockaddr *)&here, size) == 0, "bind") ||
-        !check(listen(server.listener, 4096) == 0, "listen") ||
-        !check(getsockname(server.listener, (struct sockaddr *)&here, &size) == 0, "getsockname"))
-        return false;
-    printf("http://127.0.0.1:%u/\n", ntohs(here.sin_port));
-    return fflush(stdout) == 0;
-}
-
-static bool start(int port, unsigned workers, const char *directory) {
+static bool start(uint16_t port, unsigned workers, const char *directory) {
     if (directory) server.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory && !check(server.directory >= 0, directory)) return false;
     server.poller = epoll_create1(EPOLL_CLOEXEC);
     if (!check(server.poller >= 0, "epoll") || !open_signals()) return false;
     wsq_result result = wsq_pool_create(&server.pool, &(wsq_config){.workers = workers});
     if (result != WSQ_OK) fprintf(stderr, "httpd: %s\n", wsq_result_string(result));
-    if (result != WSQ_OK || !open_listener((uint16_t)port)) return false;
+    if (result != WSQ_OK) return false;
+    server.listener = http_listen(&port);
+    if (!check(server.listener >= 0, "listen")) return false;
+    printf("http://127.0.0.1:%u/\n", port);
+    fflush(stdout);
     watch(server.signals, &server.signals, EPOLLIN, EPOLL_CTL_ADD);
     watch(server.listener, &server.listener, EPOLLIN, EPOLL_CTL_ADD);
     return true;
@@ -433,7 +422,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: httpd [-p port] [-w workers] [directory]\n");
         return 2;
     }
-    if (!start(port, (unsigned)workers, argv[optind])) return 1;
+    if (!start((uint16_t)port, (unsigned)workers, argv[optind])) return 1;
     react();
     wsq_pool_destroy(server.pool);
     printf("%llu requests on %llu connections\n", (unsigned long long)server.requests,
