@@ -1,6 +1,7 @@
 # wsq is one header: copy wsq.h, and this file is not needed. `make help` lists the targets.
 CC      ?= cc
 CFLAGS  ?= -O2
+PREFIX  ?= /usr/local
 WARN     = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Wstrict-prototypes
 B       ?= build
 SOAK    ?= 5e7
@@ -12,7 +13,7 @@ HEADERS  = wsq.h $(wildcard */*.h)
 TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c))
 EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore_*.c))
 BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
-EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
+EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c)) $(if $(shell command -v $(CXX)),$(B)/examples/11_lambda)
 # Also on mutexes and conditions, and optimised otherwise: whatever sleeps.
 PTHREAD  = $(patsubst %,$(B)/pthread/test/test_%,budget fair faults forkjoin idle lifo parallel pool programs task)
 
@@ -27,6 +28,16 @@ test: ## build and run every test; the last line is "N passed, N failed"
 
 check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
 	@sh test/run.sh --compile
+
+matrix: ## platforms and languages, emulated where need be, one line each; ROWS='musl wasm': only these
+	@sh test/matrix.sh $(ROWS)
+
+install: ## the header and wsq.pc, under DESTDIR and PREFIX
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 wsq.h $(DESTDIR)$(PREFIX)/include
+	@version=$$(sed -n '1s/.*version \([0-9.]*\).*/\1/p' wsq.h) && printf '%s\n' 'prefix=$(PREFIX)' '' 'Name: wsq' \
+	    'Description: Work-stealing scheduler, one C header' "Version: $$version" 'Cflags: -I$${prefix}/include -pthread' \
+	    'Libs: -pthread' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/wsq.pc
 
 bench: ## build and run every benchmark, some minutes
 	@$(MAKE_J) -s $(BENCHES)
@@ -78,6 +89,10 @@ $(B)/bench/%: bench/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) -DNDEBUG -DBENCH_FLAGS='"$(CFLAGS) -DNDEBUG"' $< -o $@ -lm
 
+$(B)/%: %.cpp $(HEADERS) Makefile
+	@mkdir -p $(@D)
+	$(CXX) -std=c++11 -Wall -Wextra -Wpedantic -DNDEBUG $(CPPFLAGS) $(CFLAGS) $(EXTRA) -pthread $< -o $@
+
 $(B)/%: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) -DNDEBUG $< -o $@ -lm
@@ -88,6 +103,6 @@ clean: ## remove build/
 help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-.PHONY: all demo test check-all memcheck analyze coverage fuzz model mutate check-headers bench \
+.PHONY: all demo test check-all memcheck analyze coverage fuzz model mutate check-headers matrix install bench \
     bench-peers bench-counts asan \
     ubsan tsan msan sanitized clean help

@@ -30,6 +30,12 @@ int fault_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
 
 #include <stdarg.h>
 
+/* The smallest that the system takes. */
+#if defined(__aarch64__)
+enum { SMALL_STACK = 128 * 1024 };
+#else
+enum { SMALL_STACK = 64 * 1024 };
+#endif
 enum { EVER = 1 << 30 };
 
 static atomic_int allocations_left = EVER, allocations_failed; /* one fails, the next succeed again */
@@ -254,7 +260,7 @@ static void every_size(void) {
     static const unsigned sizes[] = {1, 2, 63, 64, 65, 129, 1024};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (TEST_SLOWDOWN > 1 && sizes[i] > 129) continue; /* sanitizers know fewer threads */
-        one_round((wsq_config){.workers = sizes[i], .stack_size = 64 * 1024}, &small_load, 3);
+        one_round((wsq_config){.workers = sizes[i], .stack_size = SMALL_STACK}, &small_load, 3);
     }
 }
 
@@ -262,7 +268,7 @@ static void every_size(void) {
 static void small_stacks(void) {
     static const mix_plan deep = {2, 2, 2, 4, 8, 14, 500};
     for (size_t i = 0; i < test_times(10); i++)
-        one_round((wsq_config){.workers = 4, .stack_size = 64 * 1024}, &deep, 3);
+        one_round((wsq_config){.workers = 4, .stack_size = SMALL_STACK}, &deep, 3);
 }
 
 /* ---- sleep ---- */
