@@ -515,6 +515,25 @@ struct wsq_allocator {
     void *user;
 };
 
+/* What wsq_hooks are told. subject and value: */
+typedef enum wsq_event {
+    WSQ_EVENT_START,      /* a worker's thread begins */
+    WSQ_EVENT_STOP,       /* it ends */
+    WSQ_EVENT_PARK,       /* it goes to sleep */
+    WSQ_EVENT_UNPARK,     /* it is awake */
+    WSQ_EVENT_TASK_BEGIN, /* the task's function is called: the task */
+    WSQ_EVENT_TASK_END,   /* it returned: the task, whose memory may be gone; its wsq_poll */
+    WSQ_EVENT_STEAL,      /* the first stolen task, or the job; the victim's index */
+    WSQ_EVENT_PUBLISH     /* jobs are offered to others: NULL; how many */
+} wsq_event;
+
+/* Called on the worker's own thread, which must not spawn, wait or wake meanwhile. */
+struct wsq_hooks {
+    void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
+                  uint64_t value);
+    void *user;
+};
+
 typedef struct wsq_config {
     unsigned workers;           /* 0: one per usable core (affinity and cgroup quota respected) */
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
@@ -530,7 +549,7 @@ typedef struct wsq_config {
     wsq_order order;            /* WSQ_FIFO: the ring. WSQ_LIFO: the deque */
     size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's */
     const char *name;           /* thread name prefix; NULL: "wsq" */
-    const wsq_hooks *hooks;     /* NULL: none */
+    const wsq_hooks *hooks;     /* NULL: none; copied, as is the allocator */
     const wsq_allocator *allocator; /* NULL: WSQ_MALLOC and WSQ_FREE */
 } wsq_config;
 
@@ -945,6 +964,10 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  *     unsigned wsqi_cpu_count(void)           cores that this process may use, at least 1
  *     wsqi_worker *wsqi_self_get(void)        a pointer of each thread's own, NULL at first
  *     void wsqi_self_set(wsqi_worker *self)
+ * and, if it defines them as macros, too:
+ *     wsqi_a32 *wsqi_guard_create(void)       a word that a child after fork() finds to be 0; NULL:
+ *                                             there is none, and the pool will not know
+ *     void wsqi_guard_destroy(wsqi_a32 *guard)
  * ========================================================================== */
 
 #if defined(WSQ_PLATFORM_HEADER)
@@ -1435,6 +1458,39 @@ static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *
 
 static void wsqi_thread_join(wsqi_thread *thread) { pthread_join(thread->handle, NULL); }
 
+/* ---- a word that is 0 in a child after fork() ---- */
+
+#if defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__)
+#include <sys/mman.h>
+
+#if defined(MAP_ANONYMOUS)
+#define WSQI_MAP_ANONYMOUS MAP_ANONYMOUS
+#elif defined(__mips__)
+#define WSQI_MAP_ANONYMOUS 0x800
+#else
+#define WSQI_MAP_ANONYMOUS 0x20 /* Linux's; -std=c11 hides the name */
+#endif
+
+#if defined(__linux__)
+static bool wsqi_guard_wipe(void *page) { return syscall(SYS_madvise, page, 4096L, 18L) == 0; }
+#else
+int minherit(void *page, size_t size, int how);
+static bool wsqi_guard_wipe(void *page) { return minherit(page, 4096, 3 /* zero */) == 0; }
+#endif
+
+static wsqi_a32 *wsqi_guard_create(void) {
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | WSQI_MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return NULL;
+    if (wsqi_guard_wipe(page)) return (wsqi_a32 *)page;
+    munmap(page, 4096);
+    return NULL;
+}
+
+static void wsqi_guard_destroy(wsqi_a32 *guard) { munmap((void *)guard, 4096); }
+
+#define wsqi_guard_create wsqi_guard_create
+#endif
+
 /* ---- usable cores ---- */
 
 #if defined(__linux__)
@@ -1507,6 +1563,11 @@ static unsigned wsqi_cpu_count(void) {
 #endif
 #endif /* _WIN32 */
 #endif /* WSQ_PLATFORM_HEADER */
+
+#ifndef wsqi_guard_create
+#define wsqi_guard_create() ((wsqi_a32 *)NULL)
+#define wsqi_guard_destroy(guard) ((void)(guard))
+#endif
 
 /* Memory on an `alignment` boundary (a power of two, a pointer's at least), or NULL. */
 static void *wsqi_allocate(const wsq_allocator *allocator, size_t size, size_t alignment) {
@@ -1955,9 +2016,11 @@ struct wsq_pool {
     uint32_t turn; /* caller_runs: which worker's */
     uint64_t park_timeout_ns;
     wsq_allocator allocator_copy;
+    wsq_hooks hooks;
     const wsq_allocator *allocator;
     size_t bytes, block_bytes; /* of the two allocations */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 phase;  /* WSQI_PHASE_*: shutdown writes */
+    wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_a32 attention;    /* tasks queued that come before others: WSQ_HIGH, pinned */
     wsqi_a32 crew;         /* workers and stand-ins that have been started; see standin_lock */
     wsqi_a32 task_waiters; /* threads in wsq_task_wait, and stray edges */
@@ -1994,6 +2057,7 @@ struct wsq_pool {
 };
 
 enum {
+    WSQI_PHASE_FORKED, /* this is another process, a child, which has none of the threads */
     WSQI_PHASE_RUN,
     WSQI_PHASE_STOP, /* the workers cancel what they have, and leave; so does who queues a task */
     WSQI_PHASE_OVER  /* they are gone, and everything is cancelled */
@@ -2040,10 +2104,34 @@ static wsq_pool *wsqi_task_pool(const wsq_task *task) {
     return ((uintptr_t)home & 1) != 0 ? wsqi_task_group(task)->pool : (wsq_pool *)home;
 }
 
+static inline bool wsqi_forked(const wsq_pool *pool) {
+    /* Relaxed: no other thread lives here that could have written it. */
+    return wsqi_load_rlx(pool->phase) == WSQI_PHASE_FORKED;
+}
+
+/* Why the pool takes nothing any more. */
+static wsq_result wsqi_refusal(const wsq_pool *pool) {
+    return wsqi_forked(pool) ? WSQ_ERR_FORKED : WSQ_ERR_CLOSED;
+}
+
 #ifdef WSQ_NO_STATS
 #define wsqi_stat(counter, n) ((void)sizeof(counter), (void)(n))
 #else
 #define wsqi_stat(counter, n) wsqi_count(&(counter), (uint64_t)(n))
+#endif
+
+#ifdef WSQ_NO_HOOKS
+#define wsqi_event(self, event, subject, value) ((void)0)
+#else
+WSQI_COLD static void wsqi_event_tell(wsqi_worker *self, wsq_event event, const void *subject,
+                                      uint64_t value) {
+    self->pool->hooks.event(self->pool->hooks.user, event, self->index, subject, value);
+}
+#define wsqi_event(self, what, subject, value) \
+    do { \
+        if (!WSQI_LIKELY((self)->pool->hooks.event == NULL)) \
+            wsqi_event_tell((self), (what), (subject), (uint64_t)(value)); \
+    } while (0)
 #endif
 
 #if defined(WSQI_GNU)
@@ -2603,7 +2691,7 @@ static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watchin
     /* I13: who pins a task to this worker, or rings, now sees the bit. Pairs with I6. */
     if (!wsqi_inject_empty(&self->inbox)) wsqi_wake_self(self);
     /* Relaxed: shutdown hands out tokens after it has set the phase. */
-    while (wsqi_asleep(self) && wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN) {
+    while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
         if (wait != NULL && (wsqi_wait_heard(wait) || wsqi_wait_late(wait))) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
     }
@@ -2630,7 +2718,9 @@ static void wsqi_sleep(wsqi_worker *self, const wsqi_wait *wait) {
         wsqi_fence_sc();
         wsqi_pass_on(pool); /* perhaps to itself */
     }
+    wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_sleep_on(self, wait, watching);
+    wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     self->searching = true;
 }
 
@@ -2866,6 +2956,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     uint32_t rest = wsqi_load_rlx(&self->ring.tail) - before; /* Relaxed: own word. */
     wsqi_stat(self->counters.steals, 1);
     wsqi_stat(self->counters.tasks_stolen, 1 + rest);
+    wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
     return (wsq_task *)item;
 }
 
@@ -2877,6 +2968,7 @@ static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
     if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
     wsqi_stat(self->counters.steals, 1);
     wsqi_stat(self->counters.tasks_stolen, 1);
+    wsqi_event(self, WSQ_EVENT_STEAL, task, victim->index);
     return (wsq_task *)task;
 }
 
@@ -2945,7 +3037,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsqi_tick_stop(self);
     if (!self->searching && !wsqi_search_begin(self)) return false;
     for (uint32_t round = 0; round < pool->spin_rounds && *task == NULL; round++) {
-        if (wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return false; /* Relaxed: a hint. */
+        if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return false; /* Relaxed: a hint. */
         if (wsqi_steal_pass(self, false, task)) return true;
         if (*task == NULL) *task = wsqi_take_global(self);
         if (*task == NULL) *task = wsqi_take_low(self);
@@ -3013,6 +3105,7 @@ static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only, at the end of its thread. */
 static void wsqi_worker_leave(wsqi_worker *self) {
+    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
     wsqi_group_flush(self);
     wsqi_cancel_own(self);
     wsqi_ring_bells(self->pool); /* a task that it ran last may be pending now, and waited for */
@@ -3022,8 +3115,9 @@ static void wsqi_worker_leave(wsqi_worker *self) {
 static void wsqi_worker_main(void *arg) {
     wsqi_worker *self = (wsqi_worker *)arg;
     wsqi_self_set(self);
+    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
     /* Relaxed: what shutdown did before is not looked at. */
-    while (wsqi_load_rlx(&self->pool->phase) == WSQI_PHASE_RUN) {
+    while (wsqi_load_rlx(self->pool->phase) == WSQI_PHASE_RUN) {
         wsq_task *task = wsqi_find_work(self);
         if (task != NULL) wsqi_work(self, task);
         else wsqi_sleep(self, NULL);
@@ -3171,7 +3265,9 @@ static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->budget_left = self->pool->budget;
     wsqi_count(&self->counters.run, 1);
+    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, task, 0);
     wsq_poll poll = task->fn(self->floor, task);
+    wsqi_event(self, WSQ_EVENT_TASK_END, task, poll);
     WSQ_ASSERT(poll <= WSQ_GONE);
     switch (poll) {
     case WSQ_PENDING: wsqi_task_pend(self, task); return false;
@@ -3273,7 +3369,7 @@ static void wsqi_cancel_queued(wsq_pool *pool);
 /* Any thread; it queued a task behind a full barrier. */
 static void wsqi_check_stopped(wsq_pool *pool) {
     /* P4. Relaxed: the barrier orders it; see wsqi_pool_stop. */
-    if (!WSQI_LIKELY(wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)) wsqi_cancel_queued(pool);
+    if (!WSQI_LIKELY(wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)) wsqi_cancel_queued(pool);
 }
 
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
@@ -3285,6 +3381,7 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
 
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *self = wsqi_local(pool);
+    if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
     if (!WSQI_LIKELY(wsqi_get(&task->flags) == 0)) {
         wsqi_queue_special(pool, task);
         if (self == NULL) wsqi_check_stopped(pool);
@@ -3303,13 +3400,14 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
     wsqi_worker *self = wsqi_local(pool);
     if (self != NULL) {
         /* Relaxed: a hint. */
-        if (wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return WSQ_ERR_CLOSED;
+        if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
         if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
         wsqi_count(&self->counters.spawned, 1);
         wsqi_push_local(self, task);
         wsqi_notify_others(self);
         return WSQ_OK;
     }
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
     if (!wsqi_admit(pool, 1)) {
         wsqi_task_unclaim(pool, task, state);
@@ -3324,8 +3422,8 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the claim checks it. */
     /* Relaxed: a hint. */
-    if (self != NULL && wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return WSQ_ERR_CLOSED;
-    if (self == NULL && !wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
+    if (self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (self == NULL && (wsqi_forked(pool) || !wsqi_admit(pool, 1))) return wsqi_refusal(pool);
     if (self != NULL) wsqi_count(&self->counters.spawned, 1); /* before it can finish */
     if (wsqi_task_claim(task, &state, home, WSQI_TASK_BLOCKER)) return WSQ_OK;
     if (self != NULL) wsqi_count(&self->counters.spawned, 0u - (uint64_t)1);
@@ -3423,7 +3521,8 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
     wsqi_worker *self = wsqi_local(pool);
     size_t local = 0;
     /* Relaxed: a hint. */
-    if (self != NULL && wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) return WSQ_ERR_CLOSED;
+    if (self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsq_result result = wsqi_claim_batch(pool, tasks, count);
     if (result != WSQ_OK) return result;
     if (self == NULL && !wsqi_admit(pool, count))
@@ -3528,6 +3627,7 @@ static void wsqi_timers_fire(wsq_pool *pool) {
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
     wsqi_timer timer;
     if (pool == NULL || task == NULL) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     timer.at = wsqi_clock_ns();
     timer.at = delay_ns < WSQI_NEVER - 1 - timer.at ? timer.at + delay_ns : WSQI_NEVER - 1;
     timer.task = task;
@@ -3547,6 +3647,7 @@ WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay
  * what it was set for has happened. */
 WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
     bool found = false;
+    if (wsqi_forked(pool)) return false;
     wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
     for (size_t i = pool->timer_count; i-- > 0;) {
         if (pool->timers[i].task != task) continue;
@@ -3680,7 +3781,11 @@ static bool wsqi_edge_link(wsq_edge *edge) {
     }
     void *head = wsqi_load_rlx(&task->after); /* Relaxed: the compare-and-swap checks it. */
     do {
-        if (head == WSQI_CLOSED) return false;
+        if (head == WSQI_CLOSED) {
+            /* E6: what the predecessor did is visible, and how it ended. Pairs with E4. */
+            (void)wsqi_load_acq(&task->after);
+            return false;
+        }
         edge->next = (wsq_edge *)head;
         /* E5: the edge is visible. Pairs with E4. Failure: retried. */
     } while (!wsqi_cas_rel(&task->after, &head, edge));
@@ -3723,7 +3828,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 
 static bool wsqi_over(const wsq_pool *pool) {
     /* P5: what the shutdown did is visible. Pairs with P6. */
-    return wsqi_load_acq(&pool->phase) == WSQI_PHASE_OVER;
+    return wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER;
 }
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
@@ -3818,10 +3923,12 @@ static bool wsqi_standin_retire(wsqi_worker *self) {
     wsqi_group_flush(self);
     wsqi_check_quiet(pool); /* a full barrier, too (W6) */
     wsqi_settle(self);
+    wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
     /* Relaxed: the token orders what comes after (I2), and shutdown gives one, too. */
     while (wsqi_load_rlx(&self->dormant) != WSQI_STANDIN_ACTIVE &&
-           wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)
+           wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
         wsqi_token_wait(self, 0);
+    wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     return true;
 }
 
@@ -3829,8 +3936,9 @@ static void wsqi_standin_main(void *arg) {
     wsqi_worker *self = (wsqi_worker *)arg;
     wsq_pool *pool = self->pool;
     wsqi_self_set(self);
+    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
     /* Relaxed: as in wsqi_worker_main. */
-    while (wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN) {
+    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
         /* Relaxed: hints, the lock decides. */
         if (wsqi_load_rlx(&pool->standins) > wsqi_load_rlx(&pool->blocked) &&
             wsqi_standin_retire(self))
@@ -3885,7 +3993,7 @@ static bool wsqi_standin_begin(wsq_pool *pool) {
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* Relaxed: the lock orders them; a shutdown takes it once. */
     uint32_t blocked = wsqi_load_rlx(&pool->blocked), active = wsqi_load_rlx(&pool->standins);
-    bool here = wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN;
+    bool here = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
     if (here && active <= blocked) {
         here = wsqi_standin_rouse(pool);
         if (here) wsqi_store_rlx(&pool->standins, active + 1);
@@ -3970,7 +4078,9 @@ static void wsqi_wait_end(wsqi_wait *wait) {
 static void wsqi_wait_lot(const wsqi_wait *wait) {
     uint64_t now = wait->deadline != WSQI_NEVER ? wsqi_clock_ns() : 0, timeout = 0;
     if (now != 0) timeout = wait->deadline > now ? wait->deadline - now : 1;
+    if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_lot_wait(&wait->pool->lot, wait->bell, wait->rung, timeout);
+    if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
 /* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
@@ -4009,7 +4119,7 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
         return true;
     }
     /* Relaxed: a hint. In a shutdown, or with wsq_block_begin, the thread just sleeps. */
-    if (self == NULL || wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN || self->blocking != 0) {
+    if (self == NULL || wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN || self->blocking != 0) {
         wsqi_wait_lot(wait);
         return true;
     }
@@ -4026,7 +4136,9 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
 /* Outside only. WSQ_ERR_INVALID inside the pool's own tasks and runs: some would wait for
  * themselves. WSQ_ERR_CANCELLED: the pool was shut down and some never will be. */
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
-    if (pool == NULL || wsqi_inside(pool)) return WSQ_ERR_INVALID;
+    if (pool == NULL) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (wsqi_inside(pool)) return WSQ_ERR_INVALID;
     wsqi_wait wait = wsqi_wait_begin(pool, &pool->bells[WSQI_BELLS], WSQ_FOREVER);
     bool quiet, over, stuck;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
@@ -4101,7 +4213,7 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
     for (;;) {
         wsqi_wait_listen(wait);
         /* P5: what the shutdown did is visible below. Pairs with P6. */
-        uint32_t phase = wsqi_load_acq(&pool->phase);
+        uint32_t phase = wsqi_load_acq(pool->phase);
         bool running = phase == WSQI_PHASE_RUN;
         if (wait->self != NULL && !running) wsqi_cancel_own(wait->self);
         /* W3: what the task did is visible, and its finisher sees that somebody waits. NEW: it was
@@ -4127,6 +4239,7 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (state & WSQI_TASK_NEW) return WSQ_ERR_INVALID;
     if (state & WSQI_TASK_DONE) return state & WSQI_TASK_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
     wsq_pool *pool = wsqi_task_pool(task);
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, task), timeout_ns);
     wsqi_add_rlx(&pool->task_waiters, 1u); /* Relaxed: W7 orders it. */
     /* W7: see W6. */
@@ -4238,6 +4351,7 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
 WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
     if (group == NULL) return WSQ_ERR_INVALID;
     wsq_pool *pool = group->pool;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, group), timeout_ns);
     wsq_result result = WSQ_OK;
     for (;;) {
@@ -4249,7 +4363,7 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
         if (word & WSQI_GROUP_CANCELLED) result = WSQ_ERR_CANCELLED;
         if (word < WSQI_GROUP_TASK) break;
         /* Relaxed: a hint. The shutdown waits for this worker. */
-        if (wait.self != NULL && wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN) {
+        if (wait.self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) {
             wsqi_cancel_own(wait.self);
             over = true;
         } else if (wait.self != NULL && wsqi_wait_here(wait.self, NULL, group)) {
@@ -4308,7 +4422,7 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
-    return wsqi_load_rlx(&self->pool->phase) != WSQI_PHASE_RUN; /* Relaxed: a hint. */
+    return wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN; /* Relaxed: a hint. */
 }
 
 /* Any thread. Keeps the first error, 0 is none; it is for the caller to say what they mean. */
@@ -4517,6 +4631,7 @@ static wsq_poll wsqi_go_cancelled(wsq_task *task) {
 /* Any thread. Calls fn(arg) on some worker. WSQ_ERR_MEMORY: it will not. */
 WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
     if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsq_future *future = wsqi_future_create(pool);
     if (future == NULL) return WSQ_ERR_MEMORY;
     wsq_task_init(&future->task, wsqi_go_run);
@@ -4529,6 +4644,7 @@ WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
  * wsq_future_drop must be given in the end. */
 WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out) {
     if (pool == NULL || fn == NULL || out == NULL) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsq_future *future = wsqi_future_create(pool);
     if (future == NULL) return WSQ_ERR_MEMORY;
     wsq_task_init(&future->task, wsqi_future_run);
@@ -4563,7 +4679,7 @@ static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
     for (;;) {
         wsqi_wait_listen(wait);
         /* P5: what the shutdown did is visible below. Pairs with P6. */
-        uint32_t phase = wsqi_load_acq(&wait->pool->phase);
+        uint32_t phase = wsqi_load_acq(wait->pool->phase);
         if (wait->self != NULL && phase != WSQI_PHASE_RUN) wsqi_cancel_own(wait->self);
         /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
         uint32_t word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_WAITED);
@@ -4583,10 +4699,11 @@ static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
 WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
     if (future == NULL) return WSQ_ERR_INVALID;
     wsq_pool *pool = wsqi_task_pool(&future->task);
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
     wsq_result outcome = WSQ_OK;
     /* F5, twice. Relaxed: a hint. */
-    if (!wsq_future_done(future) && self != NULL && wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN)
+    if (!wsq_future_done(future) && self != NULL && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
         wsqi_future_here(self, future);
     uint32_t word = wsqi_load_acq(&future->word);
     if (word & WSQI_FUTURE_CANCELLED) outcome = WSQ_ERR_CANCELLED;
@@ -4673,6 +4790,7 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
          * top. */
     } while (!wsqi_cas_rel(&self->range, &range, next));
     wsqi_stat(self->counters.published, n);
+    wsqi_event(self, WSQ_EVENT_PUBLISH, NULL, n);
 }
 
 #ifdef WSQ_PUBLISH_ALWAYS
@@ -4743,6 +4861,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_store_rlx(&job->thief, self->index + 1); /* Relaxed: a hint. */
     wsqi_poke(victim);
     wsqi_stat(self->counters.jobs_stolen, 1);
+    wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
     wsq_group *group = self->group;
     self->group = NULL; /* the job is another task's */
@@ -4793,10 +4912,12 @@ static void wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsqi_fence_sc();
     if (!help || !wsqi_look_jobs(self->pool)) {
         wsqi_stat(self->counters.joins_parked, 1);
+        wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
         /* J4 and I4: who woke us has done what it woke us for. */
         while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE &&
                (!help || (wsqi_load_acq(word) & wsqi_bit(self)) != 0))
             wsqi_token_wait(self, 0);
+        wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     }
     if (!help) return;
     /* I5: a token that still comes is only spurious. Was it claimed to help, while its own job is
@@ -4895,6 +5016,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
  * outside it runs as a task and the caller waits. */
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
     if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_self_get();
     if (self != NULL && self->pool != pool) self = NULL;
     /* Relaxed: a hint. */
@@ -5200,7 +5322,8 @@ static void wsqi_pool_free(wsq_pool *pool) {
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
     wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
-    wsqi_lot_fini(&pool->lot);
+    if (!wsqi_forked(pool)) wsqi_lot_fini(&pool->lot); /* there, the parent's threads still wait */
+    if (pool->phase != &pool->own_phase) wsqi_guard_destroy(pool->phase);
     wsqi_release(allocator, pool->first, pool->block_bytes);
     wsqi_release(allocator, pool, pool->bytes);
 }
@@ -5241,9 +5364,13 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) 
 /* False: no memory for a queue. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     bool ok = true;
+    pool->phase = wsqi_guard_create();
+    if (pool->phase == NULL) pool->phase = &pool->own_phase;
+    wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_RUN); /* Relaxed: not shared yet. */
     pool->seed = config->seed != 0 ? config->seed : wsqi_clock_ns();
     wsq_tune_init(&pool->tune, config);
     pool->stack_size = config->stack_size;
+    if (config->hooks != NULL) pool->hooks = *config->hooks;
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
     pool->caller_runs = config->caller_runs;
     pool->lifo_order = config->order == WSQ_LIFO;
@@ -5255,8 +5382,8 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     if (pool->lifo_order) pool->lifo_cap = 0; /* the queue itself is last in, first out */
     pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
     wsqi_store_rlx(&pool->timer_next, WSQI_NEVER); /* Relaxed: not shared yet, as what follows. */
-    for (unsigned i = 0; i < WSQ_GUESTS; i++)
-        (void)wsqi_worker_init(wsqi_block(pool, pool->guest_base + i), pool, pool->guest_base + i);
+    for (unsigned i = pool->guest_base; i < pool->blocks; i++)
+        (void)wsqi_worker_init(wsqi_block(pool, i), pool, i);
     for (unsigned i = 0; i < pool->workers && ok; i++) {
         ok = wsqi_worker_init(wsqi_block(pool, i), pool, i);
         wsqi_store_rlx(&pool->crew, i + 1);
@@ -5284,7 +5411,7 @@ static bool wsqi_pool_start(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
         if (wsqi_worker_start(wsqi_block(pool, i), wsqi_worker_main)) continue;
         /* Relaxed: the token orders it (I2). */
-        wsqi_store_rlx(&pool->phase, (uint32_t)WSQI_PHASE_STOP);
+        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_STOP);
         wsqi_pool_join(pool, i);
         return false;
     }
@@ -5376,7 +5503,7 @@ static void wsqi_pool_stop(wsq_pool *pool) {
     unsigned crew = wsqi_crew(pool);
     for (unsigned i = 0; i < crew; i++) wsqi_cancel_own(wsqi_block(pool, i));
     /* P6: what was cancelled is visible. Pairs with P5. */
-    wsqi_store_rel(&pool->phase, (uint32_t)WSQI_PHASE_OVER);
+    wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
     wsqi_pump_leave(pool);
     wsqi_ring_bells(pool); /* everybody else does */
 }
@@ -5388,6 +5515,7 @@ static void wsqi_pool_stop(wsq_pool *pool) {
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     uint32_t phase = WSQI_PHASE_RUN;
     if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool)) return WSQ_ERR_INVALID;
     /* Relaxed: the compare-and-swap checks it. */
     uint64_t outside = wsqi_load_rlx(&pool->inject.outside);
@@ -5395,7 +5523,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     while (!(outside & 1) && !wsqi_cas_rlx(&pool->inject.outside, &outside, outside + 1)) {}
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
     /* Relaxed: the token orders it for the workers (I2). Failure: somebody else is at it. */
-    if (wsqi_cas_rlx(&pool->phase, &phase, (uint32_t)WSQI_PHASE_STOP)) {
+    if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_STOP)) {
         wsqi_pool_stop(pool);
         return WSQ_OK;
     }
@@ -5407,16 +5535,19 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
 }
 
 /* Outside only, when nobody uses the pool any more. Drains it first, unless it was shut down. NULL
- * is fine. On one of the pool's own threads it does nothing. */
+ * is fine. On one of the pool's own threads it does nothing. In a child after fork() it frees the
+ * child's copy of the memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
-    if (pool != NULL && wsq_pool_shutdown(pool, WSQ_DRAIN) == WSQ_OK) wsqi_pool_free(pool);
+    if (pool == NULL) return;
+    wsq_result result = wsq_pool_shutdown(pool, WSQ_DRAIN);
+    if (result == WSQ_OK || result == WSQ_ERR_FORKED) wsqi_pool_free(pool);
 }
 
 /* caller_runs only: runs one task; false: there is none, or another thread is at it. */
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
     WSQ_ASSERT(pool != NULL && pool->caller_runs);
     /* Relaxed: a hint. */
-    if (wsqi_load_rlx(&pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
+    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
     bool ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);
     return ran;

@@ -634,7 +634,7 @@ static wsq_poll leave_behind(wsq_ctx ctx, wsq_task *task) {
         if (wsq_spawn(pool, &left_behind[i].task) != WSQ_OK) FAIL("a spawn");
     wsq_wake(&slot_task);
     atomic_store(&self->runs, 1);
-    while (wsqi_load_rlx(&pool->phase) == WSQI_PHASE_RUN) sched_yield();
+    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) sched_yield();
     return WSQ_DONE;
 }
 
