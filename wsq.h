@@ -19,7 +19,8 @@
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>inject    implementation
- *     >>tune >>idle >>worker >>task >>wait >>forkjoin >>parallel >>pool
+ *     >>tune >>idle >>worker >>task >>timer >>after >>wait >>group >>future
+ *     >>forkjoin >>parallel >>pool
  *     >>licence
  *
  * --------------------------------------------------------------------------
@@ -833,6 +834,9 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I11    slot put; take               seq_cst; acq  I10 I12     likewise
  *  I12    slot stolen                  acquire       I11         a thief runs what is not written
  *         yet
+ *  I13    sleeper: own inbox           full barrier  I6          a pinned task beside its sleeper
+ *  B1 B2  crew read; one more           acq; rel      each other  a block is read while unfilled
+ *  M1 M2  mutex lock; unlock           acq; rel      each other  two holders
  *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read before it is
  *         written
  *  T2     finish: state                release       T1 T6 W3    likewise
@@ -843,6 +847,17 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  T5     run: state                   acq+rel       T4          a wake's data is missed
  *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3, on the next spawn; no pool
  *         found
+ *  E1     finish: state                acquire       E2          an edge is never resolved
+ *  E2     edge added: state            acq+rel       E1          likewise
+ *  E3     one thing less to wait for   acq+rel       itself T6   a run misses what it waited for
+ *  E4 E5  after closed; edge pushed    acq+rel; rel  each other  an edge's links are garbage
+ *  E6     after found closed           acquire       E4          a run misses what it waited for
+ *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
+ *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
+ *  K4     group read                   acquire       K3          likewise
+ *  F1 F2  free futures taken; given    acq; rel      each other  two uses of a future overlap
+ *  F3     reference dropped; claim     acq+rel       itself      likewise; or it is called twice
+ *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *         in
  *  P4     stop; queueing               full barrier  itself, I6  a task is queued and never
@@ -853,6 +868,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
  *  W6 W7  finished; waits for a task   full barrier  each other  likewise
  *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
+ *  W10    sleep that waits for a bell  full barrier  W11         a worker sleeps on beside its bell
+ *  W11    bell rung                    full barrier  W10         likewise
  *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
@@ -1136,12 +1153,13 @@ static unsigned wsqi_cpu_count(void) {
 #include <sys/syscall.h>
 #endif
 
-/* Linux's headers hide these under -std=c11, and it is too late to ask when another one came
+/* glibc and musl hide these under -std=c11, and it is too late to ask when another header came
  * first. Where the second name stands, time_t has 64 bits and the plain name is the old one's. */
-#if defined(__linux__) && !defined(__cplusplus)
+#if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
 int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
-#if UINTPTR_MAX > 0xffffffffu || (defined(__GLIBC__) && !defined(__USE_TIME_BITS64))
+#if UINTPTR_MAX > 0xffffffffu || defined(__EMSCRIPTEN__) || \
+    (defined(__GLIBC__) && !defined(__USE_TIME_BITS64))
 int clock_gettime(int clock, struct timespec *time);
 #else
 int clock_gettime(int clock, struct timespec *time) __asm__("__clock_gettime64");
@@ -1592,7 +1610,7 @@ static void wsqi_release(const wsq_allocator *allocator, void *memory, size_t si
     WSQ_FREE(raw);
 }
 
-/* ---- a mutex, for what is rare: 0 free, 1 held, 2 held and somebody may sleep (Drepper 2004) ---- */
+/* ---- a mutex, for what is rare; 0 free, 1 held, 2 held and wanted (Drepper 2004) ---- */
 
 static void wsqi_mutex_lock(wsqi_lot *lot, wsqi_a32 *mutex) {
     uint32_t free = 0;
@@ -1965,12 +1983,12 @@ struct wsqi_worker {
     uint32_t low_left;    /* owner: looks at the global queue until a WSQ_LOW task comes first */
     bool searching;       /* owner: S counts it as a searcher */
     bool was_pinned;      /* owner: its last task came from the inbox: now the others' turn */
-    wsq_task *unsettled;  /* owner: ended, and nobody has looked for waiters since; an address only */
+    wsq_task *unsettled;   /* owner: ended, and its waiters not looked for; only an address */
     wsq_group *group;      /* owner: of the running task, or NULL */
     wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
     uint64_t done_count;
     wsq_future *spare;     /* owner: futures to use again */
-    uint32_t stale;        /* owner: futures run by who waited for them, perhaps still in its ring */
+    uint32_t stale;        /* owner: futures it ran while it waited; perhaps still in its ring */
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
     bool replaced;         /* owner: and a stand-in works meanwhile */
     bool suspicious;      /* owner: its last time-out found an unattended task */
@@ -2784,7 +2802,8 @@ static bool wsqi_stuck(const wsq_pool *pool) {
     return false;
 }
 #else
-/* Every task that is left waits for another one: in a circle, or for one that nobody has spawned. */
+/* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
+ * */
 static bool wsqi_stuck(const wsq_pool *pool) {
     uint64_t held, pending = wsqi_pending(pool, &held);
     return pending != 0 && pending == held;
@@ -3052,7 +3071,7 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     /* Relaxed: a hint; who sleeps looks into the queues. */
     if (!WSQI_LIKELY(wsqi_load_rlx(&self->pool->attention) == 0)) task = wsqi_take_urgent(self);
-    if (task == NULL && self->global_left == 0) task = wsqi_take_turn(self); /* 0. it could starve */
+    if (task == NULL && self->global_left == 0) task = wsqi_take_turn(self); /* 0. */
     return task != NULL ? task : wsqi_take_local(self);                      /* 1. */
 }
 
@@ -3145,7 +3164,7 @@ enum {
     WSQI_TASK_CANCELLED = 32, /* with DONE */
     WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
     WSQI_TASK_DOOMED = 128,   /* it will be cancelled, for what it waited for was */
-    WSQI_TASK_BLOCKER = 256,  /* and all bits above: how many ends it waits for before it is queued */
+    WSQI_TASK_BLOCKER = 256,  /* and all bits above: how many ends it waits for, unqueued */
     WSQI_TASK_IDLE_MASK = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED | WSQI_TASK_DONE | WSQI_TASK_NEW
 };
 
@@ -3435,8 +3454,8 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
 /* Any thread; something that the task waited for has ended. Who takes the last such thing away, of
  * a task that has been spawned, queues it: true. counted: the pool counts it as held. */
 static bool wsqi_task_unblock(wsq_task *task, bool counted) {
-    /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with itself
-     * and T6. */
+    /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
+     * itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
     if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
     wsq_pool *pool = wsqi_task_pool(task);
@@ -3461,7 +3480,8 @@ static void wsqi_task_held(wsq_pool *pool) {
 }
 
 /* A spawn of a task with predecessors, a priority, or a worker of its own. */
-WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void *home, uint32_t pin) {
+WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void *home,
+                                            uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
     task->flags = (task->flags & (WSQI_FLAG_HIGH | WSQI_FLAG_LOW)) | pin;
@@ -3622,8 +3642,9 @@ static void wsqi_timers_fire(wsq_pool *pool) {
     wsqi_timers_unlock(pool);
 }
 
-/* Any thread. As wsq_wake, `delay_ns` from now; at equal times in the order of the calls. Until then
- * the task's memory must stay, or wsq_wake_cancel be called. WSQ_ERR_MEMORY: nothing will happen. */
+/* Any thread. As wsq_wake, `delay_ns` from now; at equal times in the order of the calls. Until
+ * then the task's memory must stay, or wsq_wake_cancel be called. WSQ_ERR_MEMORY: nothing will
+ * happen. */
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
     wsqi_timer timer;
     if (pool == NULL || task == NULL) return WSQ_ERR_INVALID;
@@ -3660,7 +3681,8 @@ WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
 
 /* ==========================================================================
  * >>after: tasks that wait for the end of others
- * Purpose:   a graph of tasks, with edges of the caller's, each task queued by the last it waits for.
+ * Purpose:   a graph of tasks, with edges of the caller's: the last end that a task waits for
+ *            queues it.
  * Invariant: a task's state counts the edges to it that are not resolved, and each is resolved
  *            once: by who ends the predecessor, or by who finds it over when it adds the edge. A
  *            predecessor whose FOLLOWED bit was set before its end stays until it is CLOSED.
@@ -3686,7 +3708,8 @@ static void wsqi_stray_add(wsq_pool *pool, wsq_edge *edge) {
     wsqi_fence_sc();
 }
 
-/* edge_lock's holder: forgets this stray, or (NULL) all to the predecessor. True: there were some. */
+/* edge_lock's holder: forgets this stray, or (NULL) all to the predecessor. True: there were some.
+ * */
 static bool wsqi_stray_forget(wsq_pool *pool, const wsq_task *predecessor, const wsq_edge *only) {
     wsq_edge **link = wsqi_stray_bucket(pool, predecessor);
     bool found = false;
@@ -3793,9 +3816,9 @@ static bool wsqi_edge_link(wsq_edge *edge) {
 }
 
 /* Any thread, before `task` is spawned: it shall start when the predecessor is done, and everything
- * else it comes after. The predecessor may be done, running, or not spawned yet; both, and the edge,
- * must stay until `task` starts. A task that comes after one that is cancelled is cancelled too.
- * WSQ_ERR_INVALID: `task` is spawned already, or comes after 2^24 others. */
+ * else it comes after. The predecessor may be done, running, or not spawned yet; both, and the
+ * edge, must stay until `task` starts. A task that comes after one that is cancelled is cancelled
+ * too. WSQ_ERR_INVALID: `task` is spawned already, or comes after 2^24 others. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
     if (task == NULL || predecessor == NULL || edge == NULL || task == predecessor)
         return WSQ_ERR_INVALID;
@@ -3906,10 +3929,10 @@ static bool wsqi_standin_retire(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* Relaxed: the lock orders them. */
-    uint32_t active = wsqi_load_rlx(&pool->standins);
-    bool surplus = active > wsqi_load_rlx(&pool->blocked);
+    uint32_t active = wsqi_load_rlx(&pool->standins), blocked = wsqi_load_rlx(&pool->blocked);
+    bool surplus = active > blocked;
     if (surplus) {
-        wsqi_store_rlx(&pool->standins, active - 1);
+        wsqi_store_rlx(&pool->standins, active - 1); /* Relaxed: likewise. */
         wsqi_store_rlx(&self->dormant, (uint32_t)WSQI_STANDIN_DORMANT);
     }
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
@@ -3980,6 +4003,7 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
         uint32_t dormant = wsqi_load_rlx(&worker->dormant); /* Relaxed: likewise. */
         if (dormant == WSQI_STANDIN_NO_THREAD) vacant = worker;
         if (dormant != WSQI_STANDIN_DORMANT) continue;
+        /* Relaxed: the token orders it (I2). */
         wsqi_store_rlx(&worker->dormant, (uint32_t)WSQI_STANDIN_ACTIVE);
         wsqi_token_give(worker);
         return true;
@@ -3996,9 +4020,9 @@ static bool wsqi_standin_begin(wsq_pool *pool) {
     bool here = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
     if (here && active <= blocked) {
         here = wsqi_standin_rouse(pool);
-        if (here) wsqi_store_rlx(&pool->standins, active + 1);
+        if (here) wsqi_store_rlx(&pool->standins, active + 1); /* Relaxed: the lock orders it. */
     }
-    if (here) wsqi_store_rlx(&pool->blocked, blocked + 1);
+    if (here) wsqi_store_rlx(&pool->blocked, blocked + 1); /* Relaxed: likewise. */
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
     return here;
 }
@@ -4230,8 +4254,8 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
 }
 
 /* Any thread. Sleeps until the task is done, or the time is up (WSQ_ERR_TIMEOUT; 0 ns: only looks).
- * WSQ_ERR_INVALID: it was never spawned. WSQ_ERR_CANCELLED: it will never be done. A worker runs the
- * task itself, if it has it; else it blocks, and a stand-in works in its place. */
+ * WSQ_ERR_INVALID: it was never spawned. WSQ_ERR_CANCELLED: it will never be done. A worker runs
+ * the task itself, if it has it; else it blocks, and a stand-in works in its place. */
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
@@ -4260,7 +4284,7 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task
  *            it to zero takes WAITED and THEN with it, and does what they ask for.
  * Writers:   everybody. A worker tells the ends of a row of tasks of one group at once
  *            (done_group), before it runs anything else, searches, blocks or sleeps.
- * Source:    Go's WaitGroup, Java's Phaser; telling in rows is ours (10^6 tasks: 1 instead of 6 ns).
+ * Source:    Go's WaitGroup, Java's Phaser; telling in rows is ours.
  * ========================================================================== */
 
 enum {
@@ -4293,7 +4317,8 @@ static void wsqi_group_start(wsq_group *group) {
 /* n of its tasks are done. From the count of zero on its memory may be gone, unless tasks wait for
  * it. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n) {
-    uint64_t word = wsqi_load_rlx(&group->word), next; /* Relaxed: the compare-and-swap checks it. */
+    /* Relaxed: the compare-and-swap checks it. */
+    uint64_t word = wsqi_load_rlx(&group->word), next;
     wsqi_a32 *bell = wsqi_bell_of(pool, group);
     do {
         next = word - n * WSQI_GROUP_TASK;
@@ -4595,7 +4620,8 @@ static bool wsqi_stale_purge(wsqi_worker *self) {
         /* Relaxed: who claimed it was this worker, or it is only found later. */
         if (task->fn != wsqi_future_run ||
             (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CLAIMED) == 0) {
-            if (!wsqi_ring_push(&self->ring, task)) wsqi_inject_push(&self->pool->inject, task, task);
+            if (!wsqi_ring_push(&self->ring, task))
+                wsqi_inject_push(&self->pool->inject, task, task);
             continue;
         }
         wsqi_future_release(self->pool, future);
@@ -4702,10 +4728,10 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
     wsq_result outcome = WSQ_OK;
-    /* F5, twice. Relaxed: a hint. */
-    if (!wsq_future_done(future) && self != NULL && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
+    /* Relaxed: a hint. */
+    if (self != NULL && !wsq_future_done(future) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
         wsqi_future_here(self, future);
-    uint32_t word = wsqi_load_acq(&future->word);
+    uint32_t word = wsqi_load_acq(&future->word); /* F5 */
     if (word & WSQI_FUTURE_CANCELLED) outcome = WSQ_ERR_CANCELLED;
     if ((word & WSQI_FUTURE_DONE) == 0) {
         wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, future), WSQ_FOREVER);
@@ -4894,7 +4920,8 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     unsigned start = wsq_random_below(&self->random, count);
     if (thief != 0 && wsqi_job_steal(self, wsqi_block(pool, thief - 1))) return true;
     for (unsigned i = 0; i < count; i++) {
-        wsqi_worker *victim = wsqi_nth(pool, crew, start + i < count ? start + i : start + i - count);
+        unsigned n = start + i < count ? start + i : start + i - count;
+        wsqi_worker *victim = wsqi_nth(pool, crew, n);
         if (victim != self && wsqi_job_steal(self, victim)) return true;
     }
     return false;
@@ -5317,7 +5344,8 @@ static void wsqi_pool_free(wsq_pool *pool) {
     unsigned crew = wsqi_crew(pool);
     for (unsigned i = 0; pool->lifo_order && i < crew; i++)
         wsq_deque_fini(&wsqi_block(pool, i)->deque);
-    for (wsqi_chunk *chunk = (wsqi_chunk *)pool->future_chunks, *next; chunk != NULL; chunk = next) {
+    wsqi_chunk *chunk = (wsqi_chunk *)pool->future_chunks, *next;
+    for (; chunk != NULL; chunk = next) {
         next = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
@@ -5386,7 +5414,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
         (void)wsqi_worker_init(wsqi_block(pool, i), pool, i);
     for (unsigned i = 0; i < pool->workers && ok; i++) {
         ok = wsqi_worker_init(wsqi_block(pool, i), pool, i);
-        wsqi_store_rlx(&pool->crew, i + 1);
+        wsqi_store_rlx(&pool->crew, i + 1); /* Relaxed: not shared yet. */
     }
     return ok;
 }
@@ -5463,8 +5491,8 @@ static void wsqi_cancel_inject(wsq_pool *pool, wsqi_inject *inject) {
     }
 }
 
-/* Any thread, once the pool has stopped: what is in the global queues, or has come to an inbox, will
- * never run; nor what waits for that. */
+/* Any thread, once the pool has stopped: what is in the global queues, or has come to an inbox,
+ * will never run; nor what waits for that. */
 static void wsqi_cancel_queued(wsq_pool *pool) {
     bool more = true;
     while (more) {
