@@ -282,9 +282,8 @@ row_cmake() {
     {
         echo 'cmake_minimum_required(VERSION 3.14)'
         echo 'project(user C)'
-        sed -n '/^```cmake$/,/^```$/{/^```/d;p;}' README.md
         echo 'add_executable(my_program user.c)'
-        echo 'target_link_libraries(my_program PRIVATE wsq)'
+        sed -n '/^```cmake$/,/^```$/{/^```/d;p;}' README.md
     } >"$dir/CMakeLists.txt"
     cp test/compile/whole.c "$dir/user.c"
     sed -i 's|"../../wsq.h"|<wsq.h>|' "$dir/user.c"

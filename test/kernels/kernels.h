@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -63,6 +64,15 @@ static inline int kernel_wait_ns(volatile void *word, uint32_t expected, uint64_
 static inline void kernel_expect(int fine) {
     if (!fine) abort();
 }
+
+/* ---- FreeBSD, OpenBSD: minherit(2); 3: zero in a child ---- */
+
+#if defined(KERNEL_FREEBSD) || defined(KERNEL_OPENBSD)
+static inline int minherit(void *addr, size_t size, int inherit) {
+    kernel_expect(inherit == 3);
+    return madvise(addr, size, MADV_WIPEONFORK);
+}
+#endif
 
 /* ---- FreeBSD: _umtx_op(2) ---- */
 
