@@ -42,7 +42,7 @@ static void own_word(void *arg) {
 static void threads(void) {
     static wsqi_thread some[32];
     static char anything[32];
-    size_t sizes[] = {0, 1 << 16, 1 << 20, 0};
+    size_t sizes[] = {0, 1 << 17, 1 << 20, 0};
     const char *names[] = {"wsq", "", "a name of fifteen", "%s%n"};
     wsqi_self_set((wsqi_worker *)(void *)anything);
     for (int round = 0; round < 10; round++) {
@@ -150,7 +150,7 @@ static void lots_of_lots(void) {
 
 /* ---- signals ---- */
 
-#if defined(SIGUSR1) && !defined(WSQ_PLATFORM_HEADER)
+#if defined(SIGUSR1) && !defined(WSQ_PLATFORM_HEADER) && !defined(__EMSCRIPTEN__)
 static void look_at_signals(void *arg) {
     sigset_t now;
     (void)arg;
@@ -180,7 +180,7 @@ int main(void) {
     RUN(batons);
     RUN(one_each);
     RUN(lots_of_lots);
-#if defined(SIGUSR1) && !defined(WSQ_PLATFORM_HEADER)
+#if defined(SIGUSR1) && !defined(WSQ_PLATFORM_HEADER) && !defined(__EMSCRIPTEN__)
     RUN(workers_take_no_signals);
 #endif
     wsqi_lot_fini(&lot);
