@@ -122,7 +122,7 @@ fuzz() {
         exit 0
     fi
     mkdir -p "$out/corpus"
-    "$out/fuzz" -max_total_time="${FUZZ_SECONDS:-60}" -max_len=240 -len_control=0 -timeout=60 -print_final_stats=1 \
+    "$out/fuzz" -max_total_time="${FUZZ_SECONDS:-60}" -max_len=280 -len_control=0 -timeout=60 -print_final_stats=1 \
         -artifact_prefix="$out/" "$out/corpus" >"$out/log" 2>&1 || failed=1
     [ $failed = 0 ] || tail -n 40 "$out/log"
     grep -E 'DONE|number_of_executed_units' "$out/log"

@@ -156,16 +156,19 @@ static void freed_by_successor(void) {
     end(2);
 }
 
-/* The pool is cancelled: either both have run, or the second is cancelled, once. */
+/* The pool is cancelled: each has run, or is cancelled, once, whichever queues they are in. */
 static void edge_against_cancel(void) {
     begin(1, plain);
+    for (int i = 0; i < 3; i++)
+        wsq_task_set_priority(&items[i].task, (wsq_priority)explore_choose(3));
     follow(1, 0);
-    spawn(1);
-    spawn(0);
+    follow(2, 1);
+    for (int i = 3; i-- > 0;) spawn(i);
     explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
-    explore_check(items[0].done + items[0].cleaned == 1);
-    explore_check(items[1].done + items[1].cleaned == 1);
-    explore_check(!items[1].done || items[0].done);
+    for (int i = 0; i < 3; i++) {
+        explore_check(items[i].done + items[i].cleaned == 1);
+        explore_check(i == 0 || !items[i].done || items[i - 1].done);
+    }
     explore_pool_end(pool);
 }
 
@@ -605,6 +608,34 @@ static void wait_inside(void) {
     end(4);
 }
 
+/* Likewise for task 4. */
+static wsq_poll run_blocked_too(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_check(wsq_task_wait(&items[4].task) == WSQ_OK);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+/* The one stand-in goes from the first that waits to the second, which worked meanwhile. */
+static void two_wait_inside(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(2, config);
+    items[0].task.fn = run_blocked;
+    items[2].task.fn = run_blocked_too;
+    items[1].waits = items[4].waits = true;
+    spawn(1);
+    spawn(4);
+    spawn(0);
+    spawn(2);
+    if (explore_choose(2)) explore_wait_quiet();
+    send(1);
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(3);
+    explore_check(wsq_task_wait(&items[3].task) == WSQ_OK);
+    send(4);
+    end(5);
+}
+
 /* In a call that blocks: until task 1 has run, on a stand-in; then once more. */
 static wsq_poll run_blocking(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
@@ -672,6 +703,7 @@ int main(void) {
     explore_random("compose: get against shutdown", get_against_shutdown, 20000);
     explore_random("compose: go", go, 10000);
     explore_random("compose: wait inside", wait_inside, 20000);
+    explore_random("compose: two wait inside", two_wait_inside, 10000);
     explore_random("compose: a blocking call", blocking_call, 20000);
     explore_random("compose: blocking against shutdown", blocking_against_shutdown, 20000);
     return explore_end();

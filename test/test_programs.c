@@ -1,5 +1,5 @@
 /* Random programs: bytes become a pool, tasks with small scripts, and outside threads that spawn, wake,
- * run, wait and shut down, all at once. A sequential model says what must come out: the value of every
+ * run, submit, wait, cancel and shut down, all at once. A sequential model says what must come out: the value of every
  * recursion, loop and reduction; that a task ran as often as a spawn of it was accepted, alone, and to
  * its end unless the program cancels; and that no wake is lost, for else the program does not end.
  *
@@ -11,11 +11,11 @@
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 
-enum { TASKS = 12, THREADS = 3, OPS = 8, TASK_OPS = 6, GONERS = 8, LIVES = 4, LENGTH_MAX = 240 };
+enum { TASKS = 12, THREADS = 3, OPS = 8, TASK_OPS = 6, LIVES = 4, MEMBERS = 400, LENGTH_MAX = 280 };
 
 typedef enum op_kind {
     OP_YIELD, OP_SPAWN, OP_WAKE, OP_SELF_WAKE, OP_AWAIT_MAIL, OP_BUDGET, OP_EXPRESSION, OP_LOOP,
-    OP_REDUCE, OP_RUN, /* so far what tasks do, too */
+    OP_REDUCE, OP_RUN, OP_SUBMIT, OP_GROUP, OP_CHAIN, OP_TIMER, /* so far what tasks do, too */
     OP_BATCH, OP_GONER, OP_PUMP, OP_STATS, OP_KINDS
 } op_kind;
 
@@ -37,12 +37,22 @@ typedef struct actor {
     unsigned need;        /* letters that the outside threads send in all */
     atomic_uint mail, tries, accepted, ended;
     atomic_bool busy;
+    unsigned pinned; /* 0, or 1 + its worker */
 } actor;
 
 typedef struct goner {
     wsq_task task;
     program *all;
 } goner;
+
+/* Of a group, or of a chain of tasks that come after each other. */
+typedef struct member {
+    wsq_task task;
+    wsq_edge edge;
+    struct member *before;
+    uint64_t seed, value; /* plain */
+    atomic_uint ended;
+} member;
 
 struct program {
     const uint8_t *bytes;
@@ -54,8 +64,9 @@ struct program {
     goner goners[THREADS * OPS];
     op ops[THREADS][OPS];
     ending endings[THREADS];
-    atomic_uint goners_used, goners_ended, goners_accepted;
-    bool cancels;
+    member members[MEMBERS];
+    atomic_uint goners_used, goners_ended, goners_accepted, members_used;
+    bool cancels, stops; /* some thread does: before the end */
 };
 
 /* ---- what jobs compute, and the same without a pool: ctx is NULL there ---- */
@@ -174,6 +185,103 @@ static uint64_t run_errand(program *all, uint64_t seed) {
     return 0;
 }
 
+/* ---- futures, groups, chains ---- */
+
+static void *answer(void *arg) {
+    uint64_t *seed = arg;
+    *seed = expression(NULL, *seed, 2);
+    return seed;
+}
+
+static uint64_t ask(program *all, uint64_t seed) {
+    uint64_t number = seed;
+    void *result = NULL;
+    wsq_future *future = NULL;
+    wsq_result outcome = wsq_submit(all->pool, answer, &number, &future);
+    CHECK(outcome == WSQ_OK || outcome == WSQ_ERR_CLOSED);
+    if (outcome == WSQ_OK) {
+        outcome = wsq_future_get(future, &result);
+        CHECK(outcome == WSQ_OK || (outcome == WSQ_ERR_CANCELLED && all->cancels));
+    }
+    if (outcome == WSQ_OK) CHECK(result == &number && number == expression(NULL, seed, 2));
+    return 0;
+}
+
+static wsq_poll member_run(wsq_ctx ctx, wsq_task *task) {
+    member *self = wsq_container_of(task, member, task);
+    (void)ctx;
+    self->value = self->seed + (self->before != NULL ? self->before->value : 0);
+    CHECK_EQ(atomic_fetch_add(&self->ended, 1), 0);
+    return WSQ_DONE;
+}
+
+static wsq_poll member_clean(wsq_task *task) {
+    CHECK_EQ(atomic_fetch_add(&wsq_container_of(task, member, task)->ended, 1), 0);
+    return WSQ_DONE;
+}
+
+/* Their memory stays: those that a shutdown cancels may be looked at until the pool is gone. */
+static member *take_members(program *all, unsigned count, uint64_t seed) {
+    unsigned first = atomic_fetch_add(&all->members_used, count);
+    if (first + count > MEMBERS) return NULL;
+    for (unsigned i = 0; i < count; i++) {
+        member *self = &all->members[first + i];
+        wsq_task_init(&self->task, member_run);
+        wsq_task_set_cleanup(&self->task, member_clean);
+        wsq_task_set_priority(&self->task, (wsq_priority)((seed + i) % 3));
+        self->seed = seed + i;
+    }
+    return &all->members[first];
+}
+
+static uint64_t gather(program *all, uint64_t seed) {
+    unsigned count = 1 + (unsigned)(seed % 4);
+    member *members = take_members(all, count, seed);
+    bool cancels = seed / 4 % 4 == 0;
+    wsq_group group;
+    if (members == NULL) return 0;
+    CHECK_EQ(wsq_group_init(&group, all->pool), WSQ_OK);
+    for (unsigned i = 0; i < count; i++) {
+        wsq_result result = wsq_group_spawn(&group, &members[i].task);
+        CHECK(result == WSQ_OK || result == WSQ_ERR_CLOSED || (result == WSQ_ERR_CANCELLED && cancels));
+        if (result != WSQ_OK) atomic_store(&members[i].ended, 1);
+        if (cancels && i == seed / 16 % 4) wsq_group_cancel(&group);
+    }
+    wsq_result result = wsq_group_wait(&group, WSQ_FOREVER);
+    if (wsq_group_pending(&group) == 0) {
+        for (unsigned i = 0; i < count; i++) CHECK_EQ(atomic_load(&members[i].ended), 1);
+        CHECK(result == WSQ_OK || (result == WSQ_ERR_CANCELLED && (cancels || all->cancels)));
+    } else {
+        CHECK(result == WSQ_ERR_CANCELLED && all->cancels);
+    }
+    return 0;
+}
+
+/* Spawned in one order or the other; each finds what the one before it left. A task whose predecessor
+ * the pool does not take any more would wait for ever: then only in the right order. */
+static uint64_t follow(program *all, uint64_t seed) {
+    unsigned count = 2 + (unsigned)(seed % 3), spawned = 0;
+    member *members = take_members(all, count, seed);
+    uint64_t sum = seed;
+    if (members == NULL) return 0;
+    for (unsigned i = 1; i < count; i++) {
+        members[i].before = &members[i - 1];
+        sum += seed + i;
+        CHECK_EQ(wsq_task_after(&members[i].task, &members[i - 1].task, &members[i].edge), WSQ_OK);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        member *self = &members[all->stops || seed / 4 % 2 ? i : count - 1 - i];
+        wsq_result result = wsq_spawn(all->pool, &self->task);
+        CHECK(result == WSQ_OK || result == WSQ_ERR_CLOSED);
+        spawned += result == WSQ_OK;
+    }
+    if (spawned < count) return 0;
+    wsq_result result = wsq_task_wait(&members[count - 1].task);
+    CHECK(result == WSQ_OK || (result == WSQ_ERR_CANCELLED && all->cancels));
+    if (result == WSQ_OK) CHECK(members[count - 1].value == sum);
+    return 0;
+}
+
 /* What one operation of a task adds to its value; the model calls it without a context. */
 static uint64_t compute(wsq_ctx ctx, program *all, op it) {
     switch (it.kind) {
@@ -181,6 +289,9 @@ static uint64_t compute(wsq_ctx ctx, program *all, op it) {
     case OP_LOOP: return loop(ctx, it.argument);
     case OP_REDUCE: return reduction(ctx, it.argument);
     case OP_RUN: return ctx != NULL ? run_errand(all, it.argument) : 0;
+    case OP_SUBMIT: return ctx != NULL ? ask(all, it.argument) : 0;
+    case OP_GROUP: return ctx != NULL ? gather(all, it.argument) : 0;
+    case OP_CHAIN: return ctx != NULL ? follow(all, it.argument) : 0;
     default: return 0;
     }
 }
@@ -189,7 +300,8 @@ static uint64_t compute(wsq_ctx ctx, program *all, op it) {
 
 static void accept(program *all, actor *task) {
     if (atomic_fetch_add(&task->tries, 1) >= LIVES) return;
-    wsq_result result = wsq_spawn(all->pool, &task->task);
+    wsq_result result = task->pinned ? wsq_spawn_on(all->pool, task->pinned - 1, &task->task)
+                                     : wsq_spawn(all->pool, &task->task);
     CHECK(result == WSQ_OK || result == WSQ_ERR_INVALID || result == WSQ_ERR_CLOSED);
     if (result == WSQ_OK) atomic_fetch_add(&task->accepted, 1);
 }
@@ -207,6 +319,9 @@ static bool act(wsq_ctx ctx, actor *self, wsq_poll *poll) {
     case OP_SPAWN: accept(self->all, other); return false;
     case OP_WAKE: wsq_wake(&other->task); return false;
     case OP_SELF_WAKE: wsq_wake(&self->task); return true;
+    case OP_TIMER:
+        CHECK_EQ(wsq_wake_after(self->all->pool, &self->task, it.argument * 1000u), WSQ_OK);
+        return true;
     case OP_BUDGET:
         while (wsq_budget_take()) {}
         *poll = WSQ_YIELD;
@@ -283,6 +398,9 @@ static void outside(program *all, op it) {
         break;
     case OP_BUDGET: CHECK(wsq_budget_take()); break;
     case OP_RUN: run_errand(all, it.argument); break;
+    case OP_SUBMIT: ask(all, it.argument); break;
+    case OP_GROUP: gather(all, it.argument); break;
+    case OP_CHAIN: follow(all, it.argument); break;
     case OP_BATCH: batch(all, it.argument); break;
     case OP_GONER: send_goner(all); break;
     case OP_PUMP:
@@ -326,11 +444,13 @@ static op next_op(program *all, unsigned kinds) {
 
 static void read_config(program *all) {
     static const uint32_t caps[] = {0, 1, 2, WSQ_LIFO_OFF};
+    static const unsigned standins[] = {0, 1, 2, WSQ_STANDINS_OFF};
     uint8_t a = next_byte(all), b = next_byte(all);
     all->config.workers = 1 + a % 4;
     all->config.order = a / 4 % 4 == 3 ? WSQ_LIFO : WSQ_FIFO;
     all->config.caller_runs = a / 16 % 8 == 7;
     all->config.lifo_cap = caps[b % 4];
+    all->config.max_standins = standins[(a ^ b / 4) % 4];
     all->config.budget = b / 4 % 8;
     all->config.min_interval = all->config.max_interval = b / 32;
     all->config.seed = 1 + (uint64_t)a * 256 + b;
@@ -347,13 +467,17 @@ static void read_program(program *all) {
         }
         all->endings[t] = (ending)(next_byte(all) % END_KINDS);
         all->cancels |= all->endings[t] == END_CANCEL;
+        all->stops |= all->endings[t] == END_CANCEL || all->endings[t] == END_DRAIN;
     }
     for (unsigned i = 0; i < all->tasks; i++) {
         actor *self = &all->actors[i];
         self->all = all;
         wsq_task_init(&self->task, actor_run);
+        uint8_t kind = next_byte(all);
+        if (kind % 4 == 1) self->pinned = 1 + kind / 4u % all->config.workers;
+        if (kind % 4 == 2) wsq_task_set_priority(&self->task, kind & 4 ? WSQ_HIGH : WSQ_LOW);
         for (int k = 0; k < TASK_OPS; k++) {
-            self->ops[k] = next_op(all, OP_RUN + 1);
+            self->ops[k] = next_op(all, OP_TIMER + 1);
             self->value += compute(NULL, all, self->ops[k]);
         }
     }
