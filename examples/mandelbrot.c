@@ -2,9 +2,11 @@
  *     mandelbrot [-s WIDTHxHEIGHT] [-i iterations] [-w workers] [-o file.png]
  *
  * Rows are uneven: one through the black heart of the set costs many times one at the edge of the
- * picture. Nobody deals them out in advance; a worker that runs dry takes from another. */
+ * picture. Nobody deals them out in advance; a worker that runs dry takes from another.
+ * With WSQ_TRACE=file in the environment it also writes a timeline, for trace.html. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
+#include "trace.h"
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -84,9 +86,12 @@ static void must(wsq_result result) {
 
 /* Seconds. The pool's threads start before the clock does. */
 static double render(struct image *image, struct row *rows, unsigned workers, bool print_stats) {
-    wsq_config config = {.workers = workers};
+    struct trace *trace = print_stats ? trace_open(getenv("WSQ_TRACE")) : NULL;
+    wsq_config config = {.workers = workers, .hooks = trace_hooks(trace)};
     wsq_pool *pool;
     must(wsq_pool_create(&pool, &config));
+    trace_watch(trace, pool);
+    trace_name(trace, (uintptr_t)render_row, "row");
     atomic_store(&image->rows_done, 0);
     double began = now();
     for (unsigned y = 0; y < image->height; y++) {
@@ -101,6 +106,7 @@ static double render(struct image *image, struct row *rows, unsigned workers, bo
            wsq_pool_workers(pool) == 1 ? " " : "s", elapsed);
     if (print_stats) wsq_stats_print(pool, stdout);
     wsq_pool_destroy(pool);
+    trace_close(trace);
     return elapsed;
 }
 

@@ -1,0 +1,256 @@
+/* A timeline of a pool, in the Trace Event Format that ui.perfetto.dev, chrome://tracing and
+ * trace.html show: a lane for each worker, tasks, sleeps, steals as arrows, and counters.
+ *
+ *     struct trace *trace = trace_open(getenv("WSQ_TRACE"));    NULL, if the path is
+ *     config.hooks = trace_hooks(trace);                        NULL, if the trace is
+ *     ... wsq_pool_create(&pool, &config);
+ *     trace_watch(trace, pool);                                 for the counters
+ *     trace_name(trace, (uintptr_t)render_row, "row");          what its tasks are called
+ *     ... wsq_pool_destroy(pool);
+ *     trace_close(trace);                                       writes the file
+ *
+ * Recording takes no lock: each lane has a buffer of its own, allocated at its first event. What
+ * does not fit is dropped and counted. Include it after wsq.h, in one file. POSIX. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    TRACE_LANES = 1024,
+    TRACE_EVENTS = 1 << 16,    /* for each lane: 2 MiB */
+    TRACE_DEPTH = 32,          /* tasks that run inside each other, by a wait */
+    TRACE_NAMES = 16,
+    TRACE_COUNTERS_NS = 200000 /* a worker samples its counters this often */
+};
+
+enum { TRACE_COUNTERS = 100 }; /* beyond every wsq_event; value: the interval and the queue */
+
+struct trace_event {
+    uint64_t at_ns;
+    const void *subject;
+    uint64_t value;
+    int kind;
+};
+
+struct trace_lane {
+    atomic_uint used;         /* may pass TRACE_EVENTS: the rest was dropped */
+    uint64_t next_counters_ns;
+    struct trace_event events[TRACE_EVENTS];
+};
+
+struct trace {
+    FILE *file;
+    const char *path;
+    uint64_t began_ns;
+    wsq_hooks hooks;
+    _Atomic(const wsq_pool *) pool; /* trace_watch writes, workers read */
+    unsigned workers;               /* further lanes, "extra", are stand-ins and guests */
+    _Atomic(struct trace_lane *) lanes[TRACE_LANES];
+    struct { uintptr_t fn; const char *name; } names[TRACE_NAMES];
+    unsigned named, dropped;
+    bool comma; /* an event stands before the next one */
+};
+
+static uint64_t trace_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- recording, on the workers ---- */
+
+/* One thread is a worker at a time; but should two ever meet here, one of them yields. */
+static struct trace_lane *trace_lane_of(struct trace *trace, unsigned worker) {
+    if (worker >= TRACE_LANES) return NULL;
+    struct trace_lane *lane = atomic_load(&trace->lanes[worker]), *fresh;
+    if (lane) return lane;
+    fresh = calloc(1, sizeof *fresh);
+    if (!fresh || atomic_compare_exchange_strong(&trace->lanes[worker], &lane, fresh)) return fresh;
+    free(fresh);
+    return lane;
+}
+
+static void trace_record(struct trace_lane *lane, uint64_t at_ns, int kind, const void *subject,
+                         uint64_t value) {
+    unsigned index = atomic_fetch_add_explicit(&lane->used, 1, memory_order_relaxed);
+    if (index < TRACE_EVENTS)
+        lane->events[index] = (struct trace_event){at_ns, subject, value, kind};
+}
+
+static void trace_record_counters(struct trace *trace, struct trace_lane *lane, unsigned worker,
+                                  uint64_t now) {
+    const wsq_pool *pool = atomic_load_explicit(&trace->pool, memory_order_acquire);
+    if (!pool || now < lane->next_counters_ns || worker >= trace->workers) return;
+    wsq_stats stats;
+    wsq_worker_stats(pool, worker, &stats);
+    lane->next_counters_ns = now + TRACE_COUNTERS_NS;
+    trace_record(lane, now, TRACE_COUNTERS, NULL, stats.interval << 32 | stats.queue_depth);
+}
+
+static void trace_on_event(void *user, wsq_event event, unsigned worker, const void *subject,
+                           uint64_t value) {
+    struct trace *trace = user;
+    struct trace_lane *lane = trace_lane_of(trace, worker);
+    uint64_t now = trace_now();
+    if (!lane) return;
+    /* A task and a job begin with their function. At the end their memory may be gone. */
+    uintptr_t fn = 0;
+    if (event == WSQ_EVENT_TASK_BEGIN && subject) {
+        memcpy(&fn, subject, sizeof fn);
+        value = fn;
+    }
+    trace_record(lane, now, (int)event, subject, value);
+    if (event == WSQ_EVENT_TASK_END || event == WSQ_EVENT_PARK)
+        trace_record_counters(trace, lane, worker, now);
+}
+
+/* ---- the file ---- */
+
+/* Begins an event: every one has a name, a phase, a lane and a time in microseconds. */
+static void trace_put(struct trace *trace, const char *name, char phase, unsigned lane,
+                      uint64_t at_ns) {
+    uint64_t ns = at_ns > trace->began_ns ? at_ns - trace->began_ns : 0;
+    fprintf(trace->file, "%s\n{\"name\":\"%s\",\"ph\":\"%c\",\"pid\":1,\"tid\":%u,\"ts\":%" PRIu64
+            ".%03u", trace->comma ? "," : "", name, phase, lane, ns / 1000, (unsigned)(ns % 1000));
+    trace->comma = true;
+}
+
+static void trace_put_span(struct trace *trace, const char *name, unsigned lane,
+                           const struct trace_event *begin, uint64_t end_ns) {
+    uint64_t ns = end_ns - begin->at_ns;
+    trace_put(trace, name, 'X', lane, begin->at_ns);
+    fprintf(trace->file, ",\"dur\":%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
+    if (begin->subject) fprintf(trace->file, ",\"args\":{\"task\":\"%p\"}", begin->subject);
+    fputs("}", trace->file);
+}
+
+static const char *trace_name_of(const struct trace *trace, uint64_t fn) {
+    for (unsigned i = 0; i < trace->named; i++) {
+        if (trace->names[i].fn == fn) return trace->names[i].name;
+    }
+    return fn == 0 ? "run" : "task"; /* a wsq_run has no task */
+}
+
+/* From the victim, where something must be going on at this moment, to what the thief does next. */
+static void trace_put_steal(struct trace *trace, unsigned thief, const struct trace_event *event) {
+    static unsigned id;
+    id++;
+    trace_put(trace, "steal", 's', (unsigned)event->value, event->at_ns);
+    fprintf(trace->file, ",\"cat\":\"steal\",\"id\":%u}", id);
+    trace_put(trace, "steal", 'f', thief, event->at_ns);
+    fprintf(trace->file, ",\"cat\":\"steal\",\"id\":%u}", id);
+}
+
+static void trace_put_counters(struct trace *trace, unsigned lane,
+                               const struct trace_event *event) {
+    char name[40];
+    snprintf(name, sizeof name, "worker %u interval", lane);
+    trace_put(trace, name, 'C', lane, event->at_ns);
+    fprintf(trace->file, ",\"args\":{\"tasks\":%" PRIu64 "}}", event->value >> 32);
+    snprintf(name, sizeof name, "worker %u queue", lane);
+    trace_put(trace, name, 'C', lane, event->at_ns);
+    fprintf(trace->file, ",\"args\":{\"tasks\":%" PRIu64 "}}", event->value & 0xffffffff);
+}
+
+static void trace_put_instant(struct trace *trace, const char *name, unsigned lane,
+                              const struct trace_event *event) {
+    trace_put(trace, name, 'i', lane, event->at_ns);
+    fprintf(trace->file, ",\"s\":\"t\",\"args\":{\"jobs\":%" PRIu64 "}}", event->value);
+}
+
+static void trace_put_name(struct trace *trace, unsigned lane) {
+    trace_put(trace, "thread_name", 'M', lane, 0);
+    fprintf(trace->file, ",\"args\":{\"name\":\"%s %u\"}}",
+            lane < trace->workers ? "worker" : "extra", lane);
+    trace_put(trace, "thread_sort_index", 'M', lane, 0);
+    fprintf(trace->file, ",\"args\":{\"sort_index\":%u}}", lane);
+}
+
+/* Pairs each end with its begin. An end whose begin is missing, or the other way round, is left
+ * out. */
+static void trace_put_lane(struct trace *trace, unsigned index, const struct trace_lane *lane) {
+    const struct trace_event *open[TRACE_DEPTH], *parked = NULL;
+    unsigned used = atomic_load(&lane->used), depth = 0;
+    if (used > TRACE_EVENTS) {
+        trace->dropped += used - TRACE_EVENTS;
+        used = TRACE_EVENTS;
+    }
+    trace_put_name(trace, index);
+    for (const struct trace_event *e = lane->events; e < lane->events + used; e++) {
+        switch (e->kind) {
+        case WSQ_EVENT_PARK: parked = e; break;
+        case WSQ_EVENT_UNPARK:
+            if (parked) trace_put_span(trace, "parked", index, parked, e->at_ns);
+            parked = NULL;
+            break;
+        case WSQ_EVENT_TASK_BEGIN:
+            if (depth < TRACE_DEPTH) open[depth] = e;
+            depth++;
+            break;
+        case WSQ_EVENT_TASK_END:
+            if (depth == 0) break;
+            if (--depth >= TRACE_DEPTH) break;
+            trace_put_span(trace, trace_name_of(trace, open[depth]->value), index, open[depth],
+                           e->at_ns);
+            break;
+        case WSQ_EVENT_STEAL: trace_put_steal(trace, index, e); break;
+        case WSQ_EVENT_PUBLISH: trace_put_instant(trace, "publish", index, e); break;
+        case TRACE_COUNTERS: trace_put_counters(trace, index, e); break;
+        default: break;
+        }
+    }
+}
+
+/* ---- the interface ---- */
+
+static struct trace *trace_open(const char *path) {
+    struct trace *trace = path && *path ? calloc(1, sizeof *trace) : NULL;
+    if (!trace) return NULL;
+    trace->path = path;
+    trace->file = fopen(path, "w"); /* first: a wrong path should not cost the run */
+    trace->began_ns = trace_now();
+    trace->hooks.event = trace_on_event;
+    trace->hooks.user = trace;
+    if (trace->file) return trace;
+    fprintf(stderr, "trace: %s: %s\n", path, strerror(errno));
+    free(trace);
+    return NULL;
+}
+
+static const wsq_hooks *trace_hooks(const struct trace *trace) {
+    return trace ? &trace->hooks : NULL;
+}
+
+static void trace_watch(struct trace *trace, const wsq_pool *pool) {
+    if (!trace) return;
+    trace->workers = wsq_pool_workers(pool);
+    atomic_store_explicit(&trace->pool, pool, memory_order_release);
+}
+
+/* The name must stay, and have nothing that JSON would quote. */
+static void trace_name(struct trace *trace, uintptr_t fn, const char *name) {
+    if (!trace || trace->named == TRACE_NAMES) return;
+    trace->names[trace->named].fn = fn;
+    trace->names[trace->named++].name = name;
+}
+
+/* After the pool is destroyed. False: the file is not complete. */
+static bool trace_close(struct trace *trace) {
+    if (!trace) return true;
+    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", trace->file);
+    for (unsigned i = 0; i < TRACE_LANES; i++) {
+        struct trace_lane *lane = atomic_load(&trace->lanes[i]);
+        if (lane) trace_put_lane(trace, i, lane);
+        free(lane);
+    }
+    fprintf(trace->file, "\n],\"otherData\":{\"dropped\":%u}}\n", trace->dropped);
+    if (trace->dropped > 0) fprintf(stderr, "trace: %u events dropped\n", trace->dropped);
+    bool complete = ferror(trace->file) == 0;
+    if (fclose(trace->file) != 0) complete = false;
+    if (!complete) fprintf(stderr, "trace: %s: %s\n", trace->path, strerror(errno));
+    free(trace);
+    return complete;
+}
