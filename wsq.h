@@ -522,8 +522,8 @@ typedef enum wsq_event {
     WSQ_EVENT_STOP,       /* it ends */
     WSQ_EVENT_PARK,       /* it goes to sleep */
     WSQ_EVENT_UNPARK,     /* it is awake */
-    WSQ_EVENT_TASK_BEGIN, /* the task's function is called: the task */
-    WSQ_EVENT_TASK_END,   /* it returned: the task, whose memory may be gone; its wsq_poll */
+    WSQ_EVENT_TASK_BEGIN, /* the function of a task, a stolen job, or (NULL) a run is called */
+    WSQ_EVENT_TASK_END,   /* it returned: the same, whose memory may be gone; a task's wsq_poll */
     WSQ_EVENT_STEAL,      /* the first stolen task, or the job; the victim's index */
     WSQ_EVENT_PUBLISH     /* jobs are offered to others: NULL; how many */
 } wsq_event;
@@ -1970,6 +1970,7 @@ struct wsqi_worker {
     wsq_pool *pool;
     /* whose queue this thread owns: itself; a guest's: the worker it runs on, or NULL */
     wsqi_worker *host;
+    wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
     unsigned index;
     uint32_t global_left; /* owner: tasks until the global queue comes first */
     uint32_t tick_left;   /* owner: tasks until the tick ends */
@@ -2097,16 +2098,25 @@ static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
     return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
 }
 
-/* The worker of this pool whose queue this thread owns, or NULL. */
-static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
+/* The block in which this thread runs something of this pool's, as a worker or a guest; or NULL. A
+ * worker of one pool may be a guest in another. */
+static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
-    return self != NULL && self->pool == pool ? self->host : NULL;
+    while (self != NULL && self->pool != pool) self = self->outer;
+    return self;
 }
 
-/* Does this thread run something of this pool's, as a worker or a guest? */
-static inline bool wsqi_inside(const wsq_pool *pool) {
+/* The worker of this pool whose queue this thread owns, or NULL. */
+static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
+    wsqi_worker *self = wsqi_inside(pool);
+    return self != NULL ? self->host : NULL;
+}
+
+/* The worker, of any pool, that this thread is; or NULL. */
+static inline wsqi_worker *wsqi_host(void) {
     wsqi_worker *self = wsqi_self_get();
-    return self != NULL && self->pool == pool;
+    while (self != NULL && self->host == NULL) self = self->outer;
+    return self != NULL ? self->host : NULL;
 }
 
 /* task->pool tells a group from a pool by its lowest bit. */
@@ -2686,10 +2696,11 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
 typedef struct wsqi_wait {
     wsq_pool *pool;
     wsqi_worker *self; /* whose queue this thread owns, or NULL */
+    wsqi_worker *host; /* the same, or a worker of another pool, or NULL */
     wsqi_a32 *bell;
     uint32_t rung;     /* the bell when the waiter last looked */
     uint64_t deadline; /* WSQI_NEVER: none */
-    bool replaced;     /* a stand-in works in its place */
+    bool replaced;     /* a stand-in works in the host's place */
 } wsqi_wait;
 
 static bool wsqi_wait_heard(const wsqi_wait *wait) {
@@ -3859,7 +3870,7 @@ enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 /* caller_runs only: becomes the one thread that works, unless it is already. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
-    if (wsqi_inside(pool)) return true;
+    if (wsqi_inside(pool) != NULL) return true;
     /* W8: what the last one left is visible. Pairs with W9. Failure: somebody else works. */
     if (wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY)) return true;
     /* W8; and it shall tell us when it stops. */
@@ -3867,7 +3878,7 @@ static bool wsqi_pump_enter(wsq_pool *pool) {
 }
 
 static void wsqi_pump_leave(wsq_pool *pool) {
-    if (wsqi_inside(pool)) return;
+    if (wsqi_inside(pool) != NULL) return;
     /* W9: see W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
         wsqi_ring_bells(pool);
@@ -3886,8 +3897,10 @@ static void wsqi_pump_claim(wsq_pool *pool) {
 static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
     wsq_ctx floor = self->floor;
+    wsqi_worker *around = wsqi_inside(pool); /* in the middle of a task */
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
-    if (former != NULL && former->pool == pool) self->floor = wsqi_full_mark(self); /* in a task */
+    self->outer = around != NULL ? around->outer : former;
+    if (around != NULL) self->floor = wsqi_full_mark(self);
     wsqi_self_set(self);
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
@@ -4081,6 +4094,7 @@ static wsqi_wait wsqi_wait_begin(wsq_pool *pool, wsqi_a32 *bell, uint64_t timeou
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
     wait.pool = pool;
     wait.self = wsqi_local(pool);
+    wait.host = wsqi_host();
     wait.bell = bell;
     wait.rung = 0;
     wait.deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
@@ -4094,7 +4108,7 @@ static void wsqi_wait_listen(wsqi_wait *wait) {
 }
 
 static void wsqi_wait_end(wsqi_wait *wait) {
-    if (wait->replaced) wsqi_standin_end(wait->pool);
+    if (wait->replaced) wsqi_standin_end(wait->host->pool);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
 
@@ -4132,28 +4146,32 @@ static void wsqi_wait_work(const wsqi_wait *wait) {
     self->wait_depth--;
 }
 
+/* The worker that this thread is, of whichever pool, is about to block. True: a stand-in works. */
+static bool wsqi_wait_replace(wsqi_wait *wait) {
+    wsqi_worker *host = wait->host;
+    if (wait->replaced || host == NULL || host->blocking != 0) return host != NULL;
+    if (host->pool->caller_runs) return false;
+    wsqi_block_prepare(host);
+    wait->replaced = wsqi_standin_begin(host->pool);
+    return wait->replaced;
+}
+
 /* Waits for the bell, for a while. False: the time is up. */
 static bool wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
     if (wsqi_wait_late(wait)) return false;
-    if (pool->caller_runs) {
-        if (wsqi_pump_enter(pool)) wsqi_wait_pump(wait);
-        else wsqi_wait_lot(wait);
+    if (pool->caller_runs && wsqi_pump_enter(pool)) {
+        wsqi_wait_pump(wait);
         return true;
     }
-    /* Relaxed: a hint. In a shutdown, or with wsq_block_begin, the thread just sleeps. */
-    if (self == NULL || wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN || self->blocking != 0) {
+    bool replaced = wsqi_wait_replace(wait);
+    /* Relaxed: a hint; in a shutdown, too, the thread just sleeps. */
+    if (self == NULL || replaced || wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN ||
+        self->wait_depth >= wsqi_wait_depth(pool->stack_size))
         wsqi_wait_lot(wait);
-        return true;
-    }
-    if (!wait->replaced) {
-        wsqi_block_prepare(self);
-        wait->replaced = wsqi_standin_begin(pool);
-    }
-    if (wait->replaced || self->wait_depth >= wsqi_wait_depth(pool->stack_size))
-        wsqi_wait_lot(wait);
-    else wsqi_wait_work(wait);
+    else
+        wsqi_wait_work(wait);
     return true;
 }
 
@@ -4162,7 +4180,7 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
     if (pool == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (wsqi_inside(pool)) return WSQ_ERR_INVALID;
+    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_wait wait = wsqi_wait_begin(pool, &pool->bells[WSQI_BELLS], WSQ_FOREVER);
     bool quiet, over, stuck;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
@@ -4891,7 +4909,9 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     if (self->searching) wsqi_search_end(self);
     wsq_group *group = self->group;
     self->group = NULL; /* the job is another task's */
+    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
     wsqi_get(&job->fn)(self->floor, job);
+    wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
     self->group = group;
     /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
      * J4. */
@@ -5023,11 +5043,14 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
 static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
     wsq_pool *pool = guest->pool;
     wsqi_worker *former = wsqi_self_get();
-    bool outside = !wsqi_inside(pool);
-    guest->host = outside ? NULL : former->host;
+    bool outside = wsqi_inside(pool) == NULL;
+    guest->host = wsqi_local(pool);
+    guest->outer = former;
     if (outside) wsqi_add_rlx(&pool->guests, 1u); /* Relaxed: a hint. */
     wsqi_self_set(guest);
+    wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
     fn(wsqi_base(guest), arg);
+    wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
     wsqi_self_set(former);
     /* J9: see J8. */
     wsqi_and_acqrel(&pool->taken[guest->index / 64], ~wsqi_bit(guest));
@@ -5044,8 +5067,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
     if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsqi_worker *self = wsqi_self_get();
-    if (self != NULL && self->pool != pool) self = NULL;
+    wsqi_worker *self = wsqi_inside(pool);
     /* Relaxed: a hint. */
     if (self == NULL && (wsqi_load_rlx(&pool->inject.outside) & 1)) return WSQ_ERR_CLOSED;
     wsqi_worker *guest = wsqi_guest_enter(pool);
@@ -5494,12 +5516,12 @@ static void wsqi_cancel_inject(wsq_pool *pool, wsqi_inject *inject) {
 /* Any thread, once the pool has stopped: what is in the global queues, or has come to an inbox,
  * will never run; nor what waits for that. */
 static void wsqi_cancel_queued(wsq_pool *pool) {
-    bool more = true;
-    while (more) {
+    bool more;
+    do {
         wsqi_cancel_inject(pool, &pool->inject);
         wsqi_cancel_inject(pool, &pool->high);
         wsqi_cancel_inject(pool, &pool->low);
-        more = false;
+        more = !wsqi_inject_empty(&pool->inject) || !wsqi_inject_empty(&pool->high);
         for (unsigned i = 0; i < pool->workers; i++) {
             wsqi_aptr *incoming = &wsqi_block(pool, i)->inbox.incoming;
             if (wsqi_load_rlx(incoming) == NULL) continue; /* Relaxed: as wsqi_inject_empty. */
@@ -5507,18 +5529,20 @@ static void wsqi_cancel_queued(wsq_pool *pool) {
             wsqi_cancel_chain(pool, (wsq_task *)wsqi_xchg_acq(incoming, NULL));
             more = true;
         }
-    }
+    } while (more);
     wsqi_check_quiet(pool);
 }
 
 /* Owner only, or its thread is gone; once the pool stops: so will what the worker has. */
 static void wsqi_cancel_own(wsqi_worker *self) {
-    wsq_task *task = wsqi_slot_take(self);
-    if (task != NULL) wsqi_cancel_task(self->pool, task);
-    self->lifo_left = 0;
-    while ((task = wsqi_take_local(self)) != NULL) wsqi_cancel_task(self->pool, task);
-    while ((task = wsqi_inbox_take(&self->inbox)) != NULL) wsqi_cancel_task(self->pool, task);
-    wsqi_cancel_queued(self->pool);
+    do {
+        wsq_task *task = wsqi_slot_take(self);
+        if (task != NULL) wsqi_cancel_task(self->pool, task);
+        self->lifo_left = 0;
+        while ((task = wsqi_take_local(self)) != NULL) wsqi_cancel_task(self->pool, task);
+        while ((task = wsqi_inbox_take(&self->inbox)) != NULL) wsqi_cancel_task(self->pool, task);
+        wsqi_cancel_queued(self->pool);
+    } while (wsqi_queue_length(self) != 0); /* what waited for one of these has come */
 }
 
 static void wsqi_pool_stop(wsq_pool *pool) {
@@ -5544,7 +5568,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     uint32_t phase = WSQI_PHASE_RUN;
     if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (wsqi_inside(pool)) return WSQ_ERR_INVALID;
+    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     /* Relaxed: the compare-and-swap checks it. */
     uint64_t outside = wsqi_load_rlx(&pool->inject.outside);
     /* Relaxed: as in wsqi_admit. */
