@@ -3291,13 +3291,29 @@ static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     wsqi_requeue(self, task);
 }
 
+#ifdef WSQ_NO_HOOKS
+WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
+    return task->fn(self->floor, task);
+}
+#else
+WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task) {
+    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, task, 0);
+    wsq_poll poll = task->fn(self->floor, task);
+    wsqi_event(self, WSQ_EVENT_TASK_END, task, poll);
+    return poll;
+}
+
+WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
+    if (!WSQI_LIKELY(self->pool->hooks.event == NULL)) return wsqi_task_call_told(self, task);
+    return task->fn(self->floor, task);
+}
+#endif
+
 /* Owner only: one call of the function. True: the task is over. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->budget_left = self->pool->budget;
     wsqi_count(&self->counters.run, 1);
-    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, task, 0);
-    wsq_poll poll = task->fn(self->floor, task);
-    wsqi_event(self, WSQ_EVENT_TASK_END, task, poll);
+    wsq_poll poll = wsqi_task_call(self, task);
     WSQ_ASSERT(poll <= WSQ_GONE);
     switch (poll) {
     case WSQ_PENDING: wsqi_task_pend(self, task); return false;
@@ -3340,15 +3356,19 @@ WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
 /* Any thread. Makes a task runnable: the waker's LIFO slot on a worker, else the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
-/* Any thread; idempotent. The task runs (again) after this: what was written before is visible to
- * it. A wake of a task that is not spawned yet, or is done, does nothing. */
-WSQ_API void wsq_wake(wsq_task *task) {
+/* Any thread. True: the caller is to queue the task. */
+static inline bool wsqi_task_notify(wsq_task *task) {
     /* T4: see T5; and the last run, through T3, is visible to the next. Pairs with T3 and T5. Even
      * a task that is notified already needs it: else a run that takes that notification could miss
      * our writes. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
-    if ((state & WSQI_TASK_IDLE_MASK) != 0) return; /* from here on its memory may be gone */
-    wsqi_task_schedule(wsqi_task_pool(task), task);
+    return (state & WSQI_TASK_IDLE_MASK) == 0; /* else its memory may be gone from here on */
+}
+
+/* Any thread; idempotent. The task runs (again) after this: what was written before is visible to
+ * it. A wake of a task that is not spawned yet, or is done, does nothing. */
+WSQ_API void wsq_wake(wsq_task *task) {
+    if (wsqi_task_notify(task)) wsqi_task_schedule(wsqi_task_pool(task), task);
 }
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task is over, nobody can follow it any more */
@@ -3462,16 +3482,9 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     return WSQ_ERR_INVALID;
 }
 
-/* Any thread; something that the task waited for has ended. Who takes the last such thing away, of
- * a task that has been spawned, queues it: true. counted: the pool counts it as held. */
-static bool wsqi_task_unblock(wsq_task *task, bool counted) {
-    /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
-     * itself and T6. */
-    uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
-    if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
-    wsq_pool *pool = wsqi_task_pool(task);
+/* Any thread. The back of a queue; outside, the caller looks whether the pool has stopped. */
+static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *self = wsqi_local(pool);
-    if (counted) wsqi_add_acqrel(&pool->held, 0u - (uint64_t)1); /* P1 */
     if (wsqi_get(&task->flags) != 0) {
         wsqi_queue_special(pool, task);
     } else if (self != NULL) {
@@ -3481,6 +3494,18 @@ static bool wsqi_task_unblock(wsq_task *task, bool counted) {
         wsqi_inject_push(&pool->inject, task, task);
         wsqi_notify_rmw(pool);
     }
+}
+
+/* Any thread; something that the task waited for has ended. Who takes the last such thing away, of
+ * a task that has been spawned, queues it: true. counted: the pool counts it as held. */
+static bool wsqi_task_unblock(wsq_task *task, bool counted) {
+    /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
+     * itself and T6. */
+    uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
+    if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
+    wsq_pool *pool = wsqi_task_pool(task);
+    if (counted) wsqi_add_acqrel(&pool->held, 0u - (uint64_t)1); /* P1 */
+    wsqi_task_queue(pool, task);
     return true;
 }
 
@@ -3638,7 +3663,8 @@ static void wsqi_timers_unlock(wsq_pool *pool) {
 }
 
 /* Owner only, in the pool's turn: wakes every task whose time has come, in the order of their
- * deadlines. Under the lock, so that wsq_wake_cancel knows which. */
+ * deadlines, and so not through the LIFO slot. Under the lock, so that wsq_wake_cancel knows which.
+ * */
 static void wsqi_timers_fire(wsq_pool *pool) {
     /* Relaxed: a hint; who sleeps looks again. */
     if (WSQI_LIKELY(wsqi_load_rlx(&pool->timer_next) == WSQI_NEVER)) return;
@@ -3648,7 +3674,7 @@ static void wsqi_timers_fire(wsq_pool *pool) {
     while (pool->timer_count != 0 && pool->timers[0].at <= now) {
         wsq_task *task = pool->timers[0].task;
         wsqi_timer_remove(pool, 0);
-        wsq_wake(task);
+        if (wsqi_task_notify(task)) wsqi_task_queue(wsqi_task_pool(task), task);
     }
     wsqi_timers_unlock(pool);
 }
@@ -4050,6 +4076,7 @@ static void wsqi_standin_end(wsq_pool *pool) {
 /* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
  * others, and what it has done is told. */
 static void wsqi_block_prepare(wsqi_worker *self) {
+    if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
     wsq_task *next = wsqi_slot_take(self);
     if (next != NULL) wsqi_push_local(self, next);
     wsqi_group_flush(self);
@@ -4080,11 +4107,14 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
 static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
     uint32_t budget = self->budget_left;
     wsq_ctx floor = self->floor;
+    wsq_group *group = self->group;
     self->floor = wsqi_full_mark(self); /* the waiting function's jobs may lie anywhere below */
+    self->group = NULL;
     wsqi_task_run(self, task);
     wsqi_group_flush(self);
     wsqi_fence_sc(); /* W6 */
     wsqi_settle(self);
+    self->group = group;
     self->floor = floor;
     self->budget_left = budget;
 }
@@ -4266,6 +4296,7 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
         if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
         /* The shutdown waits for this worker, which can only wait for a task that somebody runs. */
         if (wait->self != NULL && !running && (state & queued) == 0) return WSQ_ERR_CANCELLED;
+        if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
         if (wait->self != NULL && running && wsqi_wait_here(wait->self, task, NULL)) continue;
         if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
@@ -4370,8 +4401,8 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     self->group = group;
     bool over = wsqi_task_poll(self, task);
     self->group = former;
+    if (!over || self->done_group != group) wsqi_group_flush(self); /* perhaps it waits for these */
     if (!over) return;
-    if (self->done_group != group) wsqi_group_flush(self);
     self->done_group = group;
     self->done_count++;
 }
@@ -4388,7 +4419,9 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
     return result;
 }
 
-/* Any thread. Sleeps until every task of the group is done; WSQ_ERR_CANCELLED: but not all ran.
+/* Any thread. Sleeps until every task of the group is done; WSQ_ERR_CANCELLED: but not all ran. (A
+ * worker that waits during a WSQ_CANCEL shutdown hears that at once, while others may still run a
+ * task of the group: it must stay until the shutdown is over.)
  * WSQ_ERR_TIMEOUT: the time was up first (0 ns: only looks). A worker runs tasks of this group that
  * it has itself, and no others; then it blocks, and a stand-in works in its place. */
 WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
@@ -4409,7 +4442,8 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
         if (wait.self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) {
             wsqi_cancel_own(wait.self);
             over = true;
-        } else if (wait.self != NULL && wsqi_wait_here(wait.self, NULL, group)) {
+        } else if (wait.self != NULL && !wsqi_wait_late(&wait) &&
+                   wsqi_wait_here(wait.self, NULL, group)) {
             continue;
         }
         result = WSQ_ERR_CANCELLED;
@@ -4626,26 +4660,33 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Owner only, its ring is full: takes the futures out of it that have been run already, by who
- * waited for them. Nested waits would fill the global queue with them. */
+/* Owner only: takes the futures out of its queue that it has run already, while it waited for them.
+ * Nested waits would fill every queue with them. False: there was none. */
 static bool wsqi_stale_purge(wsqi_worker *self) {
-    uint32_t purged = 0;
+    bool lifo = self->pool->lifo_order;
+    wsq_task *rest = NULL, **end = &rest, *task;
+    uint64_t purged = 0;
     self->stale = 0;
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        wsq_task *task = (wsq_task *)wsqi_ring_pop(&self->ring);
+        task = (wsq_task *)(lifo ? wsq_deque_pop(&self->deque) : wsqi_ring_pop(&self->ring));
         if (task == NULL) break;
         wsq_future *future = wsq_container_of(task, wsq_future, task);
-        /* Relaxed: who claimed it was this worker, or it is only found later. */
-        if (task->fn != wsqi_future_run ||
-            (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CLAIMED) == 0) {
-            if (!wsqi_ring_push(&self->ring, task))
-                wsqi_inject_push(&self->pool->inject, task, task);
+        /* Relaxed: claimed by this thread, or else it is only found later. */
+        if (task->fn == wsqi_future_run && (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CLAIMED)) {
+            wsqi_future_release(self->pool, future);
+            purged++;
             continue;
         }
-        wsqi_future_release(self->pool, future);
-        wsqi_count_finished(self, 1);
-        purged++;
+        wsqi_set(&task->next, lifo ? rest : NULL); /* either way, the oldest is put back first */
+        if (lifo) rest = task;
+        else wsqi_set(end, task), end = &task->next;
     }
+    wsqi_count_finished(self, purged);
+    while ((task = rest) != NULL) {
+        rest = wsqi_get(&task->next);
+        wsqi_push_local(self, task);
+    }
+    wsqi_notify_others(self); /* who may have looked meanwhile */
     return purged != 0;
 }
 
@@ -4712,11 +4753,15 @@ static void wsqi_future_here(wsqi_worker *self, wsq_future *future) {
     }
     if (!wsqi_future_claim(future)) return;
     wsq_ctx floor = self->floor;
+    wsq_group *group = self->group;
     self->floor = wsqi_full_mark(self); /* as in wsqi_run_nested */
-    self->stale++;                      /* its place in the queue is left behind */
+    self->group = NULL;
     future->result = future->fn(future->arg);
     wsqi_future_end(self->pool, future, 0, 0);
+    self->group = group;
     self->floor = floor;
+    /* Its place in the queue is left behind. A ring looks for such places when it is full. */
+    if (++self->stale >= WSQ_RING_CAPACITY / 2 && self->pool->lifo_order) wsqi_stale_purge(self);
 }
 
 static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
