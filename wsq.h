@@ -1,4 +1,4 @@
-/* wsq.h - version 1.0.0 - a work-stealing scheduler: fair tasks and fork-join, in one C file
+/* wsq.h - version 1.1.0 - a work-stealing scheduler: fair tasks and fork-join, in one C file
  *
  * Do this in ONE C or C++ file:
  *
@@ -15,6 +15,7 @@
  *     >>guide     the interface by topic
  *     >>macros    configuration at compile time
  *     >>errors    results
+ *     >>answers   what users of schedulers ask for, and what wsq does
  *     >>platforms where it runs
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
@@ -37,9 +38,8 @@
  * tasks. Tasks and jobs are structs of yours: a spawn, a wake, a fork allocate nothing. A pool
  * without work makes no system call at all.
  *
- * Do not use it for work that blocks for long (each blocked task costs a worker for that time), for
- * hard real time, or where one thread is enough: it is no faster than a loop that needs no
- * scheduler.
+ * Do not use it for hard real time, for thousands of calls that block at once (each needs a thread),
+ * or where one thread is enough: it is no faster than a loop that needs no scheduler.
  *
  * --------------------------------------------------------------------------
  * >>program
@@ -84,12 +84,13 @@
  *                                             +-----------+ steal +-----------+
  *
  * FINDING WORK. A worker looks, in this order, and the code reads like it (>>worker):
- *     0. every `interval` tasks: the global queue first, else a busy ring would starve it
+ *     0. at WSQ_HIGH and pinned tasks; every `interval` tasks at timers and the global queue first,
+ *        else a busy ring would starve it
  *     1. its LIFO slot, at most 3 times in a row, then its ring
  *     2. a batch from the global queue
  *     3. the others, from a random one on: a published job, then half of the ring; at most half
  *        of the workers search at the same time
- *     4. the global queue once more
+ *     4. the global queue once more, and WSQ_LOW tasks
  *     5. it sleeps
  * The interval follows the measured time per task: a task in the global queue waits about 1 ms.
  *
@@ -134,6 +135,15 @@
  * stolen helps: the thief first, then anybody, with jobs only, never with a spawned task, at most
  * 32 deep; then it sleeps.
  *
+ * A FUTURE is a task that the pool makes for you: wsq_submit calls a function, wsq_future_get waits
+ * for what it returns. A GROUP is any number of tasks that are waited for, or cancelled, together.
+ * An EDGE between two tasks makes one start when the other is done.
+ *
+ * WAITING. A worker that has to wait runs what it waits for, if that is here and has not started;
+ * else it blocks, and a STAND-IN, one more thread, works meanwhile. So a wait never runs somebody
+ * else's task on your stack, and never costs the pool a core. Stand-ins lie dormant when nobody
+ * needs them.
+ *
  * THE GUEST. wsq_run brings a thread from outside in: it works on the run itself, in place of one
  * sleeping worker, so `workers` is the number of threads that work, you included. 8 threads can be
  * guests at once.
@@ -146,9 +156,13 @@
  *     wsq_pool_wait, _shutdown      yes       WSQ_ERR_INVALID (of the same pool)
  *     wsq_pool_destroy              yes       does nothing    (of the same pool)
  *     wsq_pool_run_one              the one thread that pumps a caller_runs pool
- *     wsq_spawn, _batch, wsq_wake   yes       yes             yes
- *     wsq_task_wait                 yes       may block the worker, see >>guide
+ *     wsq_spawn.., _wake.., _go,    yes       yes             yes
+ *       _submit, _task_after, groups
+ *     wsq_task_wait, _future_get,   yes       yes: a stand-in may work meanwhile, see >>guide
+ *       _group_wait
  *     wsq_task_done, statistics     yes       yes             yes
+ *     wsq_cancelled                 no        yes             of the pool only
+ *     wsq_block_begin, _end         no        yes             yes
  *     wsq_budget_take               true      yes             true or false
  *     wsq_run                       yes       yes             yes: a run of its own
  *     wsq_fork, _join, _reclaim,    no        yes             yes: with the ctx that
@@ -165,15 +179,16 @@
  * finishes all work and what that spawns, or cancels: what runs returns, what is queued never
  * starts, its waiters get WSQ_ERR_CANCELLED. A task that is pending at that moment is cancelled
  * when it is woken. A cancelled task's function is not called: what it was to free, its owner
- * frees. wsq_pool_destroy drains.
+ * frees, or its cleanup does (wsq_task_set_cleanup). wsq_pool_destroy drains.
  *
  * caller_runs: no threads. wsq_pool_run_one runs one task on the calling thread; wsq_pool_wait and
  * wsq_task_wait run what there is. Without threads the order depends on nothing but the seed and
  * the calls. One thread at a time works; others that wait sleep meanwhile.
  *
- * Memory: the pool allocates when it is created; later only wsq_reduce does (a partial result of
- * more than 128 bytes, when a range is cut) and the growing queue of a WSQ_LIFO pool. A
- * wsq_allocator is called from any worker then.
+ * Memory: the pool allocates when it is created. Later wsq_reduce does (a partial result of more
+ * than 128 bytes, when a range is cut), the queue of a WSQ_LIFO pool when it grows, and futures and
+ * timers when there are more at once than ever before. A wsq_allocator is called from any thread
+ * then.
  *
  * TASKS. wsq_spawn puts a task into the ring of the worker that calls, or into the global queue. A
  * task that is queued, running or pending cannot be spawned: WSQ_ERR_INVALID. One that is done can.
@@ -182,10 +197,38 @@
  * before the wake is visible to the run that follows it. wsq_budget_take: a task that loops calls
  * it once per step; after 128 it says that others want their turn.
  *
- * WAITING inside a task blocks its worker, unless the awaited task is in that worker's own slot or
- * queue: then it is run in place, and nobody else's task is. What remains is a wait for a task that
- * another worker has, or that is pending. With as many such waits as workers, nobody is left to run
- * what they wait for: prefer WSQ_PENDING and a wake, or fork and join.
+ * A task has a PRIORITY from its spawn on. WSQ_HIGH overtakes all others as soon as any worker is
+ * between two tasks. WSQ_LOW runs when nothing else is to be had, and one about every 16 ms all the
+ * same. wsq_spawn_on PINS a task to one worker, which is woken for it; nobody steals it.
+ *
+ * wsq_wake_after is a wake that comes later, exact in order, and on time while a worker is idle or
+ * its tasks are short. The task's memory must stay until then, or wsq_wake_cancel be called.
+ *
+ * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait on a worker run what they wait for, if
+ * the worker has it in its own slot or queue (a future: wherever it is queued), and nothing else.
+ * Else the worker blocks and a stand-in takes its place: a thread that is started at the first need,
+ * up to max_standins of them. Beyond that the waiter itself works on, with whatever task comes, 64
+ * waits deep at most; past that it only waits. So more than max_standins + 64 waits, all for tasks
+ * that none of the blocked threads can run any more, deadlock: prefer WSQ_PENDING and a wake,
+ * wsq_group_then, wsq_task_after. wsq_block_begin and wsq_block_end do the same around a call that
+ * blocks in the system. A task may wait for itself only in vain.
+ *
+ * FUTURES. wsq_submit gives a handle that goes to wsq_future_get, which waits and frees it, or to
+ * wsq_future_drop; once. wsq_future_then spawns a task of yours when the result is there. wsq_go is
+ * a submit without a handle. No allocation once there are enough.
+ *
+ * GROUPS. wsq_group_init, then wsq_group_spawn from anywhere, the group's own tasks included.
+ * wsq_group_wait waits until the count is zero, and may be called by many threads; wsq_group_then
+ * spawns a task at that moment. Afterwards the group can be used again. wsq_group_fail keeps the
+ * first error. wsq_group_cancel: tasks of the group that have not started never will, and their
+ * waiters get WSQ_ERR_CANCELLED; those that run can ask wsq_cancelled. A cancelled group stays so
+ * until wsq_group_init. Nothing a group does is per-task memory.
+ *
+ * DEPENDENCIES. wsq_task_after(task, predecessor, edge) before wsq_spawn(task): it is queued when
+ * its last predecessor is done, in whatever order all of them are spawned. A task that comes after a
+ * cancelled one is cancelled. A predecessor must not return WSQ_GONE. In debug builds (without
+ * NDEBUG) wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging when every task that is left
+ * waits for a predecessor: they wait in a circle, or for one that was never spawned.
  *
  * FORK AND JOIN. Inside a run, a job, or a task. wsq_join does the job here if nobody took it;
  * wsq_reclaim says so instead (true), and you call the function yourself, so that it can be
@@ -205,11 +248,13 @@
  * now", not "empty".
  *
  * STATISTICS are counted per worker, on cache lines of their own, and can be read at any time.
- * `rescued`
- * counts time-outs (park_timeout_ns) that found a task which nobody was looking for: a lost
- * wake-up.
+ * `rescued` counts time-outs (park_timeout_ns) that found a task which nobody was looking for: a
+ * lost wake-up. wsq_hooks are told when threads start, sleep and stop, tasks begin and end, and work
+ * is stolen or offered (wsq_event); without them each of these places costs a predictable branch.
  *
- * Reserved in wsq_config, and ignored by this version: max_standins, hooks.
+ * FORK(). A child process has none of the pool's threads: its calls with such a pool return
+ * WSQ_ERR_FORKED (on Linux 4.14, FreeBSD and OpenBSD; elsewhere a wait may hang), wsq_wake does
+ * nothing, wsq_pool_destroy frees the memory. A new pool in the child works.
  *
  * --------------------------------------------------------------------------
  * >>macros
@@ -230,6 +275,8 @@
  *     WSQ_GUESTS             with the implementation; 8. Outside threads in wsq_run at the same
  *                            time, and tasks and jobs that call it
  *     WSQ_NO_STATS           with the implementation: counts only what the scheduler itself needs
+ *     WSQ_NO_HOOKS           with the implementation: wsq_hooks are never called
+ *     NDEBUG                 with the implementation: no WSQ_ASSERT, no look for circles
  *     WSQ_FORCE_PTHREAD      with the implementation: mutex and condition where the kernel could do
  *                            (not on Windows)
  *     WSQ_FORCE_STDATOMIC    everywhere: C11's stdatomic.h instead of the compiler's builtins (C
@@ -249,6 +296,33 @@
  * After a failed call everything is as it was before it. wsq_result_string names a result.
  * Undefined: to use a pool after wsq_pool_destroy, or a task of such a pool; to free a task that is
  * not done.
+ *
+ * --------------------------------------------------------------------------
+ * >>answers
+ *
+ *     Idle must cost nothing?           a pool without work makes no system call, even with timers
+ *                                       set: one sleeper has a time-out then
+ *     Does a join run strange tasks?    no: jobs only, 32 deep at most; a wait only what it waits for
+ *     Stack overflow from helping?      bounded, see WAITING; chains of tasks do not recurse
+ *     Wait for one task, or some?       wsq_task_wait, wsq_future_get, wsq_group_wait, with time-outs
+ *     May the caller take part?         wsq_run; wsq_pool_run_one with caller_runs
+ *     Submit from any thread?           yes, everything but fork, join and their loops
+ *     A task that blocks?               wsq_block_begin, _end: a stand-in keeps the core busy
+ *     fork() in the host?               WSQ_ERR_FORKED, and a new pool works
+ *     Several pools, no globals?        one thread-local pointer is all; a wait in one pool for
+ *                                       another does not cost either a worker
+ *     Priorities?                       three, per task; see TASKS
+ *     Caches and NUMA nodes?            no: victims are random. Pin pools to nodes (by the affinity
+ *                                       of the thread that creates them), one each
+ *     Queued work beside an idle core?  never longer than 0.5 to 1 ms; model-checked
+ *     Lost wake-ups?                    none: each rule in >>idle is checked under weak memory
+ *     A stranded LIFO slot?             an idle worker takes from it when its owner is stuck
+ *     Cancel what is queued?            wsq_group_cancel, or a WSQ_CANCEL shutdown, with cleanups
+ *     Shut down while others submit?    yes: late ones get WSQ_ERR_CLOSED and keep their task
+ *     Deterministic tests?              caller_runs and a seed
+ *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index
+ *     Continuations, dynamic graphs?    wsq_future_then, wsq_group_then, wsq_task_after, at any time
+ *                                       before the later task is spawned
  *
  * --------------------------------------------------------------------------
  * >>platforms
@@ -274,6 +348,8 @@
  * --------------------------------------------------------------------------
  * >>changes
  *
+ * 1.1.0  futures, groups, dependencies, cancellation, priorities, pinned tasks, timers, time-outs,
+ *        stand-ins, hooks, fork(); Windows, BSDs, macOS, WebAssembly
  * 1.0.0  tasks, fork and join, loops and reductions, the two queues
  */
 
@@ -284,7 +360,7 @@
  * >>config
  * ========================================================================== */
 
-#define WSQ_VERSION 1000000 /* major * 1000000 + minor * 1000 + patch */
+#define WSQ_VERSION 1001000 /* major * 1000000 + minor * 1000 + patch */
 
 #include <limits.h>
 #include <stdbool.h>
