@@ -1,4 +1,4 @@
-/* No processes: a child that would have been killed by the assertion under test counts as if it was. */
+/* No processes, on Windows and in WebAssembly: a child that would have been killed by the assertion under test counts as if it was. */
 #ifndef WIN_WAIT_H
 #define WIN_WAIT_H
 
