@@ -210,6 +210,7 @@ static struct {
     int fibers, words, blocks, steps;
     size_t noted, heaped;
     uint64_t clock, random;
+    uint64_t rested; /* the longest time that passed because nobody could go on without */
     int allocations_left; /* before malloc says no; a scenario may set it */
     int spurious;         /* returns without a reason that are left */
     int patience; /* deadlines that pass before a quiet moment counts as such */
@@ -435,7 +436,9 @@ static inline void explore_continue(int next) {
 
 /* A deadline passes while nobody else can go on: no store takes that long to become visible. */
 static void explore_time_out_at_rest(void) {
+    uint64_t before = explore.clock;
     explore_fiber *fiber = &explore.fiber[explore_time_out()];
+    if (explore.clock - before > explore.rested) explore.rested = explore.clock - before;
     for (int id = EXPLORE_FIRST_WORD; id < explore.words; id++)
         fiber->view[id] = explore.word[id].last->time;
 }
@@ -1113,6 +1116,7 @@ static bool explore_execute(void) {
     explore_clear_times(EXPLORE_PLACE);
     explore.noted = explore.heaped = 0;
     explore.clock = 1000000;
+    explore.rested = 0;
     explore.lowest = 0;
     explore.allocations_left = EXPLORE_BLOCKS;
     explore.spurious = 2;

@@ -252,6 +252,34 @@ static void timer_and_slot(void) {
     end(3);
 }
 
+enum { LONG = 1000000000 };
+
+/* They wake each other, through the slot, and then meet; nobody waits for the timer until they do. */
+static wsq_poll run_volley(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    int other = it == &items[0];
+    (void)ctx;
+    if (it->runs++ == 0 && other == 0) return WSQ_PENDING;
+    wsq_wake(&items[other].task);
+    if (it->runs < 4) return WSQ_PENDING;
+    explore_meet(&gate, 2);
+    explore_check(explore.rested < LONG);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void slot_before_timer(void) {
+    begin(2, plain);
+    items[0].task.fn = items[1].task.fn = run_volley;
+    items[2].waits = true;
+    spawn(2);
+    spawn(1);
+    explore_wait_quiet();
+    set_timer(2, 2 * (uint64_t)LONG);
+    spawn(0);
+    end(3);
+}
+
 /* ---- other queues ---- */
 
 static void spawn_as(int i, wsq_priority priority) {
@@ -662,6 +690,34 @@ static void blocking_call(void) {
     end(3);
 }
 
+/* What it wakes it leaves behind, for the stand-in, which was needed before, and sleeps. */
+static wsq_poll run_leaving(wsq_ctx ctx, wsq_task *task) {
+    send(3);
+    wsq_block_begin(ctx);
+    explore_meet(&gate, 2);
+    wsq_block_end(ctx);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void blocking_again(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1, config);
+    items[0].task.fn = run_blocking;
+    items[1].company = 2;
+    spawn(0);
+    spawn(1);
+    explore_wait_quiet();
+    gate = 0;
+    items[3].waits = true;
+    items[3].company = 2;
+    items[4].task.fn = run_leaving;
+    spawn(3);
+    explore_wait_quiet();
+    spawn(4);
+    end(5);
+}
+
 static void blocking_against_shutdown(void) {
     wsq_config config = {.max_standins = 1};
     begin(1, config);
@@ -684,6 +740,7 @@ int main(void) {
     explore_random("compose: a timer against cancel", timer_against_cancel, 20000);
     explore_random("compose: a timer against shutdown", timer_against_shutdown, 20000);
     explore_random("compose: a timer and a slot", timer_and_slot, 10000);
+    explore_random("compose: a slot before a timer", slot_before_timer, 10000);
     explore_random("compose: high and low", high_and_low, 20000);
     explore_random("compose: pinned", pinned, 20000);
     explore_random("compose: pinned and plain", pinned_and_plain, 20000);
@@ -705,6 +762,7 @@ int main(void) {
     explore_random("compose: wait inside", wait_inside, 20000);
     explore_random("compose: two wait inside", two_wait_inside, 10000);
     explore_random("compose: a blocking call", blocking_call, 20000);
+    explore_random("compose: blocking again", blocking_again, 10000);
     explore_random("compose: blocking against shutdown", blocking_against_shutdown, 20000);
     return explore_end();
 }

@@ -8,8 +8,9 @@
 # killed, or if one does not fit wsq.h any more or does not compile.
 table=test/mutants.txt dir=${B:-build}/mutate # the programs run there
 CC=${CC:-cc}
-flags='-std=c11 -O1 -w -D_GNU_SOURCE -pthread'
-few=2000 # executions of each scenario in the first, quick pass
+flags='-std=c11 -w -D_GNU_SOURCE -pthread'
+# How to compile, and executions of each scenario: most mutants do not live through the first pass.
+passes='-O0:200 -O1:2000' proof_passes='-O1:8000'
 
 # Writes wsq.h with the mutant's edits. Blanks and comments do not count in the comparison.
 edit='
@@ -76,16 +77,8 @@ say() { # verdict, mutant, remark
 }
 
 # Runs one program against the mutant; true if it found a violation.
-finds() { # mutant, program
-    case $2 in
-    test_*) "$dir/$1/$2" >"$dir/$1/log" 2>&1 && return 1 ;;
-    *)
-        for executions in $few $3; do
-            WSQ_EXECUTIONS=$executions "$dir/$1/$2" >"$dir/$1/log" 2>&1 || return 0
-        done
-        return 1
-        ;;
-    esac
+finds() { # mutant, program, executions
+    ! WSQ_EXECUTIONS=$3 "$dir/$1/$2" >"$dir/$1/log" 2>&1
 }
 
 # One row for each mutant of the last run, in the order of mutants.txt.
@@ -129,22 +122,24 @@ mutant() { # name
     fi
     cp $dir/test/*.[ch] $dir/$1/test
     $checks && return
-    full=
-    [ -n "$proof$unseen" ] && full=8000
-    for program in $programs; do
-        case $program in test_*) source=test/$program.c ;; *) source=test/explore_$program.c ;; esac
-        if ! $CC $flags $dir/$1/$source -o $dir/$1/$program -lm >$dir/$1/log 2>&1; then
-            say BROKEN "$1" "$(grep -m 1 error $dir/$1/log)"
+    tries=$passes
+    [ -n "$proof$unseen" ] && tries=$proof_passes
+    for try in $tries; do
+        for program in $programs; do
+            case $program in test_*) source=test/$program.c ;; *) source=test/explore_$program.c ;; esac
+            if ! $CC $flags ${try%:*} $dir/$1/$source -o $dir/$1/$program -lm >$dir/$1/log 2>&1; then
+                say BROKEN "$1" "$(grep -m 1 error $dir/$1/log)"
+                return
+            fi
+            finds "$1" "$program" "${try#*:}" || continue
+            why=$(reason $dir/$1/log)
+            case $why in
+            *'too many'* | *"out of the model"*) say BROKEN "$1" "$why" ;;
+            *) if [ -n "$proof" ]; then say WRONG "$1" "not equivalent: $why"
+               else say killed "$1" "${why:-$program}"; fi ;;
+            esac
             return
-        fi
-        finds "$1" "$program" "$full" || continue
-        why=$(reason $dir/$1/log)
-        case $why in
-        *'too many'* | *"out of the model"*) say BROKEN "$1" "$why" ;;
-        *) if [ -n "$proof" ]; then say WRONG "$1" "not equivalent: $why"
-           else say killed "$1" "${why:-$program}"; fi ;;
-        esac
-        return
+        done
     done
     if [ -n "$proof" ]; then say equivalent "$1" "$proof"
     elif [ -n "$unseen" ]; then say survived "$1" "$unseen"
