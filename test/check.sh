@@ -65,7 +65,7 @@ analyze() {
     whole=test/compile/implementation.c
     echo 'int main(void) { return 0; }' >"$out/probe.c"
     if gcc -fanalyzer -c "$out/probe.c" -o "$out/probe.o" 2>/dev/null; then
-        gcc $flags -O2 -Wall -Wextra -fanalyzer -c "$whole" -o "$out/gcc.o" 2>"$out/gcc.log"
+        gcc $flags -O2 -Wall -Wextra -fanalyzer -fdiagnostics-path-format=none -c "$whole" -o "$out/gcc.o" 2>"$out/gcc.log"
         report 'gcc -fanalyzer' "$out/gcc.log"
     else
         echo 'skip gcc -fanalyzer: gcc has none'

@@ -29,6 +29,10 @@ int fault_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
 #include "mix.h"
 
 #include <stdarg.h>
+#if defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__)
+#include <sys/wait.h>
+#define FORKS_HERE
+#endif
 
 /* The smallest that the system takes. */
 #if defined(__aarch64__)
@@ -438,6 +442,89 @@ static void create_submit_destroy(void) {
     printf("  lives: %zu\n", lives);
 }
 
+/* ---- fork() in the host ---- */
+
+#ifdef FORKS_HERE
+typedef struct busy_task {
+    wsq_task task;
+    unsigned left;
+} busy_task;
+
+static wsq_poll busy_run(wsq_ctx ctx, wsq_task *task) {
+    busy_task *self = wsq_container_of(task, busy_task, task);
+    (void)ctx;
+    return self->left-- > 0 ? WSQ_YIELD : WSQ_DONE;
+}
+
+static void *echo(void *arg) { return arg; }
+static void say_nothing(void *arg) { (void)arg; }
+static void run_nothing(wsq_ctx ctx, void *arg) { (void)ctx, (void)arg; }
+
+typedef struct heirloom { /* what the child finds */
+    wsq_pool *pool;
+    busy_task tasks[8], spare;
+    wsq_group group;
+    wsq_future *future;
+} heirloom;
+
+static int calls_not_refused(heirloom *all) {
+    wsq_pool *pool = all->pool;
+    wsq_task *spare = &all->spare.task;
+    wsq_future *future;
+    return (wsq_spawn(pool, spare) != WSQ_ERR_FORKED) + (wsq_pool_wait(pool) != WSQ_ERR_FORKED) +
+           (wsq_spawn_batch(pool, &spare, 1) != WSQ_ERR_FORKED) +
+           (wsq_spawn_on(pool, 0, spare) != WSQ_ERR_FORKED) +
+           (wsq_run(pool, run_nothing, NULL) != WSQ_ERR_FORKED) +
+           (wsq_go(pool, say_nothing, NULL) != WSQ_ERR_FORKED) +
+           (wsq_submit(pool, echo, NULL, &future) != WSQ_ERR_FORKED) +
+           (wsq_wake_after(pool, spare, 1) != WSQ_ERR_FORKED) +
+           (wsq_group_wait(&all->group, WSQ_FOREVER) != WSQ_ERR_FORKED) +
+           (wsq_future_get(all->future, NULL) != WSQ_ERR_FORKED) +
+           (wsq_pool_shutdown(pool, WSQ_DRAIN) != WSQ_ERR_FORKED);
+}
+
+/* Its exit status. */
+static int child_main(heirloom *all) {
+    atomic_store(&test_failures, 0);
+    alarm(TEST_WATCHDOG_SECONDS);
+    int taken = calls_not_refused(all);
+    for (int i = 0; i < 8; i++) wsq_wake(&all->tasks[i].task);
+    wsq_pool_destroy(all->pool);
+#if TEST_SLOWDOWN != 10 /* the thread sanitizer cannot start threads here */
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+    mix_round(pool, &tiny_load, test_seed, 2);
+    wsq_pool_destroy(pool);
+#endif
+    return taken != 0 ? 2 : atomic_load(&test_failures) != 0;
+}
+
+static void forks(void) {
+    size_t children = test_times(50);
+    for (size_t i = 0; i < children; i++) {
+        static heirloom all;
+        int status = -1;
+        all.pool = pool_new((wsq_config){.workers = 1 + (unsigned)(i % 4)});
+        bool knows = all.pool->phase != &all.pool->own_phase; /* else the kernel is too old */
+        CHECK_EQ(wsq_group_init(&all.group, all.pool), WSQ_OK);
+        wsq_task_init(&all.spare.task, busy_run);
+        for (int k = 0; k < 8; k++) {
+            wsq_task_init(&all.tasks[k].task, busy_run);
+            all.tasks[k].left = 100 * (unsigned)(i % 3);
+            CHECK_EQ(wsq_group_spawn(&all.group, &all.tasks[k].task), WSQ_OK);
+        }
+        CHECK_EQ(wsq_submit(all.pool, echo, &status, &all.future), WSQ_OK);
+        pid_t child = knows ? fork() : -1;
+        if (child == 0) _exit(child_main(&all));
+        if (knows) CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+        CHECK_EQ(wsq_group_wait(&all.group, WSQ_FOREVER), WSQ_OK);
+        CHECK_EQ(wsq_future_get(all.future, NULL), WSQ_OK);
+        wsq_pool_destroy(all.pool);
+    }
+    check_nothing_left();
+    printf("  children: %zu\n", children);
+}
+#endif
+
 int main(void) {
     test_begin("test_faults");
     noisy.seed = test_seed;
@@ -453,5 +540,8 @@ int main(void) {
     RUN(long_sleeps);
     RUN(misuse_inside);
     RUN(create_submit_destroy);
+#ifdef FORKS_HERE
+    RUN(forks);
+#endif
     return test_end();
 }
