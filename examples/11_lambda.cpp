@@ -62,13 +62,14 @@ int main() {
     for (int i = 1; i <= 100; i++) spawn(pool, [&sum, i] { sum += i; });
     wsq_pool_wait(pool);
 
-    std::vector<double> roots(1000);
+    std::vector<double> halves(1000);
     long f = 0;
     run(pool, [&](wsq_ctx ctx) {
-        each(ctx, roots.size(), [&](size_t i) { roots[i] = static_cast<double>(i) * 0.5; });
+        each(ctx, halves.size(), [&](size_t i) { halves[i] = static_cast<double>(i) * 0.5; });
         f = fib(ctx, 25);
     });
-    std::printf("1 + ... + 100 = %d, half of 999 = %.1f, fib(25) = %ld\n", sum.load(), roots[999], f);
+    std::printf("1 + ... + 100 = %d, half of 999 = %.1f, fib(25) = %ld\n", sum.load(), halves[999],
+                f);
     wsq_pool_destroy(pool);
     return sum == 5050 && f == 75025 ? 0 : 1;
 }

@@ -1,16 +1,17 @@
 #!/bin/sh
 # usage: test/matrix.sh [--quick] [row ...]
-# Platforms, compilers, languages: one line each, "ok", "FAIL" or "skip: needs PACKAGE". What is not this
-# machine is emulated: qemu-user, Wine, Node. --quick: a few programs of each suite instead of all.
-# Without rows: all of them. The last line is "N passed, N failed, N skipped".
+# Platforms, compilers, languages: one line each, "ok", "FAIL" or "skip: needs PACKAGE". What is not
+# this machine is emulated: qemu-user, Wine, Node. --quick: a few programs of each suite instead of
+# all. Without rows: all of them. The last line is "N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 B=${B:-build/matrix}
 CORES=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-ROWS='gcc clang g++ clang++ lambda install cmake c11-threads no-threads i386 musl aarch64 riscv64 armhf s390x
-    windows windows32 cl wasm wasm-no-threads wasm-page freebsd openbsd dragonfly netbsd macos macos13 tcc'
+ROWS='gcc clang g++ clang++ lambda install cmake c11-threads no-threads i386 musl
+    aarch64 riscv64 armhf s390x windows windows32 cl wasm wasm-no-threads wasm-page
+    freebsd openbsd dragonfly netbsd macos macos13 tcc'
 QUICK='platform atomic task pool forkjoin parallel'
-SLEEP='platform idle task lifo fair budget forkjoin parallel programs' # what depends on the platform
+SLEEP='platform idle task lifo fair budget forkjoin parallel programs' # what the platform decides
 quick=
 both='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Werror -pthread'
 strict="$both -Wstrict-prototypes"
@@ -52,7 +53,6 @@ names() {
 }
 
 compile() { # compile command, for each of $names
-    # a blank in the command survives as itself: no quoting is needed in here
     make -s -j"$CORES" -f - all <<EOF
 all: $(for t in $names; do echo "$dir/$t${suffix-}"; done | tr '\n' ' ')
 $dir/%${suffix-}: ${src:-.}/test/test_%.c ${src:-.}/wsq.h test/matrix.sh
@@ -127,7 +127,8 @@ row_lambda() {
 
 row_tcc() {
     has tcc tcc
-    run tcc -pthread test/compile/whole.c || skip 'a tcc with stdatomic.h and _Thread_local (younger than 0.9.27)'
+    run tcc -pthread test/compile/whole.c ||
+        skip 'a tcc with stdatomic.h and _Thread_local: younger than 0.9.27'
 }
 
 # ---- this machine, differently ----
@@ -139,14 +140,16 @@ row_c11_threads() {
 }
 
 row_no_threads() {
-    run cc -std=c11 -O1 $strict -I. '-DWSQ_PLATFORM_HEADER="test/platform_none.h"' test/compile/caller_runs.c
+    run cc -std=c11 -O1 $strict -I. '-DWSQ_PLATFORM_HEADER="test/platform_none.h"' \
+        test/compile/caller_runs.c || return 1
     note 'caller_runs on a platform that has nothing'
 }
 
 row_i386() {
     here="-idirafter /usr/include/$(gcc -print-multiarch)"
     links gcc-12-multilib gcc -m32 -pthread $here
-    run gcc -m32 -std=c11 $strict $here -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 test/compile/whole.c &&
+    run gcc -m32 -std=c11 $strict $here -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 \
+        test/compile/whole.c &&
         suite '' gcc -m32 -std=c11 -O1 -pthread -D_GNU_SOURCE -DTEST_SLOWDOWN=5 $here
 }
 
@@ -154,19 +157,21 @@ row_musl() {
     links musl-tools musl-gcc -static
     # Threads have 128 KiB of stack there, and the tests recurse deeper.
     run musl-gcc -std=c11 $strict -static test/compile/whole.c &&
-        suite '' musl-gcc -Wl,-z,stack-size=8388608 -std=c11 -O1 -static -pthread -D_GNU_SOURCE -DTEST_SLOWDOWN=5
+        suite '' musl-gcc -Wl,-z,stack-size=8388608 -std=c11 -O1 -static -pthread -D_GNU_SOURCE \
+            -DTEST_SLOWDOWN=5
 }
 
-# QEMU 7.2 on x86 lets a load (ldar) pass a store before it (stlr), which ARM forbids; test_atomic sees it.
-# So there the store is an exchange.
+# QEMU 7.2 on x86 lets a load (ldar) pass a store before it (stlr), which ARM forbids; test_atomic
+# sees it. So there the store is an exchange.
 row_aarch64() {
     src=$dir/src
     mkdir -p "$src/test"
     cp test/*.[ch] "$src/test"
-    sed '/wsqi_store_sc(p, d)/s/__atomic_store_n\(.*\)$/((void)__atomic_exchange_n\1)/' wsq.h >"$src/wsq.h"
-    sed 's/atomic_store_explicit(&(p)->v, (d), memory_order_seq_cst)/((void)atomic_exchange(\&(p)->v, (d)))/' \
-        "$src/wsq.h" >"$src/new" && mv "$src/new" "$src/wsq.h"
-    sed '/wsqi_store_sc(p, d)/s/__atomic_store_n\(.*\))$/(void)__atomic_exchange_n\1)/' test/noisy.h >"$src/test/noisy.h"
+    sc='/wsqi_store_sc(p, d)/s' v='&(p)->v, (d)'
+    sed "$sc/__atomic_store_n/(void)__atomic_exchange_n/" test/noisy.h >"$src/test/noisy.h"
+    sed "$sc/__atomic_store_n/(void)__atomic_exchange_n/
+        s/atomic_store_explicit($v, memory_order_seq_cst)/(void)atomic_exchange(\\$v)/" \
+        wsq.h >"$src/wsq.h"
     emulated aarch64 aarch64-linux-gnu
 }
 
@@ -178,7 +183,8 @@ row_s390x() { emulated s390x s390x-linux-gnu; }
 
 kernel() {
     some=$SLEEP
-    suite '' cc -std=c11 -O1 -pthread -DTEST_SLOWDOWN=5 "-DKERNEL_$1" -Itest/kernels -include test/kernels/kernels.h
+    suite '' cc -std=c11 -O1 -pthread -DTEST_SLOWDOWN=5 "-DKERNEL_$1" -Itest/kernels \
+        -include test/kernels/kernels.h
 }
 
 row_freebsd() { kernel FREEBSD; }
@@ -201,14 +207,15 @@ row_windows() {
     [ -n "$(wine)" ] || skip wine64
     export WINEPREFIX="$PWD/$B/wine" WINEDEBUG=-all
     suffix=.exe
-    x86_64-w64-mingw32-gcc -std=c99 $strict -static test/compile/whole.c -o "$dir/whole.exe" || return 1
-    suite "$(wine)" x86_64-w64-mingw32-gcc -std=c11 -D_GNU_SOURCE -O1 -static -pthread -DTEST_SLOWDOWN=5 \
-        -Itest/win -include test/win/win.h
+    x86_64-w64-mingw32-gcc -std=c99 $strict -static test/compile/whole.c -o "$dir/whole.exe" &&
+        suite "$(wine)" x86_64-w64-mingw32-gcc -std=c11 -D_GNU_SOURCE -O1 -static -pthread \
+            -DTEST_SLOWDOWN=5 -Itest/win -include test/win/win.h
 }
 
 row_windows32() {
     links gcc-mingw-w64-i686-posix i686-w64-mingw32-gcc -static -pthread
-    i686-w64-mingw32-gcc -std=c11 $strict -static test/compile/whole.c -o "$dir/whole.exe" || return 1
+    i686-w64-mingw32-gcc -std=c11 $strict -static test/compile/whole.c -o "$dir/whole.exe" ||
+        return 1
     note 'compiled and linked, not run'
 }
 
@@ -217,8 +224,9 @@ row_cl() {
     has clang clang
     [ -n "$(wine)" ] || skip wine64
     export WINEPREFIX="$PWD/$B/wine" WINEDEBUG=-all
-    clang -target x86_64-w64-mingw32 -fms-extensions -std=c11 -O2 -Wall -Wextra -c test/compile/like_cl.c \
-        -o "$dir/cl.o" && x86_64-w64-mingw32-gcc -static -pthread "$dir/cl.o" -o "$dir/cl.exe" &&
+    clang -target x86_64-w64-mingw32 -fms-extensions -std=c11 -O2 -Wall -Wextra \
+        -c test/compile/like_cl.c -o "$dir/cl.o" &&
+        x86_64-w64-mingw32-gcc -static -pthread "$dir/cl.o" -o "$dir/cl.exe" &&
         timeout 100 "$(wine)" "$dir/cl.exe" || return 1
     note 'the code that cl would see, compiled by clang, run in Wine'
 }
@@ -231,8 +239,8 @@ row_wasm() {
     has emscripten emcc
     has nodejs node
     suffix=.js
-    suite "$node" emcc -std=c11 -D_GNU_SOURCE -O1 -g1 -pthread -DTEST_SLOWDOWN=20 -Itest/win -sPROXY_TO_PTHREAD \
-        -sEXIT_RUNTIME -sINITIAL_MEMORY=1073741824 -sPTHREAD_POOL_SIZE=8
+    suite "$node" emcc -std=c11 -D_GNU_SOURCE -O1 -g1 -pthread -DTEST_SLOWDOWN=20 -Itest/win \
+        -sPROXY_TO_PTHREAD -sEXIT_RUNTIME -sINITIAL_MEMORY=1073741824 -sPTHREAD_POOL_SIZE=8
 }
 
 row_wasm_no_threads() {
@@ -248,16 +256,18 @@ row_wasm_page() { # the picture is in build/matrix/wasm-page/page.png
     has python3 python3
     has chromium chromium
     emcc -std=gnu11 -O2 -pthread -DNDEBUG -c examples/mandelbrot.c -o "$dir/mandelbrot.o" &&
-        emcc -O1 -g1 -pthread -sPROXY_TO_PTHREAD -sEXIT_RUNTIME -sINITIAL_MEMORY=268435456 -sPTHREAD_POOL_SIZE=5 \
-            -sFORCE_FILESYSTEM -sEXPORTED_RUNTIME_METHODS=FS "$dir/mandelbrot.o" -o "$dir/mandelbrot.js" || return 1
+        emcc -O1 -g1 -pthread -sPROXY_TO_PTHREAD -sEXIT_RUNTIME -sINITIAL_MEMORY=268435456 \
+            -sPTHREAD_POOL_SIZE=5 -sFORCE_FILESYSTEM -sEXPORTED_RUNTIME_METHODS=FS \
+            "$dir/mandelbrot.o" -o "$dir/mandelbrot.js" || return 1
     cp examples/mandelbrot.html "$dir"
     rm -f "$dir/address" "$dir/page.png"
     python3 test/serve.py "$dir" >"$dir/address" &
     server=$!
     for i in 1 2 3 4 5 6 7 8 9 10; do [ -s "$dir/address" ] || sleep 1; done
     for what in --dump-dom "--screenshot=$dir/page.png"; do
-        timeout 100 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/$dir/profile" \
-            --timeout=60000 --window-size=1040,1100 "$what" "$(cat "$dir/address")/mandelbrot.html?test"
+        timeout 100 chromium --headless --no-sandbox --disable-gpu --timeout=60000 \
+            --user-data-dir="$PWD/$dir/profile" --window-size=1040,1100 "$what" \
+            "$(cat "$dir/address")/mandelbrot.html?test"
     done >"$dir/page.html" 2>"$dir/chromium.log"
     kill $server
     grep -q 'pictures identical' "$dir/page.html" && grep -q '<title>.*exit 0' "$dir/page.html" &&
@@ -274,8 +284,7 @@ row_install() {
     make -s install PREFIX=/usr/local DESTDIR="$root" || return 1
     flags=$(PKG_CONFIG_PATH="$root/usr/local/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root" \
         pkg-config --cflags --libs 'wsq >= 1.0') || return 1
-    printf '#define WSQ_IMPLEMENTATION\n#include <wsq.h>\nint main(void) { return wsq_version_ok; }\n' |
-        sed 's/wsq_version_ok/WSQ_VERSION < 1000000/' >"$dir/user.c"
+    sed 's|"../../wsq.h"|<wsq.h>|' test/compile/whole.c >"$dir/user.c"
     run cc -std=c11 "$dir/user.c" $flags
     note 'make install, pkg-config'
 }
@@ -289,10 +298,9 @@ row_cmake() {
         echo 'add_executable(my_program user.c)'
         sed -n '/^```cmake$/,/^```$/{/^```/d;p;}' README.md
     } >"$dir/CMakeLists.txt"
-    cp test/compile/whole.c "$dir/user.c"
-    sed -i 's|"../../wsq.h"|<wsq.h>|' "$dir/user.c"
-    cmake -S "$dir" -B "$dir/build" -DFETCHCONTENT_SOURCE_DIR_WSQ="$PWD" && cmake --build "$dir/build" &&
-        "$dir/build/my_program" || return 1
+    sed 's|"../../wsq.h"|<wsq.h>|' test/compile/whole.c >"$dir/user.c"
+    cmake -S "$dir" -B "$dir/build" -DFETCHCONTENT_SOURCE_DIR_WSQ="$PWD" &&
+        cmake --build "$dir/build" && "$dir/build/my_program" || return 1
     note 'FetchContent as in the README'
 }
 

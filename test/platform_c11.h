@@ -39,13 +39,15 @@ static inline void wsqi_lot_fini(wsqi_lot *lot) {
     mtx_destroy(&lot->mutex);
 }
 
-static inline void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+static inline void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected,
+                                 uint64_t timeout_ns) {
     uint64_t end = wsqi_clock_ns();
     end = timeout_ns < INT64_MAX - end ? end + timeout_ns : INT64_MAX;
     struct timespec until = {(time_t)(end / 1000000000u), (long)(end % 1000000000u)};
     int saved = errno;
     mtx_lock(&lot->mutex);
-    /* The word changes before the waker takes the mutex: this sees it, or the wake finds us asleep. */
+    /* The word changes before the waker takes the mutex: either this sees that, or the wake finds
+     * us asleep. */
     if (wsqi_load_rlx(word) != expected) {
     } else if (timeout_ns == 0) {
         cnd_wait(&lot->changed, &lot->mutex);

@@ -2,8 +2,8 @@
 
 usage: serve.py FOLDER [PORT]    prints the address; port 0, the default: any that is free
 
-With ?test a page counts as loaded only when its title says "exit", so that a browser without a screen
-waits for it before it takes the picture.
+With ?test a page counts as loaded only when its title says "exit", so that a browser without a
+screen waits for it before it takes the picture.
 """
 import functools
 import http.server

@@ -35,7 +35,7 @@ int main(void) {
     wsq_pool_destroy(pool);
     config.caller_runs = false;
     config.workers = 2;
-    wsq_result result = wsq_pool_create(&pool, &config); /* without threads: an error, not a crash */
+    wsq_result result = wsq_pool_create(&pool, &config); /* no threads: an error, not a crash */
     if (result == WSQ_OK) wsq_pool_destroy(pool);
     return result == WSQ_OK || result == WSQ_ERR_THREAD ? 0 : 5;
 }

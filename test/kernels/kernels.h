@@ -1,9 +1,9 @@
-/* kernels.h - the system calls of other kernels, as their manuals describe them, on Linux's futex. With
+/* kernels.h - the calls of other kernels, as their manuals describe them, on Linux's futex. With
  *
  *     cc -DKERNEL_FREEBSD -Itest/kernels -include test/kernels/kernels.h
  *
- * wsq.h takes that system's branch, and the tests run it here: its types, its arguments and the meaning of
- * its time-outs, as far as the manual tells them. That is less than a run on that system. */
+ * wsq.h takes that system's branch, and the tests run it here: its types, its arguments and the
+ * meaning of its time-outs, as far as the manual tells them. That is less than a run over there. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
@@ -47,7 +47,8 @@
 
 enum { KERNEL_WAIT = 128, KERNEL_WAKE = 129 }; /* Linux's, private */
 
-static inline int kernel_wait(volatile void *word, uint32_t expected, const struct timespec *timeout) {
+static inline int kernel_wait(volatile void *word, uint32_t expected,
+                              const struct timespec *timeout) {
     return (int)syscall(SYS_futex, word, KERNEL_WAIT, expected, timeout, NULL, 0);
 }
 
@@ -146,7 +147,8 @@ static inline int os_sync_wake_by_address_all(void *addr, size_t size,
 }
 
 #ifdef __APPLE__
-static inline int pthread_cond_timedwait_relative_np(pthread_cond_t *condition, pthread_mutex_t *mutex,
+static inline int pthread_cond_timedwait_relative_np(pthread_cond_t *condition,
+                                                     pthread_mutex_t *mutex,
                                                      const struct timespec *span) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);

@@ -1,6 +1,6 @@
 /* win.h - what the tests use of POSIX and MinGW-w64 does not have:
  *
- *     x86_64-w64-mingw32-gcc -static -pthread -Itest/win -include test/win/win.h test/test_pool.c */
+ *     x86_64-w64-mingw32-gcc -static -pthread -Itest/win -include test/win/win.h ... */
 #ifndef TEST_WIN_H
 #define TEST_WIN_H
 
@@ -39,10 +39,11 @@ static inline void alarm(unsigned seconds) {
     if (!started) started = pthread_create(&thread, NULL, win_clock, NULL) == 0;
 }
 
-/* ---- what the tests put in front of pthread_create, pthread_join and clock_gettime holds here too:
- * a thread of theirs, which does nothing, comes and goes with each of the pool's ---- */
+/* ---- what the tests put in front of pthread_create, pthread_join and clock_gettime holds here,
+ * too: a thread of theirs, which does nothing, comes and goes with each of the pool's ---- */
 
-typedef int (*win_create_fn)(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
+typedef int (*win_create_fn)(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+                             void *arg);
 typedef int (*win_join_fn)(pthread_t thread, void **result);
 typedef int (*win_clock_fn)(clockid_t clock, struct timespec *time);
 

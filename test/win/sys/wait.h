@@ -1,4 +1,5 @@
-/* No processes, on Windows and in WebAssembly: a child that would have been killed by the assertion under test counts as if it was. */
+/* No processes, on Windows and in WebAssembly: the child that the assertion under test would have
+ * killed counts as killed. */
 #ifndef WIN_WAIT_H
 #define WIN_WAIT_H
 
