@@ -134,7 +134,8 @@ few_descriptors() {
     sleep 0.5
     url=$(sed -n 's,/$,,;1p' "$work/log")
     found=$(curl -s -m 30 -Z --parallel-max 40 -H 'Connection: close' -o /dev/null \
-        -w '%{http_code}\n' "$url/sub/?[1-120]" 2>/dev/null | sort | uniq -c | tr -s ' ' | tr '\n' ';')
+        -w '%{http_code}\n' "$url/sub/?[1-120]" 2>/dev/null |
+        sort | uniq -c | tr -s ' ' | tr '\n' ';')
     case $found in
     ' 120 200;' | *' 503;') ;; # a file could not be opened: said so, and the client may come again
     *) expect 'few descriptors' '120 answers' "$found" ;;
