@@ -26,8 +26,9 @@ struct target {
 };
 
 static struct target targets[TARGETS_MAX];
+static struct target *order[TARGETS_MAX]; /* each behind all that it needs */
 static wsq_edge edges[EDGES_MAX];
-static size_t target_count, edge_count;
+static size_t target_count, ordered, edge_count;
 static wsq_group group;
 static atomic_uint made, skipped;
 static double began;
@@ -117,6 +118,7 @@ static void visit(struct target *target) {
         wsq_task_after(&target->task, &other->task, &edges[edge_count++]);
     }
     target->visit = VISITED;
+    order[ordered++] = target;
 }
 
 /* ---- doing it ---- */
@@ -164,9 +166,10 @@ static void make_all(unsigned jobs) {
     if (wsq_pool_create(&pool, &config) != WSQ_OK) give_up("no pool", "");
     wsq_group_init(&group, pool);
     began = now();
-    for (size_t i = 0; i < target_count; i++) {
-        if (targets[i].visit != VISITED) continue;
-        if (wsq_group_spawn(&group, &targets[i].task) != WSQ_OK) skip(&targets[i].task);
+    /* In order: once the group is cancelled it takes no more tasks, and one that has been taken
+     * would wait for ever for one that was not. */
+    for (size_t i = 0; i < ordered; i++) {
+        if (wsq_group_spawn(&group, &order[i]->task) != WSQ_OK) skip(&order[i]->task);
     }
     wsq_group_wait(&group, WSQ_FOREVER);
     wsq_pool_destroy(pool);
