@@ -1,0 +1,785 @@
+/* Groups: counts, errors, waits with and without time, continuations, cancellation, and groups within
+ * groups; a wait on a worker helps with that group's tasks and no others. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+#include "test.h"
+#include "pool.h"
+#include "compose.h"
+
+enum { THREADS = 4 };
+
+static const wsq_config kinds[] = {
+    {.workers = 1},
+    {.workers = 2},
+    {.workers = 8},
+    {.workers = 2, .order = WSQ_LIFO},
+    {.workers = 2, .max_standins = WSQ_STANDINS_OFF},
+    {.workers = 2, .caller_runs = true},
+};
+
+static void on_every_kind(void (*test)(wsq_pool *pool)) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        wsq_pool *pool = pool_new(kinds[i]);
+        test(pool);
+        pool_close(pool);
+    }
+}
+
+static void spawn(wsq_pool *pool, step *task) {
+    if (wsq_spawn(pool, &task->task) != WSQ_OK) FAIL("a spawn");
+}
+
+static void spawn_in(wsq_group *group, step *task) {
+    if (wsq_group_spawn(group, &task->task) != WSQ_OK) FAIL("a spawn into a group");
+}
+
+static void group_new(wsq_group *group, wsq_pool *pool) { CHECK_EQ(wsq_group_init(group, pool), WSQ_OK); }
+
+/* ---- count, errors, reuse ---- */
+
+static atomic_ulong sum;
+
+static wsq_poll add_number(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    atomic_fetch_add_explicit(&sum, self->number, memory_order_relaxed);
+    return WSQ_DONE;
+}
+
+static void reuse_of(wsq_pool *pool) {
+    enum { COUNT = 500 };
+    step *steps = step_array(COUNT, add_number, NULL);
+    wsq_group group;
+    group_new(&group, pool);
+    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK); /* empty */
+    CHECK_EQ(wsq_group_wait(&group, 0), WSQ_OK);
+    for (size_t round = 1; round <= 1 + test_times(20); round++) {
+        atomic_store(&sum, 0);
+        for (int i = 0; i < COUNT; i++) spawn_in(&group, &steps[i]);
+        CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+        CHECK_EQ(atomic_load(&sum), COUNT * (COUNT - 1) / 2);
+        CHECK_EQ(wsq_group_pending(&group), 0);
+        bool all = true;
+        for (int i = 0; i < COUNT; i++) all = all && steps[i].runs == round && wsq_task_done(&steps[i].task);
+        CHECK(all);
+    }
+    free(steps);
+}
+
+static void reuse(void) { on_every_kind(reuse_of); }
+
+static wsq_poll fail_with_number(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    if (self->number != 0) wsq_group_fail(self->arg, -(int)self->number);
+    return WSQ_DONE;
+}
+
+static void errors(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    wsq_group group;
+    step some[4];
+    group_new(&group, pool);
+    for (unsigned i = 0; i < 4; i++) {
+        step_new(&some[i], fail_with_number, &group);
+        some[i].number = i;
+        spawn_in(&group, &some[i]);
+        CHECK_EQ(wsq_group_pending(&group), i + 1);
+    }
+    CHECK_EQ(wsq_group_error(&group), 0);
+    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(wsq_group_error(&group), -1); /* the first, and some[0] had none */
+    CHECK_EQ(some[3].runs, 1);
+    wsq_group_fail(&group, 7);
+    CHECK_EQ(wsq_group_error(&group), -1);
+    group_new(&group, pool);
+    CHECK_EQ(wsq_group_error(&group), 0);
+    pool_close(pool);
+}
+
+static void misuse(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    wsq_group group;
+    step one;
+    wsq_task bare;
+    wsq_task_init(&bare, NULL);
+    step_new(&one, NULL, NULL);
+    CHECK_EQ(wsq_group_init(NULL, pool), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_init(&group, NULL), WSQ_ERR_INVALID);
+    group_new(&group, pool);
+    CHECK_EQ(wsq_group_spawn(NULL, &one.task), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_spawn(&group, NULL), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_spawn(&group, &bare), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_wait(NULL, 0), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_then(NULL, &one.task), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_then(&group, NULL), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_then(&group, &bare), WSQ_ERR_INVALID);
+    spawn(pool, &one);
+    CHECK_EQ(wsq_group_spawn(&group, &one.task), WSQ_ERR_INVALID); /* queued */
+    CHECK_EQ(wsq_group_then(&group, &one.task), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_pending(&group), 0);
+    CHECK_EQ(pump(pool), 1);
+    spawn_in(&group, &one);
+    CHECK_EQ(wsq_group_pending(&group), 1);
+    CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_ERR_INVALID);
+    CHECK_EQ(pump(pool), 1);
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn(&group, &one.task), WSQ_ERR_CLOSED);
+    CHECK_EQ(wsq_group_then(&group, &one.task), WSQ_ERR_CLOSED);
+    CHECK_EQ(wsq_group_pending(&group), 0);
+    CHECK_EQ(one.runs, 2);
+    pool_end(pool);
+}
+
+/* ---- time ---- */
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void time_outs(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    wsq_group group;
+    gate door;
+    step one;
+    group_new(&group, pool);
+    step_new(&one, NULL, NULL);
+    gate_close(&door, pool, -1);
+    spawn_in(&group, &one);
+    CHECK_EQ(wsq_group_wait(&group, 0), WSQ_ERR_TIMEOUT);
+    uint64_t start = now_ns();
+    CHECK_EQ(wsq_group_wait(&group, 3000000), WSQ_ERR_TIMEOUT);
+    CHECK(now_ns() - start >= 3000000);
+    CHECK_EQ(one.runs, 0);
+    gate_open(&door);
+    CHECK_EQ(wsq_group_wait(&group, UINT64_MAX - 1), WSQ_OK); /* a deadline past the end of time */
+    CHECK_EQ(one.runs, 1);
+    CHECK_EQ(wsq_group_wait(&group, 0), WSQ_OK);
+    pool_close(pool);
+}
+
+/* A time-out on a worker: its pool goes on meanwhile, and it comes back. */
+static wsq_poll wait_shortly(wsq_ctx ctx, step *self) {
+    uint64_t start = now_ns();
+    (void)ctx;
+    CHECK_EQ(wsq_group_wait(self->arg, 2000000), WSQ_ERR_TIMEOUT);
+    CHECK(now_ns() - start >= 2000000);
+    return WSQ_DONE;
+}
+
+static wsq_poll pend_once(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    return self->runs == 1 ? WSQ_PENDING : WSQ_DONE;
+}
+
+static void time_outs_of(wsq_pool *pool) {
+    wsq_group group;
+    step sleeper, waiter, other;
+    group_new(&group, pool);
+    step_new(&sleeper, pend_once, NULL);
+    step_new(&waiter, wait_shortly, &group);
+    step_new(&other, NULL, NULL);
+    spawn_in(&group, &sleeper);
+    spawn(pool, &waiter);
+    spawn(pool, &other);
+    CHECK_EQ(wsq_task_wait(&waiter.task), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&other.task), WSQ_OK);
+    wsq_wake(&sleeper.task);
+    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(sleeper.runs, 2);
+}
+
+static void time_outs_everywhere(void) { on_every_kind(time_outs_of); }
+
+/* ---- waits ---- */
+
+/* On a worker that has tasks of two groups: only what is waited for runs above the waiting frame. */
+typedef struct guard {
+    wsq_group group;
+    step mine[20], strangers[20];
+    atomic_bool waiting;
+    atomic_uint intruders;
+    int worker;
+} guard;
+
+static guard sentry;
+
+static wsq_poll stranger_runs(wsq_ctx ctx, step *self) {
+    (void)self;
+    if (atomic_load(&sentry.waiting) && (int)wsq_worker_index(ctx) == sentry.worker)
+        atomic_fetch_add(&sentry.intruders, 1);
+    return WSQ_DONE;
+}
+
+static wsq_poll spawn_both_and_wait(wsq_ctx ctx, step *self) {
+    (void)self;
+    sentry.worker = (int)wsq_worker_index(ctx);
+    for (int i = 0; i < 20; i++) {
+        spawn(wsq_pool_of(ctx), &sentry.strangers[i]);
+        spawn_in(&sentry.group, &sentry.mine[i]);
+    }
+    atomic_store(&sentry.waiting, true);
+    CHECK_EQ(wsq_group_wait(&sentry.group, WSQ_FOREVER), WSQ_OK);
+    atomic_store(&sentry.waiting, false);
+    for (int i = 0; i < 20; i++) CHECK_EQ(sentry.mine[i].runs, 1);
+    return WSQ_DONE;
+}
+
+static void help_of(wsq_pool *pool) {
+    if (pool->max_standins == 0) return; /* there a waiter helps with anything */
+    for (size_t round = 0; round < test_times(100); round++) {
+        step waiter;
+        memset((void *)&sentry, 0, sizeof sentry);
+        group_new(&sentry.group, pool);
+        step_new(&waiter, spawn_both_and_wait, NULL);
+        for (int i = 0; i < 20; i++) {
+            step_new(&sentry.mine[i], NULL, NULL);
+            step_new(&sentry.strangers[i], stranger_runs, NULL);
+        }
+        spawn(pool, &waiter);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK_EQ(atomic_load(&sentry.intruders), 0);
+    }
+}
+
+static void only_its_own_tasks_help(void) { on_every_kind(help_of); }
+
+static void all_wait(test_thread *self) {
+    wsq_group *group = self->arg;
+    CHECK_EQ(wsq_group_wait(group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(wsq_group_pending(group), 0);
+}
+
+static wsq_poll after_a_nap(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    test_spin(self->number * 100);
+    return WSQ_DONE;
+}
+
+static void many_waiters_of(wsq_pool *pool) {
+    step *steps = step_array(50, after_a_nap, NULL);
+    wsq_group group;
+    group_new(&group, pool);
+    for (size_t round = 0; round < test_times(50); round++) {
+        for (int i = 0; i < 50; i++) spawn_in(&group, &steps[i]);
+        test_threads(THREADS, all_wait, &group);
+    }
+    free(steps);
+}
+
+static void many_waiters(void) { on_every_kind(many_waiters_of); }
+
+/* The last task of a group ends while somebody is about to wait for it; then the group is gone. */
+static void wait_and_free(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+    uint64_t random = test_seed;
+    step some[3];
+    for (size_t round = 0; round < test_times(20000); round++) {
+        wsq_group *group = malloc(sizeof *group);
+        if (group == NULL || wsq_group_init(group, pool) != WSQ_OK) abort();
+        for (unsigned i = 0; i < 3; i++) {
+            step_new(&some[i], NULL, NULL);
+            spawn_in(group, &some[i]);
+        }
+        test_spin(test_below(&random, 500));
+        if (wsq_group_wait(group, WSQ_FOREVER) != WSQ_OK) FAIL("a wait");
+        memset((void *)group, 0xee, sizeof *group);
+        free(group);
+        for (unsigned i = 0; i < 3; i++)
+            if (some[i].runs != 1) FAIL("it ran");
+    }
+    CHECK(true);
+    pool_close(pool);
+}
+
+/* ---- then ---- */
+
+static wsq_poll sees_the_sum(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    if (atomic_load(&sum) != (uintptr_t)self->arg) FAIL("all of the group came before");
+    return WSQ_DONE;
+}
+
+static void then_of(wsq_pool *pool) {
+    enum { COUNT = 50, MANY = 40 };
+    step *steps = step_array(COUNT, add_number, NULL);
+    step *thens = step_array(MANY, sees_the_sum, (void *)(uintptr_t)(COUNT * (COUNT - 1) / 2));
+    for (size_t round = 1; round <= test_times(50); round++) {
+        wsq_group group;
+        bool all = true;
+        atomic_store(&sum, 0);
+        group_new(&group, pool);
+        for (int i = 0; i < COUNT; i++) {
+            spawn_in(&group, &steps[i]);
+            if (i == COUNT / 2) atomic_fetch_add(&sum, 0);
+        }
+        for (int i = 0; i < MANY; i++) /* before, during, after the last one's end */
+            if (wsq_group_then(&group, &thens[i].task) != WSQ_OK) FAIL("then");
+        for (int i = 0; i < MANY; i++)
+            if (wsq_task_wait(&thens[i].task) != WSQ_OK) FAIL("a wait");
+        for (int i = 0; i < MANY; i++) all = all && thens[i].runs == round;
+        CHECK(all);
+        CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+    }
+    free(steps);
+    free(thens);
+}
+
+static void then(void) { on_every_kind(then_of); }
+
+static void then_is_held_back(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    wsq_group group;
+    step one, two, thens[3];
+    group_new(&group, pool);
+    step_new(&one, pend_once, NULL);
+    step_new(&two, NULL, NULL);
+    for (int i = 0; i < 3; i++) step_new(&thens[i], NULL, NULL);
+    CHECK_EQ(wsq_group_then(&group, &thens[0].task), WSQ_OK); /* an empty group is done */
+    CHECK_EQ(pump(pool), 1);
+    CHECK_EQ(thens[0].runs, 1);
+    spawn_in(&group, &one);
+    spawn_in(&group, &two);
+    CHECK_EQ(wsq_group_then(&group, &thens[1].task), WSQ_OK);
+    CHECK_EQ(wsq_group_then(&group, &thens[2].task), WSQ_OK);
+    CHECK_EQ(wsq_group_then(&group, &thens[2].task), WSQ_ERR_INVALID);
+    CHECK_EQ(pump(pool), 2);
+    CHECK_EQ(wsq_group_pending(&group), 1);
+    CHECK_EQ(thens[1].runs + thens[2].runs, 0);
+    CHECK_EQ(wsq_pool_pending(pool), 3);
+    wsq_wake(&one.task);
+    CHECK_EQ(pump(pool), 3);
+    CHECK_EQ(thens[1].runs + thens[2].runs, 2);
+    pool_close(pool);
+}
+
+/* The task after a group may free it. */
+typedef struct batch {
+    wsq_group group;
+    step some[4], then;
+} batch;
+
+static atomic_uint freed;
+
+static wsq_poll free_batch(wsq_ctx ctx, step *self) {
+    batch *all = self->arg;
+    (void)ctx;
+    memset((void *)all, 0xee, sizeof *all);
+    free(all);
+    atomic_fetch_add(&freed, 1);
+    return WSQ_GONE;
+}
+
+static void then_frees_of(wsq_pool *pool) {
+    size_t rounds = test_times(2000);
+    atomic_store(&freed, 0);
+    for (size_t round = 0; round < rounds; round++) {
+        batch *all = malloc(sizeof *all);
+        if (all == NULL || wsq_group_init(&all->group, pool) != WSQ_OK) abort();
+        step_new(&all->then, free_batch, all);
+        for (int i = 0; i < 4; i++) step_new(&all->some[i], NULL, NULL);
+        for (int i = 0; i < 4; i++) spawn_in(&all->group, &all->some[i]);
+        if (wsq_group_then(&all->group, &all->then.task) != WSQ_OK) FAIL("then");
+    }
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK_EQ(atomic_load(&freed), rounds);
+}
+
+static void then_frees(void) { on_every_kind(then_frees_of); }
+
+/* ---- cancel ---- */
+
+static atomic_bool saw_cancel, go_on;
+
+static wsq_poll until_cancelled(wsq_ctx ctx, step *self) {
+    (void)self;
+    CHECK(!wsq_cancelled(ctx));
+    atomic_store(&go_on, true);
+    while (!wsq_cancelled(ctx)) sched_yield();
+    atomic_store(&saw_cancel, true);
+    return WSQ_DONE;
+}
+
+static wsq_poll not_cancelled(wsq_ctx ctx, step *self) {
+    (void)self;
+    CHECK(!wsq_cancelled(ctx));
+    return WSQ_DONE;
+}
+
+static wsq_poll free_at_cleanup(wsq_task *task) {
+    step *one = wsq_container_of(task, step, task);
+    memset((void *)one, 0xee, sizeof *one);
+    free(one);
+    atomic_fetch_add(&freed, 1);
+    return WSQ_GONE;
+}
+
+static void cancel(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    wsq_group group;
+    step running, queued[10], then, outsider;
+    group_new(&group, pool);
+    atomic_store(&freed, 0);
+    atomic_store(&go_on, false);
+    step_new(&running, until_cancelled, NULL);
+    step_new(&then, NULL, NULL);
+    step_new(&outsider, not_cancelled, NULL);
+    spawn_in(&group, &running);
+    while (!atomic_load(&go_on)) sched_yield();
+    for (int i = 0; i < 10; i++) {
+        step *mortal = step_array(1, NULL, NULL);
+        step_new(&queued[i], NULL, NULL);
+        if (i % 2) queued[i].task.cleanup = NULL;
+        spawn_in(&group, &queued[i]);
+        wsq_task_set_cleanup(&mortal->task, free_at_cleanup);
+        spawn_in(&group, mortal);
+    }
+    spawn(pool, &outsider);
+    CHECK_EQ(wsq_group_then(&group, &then.task), WSQ_OK);
+    CHECK(!wsq_group_cancelled(&group));
+    wsq_group_cancel(&group);
+    CHECK(wsq_group_cancelled(&group));
+    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_ERR_CANCELLED);
+    CHECK(atomic_load(&saw_cancel));
+    CHECK_EQ(wsq_task_wait(&running.task), WSQ_OK); /* what ran is done, not cancelled */
+    for (int i = 0; i < 10; i++) {
+        CHECK_EQ(wsq_task_wait(&queued[i].task), WSQ_ERR_CANCELLED);
+        CHECK_EQ(queued[i].runs, 0);
+        CHECK_EQ(queued[i].cleanups, i % 2 ? 0 : 1);
+    }
+    CHECK_EQ(atomic_load(&freed), 10);
+    CHECK_EQ(wsq_group_spawn(&group, &queued[0].task), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_group_pending(&group), 0);
+    CHECK_EQ(wsq_task_wait(&then.task), WSQ_OK); /* it is after the group's end, however that was */
+    group_new(&group, pool);
+    spawn_in(&group, &queued[0]);
+    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(queued[0].runs, 1);
+    pool_close(pool);
+}
+
+/* A sleeping task of a cancelled group ends when it is woken. */
+static void cancel_asleep(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    wsq_group group;
+    step sleeper;
+    group_new(&group, pool);
+    step_new(&sleeper, pend_once, NULL);
+    spawn_in(&group, &sleeper);
+    CHECK_EQ(pump(pool), 1);
+    wsq_group_cancel(&group);
+    CHECK_EQ(pump(pool), 0);
+    CHECK_EQ(wsq_group_wait(&group, 0), WSQ_ERR_TIMEOUT);
+    wsq_wake(&sleeper.task);
+    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_ERR_CANCELLED);
+    CHECK_EQ(sleeper.runs, 1);
+    CHECK_EQ(sleeper.cleanups, 1);
+    pool_close(pool);
+}
+
+/* Cancel against spawns, ends and waits: every task either ran or was cleaned up. */
+typedef struct contest {
+    wsq_group group;
+    step *steps;
+    bool *refused;
+    atomic_bool stop;
+} contest;
+
+enum { CONTEST = 200 };
+
+static void compete(test_thread *self) {
+    contest *all = self->arg;
+    if (self->index == 0) {
+        test_spin(test_below(&self->random, 20000));
+        wsq_group_cancel(&all->group);
+        return;
+    }
+    for (unsigned i = self->index - 1; i < CONTEST; i += THREADS - 1) {
+        wsq_result result = wsq_group_spawn(&all->group, &all->steps[i].task);
+        all->refused[i] = result == WSQ_ERR_CANCELLED;
+        if (result != WSQ_OK && !all->refused[i]) FAIL("a spawn or a refusal");
+    }
+    wsq_result result = wsq_group_wait(&all->group, WSQ_FOREVER);
+    if (result != WSQ_OK && result != WSQ_ERR_CANCELLED) FAIL("a wait");
+}
+
+static void cancel_races(void) {
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        wsq_pool *pool = pool_new(kinds[k]);
+        static bool refused[CONTEST];
+        contest all = {.refused = refused};
+        for (size_t round = 0; round < test_times(100); round++) {
+            unsigned wrong = 0;
+            all.steps = step_array(CONTEST, NULL, NULL);
+            group_new(&all.group, pool);
+            test_threads(THREADS, compete, &all);
+            CHECK_EQ(wsq_group_wait(&all.group, WSQ_FOREVER), WSQ_ERR_CANCELLED);
+            for (int i = 0; i < CONTEST; i++)
+                wrong += all.steps[i].runs + all.steps[i].cleanups != (refused[i] ? 0 : 1);
+            CHECK_EQ(wrong, 0);
+            free(all.steps);
+        }
+        pool_close(pool);
+    }
+}
+
+/* Inside a task of a cancelled group, a task of none is run in place: it is not cancelled. */
+static step nested_one;
+
+static wsq_poll wait_for_outsider(wsq_ctx ctx, step *self) {
+    wsq_group_cancel(self->arg);
+    CHECK(wsq_cancelled(ctx));
+    spawn(wsq_pool_of(ctx), &nested_one);
+    CHECK_EQ(wsq_task_wait(&nested_one.task), WSQ_OK);
+    CHECK_EQ(nested_one.runs, 1);
+    CHECK(wsq_cancelled(ctx));
+    return WSQ_DONE;
+}
+
+static void cancelled_is_the_task_s_own(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    wsq_group group;
+    step outer;
+    group_new(&group, pool);
+    step_new(&nested_one, not_cancelled, NULL);
+    step_new(&outer, wait_for_outsider, &group);
+    spawn_in(&group, &outer);
+    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_ERR_CANCELLED);
+    CHECK_EQ(outer.runs, 1);
+    pool_close(pool);
+}
+
+/* A shutdown in front of a group that waits, is held and is full. */
+static void shut_or_wait(test_thread *self) {
+    contest *all = self->arg;
+    if (self->index == 0) CHECK_EQ(wsq_pool_shutdown(all->group.pool, WSQ_CANCEL), WSQ_OK);
+    else if (wsq_group_wait(&all->group, WSQ_FOREVER) != WSQ_ERR_CANCELLED) FAIL("a cancelled wait");
+}
+
+static void shutdown_cancels(void) {
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        wsq_pool *pool = pool_new(kinds[k]);
+        contest all;
+        step sleeper, then;
+        unsigned wrong = 0, done = 0;
+        all.steps = step_array(CONTEST, NULL, NULL);
+        group_new(&all.group, pool);
+        step_new(&sleeper, pend_once, NULL);
+        step_new(&then, NULL, NULL);
+        spawn_in(&all.group, &sleeper); /* so that it is never done */
+        for (int i = 0; i < CONTEST; i++) spawn_in(&all.group, &all.steps[i]);
+        CHECK_EQ(wsq_group_then(&all.group, &then.task), WSQ_OK);
+        test_threads(THREADS, shut_or_wait, &all);
+        for (int i = 0; i < CONTEST; i++) {
+            wrong += all.steps[i].runs + all.steps[i].cleanups != 1;
+            done += wsq_task_done(&all.steps[i].task);
+        }
+        CHECK_EQ(wrong, 0);
+        CHECK_EQ(done, CONTEST);
+        CHECK_EQ(then.runs, 0);
+        pool_end(pool);
+        free(all.steps);
+    }
+}
+
+/* ---- WSQ_GONE, groups in groups, spawns into the own group ---- */
+
+typedef struct mortal {
+    wsq_task task;
+    atomic_ulong *count;
+} mortal;
+
+static wsq_poll mortal_run(wsq_ctx ctx, wsq_task *task) {
+    mortal *self = wsq_container_of(task, mortal, task);
+    atomic_ulong *count = self->count;
+    (void)ctx;
+    memset((void *)self, 0xee, sizeof *self);
+    free(self);
+    atomic_fetch_add(count, 1);
+    return WSQ_GONE;
+}
+
+static void gone_of(wsq_pool *pool) {
+    atomic_ulong count = 0;
+    size_t rounds = test_times(5000);
+    wsq_group group;
+    group_new(&group, pool);
+    for (size_t i = 0; i < rounds; i++) {
+        mortal *one = malloc(sizeof *one);
+        if (one == NULL) abort();
+        one->count = &count;
+        wsq_task_init(&one->task, mortal_run);
+        if (wsq_group_spawn(&group, &one->task) != WSQ_OK) FAIL("a spawn");
+    }
+    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(atomic_load(&count), rounds);
+}
+
+static void gone(void) { on_every_kind(gone_of); }
+
+enum { FANOUT = 3, DEPTH = 4 };
+
+typedef struct branch {
+    step step;
+    unsigned depth;
+} branch;
+
+static atomic_ulong leaves;
+
+/* A tree of groups: each node waits for its children, on its worker. */
+static wsq_poll grow(wsq_ctx ctx, step *self) {
+    branch *node = wsq_container_of(self, branch, step), children[FANOUT];
+    wsq_group group;
+    if (node->depth == 0) {
+        atomic_fetch_add(&leaves, 1);
+        return WSQ_DONE;
+    }
+    if (wsq_group_init(&group, wsq_pool_of(ctx)) != WSQ_OK) FAIL("a group");
+    for (int i = 0; i < FANOUT; i++) {
+        step_new(&children[i].step, grow, NULL);
+        children[i].depth = node->depth - 1;
+        spawn_in(&group, &children[i].step);
+    }
+    if (wsq_group_wait(&group, WSQ_FOREVER) != WSQ_OK) FAIL("a wait");
+    for (int i = 0; i < FANOUT; i++)
+        if (!wsq_task_done(&children[i].step.task)) FAIL("a child is done");
+    return WSQ_DONE;
+}
+
+static void tree_of(wsq_pool *pool) {
+    for (size_t round = 0; round < test_times(20); round++) {
+        branch root = {.depth = DEPTH};
+        atomic_store(&leaves, 0);
+        step_new(&root.step, grow, NULL);
+        root.depth = DEPTH;
+        spawn(pool, &root.step);
+        CHECK_EQ(wsq_task_wait(&root.step.task), WSQ_OK);
+        CHECK_EQ(atomic_load(&leaves), 81);
+    }
+}
+
+static void groups_in_groups(void) { on_every_kind(tree_of); }
+
+typedef struct brood {
+    wsq_group group;
+    step steps[1 << 10];
+    atomic_uint next;
+} brood;
+
+/* Spawns two more into its own group, and so on: the count never reaches zero in between. */
+static wsq_poll breed(wsq_ctx ctx, step *self) {
+    brood *all = self->arg;
+    (void)ctx;
+    for (int i = 0; i < 2; i++) {
+        unsigned at = atomic_fetch_add(&all->next, 1);
+        if (at < sizeof all->steps / sizeof *all->steps) spawn_in(&all->group, &all->steps[at]);
+    }
+    return WSQ_DONE;
+}
+
+static void own_group_of(wsq_pool *pool) {
+    static brood all;
+    unsigned count = sizeof all.steps / sizeof *all.steps;
+    for (size_t round = 0; round < test_times(30); round++) {
+        bool once = true;
+        group_new(&all.group, pool);
+        atomic_store(&all.next, 1);
+        for (unsigned i = 0; i < count; i++) step_new(&all.steps[i], breed, &all);
+        spawn_in(&all.group, &all.steps[0]);
+        CHECK_EQ(wsq_group_wait(&all.group, WSQ_FOREVER), WSQ_OK);
+        for (unsigned i = 0; i < count; i++) once = once && all.steps[i].runs == 1;
+        CHECK(once);
+    }
+}
+
+static void spawn_into_the_own_group(void) { on_every_kind(own_group_of); }
+
+/* A task that polls its group's count, and yields, sees the others end. */
+static wsq_poll poll_the_count(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    return wsq_group_pending(self->arg) > 1 ? WSQ_YIELD : WSQ_DONE;
+}
+
+static void count_is_told_of(wsq_pool *pool) {
+    wsq_group group;
+    step some[4];
+    group_new(&group, pool);
+    for (int i = 0; i < 4; i++) step_new(&some[i], i == 3 ? poll_the_count : NULL, &group);
+    for (int i = 0; i < 4; i++) spawn_in(&group, &some[i]);
+    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+}
+
+static void count_is_told(void) { on_every_kind(count_is_told_of); }
+
+/* ---- many ---- */
+
+static contest throng;
+
+static void spawn_quarter(test_thread *self) {
+    size_t count = test_times(100000) / THREADS;
+    for (size_t i = 0; i < count; i++) {
+        spawn_in(&throng.group, &throng.steps[self->index * count + i]);
+        if (self->index == 1 && i % 1000 == 0) (void)wsq_group_wait(&throng.group, 0);
+    }
+    CHECK_EQ(wsq_group_wait(&throng.group, WSQ_FOREVER), WSQ_OK);
+}
+
+static void many_of(wsq_pool *pool) {
+    size_t count = test_times(100000) / THREADS * THREADS;
+    bool once = true;
+    throng.steps = step_array(count, NULL, NULL);
+    group_new(&throng.group, pool);
+    test_threads(THREADS, spawn_quarter, NULL);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK_EQ(wsq_group_pending(&throng.group), 0);
+    for (size_t i = 0; i < count; i++) once = once && throng.steps[i].runs == 1;
+    CHECK(once);
+    free(throng.steps);
+}
+
+static void many(void) { on_every_kind(many_of); }
+
+/* wsq_pool_wait comes after the last use of every group. */
+static void pool_wait_of(wsq_pool *pool) {
+    for (size_t round = 0; round < test_times(300); round++) {
+        brood *all = malloc(sizeof *all);
+        if (all == NULL) abort();
+        group_new(&all->group, pool);
+        atomic_store(&all->next, 1 + (unsigned)(sizeof all->steps / sizeof *all->steps - 20));
+        for (unsigned i = 0; i < sizeof all->steps / sizeof *all->steps; i++) step_new(&all->steps[i], breed, all);
+        spawn_in(&all->group, &all->steps[0]);
+        if (wsq_pool_wait(pool) != WSQ_OK) FAIL("a wait");
+        memset((void *)all, 0xee, sizeof *all);
+        free(all);
+    }
+    CHECK(true);
+}
+
+static void pool_wait_with_groups(void) { on_every_kind(pool_wait_of); }
+
+int main(void) {
+    test_begin("test_group");
+    RUN(reuse);
+    RUN(errors);
+    RUN(misuse);
+    RUN(time_outs);
+    RUN(time_outs_everywhere);
+    RUN(only_its_own_tasks_help);
+    RUN(many_waiters);
+    RUN(wait_and_free);
+    RUN(then);
+    RUN(then_is_held_back);
+    RUN(then_frees);
+    RUN(cancel);
+    RUN(cancel_asleep);
+    RUN(cancel_races);
+    RUN(cancelled_is_the_task_s_own);
+    RUN(shutdown_cancels);
+    RUN(gone);
+    RUN(groups_in_groups);
+    RUN(spawn_into_the_own_group);
+    RUN(many);
+    RUN(pool_wait_with_groups);
+    RUN(count_is_told);
+    return test_end();
+}
