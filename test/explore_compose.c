@@ -585,6 +585,28 @@ static void get_inside(void) {
     end(1);
 }
 
+/* What it has run itself leaves its place in the queue behind, until that is full. */
+static wsq_poll run_many(wsq_ctx ctx, wsq_task *task) {
+    wsq_future *futures[ITEMS];
+    bool rising = explore_choose(2);
+    (void)ctx;
+    for (int i = 1; i < ITEMS; i++) futures[i] = submit(i);
+    if (explore_choose(2)) spawn(1);
+    else items[1].done = 1;
+    for (int i = 1; i < ITEMS; i++) get(futures[rising ? i : ITEMS - i], rising ? i : ITEMS - i);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void many_inside(void) {
+    wsq_config config = {.order = explore_choose(2) ? WSQ_LIFO : WSQ_FIFO};
+    begin_futures(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_many;
+    spawn(0);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(2);
+}
+
 static void get_against_shutdown(void) {
     begin_futures(1 + (unsigned)explore_choose(2), plain);
     void *result = NULL;
@@ -745,6 +767,40 @@ static void blocking_against_shutdown(void) {
     explore_pool_end(pool);
 }
 
+/* ---- without threads ---- */
+
+/* Two threads wait, and take turns at the work; a timer is all that is left to do. */
+static void callers_wait(void) {
+    wsq_config config = {.caller_runs = true};
+    begin_futures(1 + (unsigned)explore_choose(2), config);
+    wsq_group_init(&group, pool);
+    items[0].waits = true;
+    spawn(0);
+    set_timer(0, 20000);
+    group_spawn(1);
+    group_spawn(2);
+    explore_start(group_waiter, NULL);
+    get(submit(0), 0);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    explore_pool_end(pool);
+    check_group(3);
+}
+
+/* All of it in tasks, one above the other. */
+static void callers_wait_inside(void) {
+    wsq_config config = {.caller_runs = true};
+    begin_futures(1 + (unsigned)explore_choose(2), config);
+    wsq_group_init(&group, pool);
+    items[0].task.fn = run_parent;
+    items[3].task.fn = run_getter;
+    shared = submit(0);
+    spawn(0);
+    spawn(3);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_check(items[0].done && items[3].done);
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("compose: an edge against the end", edge_against_end, 4000);
     explore_random("compose: two edges to one", two_edges_to_one, 4000);
@@ -774,6 +830,7 @@ int main(void) {
     explore_random("compose: drop against run", drop_against_run, 4000);
     explore_random("compose: then against run", then_against_run, 4000);
     explore_random("compose: get inside", get_inside, 4000);
+    explore_random("compose: many inside", many_inside, 4000);
     explore_random("compose: get against shutdown", get_against_shutdown, 4000);
     explore_random("compose: go", go, 4000);
     explore_random("compose: wait inside", wait_inside, 4000);
@@ -782,5 +839,7 @@ int main(void) {
     explore_random("compose: blocking again", blocking_again, 4000);
     explore_random("compose: both blocking", both_blocking, 4000);
     explore_random("compose: blocking against shutdown", blocking_against_shutdown, 4000);
+    explore_random("compose: callers wait", callers_wait, 4000);
+    explore_random("compose: callers wait inside", callers_wait_inside, 4000);
     return explore_end();
 }
