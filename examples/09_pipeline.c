@@ -102,10 +102,9 @@ static uint64_t by_one_loop(void) {
 int main(void) {
     wsq_pool *pool;
     if (wsq_pool_create(&pool, NULL) != WSQ_OK) return 1;
-    for (unsigned i = 0; i < STAGES; i++) {
-        wsq_task_init(&stages[i].task, stage_run);
-        wsq_spawn(pool, &stages[i].task);
-    }
+    /* All of them, before the first runs: a task that is not spawned yet may be woken. */
+    for (unsigned i = 0; i < STAGES; i++) wsq_task_init(&stages[i].task, stage_run);
+    for (unsigned i = 0; i < STAGES; i++) wsq_spawn(pool, &stages[i].task);
     wsq_pool_wait(pool);
     wsq_pool_destroy(pool);
 
