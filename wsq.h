@@ -38,8 +38,8 @@
  * tasks. Tasks and jobs are structs of yours: a spawn, a wake, a fork allocate nothing. A pool
  * without work makes no system call at all.
  *
- * Do not use it for hard real time, for thousands of calls that block at once (each needs a thread),
- * or where one thread is enough: it is no faster than a loop that needs no scheduler.
+ * Do not use it for hard real time, for thousands of calls that block at once (each needs a
+ * thread), or where one thread is enough: it is no faster than a loop that needs no scheduler.
  *
  * --------------------------------------------------------------------------
  * >>program
@@ -206,12 +206,12 @@
  *
  * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait on a worker run what they wait for, if
  * the worker has it in its own slot or queue (a future: wherever it is queued), and nothing else.
- * Else the worker blocks and a stand-in takes its place: a thread that is started at the first need,
- * up to max_standins of them. Beyond that the waiter itself works on, with whatever task comes, 64
- * waits deep at most; past that it only waits. So more than max_standins + 64 waits, all for tasks
- * that none of the blocked threads can run any more, deadlock: prefer WSQ_PENDING and a wake,
- * wsq_group_then, wsq_task_after. wsq_block_begin and wsq_block_end do the same around a call that
- * blocks in the system. A task may wait for itself only in vain.
+ * Else the worker blocks and a stand-in takes its place: a thread that is started at the first
+ * need, up to max_standins of them. Beyond that the waiter itself works on, with whatever task
+ * comes, 64 waits deep at most; past that it only waits. So more than max_standins + 64 waits, all
+ * for tasks that none of the blocked threads can run any more, deadlock: prefer WSQ_PENDING and a
+ * wake, wsq_group_then, wsq_task_after. wsq_block_begin and wsq_block_end do the same around a call
+ * that blocks in the system. A task may wait for itself only in vain.
  *
  * FUTURES. wsq_submit gives a handle that goes to wsq_future_get, which waits and frees it, or to
  * wsq_future_drop; once. wsq_future_then spawns a task of yours when the result is there. wsq_go is
@@ -225,8 +225,8 @@
  * until wsq_group_init. Nothing a group does is per-task memory.
  *
  * DEPENDENCIES. wsq_task_after(task, predecessor, edge) before wsq_spawn(task): it is queued when
- * its last predecessor is done, in whatever order all of them are spawned. A task that comes after a
- * cancelled one is cancelled. A predecessor must not return WSQ_GONE. In debug builds (without
+ * its last predecessor is done, in whatever order all of them are spawned. A task that comes after
+ * a cancelled one is cancelled. A predecessor must not return WSQ_GONE. In debug builds (without
  * NDEBUG) wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging when every task that is left
  * waits for a predecessor: they wait in a circle, or for one that was never spawned.
  *
@@ -249,8 +249,8 @@
  *
  * STATISTICS are counted per worker, on cache lines of their own, and can be read at any time.
  * `rescued` counts time-outs (park_timeout_ns) that found a task which nobody was looking for: a
- * lost wake-up. wsq_hooks are told when threads start, sleep and stop, tasks begin and end, and work
- * is stolen or offered (wsq_event); without them each of these places costs a predictable branch.
+ * lost wake-up. wsq_hooks are told when threads start, sleep and stop, tasks begin and end, and
+ * work is stolen or offered (wsq_event); without them each of these costs a predictable branch.
  *
  * FORK(). A child process has none of the pool's threads: its calls with such a pool return
  * WSQ_ERR_FORKED (on Linux 4.14, FreeBSD and OpenBSD; elsewhere a wait may hang), wsq_wake does
@@ -302,9 +302,9 @@
  *
  *     Idle must cost nothing?           a pool without work makes no system call, even with timers
  *                                       set: one sleeper has a time-out then
- *     Does a join run strange tasks?    no: jobs only, 32 deep at most; a wait only what it waits for
+ *     Does a join run strange tasks?    no: jobs only, 32 deep at most; a wait, what it waits for
  *     Stack overflow from helping?      bounded, see WAITING; chains of tasks do not recurse
- *     Wait for one task, or some?       wsq_task_wait, wsq_future_get, wsq_group_wait, with time-outs
+ *     Wait for one task, or some?       wsq_task_wait_for, wsq_group_wait, wsq_future_get
  *     May the caller take part?         wsq_run; wsq_pool_run_one with caller_runs
  *     Submit from any thread?           yes, everything but fork, join and their loops
  *     A task that blocks?               wsq_block_begin, _end: a stand-in keeps the core busy
@@ -321,7 +321,7 @@
  *     Shut down while others submit?    yes: late ones get WSQ_ERR_CLOSED and keep their task
  *     Deterministic tests?              caller_runs and a seed
  *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index
- *     Continuations, dynamic graphs?    wsq_future_then, wsq_group_then, wsq_task_after, at any time
+ *     Continuations, dynamic graphs?    wsq_future_then, wsq_group_then, wsq_task_after, any time
  *                                       before the later task is spawned
  *
  * --------------------------------------------------------------------------
@@ -670,7 +670,7 @@ struct wsq_task {
     wsqi_aptr pool;         /* a wsq_pool, or a wsq_group + 1; wsq_spawn writes */
     wsqi_aptr after;        /* a wsq_edge to each successor, newest first; see >>compose */
     wsqi_a32 state;         /* everybody, by read-modify-write; see >>task */
-    uint32_t flags;         /* whoever spawns, or the task itself: WSQI_FLAG_* */
+    wsqi_a32 flags;         /* whoever spawns, or the task itself: WSQI_FLAG_* */
 };
 
 /* One "after" between two tasks. The memory is yours; all three must stay until the later task
@@ -2095,6 +2095,20 @@ typedef char wsqi_block_size_is_a_power_of_two_and_holds_a_worker
 
 enum { WSQI_BELLS = 16 }; /* a guess: waiters for unrelated tasks rarely share one */
 
+/* wsq_task.state; see >>task */
+enum {
+    WSQI_TASK_ACTIVE = 1,
+    WSQI_TASK_NOTIFIED = 2,
+    WSQI_TASK_DONE = 4,
+    WSQI_TASK_WAITED = 8,     /* somebody sleeps until it is done */
+    WSQI_TASK_NEW = 16,       /* not spawned yet */
+    WSQI_TASK_CANCELLED = 32, /* with DONE */
+    WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
+    WSQI_TASK_DOOMED = 128,   /* it will be cancelled, for what it waited for was */
+    WSQI_TASK_BLOCKER = 256,  /* and all bits above: how many ends it waits for, unqueued */
+    WSQI_TASK_IDLE_MASK = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED | WSQI_TASK_DONE | WSQI_TASK_NEW
+};
+
 enum { WSQI_STRAYS = 64 }; /* a guess: buckets of edges to tasks that run already */
 
 typedef struct wsqi_timer {
@@ -2204,8 +2218,8 @@ static wsq_group *wsqi_task_group(const wsq_task *task) {
 /* Of a task that has been spawned. */
 static wsq_pool *wsqi_task_pool(const wsq_task *task) {
     /* Relaxed: who may ask has seen the task active, which T6 wrote after this. */
-    void *home = wsqi_load_rlx(&task->pool);
-    return ((uintptr_t)home & 1) != 0 ? wsqi_task_group(task)->pool : (wsq_pool *)home;
+    uintptr_t home = (uintptr_t)wsqi_load_rlx(&task->pool);
+    return (home & 1) != 0 ? ((wsq_group *)(home - 1))->pool : (wsq_pool *)home;
 }
 
 static inline bool wsqi_forked(const wsq_pool *pool) {
@@ -2884,16 +2898,26 @@ static bool wsqi_quiet(const wsq_pool *pool) {
 }
 
 #ifdef NDEBUG
-static bool wsqi_stuck(const wsq_pool *pool) {
+static bool wsqi_stuck(wsq_pool *pool) {
     (void)pool;
     return false;
 }
 #else
 /* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
  * */
-static bool wsqi_stuck(const wsq_pool *pool) {
+static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held, pending = wsqi_pending(pool, &held);
-    return pending != 0 && pending == held;
+    bool stuck = pending != 0 && pending == held;
+    if (!stuck) return false;
+    wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
+    for (int i = 0; i < WSQI_STRAYS; i++) {
+        for (wsq_edge *edge = pool->strays[i]; edge != NULL; edge = edge->stray) {
+            /* T1: it is over, and its worker will look for those who wait for it (W6). */
+            if (wsqi_load_acq(&edge->predecessor->state) & WSQI_TASK_DONE) stuck = false;
+        }
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
+    return stuck;
 }
 #endif
 
@@ -3169,6 +3193,14 @@ static wsq_task *wsqi_inbox_take_now(wsqi_worker *self) {
     return task;
 }
 
+/* Owner only: it has nothing at hand, or blocks. What it has done is told. */
+static void wsqi_run_dry(wsqi_worker *self) {
+    wsqi_group_flush(self);
+    wsqi_fence_sc(); /* W6 */
+    wsqi_settle(self); /* first: it may release what waited, and then the pool is not stuck */
+    wsqi_check_quiet(self->pool);
+}
+
 /* What is far. NULL: then the worker is a searcher that found nothing. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
@@ -3178,9 +3210,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_global(self); /* 2. */
         if (task == NULL) task = wsqi_inbox_take_now(self);
         if (task != NULL) break;
-        wsqi_group_flush(self);
-        wsqi_check_quiet(self->pool); /* a full barrier, too (W6) */
-        wsqi_settle(self);
+        wsqi_run_dry(self);
         if (!wsqi_search(self, &task)) break; /* 3. and 4. */
         task = wsqi_find_near(self);          /* a job was run: everything may look different now */
     } while (task == NULL);
@@ -3242,19 +3272,6 @@ static void wsqi_worker_main(void *arg) {
  *            ours: a task's first run, and its next after a yield, cost no read-modify-write.
  * ========================================================================== */
 
-enum {
-    WSQI_TASK_ACTIVE = 1,
-    WSQI_TASK_NOTIFIED = 2,
-    WSQI_TASK_DONE = 4,
-    WSQI_TASK_WAITED = 8,     /* somebody sleeps until it is done */
-    WSQI_TASK_NEW = 16,       /* not spawned yet */
-    WSQI_TASK_CANCELLED = 32, /* with DONE */
-    WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
-    WSQI_TASK_DOOMED = 128,   /* it will be cancelled, for what it waited for was */
-    WSQI_TASK_BLOCKER = 256,  /* and all bits above: how many ends it waits for, unqueued */
-    WSQI_TASK_IDLE_MASK = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED | WSQI_TASK_DONE | WSQI_TASK_NEW
-};
-
 /* task->flags: how it is queued. 0: as any other. */
 enum {
     WSQI_FLAG_HIGH = 1,
@@ -3267,8 +3284,8 @@ enum {
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
-    task->flags = 0;
-    wsqi_store_rlx(&task->after, NULL); /* Relaxed: not shared yet. */
+    wsqi_store_rlx(&task->flags, 0u); /* Relaxed: not shared yet, all three. */
+    wsqi_store_rlx(&task->after, NULL);
     wsqi_store_rlx(&task->state, (uint32_t)WSQI_TASK_NEW); /* Relaxed: not shared yet. */
 }
 
@@ -3287,10 +3304,11 @@ WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
 /* Before the spawn, or in the task's own function, for what comes after this run. */
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) {
     if (task == NULL || (unsigned)priority > WSQ_LOW) return WSQ_ERR_INVALID;
-    uint32_t flags = task->flags & ~(uint32_t)(WSQI_FLAG_HIGH | WSQI_FLAG_LOW);
+    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
+    flags &= ~(uint32_t)(WSQI_FLAG_HIGH | WSQI_FLAG_LOW);
     if (priority == WSQ_HIGH) flags |= WSQI_FLAG_HIGH;
     if (priority == WSQ_LOW) flags |= WSQI_FLAG_LOW;
-    task->flags = flags;
+    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
     return WSQ_OK;
 }
 
@@ -3326,7 +3344,7 @@ static void wsqi_check_stopped(wsq_pool *pool);
 
 /* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
-    uint32_t flags = wsqi_get(&task->flags);
+    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn ordered it. */
     if (flags & WSQI_FLAG_PINNED) {
         wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
         wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
@@ -3343,7 +3361,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
  * next to run here unless something else waits, and only then may it be worth another worker's
  * while. A deque has no back for its owner: there it goes to the global queue. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
-    if (!WSQI_LIKELY(wsqi_get(&task->flags) == 0)) {
+    if (!WSQI_LIKELY(wsqi_load_rlx(&task->flags) == 0)) { /* Relaxed: the spawn ordered it. */
         wsqi_queue_special(self->pool, task);
         return;
     }
@@ -3508,7 +3526,7 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *self = wsqi_local(pool);
     if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
-    if (!WSQI_LIKELY(wsqi_get(&task->flags) == 0)) {
+    if (!WSQI_LIKELY(wsqi_load_rlx(&task->flags) == 0)) { /* Relaxed: the spawn ordered it. */
         wsqi_queue_special(pool, task);
         if (self == NULL) wsqi_check_stopped(pool);
     } else if (self == NULL) {
@@ -3561,7 +3579,7 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
 /* Any thread. The back of a queue; outside, the caller looks whether the pool has stopped. */
 static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *self = wsqi_local(pool);
-    if (wsqi_get(&task->flags) != 0) {
+    if (wsqi_load_rlx(&task->flags) != 0) { /* Relaxed: the spawn ordered it. */
         wsqi_queue_special(pool, task);
     } else if (self != NULL) {
         wsqi_push_local(self, task);
@@ -3596,7 +3614,9 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    task->flags = (task->flags & (WSQI_FLAG_HIGH | WSQI_FLAG_LOW)) | pin;
+    /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. */
+    uint32_t priority = wsqi_load_rlx(&task->flags) & (WSQI_FLAG_HIGH | WSQI_FLAG_LOW);
+    wsqi_store_rlx(&task->flags, priority | pin);
     if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
     else if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return WSQ_OK;
@@ -3604,7 +3624,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
 
 static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
     uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the claim checks it. */
-    if (WSQI_LIKELY((task->flags | state / WSQI_TASK_BLOCKER) == 0))
+    if (WSQI_LIKELY((wsqi_load_rlx(&task->flags) | state / WSQI_TASK_BLOCKER) == 0))
         return wsqi_spawn_plain(pool, task, state, home);
     return wsqi_spawn_slow(pool, task, home, 0);
 }
@@ -3636,8 +3656,9 @@ static wsq_result wsqi_unclaim_batch(wsq_pool *pool, wsq_task **tasks, size_t co
 static wsq_result wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t state = WSQI_TASK_BLOCKER;
-        if (tasks[i] != NULL && tasks[i]->fn != NULL && tasks[i]->flags == 0)
-            state = wsqi_load_rlx(&tasks[i]->state); /* Relaxed: the claim checks it. */
+        /* Relaxed: the claim checks the state. */
+        if (tasks[i] != NULL && tasks[i]->fn != NULL && wsqi_load_rlx(&tasks[i]->flags) == 0)
+            state = wsqi_load_rlx(&tasks[i]->state);
         if (state >= WSQI_TASK_BLOCKER || !wsqi_task_claim(tasks[i], &state, pool, 0))
             return wsqi_unclaim_batch(pool, tasks, i, WSQ_ERR_INVALID);
         wsqi_set(&tasks[i]->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_batch */
@@ -4058,9 +4079,7 @@ static bool wsqi_standin_retire(wsqi_worker *self) {
         wsqi_inject_push(&pool->inject, task, task);
     if (self->searching) wsqi_search_end(self);
     wsqi_notify(pool);
-    wsqi_group_flush(self);
-    wsqi_check_quiet(pool); /* a full barrier, too (W6) */
-    wsqi_settle(self);
+    wsqi_run_dry(self);
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
     /* Relaxed: the token orders what comes after (I2), and shutdown gives one, too. */
     while (wsqi_load_rlx(&self->dormant) != WSQI_STANDIN_ACTIVE &&
@@ -4155,9 +4174,7 @@ static void wsqi_block_prepare(wsqi_worker *self) {
     if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
     wsq_task *next = wsqi_slot_take(self);
     if (next != NULL) wsqi_push_local(self, next);
-    wsqi_group_flush(self);
-    wsqi_check_quiet(self->pool); /* a full barrier, too (W6) */
-    wsqi_settle(self);
+    wsqi_run_dry(self);
     wsqi_notify_others(self);
 }
 
@@ -4416,7 +4433,8 @@ enum {
     WSQI_GROUP_WAITED = 1,    /* somebody sleeps until it is done */
     WSQI_GROUP_THEN = 2,      /* tasks wait in `then` */
     WSQI_GROUP_CANCELLED = 4, /* until wsq_group_init */
-    WSQI_GROUP_TASK = 8       /* and all bits above: tasks that are not done */
+    WSQI_GROUP_MISSED = 8,    /* likewise: one of its tasks was cancelled */
+    WSQI_GROUP_TASK = 16      /* and all bits above: tasks that are not done */
 };
 
 /* Before its first use, and to use a cancelled one again. */
@@ -4439,15 +4457,15 @@ static void wsqi_group_start(wsq_group *group) {
     }
 }
 
-/* n of its tasks are done. From the count of zero on its memory may be gone, unless tasks wait for
- * it. */
-static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n) {
+/* n of its tasks are done; missed: WSQI_GROUP_MISSED, or 0. From the count of zero on its memory
+ * may be gone, unless tasks wait for it. */
+static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t missed) {
     /* Relaxed: the compare-and-swap checks it. */
     uint64_t word = wsqi_load_rlx(&group->word), next;
     wsqi_a32 *bell = wsqi_bell_of(pool, group);
     do {
-        next = word - n * WSQI_GROUP_TASK;
-        if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_CANCELLED;
+        next = (word - n * WSQI_GROUP_TASK) | missed;
+        if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED;
         /* K3: what the tasks did is visible to who sees the group done. Pairs with itself and K4.
          * Failure: relaxed, retried. */
     } while (!wsqi_cas_acqrel(&group->word, &word, next));
@@ -4463,7 +4481,7 @@ static void wsqi_group_flush(wsqi_worker *self) {
     if (group == NULL) return;
     self->done_group = NULL;
     self->done_count = 0;
-    wsqi_group_down(self->pool, group, n);
+    wsqi_group_down(self->pool, group, n, 0);
     wsqi_count_finished(self, n); /* after it: who waits for the pool may free the group */
 }
 
@@ -4491,7 +4509,7 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
     /* Relaxed: before the task can end; the spawn orders it. */
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
     wsq_result result = wsqi_spawn(pool, task, (char *)group + 1);
-    if (result != WSQ_OK) wsqi_group_down(pool, group, 1);
+    if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
     return result;
 }
 
@@ -4512,7 +4530,7 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
         bool over = wsqi_over(pool);
         /* K4: what its tasks did is visible. Pairs with K3. */
         uint64_t word = wsqi_load_acq(&group->word);
-        if (word & WSQI_GROUP_CANCELLED) result = WSQ_ERR_CANCELLED;
+        if (word & (WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED)) result = WSQ_ERR_CANCELLED;
         if (word < WSQI_GROUP_TASK) break;
         /* Relaxed: a hint. The shutdown waits for this worker. */
         if (wait.self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) {
@@ -4541,20 +4559,24 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsq_pool *pool = group->pool;
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
-    wsqi_task_held(pool);
+    if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
+        if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
+        else if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
+        return WSQ_OK;
+    }
     void *head = wsqi_load_rlx(&group->then); /* Relaxed: the compare-and-swap checks it. */
     do {
         wsqi_set(&task->next, (wsq_task *)head);
         /* K2: see K1. Failure: retried. */
     } while (!wsqi_cas_rel(&group->then, &head, task));
-    uint64_t word = wsqi_load_rlx(&group->word); /* Relaxed: the compare-and-swap checks it. */
+    uint64_t word = wsqi_load_acq(&group->word); /* K4, if it is done after all */
     while (word >= WSQI_GROUP_TASK) {
         /* K3: who brings the count to zero sees the task. Failure: decide anew. */
-        if (wsqi_cas_acqrel(&group->word, &word, word | WSQI_GROUP_THEN)) return WSQ_OK;
+        if (wsqi_cas_acqrel(&group->word, &word, word | WSQI_GROUP_THEN)) break;
+        word = wsqi_load_acq(&group->word); /* K4 */
     }
-    /* K4: what the group's tasks did is visible to this one. */
-    (void)wsqi_load_acq(&group->word);
-    wsqi_group_start(group);
+    if (word < WSQI_GROUP_TASK) wsqi_group_start(group);
+    wsqi_task_held(pool); /* last, so that it never seems to be held beside what would free it */
     if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return WSQ_OK;
 }
@@ -4695,9 +4717,8 @@ static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
     if (word / WSQI_FUTURE_REF == 1) wsqi_future_free(pool, future);
 }
 
-/* Who claimed it: it is over, and the reference of its place in a queue goes, or stays with who has
- * that. */
-static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t flags, uint32_t refs) {
+/* Whoever claimed it in its place in a queue, whose reference goes: it is over. */
+static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t flags) {
     /* F4: the result is visible to who sees it done. Pairs with F5. */
     uint32_t word = wsqi_or_acqrel(&future->word, WSQI_FUTURE_DONE | flags);
     wsqi_a32 *bell = wsqi_bell_of(pool, future);
@@ -4705,7 +4726,7 @@ static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t flags, 
         wsq_task *then = (wsq_task *)wsqi_load_rlx(&future->then); /* Relaxed: F4 orders it. */
         wsqi_task_unblock(then, true);
     }
-    if (refs != 0) wsqi_future_release(pool, future);
+    wsqi_future_release(pool, future);
     if (word & WSQI_FUTURE_WAITED) wsqi_bell_ring(pool, bell);
 }
 
@@ -4721,7 +4742,7 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_pool *pool = wsq_pool_of(ctx);
     if (wsqi_future_claim(future)) {
         future->result = future->fn(future->arg);
-        wsqi_future_end(pool, future, 0, 1);
+        wsqi_future_end(pool, future, 0);
     } else {
         wsqi_future_release(pool, future);
     }
@@ -4731,7 +4752,7 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_future_claim(future)) wsqi_future_end(pool, future, WSQI_FUTURE_CANCELLED, 1);
+    if (wsqi_future_claim(future)) wsqi_future_end(pool, future, WSQI_FUTURE_CANCELLED);
     else wsqi_future_release(pool, future);
     return WSQ_GONE;
 }
@@ -4766,12 +4787,26 @@ static bool wsqi_stale_purge(wsqi_worker *self) {
     return purged != 0;
 }
 
+/* As wsq_spawn, of a task that nobody else can know: it needs no claim. */
 static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg) {
+    wsqi_worker *self = wsqi_local(pool);
     future->arg = arg;
-    wsqi_store_rlx(&future->word, 2u * WSQI_FUTURE_REF); /* Relaxed: not shared yet. */
-    wsq_result result = wsqi_spawn(pool, &future->task, pool);
-    if (result != WSQ_OK) wsqi_future_free(pool, future);
-    return result;
+    wsqi_store_rlx(&future->word, 2u * WSQI_FUTURE_REF); /* Relaxed: not shared yet, all three. */
+    wsqi_store_rlx(&future->task.pool, pool);
+    wsqi_store_rlx(&future->task.state, (uint32_t)WSQI_TASK_ACTIVE);
+    /* Relaxed: a hint. */
+    if (self != NULL ? wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN : !wsqi_admit(pool, 1)) {
+        wsqi_future_free(pool, future);
+        return WSQ_ERR_CLOSED;
+    }
+    if (self == NULL) {
+        wsqi_inject_tasks(pool, &future->task, &future->task);
+    } else {
+        wsqi_count(&self->counters.spawned, 1);
+        wsqi_push_local(self, &future->task);
+        wsqi_notify_others(self);
+    }
+    return WSQ_OK;
 }
 
 /* wsq_go's have no handle, and nobody else claims them. */
@@ -4822,22 +4857,39 @@ WSQ_API bool wsq_future_done(const wsq_future *future) {
     return (wsqi_load_acq(&future->word) & WSQI_FUTURE_DONE) != 0;
 }
 
-/* Owner only: runs the future here, if nobody has started it. */
-static void wsqi_future_here(wsqi_worker *self, wsq_future *future) {
-    if (self->pool->lifo_order || wsqi_queue_length(self) == 1) {
-        if (wsqi_wait_here(self, &future->task, NULL)) return;
-    }
-    if (!wsqi_future_claim(future)) return;
+/* Owner only: calls the function here, in the middle of a task, and spawns what waits for that. */
+static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t word) {
     wsq_ctx floor = self->floor;
     wsq_group *group = self->group;
     self->floor = wsqi_full_mark(self); /* as in wsqi_run_nested */
     self->group = NULL;
+    wsqi_count(&self->counters.run, 1);
     future->result = future->fn(future->arg);
-    wsqi_future_end(self->pool, future, 0, 0);
     self->group = group;
     self->floor = floor;
+    /* Relaxed: the handle is ours, and so was the word. */
+    if (word & WSQI_FUTURE_THEN) wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), true);
+}
+
+/* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
+ * *whole: it had its place in the queue, too, so that nobody else refers to it. */
+static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
+    /* Relaxed: THEN is this thread's own, the rest is checked. */
+    uint32_t word = wsqi_load_rlx(&future->word);
+    if (self->pool->lifo_order || wsqi_queue_length(self) == 1) {
+        *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
+        if (*whole) {
+            wsqi_future_call(self, future, word);
+            wsqi_count_finished(self, 1);
+            return true;
+        }
+        wsqi_notify_others(self); /* who may have looked meanwhile */
+    }
+    if (!wsqi_future_claim(future)) return false;
+    wsqi_future_call(self, future, word);
     /* Its place in the queue is left behind. A ring looks for such places when it is full. */
     if (++self->stale >= WSQ_RING_CAPACITY / 2 && self->pool->lifo_order) wsqi_stale_purge(self);
+    return true;
 }
 
 static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
@@ -4846,8 +4898,10 @@ static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
         /* P5: what the shutdown did is visible below. Pairs with P6. */
         uint32_t phase = wsqi_load_acq(wait->pool->phase);
         if (wait->self != NULL && phase != WSQI_PHASE_RUN) wsqi_cancel_own(wait->self);
+        uint32_t word = wsqi_load_acq(&future->word); /* F5 */
         /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
-        uint32_t word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_WAITED);
+        if ((word & WSQI_FUTURE_DONE) == 0)
+            word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_WAITED);
         if (word & WSQI_FUTURE_DONE)
             return (word & WSQI_FUTURE_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
         if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
@@ -4867,18 +4921,18 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
     wsq_result outcome = WSQ_OK;
+    bool here = false, whole = false;
     /* Relaxed: a hint. */
     if (self != NULL && !wsq_future_done(future) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
-        wsqi_future_here(self, future);
-    uint32_t word = wsqi_load_acq(&future->word); /* F5 */
-    if (word & WSQI_FUTURE_CANCELLED) outcome = WSQ_ERR_CANCELLED;
-    if ((word & WSQI_FUTURE_DONE) == 0) {
+        here = wsqi_future_here(self, future, &whole);
+    if (!here) {
         wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, future), WSQ_FOREVER);
         outcome = wsqi_future_await(&wait, future);
         wsqi_wait_end(&wait);
     }
     if (outcome == WSQ_OK && result != NULL) *result = future->result;
-    wsqi_future_release(pool, future);
+    if (whole) wsqi_future_free(pool, future);
+    else wsqi_future_release(pool, future);
     return outcome;
 }
 
@@ -4897,12 +4951,11 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsq_pool *pool = wsqi_task_pool(&future->task);
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
-    wsqi_task_held(pool);
     wsqi_store_rlx(&future->then, task); /* Relaxed: F5 orders it. */
     /* F5: who ends it sees the task, or we see it done. Pairs with F4. */
-    if ((wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE) == 0)
-        return WSQ_OK;
-    wsqi_task_unblock(task, true);
+    if (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE)
+        wsqi_task_unblock(task, true);
+    wsqi_task_held(pool); /* last, as in wsq_group_then */
     if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return WSQ_OK;
 }
@@ -5614,7 +5667,7 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
-    if (group != NULL) wsqi_group_down(pool, group, 1);
+    if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_MISSED);
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
 }
 
