@@ -76,6 +76,7 @@ make_files() {
     mkfifo "$work/www/fifo"
     : >"$work/www/empty"
     dd if=/dev/urandom of="$work/www/big" bs=1M count=3 2>/dev/null
+    dd if=/dev/null of="$work/www/huge" bs=1M seek=64 2>/dev/null # more than sockets hold
 }
 
 answers() {
@@ -143,6 +144,18 @@ few_descriptors() {
     stop 'few descriptors'
 }
 
+second_signal() {
+    begin "$work/www"
+    curl -s -m 20 --limit-rate 100k -o /dev/null "$url/huge" &
+    reader=$!
+    sleep 0.5
+    kill -TERM "$pid"
+    sleep 1.5
+    kill -0 "$pid" 2>/dev/null || expect 'one SIGTERM' 'waits for a slow reader' 'does not wait'
+    stop 'a second SIGTERM'
+    kill $reader 2>/dev/null
+}
+
 load() {
     begin "$work/www"
     for path in / /big /none; do
@@ -173,6 +186,7 @@ if need curl curl 'answers'; then
     answers
     malformed
     few_descriptors
+    second_signal
 fi
 if need wrk wrk 'load'; then load; fi
 no_request_lost
