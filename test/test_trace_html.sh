@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: test/test_trace_html.sh [build directory [picture.png]]
-# examples/trace.html in a browser without a window: it reads a trace and draws lanes. The picture
-# stays, if its name is given, to be looked at.
+# examples/trace.html in a browser without a window: it reads a trace, draws lanes, and zooms. The
+# picture stays, if its name is given, to be looked at.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${1:-build}
@@ -17,10 +17,14 @@ if [ -z "$browser" ]; then
     exit 0
 fi
 
-# The viewer with a trace inside, which then says how many colours it has drawn.
+# The viewer with a trace inside, which then says what the wheel did, and how many colours it has
+# drawn.
 page() { # trace
     sed '/^<\/html>/d' examples/trace.html
-    echo "<script>tryLoad(String.raw\`$(cat "$1")\`, 'inside'); draw();"
+    echo "<script>tryLoad(String.raw\`$(cat "$1")\`, 'inside');"
+    echo "canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: -1000, cancelable: true }));"
+    echo "if (to - from < (last - first) / 2) \$('status').textContent += ', zooms';"
+    echo "\$('fit').click(); draw();"
     echo "const pixels = pen.getImageData(0, 0, canvas.width, canvas.height).data;"
     echo "const seen = new Set(new Uint32Array(pixels.buffer));"
     echo "\$('status').textContent += ', ' + seen.size + ' colours';</script></html>"
@@ -42,6 +46,10 @@ colours=$(echo "$status" | sed -n 's/.* \([0-9]*\) colours$/\1/p')
 case $status in
 inside:\ [2-9]\ lanes*) ;;
 *) echo 'FAIL  no lanes' && tail -n 5 "$work/log" && exit 1 ;;
+esac
+case $status in
+*zooms*) ;;
+*) echo 'FAIL  the wheel does nothing' && exit 1 ;;
 esac
 [ "${colours:-0}" -ge 20 ] || { echo "FAIL  ${colours:-no} colours: blank"; exit 1; }
 [ "$size" -ge 10000 ] || { echo "FAIL  a picture of $size bytes: blank"; exit 1; }
