@@ -208,10 +208,12 @@
  * the worker has it in its own slot or queue (a future: wherever it is queued), and nothing else.
  * Else the worker blocks and a stand-in takes its place: a thread that is started at the first
  * need, up to max_standins of them. Beyond that the waiter itself works on, with whatever task
- * comes, 64 waits deep at most; past that it only waits. So more than max_standins + 64 waits, all
- * for tasks that none of the blocked threads can run any more, deadlock: prefer WSQ_PENDING and a
- * wake, wsq_group_then, wsq_task_after. wsq_block_begin and wsq_block_end do the same around a call
- * that blocks in the system. A task may wait for itself only in vain.
+ * comes, 64 waits deep at most; past that it only waits. There a task that comes on top of one that
+ * it waits for, even through others, waits for ever; as does one that waits for what is pinned to a
+ * blocked worker, unless that waits for it itself. So set max_standins to the number of waits at
+ * once that you need, or prefer WSQ_PENDING and a wake, wsq_group_then, wsq_task_after.
+ * wsq_block_begin and wsq_block_end do the same around a call that blocks in the system. A task may
+ * wait for itself only in vain.
  *
  * FUTURES. wsq_submit gives a handle that goes to wsq_future_get, which waits and frees it, or to
  * wsq_future_drop; once. wsq_future_then spawns a task of yours when the result is there. wsq_go is
@@ -338,12 +340,14 @@
  *
  *     Signals       workers block them, so the host's handlers run on its own threads; but not
  *                   those of faults (SIGSEGV, ...), SIGABRT and SIGPROF
+ *     musl          a thread has 128 KiB of stack unless stack_size, or the linker, gives more
  *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
  *                   time-out has the system's tick, up to 16 ms. Before Windows 11 a process sees
  *                   64 cores at most
  *     WebAssembly   Emscripten with -pthread. A browser starts threads only while main rests: set
- *                   -sPTHREAD_POOL_SIZE to the workers, or use -sPROXY_TO_PTHREAD. Without
- *                   -pthread, and wherever no thread starts, caller_runs works
+ *                   -sPTHREAD_POOL_SIZE to the workers, or use -sPROXY_TO_PTHREAD; and
+ *                   -sINITIAL_MEMORY: a thread takes 2 MiB. Without -pthread, and wherever no
+ *                   thread starts, caller_runs works
  *
  * --------------------------------------------------------------------------
  * >>changes
@@ -614,7 +618,7 @@ struct wsq_hooks {
 typedef struct wsq_config {
     unsigned workers;           /* 0: one per usable core (affinity and cgroup quota respected) */
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
-                                 * workers, 8 at least; WSQ_STANDINS_OFF: none */
+                                 * workers, 64 at least; WSQ_STANDINS_OFF: none */
     bool caller_runs;           /* no threads are started: wsq_pool_run_one pumps */
     uint64_t seed;              /* 0: from the clock; else victim choice is reproducible */
     uint64_t park_timeout_ns;   /* 0: none */
@@ -1234,7 +1238,7 @@ static unsigned wsqi_cpu_count(void) {
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
 int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
-#if UINTPTR_MAX > 0xffffffffu || defined(__EMSCRIPTEN__) || \
+#if UINTPTR_MAX > 0xffffffffu || defined(__EMSCRIPTEN__) || defined(__ANDROID__) || \
     (defined(__GLIBC__) && !defined(__USE_TIME_BITS64))
 int clock_gettime(int clock, struct timespec *time);
 #else
@@ -2066,6 +2070,7 @@ struct wsqi_worker {
     uint64_t done_count;
     wsq_future *spare;     /* owner: futures to use again */
     uint32_t stale;        /* owner: futures it ran while it waited; perhaps still in its ring */
+    wsqi_aptr waits_on;    /* owner writes: the bell it may sleep on, or NULL; who pins reads */
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
     bool replaced;         /* owner: and a stand-in works meanwhile */
     bool suspicious;      /* owner: its last time-out found an unattended task */
@@ -3350,6 +3355,9 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
         wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
         wsqi_inject_push(&worker->inbox, task, task);
         wsqi_notify_one(worker);
+        /* I6: it may be the one who waits for it. Relaxed: notify's full barrier orders it. */
+        wsqi_a32 *bell = (wsqi_a32 *)wsqi_load_rlx(&worker->waits_on);
+        if (bell != NULL) wsqi_bell_ring(pool, bell);
         return;
     }
     if (flags & WSQI_FLAG_HIGH) wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
@@ -3789,7 +3797,8 @@ WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay
     wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
     bool grown = wsqi_timers_grow(pool), first = false;
     if (grown) {
-        timer.order = pool->timer_order++;
+        timer.order = wsqi_get(&pool->timer_order);
+        wsqi_set(&pool->timer_order, timer.order + 1);
         wsqi_timer_up(pool->timers, pool->timer_count++, timer);
         first = pool->timers[0].order == timer.order;
     }
@@ -3834,8 +3843,8 @@ static wsq_edge **wsqi_stray_bucket(wsq_pool *pool, const wsq_task *predecessor)
 static void wsqi_stray_add(wsq_pool *pool, wsq_edge *edge) {
     wsq_edge **bucket = wsqi_stray_bucket(pool, edge->predecessor);
     wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
-    edge->stray = *bucket;
-    *bucket = edge;
+    wsqi_set(&edge->stray, wsqi_get(bucket));
+    wsqi_set(bucket, edge);
     wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
     wsqi_add_rlx(&pool->task_waiters, 1u); /* Relaxed: W7 orders it. */
     /* W7: see W6. */
@@ -3895,7 +3904,8 @@ static void wsqi_task_close(wsq_pool *pool, wsq_task *task, bool cancelled) {
 static void wsqi_settle_edges(wsq_pool *pool, const wsq_task *ended) {
     wsq_edge *edge, *edges = NULL;
     wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
-    for (edge = *wsqi_stray_bucket(pool, ended); edge != NULL; edge = edge->stray)
+    edge = wsqi_get(wsqi_stray_bucket(pool, ended));
+    for (; edge != NULL; edge = wsqi_get(&edge->stray))
         if (edge->predecessor == ended) break;
     if (edge != NULL && wsq_task_done(ended)) {
         wsq_task *task = edge->predecessor;
@@ -4226,11 +4236,19 @@ static wsqi_wait wsqi_wait_begin(wsq_pool *pool, wsqi_a32 *bell, uint64_t timeou
 }
 
 static void wsqi_wait_listen(wsqi_wait *wait) {
+    if (wait->self != NULL) {
+        wsqi_store_rlx(&wait->self->waits_on, wait->bell); /* Relaxed: I13 orders it. */
+        /* I13: who pins a task to this worker from now on rings; what came before is found below.
+         * Pairs with I6. */
+        wsqi_fence_sc();
+    }
     /* W2: if the bell rang for us, we see why. Pairs with W1. */
     wait->rung = wsqi_load_acq(wait->bell);
 }
 
 static void wsqi_wait_end(wsqi_wait *wait) {
+    /* Relaxed: seen late, it costs a needless bell; a wait around this one listens anew. */
+    if (wait->self != NULL) wsqi_store_rlx(&wait->self->waits_on, NULL);
     if (wait->replaced) wsqi_standin_end(wait->host->pool);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
@@ -4679,7 +4697,7 @@ static wsq_future *wsqi_future_take(wsq_pool *pool, wsqi_worker *home, wsq_futur
         *spare = (wsq_future *)wsqi_xchg_acq(returned, NULL);
     if (*spare == NULL) *spare = wsqi_future_chunk(pool, home);
     wsq_future *future = *spare;
-    if (future != NULL) *spare = future->next;
+    if (future != NULL) *spare = wsqi_get(&future->next);
     return future;
 }
 
@@ -4699,13 +4717,13 @@ static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     wsqi_worker *home = future->home;
     wsqi_aptr *returned = home != NULL ? &home->returned : &pool->future_returned;
     if (home != NULL && home == wsqi_local(pool)) {
-        future->next = home->spare;
+        wsqi_set(&future->next, home->spare);
         home->spare = future;
         return;
     }
     void *head = wsqi_load_rlx(returned); /* Relaxed: the compare-and-swap checks it. */
     do {
-        future->next = (wsq_future *)head;
+        wsqi_set(&future->next, (wsq_future *)head);
         /* F2: see F1. Failure: retried. */
     } while (!wsqi_cas_rel(returned, &head, future));
 }
@@ -4741,7 +4759,7 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsq_pool_of(ctx);
     if (wsqi_future_claim(future)) {
-        future->result = future->fn(future->arg);
+        wsqi_set(&future->result, future->fn(future->arg));
         wsqi_future_end(pool, future, 0);
     } else {
         wsqi_future_release(pool, future);
@@ -4864,7 +4882,7 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
     self->floor = wsqi_full_mark(self); /* as in wsqi_run_nested */
     self->group = NULL;
     wsqi_count(&self->counters.run, 1);
-    future->result = future->fn(future->arg);
+    wsqi_set(&future->result, future->fn(future->arg));
     self->group = group;
     self->floor = floor;
     /* Relaxed: the handle is ours, and so was the word. */
@@ -4930,7 +4948,7 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
         outcome = wsqi_future_await(&wait, future);
         wsqi_wait_end(&wait);
     }
-    if (outcome == WSQ_OK && result != NULL) *result = future->result;
+    if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
     if (whole) wsqi_future_free(pool, future);
     else wsqi_future_release(pool, future);
     return outcome;
@@ -5555,7 +5573,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
 /* The pool's own memory, bitmaps behind it; no worker yet. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) {
     unsigned standins = config->max_standins;
-    if (standins == 0) standins = workers < 8 ? 8 : workers;
+    if (standins == 0) standins = workers < 64 ? 64 : workers; /* 64: a guess; address space only */
     if (standins == WSQ_STANDINS_OFF || config->caller_runs) standins = 0;
     unsigned blocks = workers + standins + WSQ_GUESTS, words = (blocks + 63) / 64;
     size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64);

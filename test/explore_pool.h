@@ -31,6 +31,7 @@ static inline wsq_pool *explore_pool_make(unsigned workers, wsq_config config) {
     config.workers = workers;
     if (config.max_standins == 0) config.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF;
     explore_threads = 0;
+    if (config.max_standins == 0) config.max_standins = 4; /* memory for each is taken every time */
     config.seed = 1 + (uint64_t)explore_choose(4);
     explore_threads_left = EXPLORE_FIBERS;
     explore_before_thread = explore_short_search;
