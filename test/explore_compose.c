@@ -71,6 +71,7 @@ static void follow(int later, int first) {
 static void end(int count) {
     explore_wait_quiet();
     for (int i = 0; i < count; i++) explore_check(items[i].done);
+    explore_check(pool->task_waiters.v == 0); /* nor is an edge left over */
     explore_check_parked(pool);
     explore_pool_end(pool);
 }
