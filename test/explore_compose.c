@@ -659,6 +659,30 @@ static void wait_inside(void) {
     end(4);
 }
 
+/* For a while, again and again; it may work meanwhile. */
+static wsq_poll run_impatient(wsq_ctx ctx, wsq_task *task) {
+    wsq_result result;
+    (void)ctx;
+    do result = wsq_task_wait_for(&items[1].task, 1000);
+    while (result == WSQ_ERR_TIMEOUT);
+    explore_check(result == WSQ_OK && wsqi_get(&items[1].letter) == 1);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void impatient_inside(void) {
+    wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
+    begin(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_impatient;
+    items[1].waits = true;
+    spawn(1);
+    spawn(0);
+    spawn(2);
+    send(1);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(3);
+}
+
 /* Likewise for task 4. */
 static wsq_poll run_blocked_too(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
@@ -768,6 +792,37 @@ static void blocking_against_shutdown(void) {
     explore_pool_end(pool);
 }
 
+/* Two pools that wait for each other, each with one worker. */
+static wsq_poll run_here_and_there(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(wsq_task_wait(&it->after[0]->task) == WSQ_OK);
+    explore_check(wsqi_get(&it->after[0]->letter) == 1);
+    wsqi_set(&it->letter, 1);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void two_pools(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1, config);
+    wsq_pool *other = explore_pool_make(1, config);
+    items[0].task.fn = items[1].task.fn = run_here_and_there;
+    items[0].after[0] = &items[1];
+    items[1].after[0] = &items[2];
+    items[2].waits = true;
+    spawn(2);
+    explore_check(wsq_spawn(other, &items[1].task) == WSQ_OK);
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    send(2);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_wait_quiet();
+    explore_check_parked(other);
+    explore_pool_end(other);
+    end(3);
+}
+
 /* ---- without threads ---- */
 
 /* Two threads wait, and take turns at the work; a timer is all that is left to do. */
@@ -835,11 +890,13 @@ int main(void) {
     explore_random("compose: get against shutdown", get_against_shutdown, 4000);
     explore_random("compose: go", go, 4000);
     explore_random("compose: wait inside", wait_inside, 4000);
+    explore_random("compose: impatient inside", impatient_inside, 4000);
     explore_random("compose: two wait inside", two_wait_inside, 4000);
     explore_random("compose: a blocking call", blocking_call, 4000);
     explore_random("compose: blocking again", blocking_again, 4000);
     explore_random("compose: both blocking", both_blocking, 4000);
     explore_random("compose: blocking against shutdown", blocking_against_shutdown, 4000);
+    explore_random("compose: two pools", two_pools, 4000);
     explore_random("compose: callers wait", callers_wait, 4000);
     explore_random("compose: callers wait inside", callers_wait_inside, 4000);
     return explore_end();

@@ -30,7 +30,7 @@ static inline wsq_pool *explore_pool_make(unsigned workers, wsq_config config) {
     wsq_pool *pool = NULL;
     config.workers = workers;
     if (config.max_standins == 0) config.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF;
-    explore_threads = 0;
+    if (explore.fibers == 1) explore_threads = 0; /* the first pool of this execution */
     if (config.max_standins == 0) config.max_standins = 4; /* memory for each is taken every time */
     config.seed = 1 + (uint64_t)explore_choose(4);
     explore_threads_left = EXPLORE_FIBERS;
