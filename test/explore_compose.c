@@ -663,7 +663,7 @@ static void wait_inside(void) {
 static wsq_poll run_impatient(wsq_ctx ctx, wsq_task *task) {
     wsq_result result;
     (void)ctx;
-    do result = wsq_task_wait_for(&items[1].task, 1000);
+    do result = wsq_task_wait_for(&items[1].task, 200000);
     while (result == WSQ_ERR_TIMEOUT);
     explore_check(result == WSQ_OK && wsqi_get(&items[1].letter) == 1);
     wsq_container_of(task, item, task)->done = 1;
