@@ -584,7 +584,7 @@ int main(void) {
     RUN(edges_from_tasks);
     RUN(circles);
     RUN(circle_under_a_waiter);
-    if (getenv("CIRCLES")) RUN(no_circles);
+    RUN(no_circles);
     RUN(cancel_propagates);
     RUN(shutdown_with_held_tasks);
     RUN(cancelled_through_every_queue);
