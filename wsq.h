@@ -229,8 +229,9 @@
  * DEPENDENCIES. wsq_task_after(task, predecessor, edge) before wsq_spawn(task): it is queued when
  * its last predecessor is done, in whatever order all of them are spawned. A task that comes after
  * a cancelled one is cancelled. A predecessor must not return WSQ_GONE. In debug builds (without
- * NDEBUG) wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging when every task that is left
- * waits for a predecessor: they wait in a circle, or for one that was never spawned.
+ * NDEBUG) wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging when for a second every task
+ * that is left has waited for a predecessor: they wait in a circle, or for one that was never
+ * spawned.
  *
  * FORK AND JOIN. Inside a run, a job, or a task. wsq_join does the job here if nobody took it;
  * wsq_reclaim says so instead (true), and you call the function yourself, so that it can be
@@ -915,6 +916,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I12    slot stolen                  acquire       I11         a thief runs what is not written
  *         yet
  *  I13    sleeper: own inbox           full barrier  I6          a pinned task beside its sleeper
+ *  B3     blocks; sleeps in a join     full barrier  itself      the pool runs dry
  *  B1 B2  crew read; one more           acq; rel      each other  a block is read while unfilled
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two holders
  *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read before it is
@@ -2160,7 +2162,8 @@ struct wsq_pool {
     wsqi_timer *timers;                       /* timer_lock: a heap, the next one first */
     size_t timer_count, timer_capacity;       /* timer_lock */
     uint64_t timer_order;                     /* timer_lock */
-    wsqi_a32 blocked, standins;               /* standin_lock writes: workers, active stand-ins */
+    wsqi_a32 blocked, standins; /* standin_lock writes: blocked workers, active stand-ins */
+    wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
     size_t stack_size;
     uint64_t seed;
     wsq_tune tune; /* as each worker's begins */
@@ -2486,21 +2489,14 @@ static void wsqi_notify(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
 }
 
-/* Any thread; work that only this worker may do was just made visible. Wakes it, if it sleeps. */
+/* Any thread; work that only this worker may do was just made visible. If it sleeps, it shall look:
+ * it then wakes itself, as a notifier that prefers its own bit. */
 static void wsqi_notify_one(wsqi_worker *worker) {
-    wsq_pool *pool = worker->pool;
-    wsqi_a64 *word = &pool->sleepers[worker->index / 64];
     /* I6: either this sees its bit, or it sees the work once it has set the bit. Pairs with I13. */
     wsqi_fence_sc();
-    uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the compare-and-swap checks it. */
-    do {
-        /* Relaxed: the barrier orders it. */
-        if ((wsqi_load_rlx(word) & wsqi_bit(worker)) == 0 || wsqi_sleeping(idle) == 0) return;
-        /* Relaxed: as in wsqi_idle_take. */
-    } while (!wsqi_cas_rlx(&pool->idle, &idle, idle - WSQI_SLEEPING + WSQI_SEARCHING));
-    /* I3: as any claim. Gone: somebody wakes it already, so its place is another's. */
-    if (wsqi_and_acqrel(word, ~wsqi_bit(worker)) & wsqi_bit(worker)) wsqi_token_give(worker);
-    else wsqi_wake_one(pool);
+    /* Relaxed: the barrier orders it. */
+    if (wsqi_load_rlx(&worker->pool->sleepers[worker->index / 64]) & wsqi_bit(worker))
+        wsqi_token_give(worker);
 }
 
 /* The same right behind a read-modify-write. */
@@ -2812,11 +2808,11 @@ static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watchin
     /* W10: either who rings sees that a token is wanted, or this hears the bell. Pairs with W11. */
     if (wait != NULL) wsqi_add_sc(&pool->helping, 1u);
     wsqi_fence_rmw(); /* W10; I13 when there is no bell */
-    /* I13: who pins a task to this worker, or rings, now sees the bit. Pairs with I6. */
-    if (!wsqi_inject_empty(&self->inbox)) wsqi_wake_self(self);
+    /* I13: who pins a task to this worker from now on sees the bit. Pairs with I6. */
     /* Relaxed: shutdown hands out tokens after it has set the phase. */
     while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        if (wait != NULL && (wsqi_wait_heard(wait) || wsqi_wait_late(wait))) wsqi_wake_self(self);
+        bool over = wait != NULL && (wsqi_wait_heard(wait) || wsqi_wait_late(wait));
+        if (over || !wsqi_inject_empty(&self->inbox)) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
     }
     if (wait != NULL) wsqi_add_rlx(&pool->helping, 0u - 1u); /* Relaxed: late, a needless token. */
@@ -4070,13 +4066,20 @@ static uint32_t wsqi_wait_depth(size_t stack_size) {
     return (uint32_t)(stack_size / 2048);
 }
 
+/* How many stand-ins should be active. A worker asleep in a join is no loss by itself, for what it
+ * waits for runs elsewhere; unless that blocks. */
+static uint32_t wsqi_standins_needed(wsq_pool *pool) {
+    uint32_t blocked = wsqi_load_rlx(&pool->blocked); /* Relaxed: hints, or B3 orders them. */
+    return blocked == 0 ? 0 : blocked + wsqi_load_rlx(&pool->joined);
+}
+
 /* Owner only: it was one too many. False: not any more. */
 static bool wsqi_standin_retire(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* Relaxed: the lock orders them. */
-    uint32_t active = wsqi_load_rlx(&pool->standins), blocked = wsqi_load_rlx(&pool->blocked);
-    bool surplus = active > blocked;
+    uint32_t active = wsqi_load_rlx(&pool->standins);
+    bool surplus = active > wsqi_standins_needed(pool);
     if (surplus) {
         wsqi_store_rlx(&pool->standins, active - 1); /* Relaxed: likewise. */
         wsqi_store_rlx(&self->dormant, (uint32_t)WSQI_STANDIN_DORMANT);
@@ -4106,8 +4109,8 @@ static void wsqi_standin_main(void *arg) {
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
     /* Relaxed: as in wsqi_worker_main. */
     while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        /* Relaxed: hints, the lock decides. */
-        if (wsqi_load_rlx(&pool->standins) > wsqi_load_rlx(&pool->blocked) &&
+        /* Relaxed: a hint, the lock decides. */
+        if (wsqi_load_rlx(&pool->standins) > wsqi_standins_needed(pool) &&
             wsqi_standin_retire(self))
             continue;
         wsq_task *task = wsqi_find_work(self);
@@ -4155,20 +4158,40 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
     return wsqi_standin_start(pool, vacant);
 }
 
+/* standin_lock's holder: as many as are needed, if there are. Returns how many work now. */
+static uint32_t wsqi_standins_fill(wsq_pool *pool) {
+    uint32_t active = wsqi_load_rlx(&pool->standins); /* Relaxed: the lock orders it. */
+    /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
+     * with itself. */
+    wsqi_fence_sc();
+    while (active < wsqi_standins_needed(pool) && wsqi_standin_rouse(pool)) active++;
+    wsqi_store_rlx(&pool->standins, active); /* Relaxed: the lock orders it. */
+    return active;
+}
+
 /* A worker is about to block. False: nobody takes its place. */
 static bool wsqi_standin_begin(wsq_pool *pool) {
     if (pool->max_standins == 0) return false;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    /* Relaxed: the lock orders them; a shutdown takes it once. */
-    uint32_t blocked = wsqi_load_rlx(&pool->blocked), active = wsqi_load_rlx(&pool->standins);
+    /* Relaxed: the lock orders both; a shutdown takes it once. */
+    uint32_t blocked = wsqi_load_rlx(&pool->blocked);
     bool here = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
-    if (here && active <= blocked) {
-        here = wsqi_standin_rouse(pool);
-        if (here) wsqi_store_rlx(&pool->standins, active + 1); /* Relaxed: the lock orders it. */
+    if (here) {
+        wsqi_store_rlx(&pool->blocked, blocked + 1); /* Relaxed: likewise. */
+        here = wsqi_standins_fill(pool) > blocked;
+        if (!here) wsqi_store_rlx(&pool->blocked, blocked); /* Relaxed: likewise. */
     }
-    if (here) wsqi_store_rlx(&pool->blocked, blocked + 1); /* Relaxed: likewise. */
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
     return here;
+}
+
+/* A worker is about to sleep in a join; it has passed a full barrier (B3) since it was counted. */
+static void wsqi_standin_joined(wsq_pool *pool) {
+    if (wsqi_load_rlx(&pool->blocked) == 0) return; /* Relaxed: B3 orders it. */
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    /* Relaxed: as in wsqi_standin_begin. */
+    if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
 }
 
 static void wsqi_standin_end(wsq_pool *pool) {
@@ -4316,6 +4339,10 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
     return true;
 }
 
+/* How long nothing may happen before tasks that wait for each other are reported: somebody may be
+ * about to spawn what they wait for. A guess. */
+#define WSQI_STUCK_NS 1000000000u
+
 /* Outside only. WSQ_ERR_INVALID inside the pool's own tasks and runs: some would wait for
  * themselves. WSQ_ERR_CANCELLED: the pool was shut down and some never will be. */
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
@@ -4332,7 +4359,9 @@ WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
         over = wsqi_over(pool);
         quiet = wsqi_quiet(pool);
         stuck = wsqi_stuck(pool);
-        if (quiet || over || stuck) break;
+        if (!stuck) wait.deadline = WSQI_NEVER;
+        else if (wait.deadline == WSQI_NEVER) wait.deadline = wsqi_clock_ns() + WSQI_STUCK_NS;
+        if (quiet || over || (stuck && wsqi_wait_late(&wait))) break;
         wsqi_wait_sleep(&wait);
     }
     wsqi_add_rlx(&pool->waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless bell. */
@@ -5147,8 +5176,10 @@ static void wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
         return;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
-    /* J7: see J5. */
+    if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 1u); /* Relaxed: B3 orders it. */
+    /* J7: see J5. B3. */
     wsqi_fence_sc();
+    if (self->host != NULL) wsqi_standin_joined(self->pool);
     if (!help || !wsqi_look_jobs(self->pool)) {
         wsqi_stat(self->counters.joins_parked, 1);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
@@ -5158,6 +5189,8 @@ static void wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
             wsqi_token_wait(self, 0);
         wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     }
+    /* Relaxed: seen late, a stand-in retires late. */
+    if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 0u - 1u);
     if (!help) return;
     /* I5: a token that still comes is only spurious. Was it claimed to help, while its own job is
      * done: then somebody else shall. */
