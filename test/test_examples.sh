@@ -49,6 +49,7 @@ dag() {
 for source in examples/[0-9]*.c; do
     run 0 "$(basename "$source" .c)"
 done
+[ ! -x "$build/examples/11_lambda" ] || run 0 11_lambda # C++
 dag
 run 0 top -n 0.5 -d 2 -w 3
 says 'tasks/s'
