@@ -1572,7 +1572,11 @@ static void wsqi_thread_join(wsqi_thread *thread) { pthread_join(thread->handle,
 #endif
 
 #if defined(__linux__)
-static bool wsqi_guard_wipe(void *page) { return syscall(SYS_madvise, page, 4096L, 18L) == 0; }
+/* QEMU's user mode says yes to whatever it does not know, and does nothing: no trust there. */
+static bool wsqi_guard_wipe(void *page) {
+    return syscall(SYS_madvise, page, 4096L, -1L) != 0 &&
+           syscall(SYS_madvise, page, 4096L, 18L) == 0;
+}
 #else
 int minherit(void *page, size_t size, int how);
 static bool wsqi_guard_wipe(void *page) { return minherit(page, 4096, 3 /* zero */) == 0; }
