@@ -160,7 +160,9 @@ load() {
     begin "$work/www"
     for path in / /big /none; do
         wrk -t1 -c64 -d1s "$url$path" >"$work/wrk" 2>&1 || failed=1
-        expect "wrk $path: errors" '' "$(grep 'Socket errors' "$work/wrk")"
+        # A time-out says that the machine is busy; the others would be the server's.
+        expect "wrk $path: errors" '' \
+            "$(grep 'Socket errors' "$work/wrk" | grep -v 'connect 0, read 0, write 0')"
         echo "      wrk $path: $(grep Requests/sec "$work/wrk")"
     done
     (sleep 0.5 && kill -TERM "$pid") &
