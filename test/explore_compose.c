@@ -443,6 +443,22 @@ static void cancel_against_group(void) {
     end(0);
 }
 
+/* What comes after a cancelled task is cancelled, too. */
+static void cancel_and_follower(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    bool early = explore_choose(2);
+    if (early) follow(1, 0);
+    if (early) spawn(1);
+    group_spawn(0); /* not cancelled yet */
+    explore_start(canceller, NULL);
+    if (!early) follow(1, 0);
+    if (!early) spawn(1);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_check(items[0].done + items[0].cleaned == 1 && items[1].done == items[0].done);
+    explore_check(items[1].cleaned == items[0].cleaned);
+    end(0);
+}
+
 /* One sleeps, and is cancelled when it is woken. */
 static void cancel_what_sleeps(void) {
     begin_group(1 + (unsigned)explore_choose(2), plain);
@@ -879,6 +895,7 @@ int main(void) {
     explore_random("compose: a group, for a while", group_with_time, 4000);
     explore_random("compose: then against the end", then_against_end, 4000);
     explore_random("compose: cancel against a group", cancel_against_group, 4000);
+    explore_random("compose: cancel and a follower", cancel_and_follower, 4000);
     explore_random("compose: cancel what sleeps", cancel_what_sleeps, 4000);
     explore_random("compose: a group against shutdown", group_against_shutdown, 4000);
     explore_random("compose: a group of a task", group_of_a_task, 4000);
