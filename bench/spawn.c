@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#define SUBMITTERS 4
+#define SUBMITTERS 8
 #define REPEATS 20
 #define HANDFUL 200 /* fits a ring beside the task that spawns them */
 #define LINKS 1024  /* tasks of a chain, used in turn */
@@ -232,22 +232,76 @@ static void *submit(void *arg) {
     return NULL;
 }
 
-static double measure_submitters(const bench_case *self) {
+static double submit_by(const bench_case *self, int thread_count) {
     submitter threads[SUBMITTERS];
     uint64_t before = runs(self);
     prepare(self->n);
     wsqi_store_rlx(&gate, 0);
-    for (int i = 0; i < SUBMITTERS; i++) {
-        long count = self->n / SUBMITTERS;
+    for (int i = 0; i < thread_count; i++) {
+        long count = self->n / thread_count;
         threads[i] = (submitter){.self = self, .first = &tasks[i * count], .count = count};
         bench_check(pthread_create(&threads[i].thread, NULL, submit, &threads[i]) == 0, "thread");
     }
     uint64_t start = bench_now();
     wsqi_store_rel(&gate, 1);
-    for (int i = 0; i < SUBMITTERS; i++) pthread_join(threads[i].thread, NULL);
+    for (int i = 0; i < thread_count; i++) pthread_join(threads[i].thread, NULL);
     bench_check(wsq_pool_wait(self->pool) == WSQ_OK, "wait");
     double ns = bench_since(start);
     bench_check(runs(self) - before == (uint64_t)self->n, "all ran");
+    return ns / (double)self->n;
+}
+
+static double measure_one_submitter(const bench_case *self) {
+    return submit_by(self, 1);
+}
+
+static double measure_two_submitters(const bench_case *self) {
+    return submit_by(self, 2);
+}
+
+static double measure_submitters(const bench_case *self) {
+    return submit_by(self, 4);
+}
+
+static double measure_eight_submitters(const bench_case *self) {
+    return submit_by(self, 8);
+}
+
+/* ---- from outside while every worker is busy: two tasks for each that always yield ---- */
+
+static wsqi_a32 busy;
+
+static wsq_poll keep_busy(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)task;
+    return wsqi_load_acq(&busy) ? WSQ_YIELD : WSQ_DONE;
+}
+
+static wsqi_a64 left_to_do;
+
+static wsq_poll count_down(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)task;
+    wsqi_add_acqrel(&left_to_do, UINT64_MAX);
+    return WSQ_DONE;
+}
+
+static double measure_busy(const bench_case *self) {
+    static wsq_task keepers[2 * BENCH_MAX_WORKERS];
+    wsqi_store_rel(&busy, 1);
+    wsqi_store_rel(&left_to_do, (uint64_t)self->n);
+    for (unsigned i = 0; i < 2 * self->workers; i++) {
+        wsq_task_init(&keepers[i], keep_busy);
+        wsq_spawn(self->pool, &keepers[i]);
+    }
+    for (long i = 0; i < self->n; i++) wsq_task_init(&tasks[i], count_down);
+    bench_sleep_us(1000);
+    uint64_t start = bench_now();
+    for (long i = 0; i < self->n; i++) wsq_spawn(self->pool, &tasks[i]);
+    while (wsqi_load_acq(&left_to_do) != 0) bench_sleep_us(10);
+    double ns = bench_since(start);
+    wsqi_store_rel(&busy, 0);
+    bench_check(wsq_pool_wait(self->pool) == WSQ_OK, "wait");
     return ns / (double)self->n;
 }
 
@@ -299,6 +353,10 @@ int main(int argc, char **argv) {
     bench_add_pair("spawn/ping_pong", "ns/round_trip", measure_ping_pong, 500000);
     bench_case *submitters =
         bench_add_pair("spawn/submitters", "ns/task", measure_submitters, 1000000);
+    bench_add_pair("spawn/submitters_1", "ns/task", measure_one_submitter, 1000000);
+    bench_add_pair("spawn/submitters_2", "ns/task", measure_two_submitters, 1000000);
+    bench_add_pair("spawn/submitters_8", "ns/task", measure_eight_submitters, 1000000);
+    bench_add_pair("spawn/busy", "ns/task", measure_busy, 10000);
     bench_add_pair("spawn/one_by_one", "ns/task", measure_one_by_one, 10000);
     bench_add_pair("spawn/asleep", "ns/task", measure_asleep, 200);
     bench_run();

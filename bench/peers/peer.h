@@ -1,11 +1,11 @@
 /* What the peer programs in C and C++ share; those in Rust and Go do the same in their language.
  *
  *   PEER                    lists its cases
- *   PEER CASE WORKERS [ARG] runs one and prints "value unit", the median of some rounds; a case with
- *                           percentiles prints a line for each, with the name of the row behind
+ *   PEER CASE WORKERS [ARG] runs one and prints "value unit", the median of some rounds; a case
+ *                           with percentiles: a line for each, the name of the row behind
  *
- * A case says how many operations it did and how long they took, and checks its result. Environment:
- * PEER_ONCE: one round, nothing to warm up (for a clock around the whole program). */
+ * A case says how many operations it did and how long they took, and checks its result.
+ * Environment: PEER_ONCE: one round, nothing to warm up (for a clock around the program). */
 #ifndef PEER_H
 #define PEER_H
 
@@ -17,8 +17,8 @@
 #include <time.h>
 
 #define PEER_ROUNDS 5
-#define PEER_ENOUGH_NS 2e7 /* a round of a growing case takes at least this */
-#define PEER_PATIENCE_NS 8e8 /* past that no further round begins; the warm-up may have to do */
+#define PEER_ENOUGH_NS 2e7   /* a round of a growing case takes at least this */
+#define PEER_PATIENCE_NS 8e8 /* past that no further round begins */
 
 typedef struct peer_result {
     double ns, operations;
@@ -71,8 +71,8 @@ static inline double peer_sort(double *samples, int count) {
 static double peer_samples[PEER_SAMPLES * (PEER_ROUNDS + 1)];
 static int peer_sample_count;
 
-/* The wake case: a pool that had nothing to do for a while is given a task. give arms `begun`, hands a
- * task over that stores the time, and returns; wait returns once that task has begun. */
+/* The wake case: a pool that had nothing to do for a while is given a task. give hands over a task
+ * that stores the time; wait returns that time once the task has begun. */
 static inline peer_result peer_wake(void (*give)(void), double (*wait)(void)) {
     for (int i = 0; i < PEER_SAMPLES; i++) {
         peer_sleep_us(PEER_PAUSE_US);
@@ -93,7 +93,7 @@ static inline void peer_print_percentiles(const char *name, const char *unit) {
     printf("%.6g %s %s\n", all[count / 2], unit, name);
 }
 
-/* The idle case: processor time that a pool takes while it has nothing to do, in percent of a core. */
+/* The idle case: processor time of a pool that has nothing to do, in percent of a core. */
 static inline peer_result peer_idle(void) {
     struct timespec cpu[2];
     peer_sleep_us(10000); /* the last work was just done */
@@ -119,8 +119,9 @@ static inline void peer_measure(const peer_case *self) {
     while (!once && self->step != 0 && result.ns < PEER_ENOUGH_NS)
         result = self->run(size += self->step);
     if (!once && peer_now() - begin > PEER_PATIENCE_NS)
-        samples[rounds++] = result.ns / result.operations;
-    while (rounds == 0 || (!once && rounds < PEER_ROUNDS && peer_now() - begin < PEER_PATIENCE_NS)) {
+        samples[rounds++] = result.ns / result.operations; /* the warm-up counts */
+    while (rounds == 0 ||
+           (!once && rounds < PEER_ROUNDS && peer_now() - begin < PEER_PATIENCE_NS)) {
         if (rounds == 0) peer_sample_count = 0;
         result = self->run(size);
         samples[rounds++] = result.ns / result.operations;

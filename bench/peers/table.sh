@@ -1,24 +1,55 @@
 #!/bin/sh
-# The medians of a results.csv beside wsq's: value, and in brackets how many times wsq is ahead (below
-# 1: behind; within 3% of 1: even). A case whose unit is x counts upwards, the others downwards.
-# "plain" is one thread without a scheduler: there to compare, no peer.
+# A results.csv as a table: wsq, each peer, and in brackets how many times wsq is ahead (below 1:
+# behind; within 3% of 1: even). A case whose unit is x counts upwards, the others downwards. "plain" is
+# one thread without a scheduler: there to compare, no peer.
 #
-#   table.sh results.csv
-sort -t, -k1,1 -k2,2n -k3,3n -k4,4 -k6,6g "$1" | awk -F, '
+#   table.sh results.csv          a line for each case: wsq [least..median], then the peers
+#   table.sh results.csv best     the same as Markdown, with the best peer only
+#
+# The figure is the quartile of the rounds on the good side: what else the machine does only adds time,
+# and a virtual machine's neighbours add it for seconds on end, to one peer and not to the next.
+sort -t, -k1,1 -k2,2n -k3,3n -k4,4 -k6,6g "$1" | awk -F, -v mode="$2" '
     function flush() {
         if (n == 0) return
         if (!(row in seen)) { seen[row] = 1; rows[++row_count] = row; units[row] = unit }
+        quarter = int((n + 3) / 4)
+        figure[row, peer] = unit == "x" ? v[n + 1 - quarter] : v[quarter]
+        least[row, peer] = v[1]; count[row, peer] = n
         median[row, peer] = n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
-        low[row, peer] = v[1]; high[row, peer] = v[n]
         if (!(peer in known)) { known[peer] = 1; peers[++peer_count] = peer }
         n = 0
     }
-    function verdict(ratio, peer) {
-        if (peer == "plain") return ""
-        compared++
-        if (ratio < 0.97) { behind++; return " BEHIND" }
-        if (ratio <= 1.03) { even++; return " even" }
-        return ""
+    # An idle pool that takes less than 0.1% of a core takes what the clock of this program takes.
+    function ratio(row, peer) {
+        own = figure[row, "wsq"]; other = figure[row, peer]
+        if (units[row] == "%" && own < 0.1 && other < 0.1) return 1
+        return units[row] == "x" ? own / other : other / own
+    }
+    function verdict(r) { return r < 0.97 ? " BEHIND" : (r <= 1.03 ? " even" : "") }
+    function is_peer(row, peer) { return peer != "wsq" && (row, peer) in figure }
+    function print_row(row, p, r) {
+        printf "%-18s %-8s wsq %.4g [%.4g..%.4g]", row, units[row], figure[row, "wsq"],
+            least[row, "wsq"], median[row, "wsq"]
+        for (p = 1; p <= peer_count; p++) {
+            if (!is_peer(row, peers[p])) continue
+            r = ratio(row, peers[p])
+            printf "; %s %.4g (%.2f%s)", peers[p], figure[row, peers[p]], r,
+                peers[p] == "plain" ? "" : verdict(r)
+        }
+        printf "\n"
+    }
+    function print_best(row, p, r, low, best) {
+        low = 1e9
+        for (p = 1; p <= peer_count; p++) {
+            if (!is_peer(row, peers[p]) || peers[p] == "plain") continue
+            r = ratio(row, peers[p])
+            if (r < low) { low = r; best = peers[p] }
+        }
+        if (low == 1e9) return
+        split(row, word, " ")
+        printf "| %s | %s | %.3g %s | %+.0f%% | %s %.3g | %.2f |\n", word[1] (word[3] ? " " word[3] : ""),
+            word[2], figure[row, "wsq"], units[row],
+            100 * (median[row, "wsq"] / figure[row, "wsq"] - 1), best, figure[row, best], low
     }
     $1 == "case" || NF < 7 { next }
     {
@@ -28,18 +59,21 @@ sort -t, -k1,1 -k2,2n -k3,3n -k4,4 -k6,6g "$1" | awk -F, '
     }
     END {
         flush()
-        printf "# case workers [grain ns]: wsq [least..most of the rounds]; peer (times wsq is ahead)\n"
+        if (mode == "best") print "| case | workers | wsq | median | best peer | times ahead |\n|---|---|---|---|---|---|"
+        else print "# case workers [grain ns]: wsq [least..median]; peer (times wsq is ahead)"
         for (i = 1; i <= row_count; i++) {
-            r = rows[i]; own = median[r, "wsq"]
-            if (own == "") continue
-            printf "%-18s %-8s wsq %.4g [%.3g..%.3g]", r, units[r], own, low[r, "wsq"], high[r, "wsq"]
+            row = rows[i]
+            if (!((row, "wsq") in figure)) continue
+            if (mode == "best") print_best(row)
+            else print_row(row)
             for (p = 1; p <= peer_count; p++) {
-                m = median[r, peers[p]]
-                if (peers[p] == "wsq" || m == "") continue
-                ratio = units[r] == "x" ? own / m : m / own
-                printf "; %s %.4g (%.2f%s)", peers[p], m, ratio, verdict(ratio, peers[p])
+                if (!is_peer(row, peers[p]) || peers[p] == "plain") continue
+                compared++
+                r = ratio(row, peers[p])
+                if (r < 0.97) behind++
+                else if (r <= 1.03) even++
             }
-            printf "\n"
         }
-        printf "# of %d comparisons wsq is behind in %d, even in %d\n", compared, behind, even
+        if (mode != "best")
+            printf "# of %d comparisons wsq is behind in %d, even in %d\n", compared, behind, even
     }'
