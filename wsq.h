@@ -88,8 +88,8 @@
  *        else a busy ring would starve it
  *     1. its LIFO slot, at most 3 times in a row, then its ring
  *     2. a batch from the global queue
- *     3. the others, from a random one on: a published job, then half of the ring; at most half
- *        of the workers search at the same time
+ *     3. the others, near ones first, from a random one on: a published job, then half of the ring;
+ *        at most half of the workers search at the same time
  *     4. the global queue once more, and WSQ_LOW tasks
  *     5. it sleeps
  * The interval follows the measured time per task: a task in the global queue waits about 1 ms.
@@ -156,6 +156,7 @@
  *     wsq_pool_wait, _shutdown      yes       WSQ_ERR_INVALID (of the same pool)
  *     wsq_pool_destroy              yes       does nothing    (of the same pool)
  *     wsq_pool_run_one              the one thread that pumps a caller_runs pool
+ *     wsq_worker_enter              yes       of another pool (of a lend_only pool)
  *     wsq_spawn.., _wake.., _go,    yes       yes             yes
  *       _submit, _task_after, groups
  *     wsq_task_wait, _future_get,   yes       yes: a stand-in may work meanwhile, see >>guide
@@ -184,6 +185,10 @@
  * caller_runs: no threads. wsq_pool_run_one runs one task on the calling thread; wsq_pool_wait and
  * wsq_task_wait run what there is. Without threads the order depends on nothing but the seed and
  * the calls. One thread at a time works; others that wait sleep meanwhile.
+ *
+ * lend_only: no threads either, but up to `workers` threads of yours work at the same time, each in
+ * wsq_worker_enter until wsq_worker_dismiss or the shutdown. They sleep there when there is nothing
+ * to do. No stand-ins.
  *
  * Memory: the pool allocates when it is created. Later wsq_reduce does (a partial result of more
  * than 128 bytes, when a range is cut), the queue of a WSQ_LIFO pool when it grows, and futures and
@@ -315,8 +320,8 @@
  *     Several pools, no globals?        one thread-local pointer is all; a wait in one pool for
  *                                       another does not cost either a worker
  *     Priorities?                       three, per task; see TASKS
- *     Caches and NUMA nodes?            no: victims are random. Pin pools to nodes (by the affinity
- *                                       of the thread that creates them), one each
+ *     Caches and NUMA nodes?            near victims first: same cache, same node, others;
+ *                                       and near sleepers are woken first (wsq_topology)
  *     Queued work beside an idle core?  never longer than 0.5 to 1 ms; model-checked
  *     Lost wake-ups?                    none: each rule in >>idle is checked under weak memory
  *     A stranded LIFO slot?             an idle worker takes from it when its owner is stuck
@@ -616,11 +621,19 @@ struct wsq_hooks {
     void *user;
 };
 
+/* Where a worker runs at this moment: node << 16 | a group of cores within it that share a cache.
+ * Called on the worker's own thread, each time it looks for work elsewhere. */
+typedef struct wsq_topology {
+    uint32_t (*place)(unsigned worker, void *user);
+    void *user;
+} wsq_topology;
+
 typedef struct wsq_config {
     unsigned workers;           /* 0: one per usable core (affinity and cgroup quota respected) */
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
                                  * workers, 64 at least; WSQ_STANDINS_OFF: none */
     bool caller_runs;           /* no threads are started: wsq_pool_run_one pumps */
+    bool lend_only;             /* no threads are started: wsq_worker_enter lends them */
     uint64_t seed;              /* 0: from the clock; else victim choice is reproducible */
     uint64_t park_timeout_ns;   /* 0: none */
     uint64_t target_latency_ns; /* how long a task may wait in the global queue; 0: 1 ms */
@@ -633,6 +646,7 @@ typedef struct wsq_config {
     const char *name;           /* thread name prefix; NULL: "wsq" */
     const wsq_hooks *hooks;     /* NULL: none; copied, as is the allocator */
     const wsq_allocator *allocator; /* NULL: WSQ_MALLOC and WSQ_FREE */
+    const wsq_topology *topology;   /* NULL: what Linux says, elsewhere all are near */
 } wsq_config;
 
 typedef struct wsq_stats {
@@ -754,6 +768,8 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out);
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out);
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool);
+WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool);
+WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker);
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx);
 WSQ_API unsigned wsq_worker_index(wsq_ctx ctx);
 WSQ_API int wsq_worker_self(void);
@@ -956,6 +972,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
  *  J7     join sleeps                  full barrier  I7 J5       likewise
+ *  B4 B5  thread lent; leaves          acq; acq+rel  each other  two threads share a block's past
  *  J8 J9  guest enters; leaves         acq+rel       each other  two guests share a block's past
  * ========================================================================== */
 
@@ -1067,6 +1084,9 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  *     wsqi_a32 *wsqi_guard_create(void)       a word that a child after fork() finds to be 0; NULL:
  *                                             there is none, and the pool will not know
  *     void wsqi_guard_destroy(wsqi_a32 *guard)
+ *     unsigned wsqi_places_read(uint32_t *places, unsigned count)
+ *                                             the place (wsq_topology) of each processor; how many
+ *     unsigned wsqi_cpu_now(void)             the processor that this thread runs on
  * ========================================================================== */
 
 #if defined(WSQ_PLATFORM_HEADER)
@@ -1239,6 +1259,7 @@ static unsigned wsqi_cpu_count(void) {
  * first. Where the second name stands, time_t has 64 bits and the plain name is the old one's. */
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
+int sched_getcpu(void);
 int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
 #if UINTPTR_MAX > 0xffffffffu || defined(__EMSCRIPTEN__) || defined(__ANDROID__) || \
     (defined(__GLIBC__) && !defined(__USE_TIME_BITS64))
@@ -1636,6 +1657,43 @@ static void wsqi_cgroup_path(char *text) {
     *path = 0;
 }
 
+/* Marks the processors of a list such as "0-3,8". */
+static void wsqi_list_mark(const char *list, uint32_t *places, unsigned count, uint32_t mark) {
+    while (*list >= '0' && *list <= '9') {
+        char *end;
+        unsigned long first = strtoul(list, &end, 10), last = first;
+        if (*end == '-') last = strtoul(end + 1, &end, 10);
+        for (; first <= last && first < count; first++) places[first] |= mark;
+        list = *end == ',' ? end + 1 : end;
+    }
+}
+
+/* The place of each of the first `count` processors, 0 where the system does not say: its node, and
+ * the first processor that it shares the last cache with. Returns how many there are. */
+static unsigned wsqi_places_read(uint32_t *places, unsigned count) {
+    char path[96], text[512];
+    unsigned n = 0;
+    for (; n < count; n++) {
+        snprintf(path, sizeof path, "%s/cpu%u/cache/index3/shared_cpu_list",
+                 "/sys/devices/system/cpu", n);
+        if (!wsqi_file_read(path, text, sizeof text)) break;
+        places[n] = (uint32_t)strtoul(text, NULL, 10) & 0xffffu;
+    }
+    for (uint32_t node = 1; node < 1024; node++) { /* node 0 is 0 */
+        snprintf(path, sizeof path, "/sys/devices/system/node/node%u/cpulist", (unsigned)node);
+        if (!wsqi_file_read(path, text, sizeof text)) break;
+        wsqi_list_mark(text, places, n, node << 16);
+    }
+    return n;
+}
+
+static unsigned wsqi_cpu_now(void) {
+    int cpu = sched_getcpu();
+    return cpu > 0 ? (unsigned)cpu : 0;
+}
+
+#define wsqi_places_read wsqi_places_read
+
 /* Cores that this process may use: its affinity mask, and the quota of every group above it. */
 static unsigned wsqi_cpu_count(void) {
     unsigned long mask[128] = {0}; /* 8192 processors, the kernel's own limit */
@@ -1667,6 +1725,11 @@ static unsigned wsqi_cpu_count(void) {
 #endif
 #endif /* _WIN32 */
 #endif /* WSQ_PLATFORM_HEADER */
+
+#ifndef wsqi_places_read
+#define wsqi_places_read(places, count) ((void)(places), (void)(count), 0u)
+#define wsqi_cpu_now() 0u
+#endif
 
 #ifndef wsqi_guard_create
 #define wsqi_guard_create() ((wsqi_a32 *)NULL)
@@ -2090,7 +2153,9 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 token;   /* WSQI_TOKEN_*: owner parks, anybody unparks */
+    wsqi_a32 place;   /* owner writes: as wsq_topology says */
     wsqi_a32 dormant; /* a stand-in that nobody needs; standin_lock's holder writes */
+    wsqi_a32 lent, dismissed; /* a thread was lent for it; that shall leave */
     wsqi_aptr returned; /* its futures that others have freed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
@@ -2132,11 +2197,15 @@ struct wsq_pool {
     wsqi_worker *first;
     unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
     uint32_t lifo_cap, budget, spin_rounds;
-    bool caller_runs, lifo_order;
+    bool caller_runs, lend_only, lifo_order;
     uint32_t turn; /* caller_runs: which worker's */
     uint64_t park_timeout_ns;
     wsq_allocator allocator_copy;
     wsq_hooks hooks;
+    wsq_topology topology;
+    bool placed;       /* not all places are the same */
+    unsigned cpus;     /* in `places`; 0: the topology knows */
+    uint32_t *places;  /* of each processor */
     const wsq_allocator *allocator;
     size_t bytes, block_bytes; /* of the two allocations */
     wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
@@ -2153,6 +2222,7 @@ struct wsq_pool {
     wsqi_inject high, low; /* the same for tasks of other priorities */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
+    wsqi_a32 lent;                               /* threads in wsq_worker_enter */
     wsqi_a64 dropped;                            /* tasks cancelled by a shutdown */
     wsqi_a64 wakes;                              /* sleepers woken from outside */
     wsqi_a32 bells[WSQI_BELLS + 1]; /* rung when a task, or (the last) the pool, is done */
@@ -2463,13 +2533,56 @@ static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
     return -1;
 }
 
+/* ---- places ---- */
+
+enum { WSQI_ANYWHERE = 3 }; /* distances are less: the same cache 0, the same node 1, another 2 */
+
+static unsigned wsqi_distance(const wsqi_worker *one, const wsqi_worker *two) {
+    uint32_t a = wsqi_load_rlx(&one->place), b = wsqi_load_rlx(&two->place); /* Relaxed: hints. */
+    return a == b ? 0 : a >> 16 == b >> 16 ? 1 : 2;
+}
+
+/* Owner only. */
+static void wsqi_place_update(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    if (!pool->placed) return;
+    uint32_t place = pool->cpus != 0 ? pool->places[wsqi_cpu_now() % pool->cpus]
+                                     : pool->topology.place(self->index, pool->topology.user);
+    wsqi_store_rlx(&self->place, place); /* Relaxed: a hint. */
+}
+
+/* As wsqi_bitmap_claim, one that is near. */
+static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned words) {
+    unsigned best = WSQI_ANYWHERE, index = 0;
+    for (unsigned w = 0; w < words && best != 0; w++) {
+        uint64_t bits = wsqi_load_rlx(&bitmap[w]); /* Relaxed: the clearing checks it. */
+        for (; bits != 0 && best != 0; bits &= bits - 1) {
+            unsigned one = w * 64 + wsqi_lowest_bit(bits);
+            unsigned distance = wsqi_distance(self, wsqi_block(self->pool, one));
+            if (distance >= best) continue;
+            best = distance;
+            index = one;
+        }
+    }
+    uint64_t bit = (uint64_t)1 << (index % 64);
+    /* I3: as above. */
+    if (best != WSQI_ANYWHERE && (wsqi_and_acqrel(&bitmap[index / 64], ~bit) & bit))
+        return (int)index;
+    return wsqi_bitmap_claim(bitmap, words);
+}
+
 /* The caller holds a place that it took from a sleeper in S: gives it to whichever it can. A bit is
  * set before S counts it, so there are never fewer bits than places. */
 static void wsqi_wake_one(wsq_pool *pool) {
-    wsqi_worker *self = wsqi_self_get();
+    wsqi_worker *self = wsqi_inside(pool);
     int index;
-    while ((index = wsqi_bitmap_claim(pool->sleepers, pool->words)) < 0) wsqi_pause();
-    if (self != NULL && self->pool == pool) wsqi_stat(self->counters.wakes_sent, 1);
+    do {
+        index = self != NULL && pool->placed
+                    ? wsqi_bitmap_claim_near(self, pool->sleepers, pool->words)
+                    : wsqi_bitmap_claim(pool->sleepers, pool->words);
+        if (index < 0) wsqi_pause();
+    } while (index < 0);
+    if (self != NULL) wsqi_stat(self->counters.wakes_sent, 1);
     else wsqi_add_rlx(&pool->wakes, 1u); /* Relaxed: statistic. */
     wsqi_token_give(wsqi_block(pool, (unsigned)index));
 }
@@ -2816,6 +2929,7 @@ static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watchin
     /* Relaxed: shutdown hands out tokens after it has set the phase. */
     while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
         bool over = wait != NULL && (wsqi_wait_heard(wait) || wsqi_wait_late(wait));
+        over = over || wsqi_load_rlx(&self->dismissed) != 0; /* Relaxed: I2 orders it. */
         if (over || !wsqi_inject_empty(&self->inbox)) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
     }
@@ -3114,7 +3228,7 @@ static bool wsqi_jobs_allowed(const wsq_pool *pool) {
 }
 
 /* Visits every other block once, from a random one on. True: a job was stolen and has been run. */
-static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
+static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned crew = wsqi_crew(pool), count = crew + WSQ_GUESTS;
     unsigned start = wsq_random_below(&self->random, count);
@@ -3123,11 +3237,21 @@ static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
         unsigned n = start + i < count ? start + i : start + i - count;
         wsqi_worker *victim = wsqi_nth(pool, crew, n);
         if (victim == self) continue;
+        if (distance != WSQI_ANYWHERE && wsqi_distance(self, victim) != distance) continue;
         wsqi_stat(self->counters.steal_attempts, 1);
         if (jobs && wsqi_job_steal(self, victim)) return true;
         if (n >= crew) continue;
         *task = wsqi_steal_tasks(self, victim);
         if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
+    }
+    return false;
+}
+
+/* Likewise, near ones first where that makes a difference. */
+static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
+    if (!self->pool->placed) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
+    for (unsigned distance = 0; distance < WSQI_ANYWHERE && *task == NULL; distance++) {
+        if (wsqi_steal_from(self, slots, distance, task)) return true;
     }
     return false;
 }
@@ -3170,6 +3294,7 @@ static void wsqi_backoff(uint32_t round) {
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     wsqi_tick_stop(self);
+    wsqi_place_update(self);
     if (!self->searching && !wsqi_search_begin(self)) return false;
     for (uint32_t round = 0; round < pool->spin_rounds && *task == NULL; round++) {
         if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return false; /* Relaxed: a hint. */
@@ -4070,6 +4195,17 @@ static uint32_t wsqi_wait_depth(size_t stack_size) {
     return (uint32_t)(stack_size / 2048);
 }
 
+/* Owner only, about to leave: what it has is for others. */
+static void wsqi_worker_clear(wsqi_worker *self) {
+    wsq_task *task = wsqi_slot_take(self);
+    self->lifo_left = 0;
+    for (; task != NULL || (task = wsqi_take_local(self)) != NULL; task = NULL)
+        wsqi_inject_push(&self->pool->inject, task, task);
+    if (self->searching) wsqi_search_end(self);
+    wsqi_notify(self->pool);
+    wsqi_run_dry(self);
+}
+
 /* How many stand-ins should be active. A worker asleep in a join is no loss by itself, for what it
  * waits for runs elsewhere; unless that blocks. */
 static uint32_t wsqi_standins_needed(wsq_pool *pool) {
@@ -4090,13 +4226,7 @@ static bool wsqi_standin_retire(wsqi_worker *self) {
     }
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
     if (!surplus) return false;
-    wsq_task *task = wsqi_slot_take(self);
-    self->lifo_left = 0;
-    for (; task != NULL || (task = wsqi_take_local(self)) != NULL; task = NULL)
-        wsqi_inject_push(&pool->inject, task, task);
-    if (self->searching) wsqi_search_end(self);
-    wsqi_notify(pool);
-    wsqi_run_dry(self);
+    wsqi_worker_clear(self);
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
     /* Relaxed: the token orders what comes after (I2), and shutdown gives one, too. */
     while (wsqi_load_rlx(&self->dormant) != WSQI_STANDIN_ACTIVE &&
@@ -5551,10 +5681,12 @@ static wsq_result wsqi_config_check(const wsq_config *config) {
     const wsq_allocator *allocator = config->allocator;
     unsigned standins = config->max_standins == WSQ_STANDINS_OFF ? 0 : config->max_standins;
     if (config->workers > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
+    if (config->caller_runs && config->lend_only) return WSQ_ERR_INVALID;
     if (standins > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
     if (config->order != WSQ_FIFO && config->order != WSQ_LIFO) return WSQ_ERR_INVALID;
     if (config->max_interval != 0 && config->max_interval < config->min_interval)
         return WSQ_ERR_INVALID;
+    if (config->topology != NULL && config->topology->place == NULL) return WSQ_ERR_INVALID;
     if (allocator != NULL && (allocator->allocate == NULL || allocator->release == NULL))
         return WSQ_ERR_INVALID;
     return WSQ_OK;
@@ -5600,6 +5732,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
         next = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
+    wsqi_release(allocator, pool->places, 4096 * sizeof *pool->places);
     wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
     if (!wsqi_forked(pool)) wsqi_lot_fini(&pool->lot); /* there, the parent's threads still wait */
     if (pool->phase != &pool->own_phase) wsqi_guard_destroy(pool->phase);
@@ -5611,7 +5744,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) {
     unsigned standins = config->max_standins;
     if (standins == 0) standins = workers < 64 ? 64 : workers; /* 64: a guess; address space only */
-    if (standins == WSQ_STANDINS_OFF || config->caller_runs) standins = 0;
+    if (standins == WSQ_STANDINS_OFF || config->caller_runs || config->lend_only) standins = 0;
     unsigned blocks = workers + standins + WSQ_GUESTS, words = (blocks + 63) / 64;
     size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64);
     size_t block_bytes = (size_t)blocks * WSQ_BLOCK_SIZE;
@@ -5640,6 +5773,27 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) 
     return NULL;
 }
 
+/* Who is near whom. With two workers, or where all are as near, that does not matter. */
+static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
+    const unsigned most = 4096; /* processors; a guess */
+    if (config->topology != NULL) {
+        pool->topology = *config->topology;
+        pool->placed = true;
+        return;
+    }
+    if (pool->workers < 3 || pool->caller_runs) return;
+    uint32_t *places = (uint32_t *)wsqi_allocate(pool->allocator, most * sizeof *places,
+                                                 sizeof(void *));
+    if (places == NULL) return; /* then it is as if it did not matter */
+    memset(places, 0, most * sizeof *places);
+    pool->cpus = wsqi_places_read(places, most);
+    for (unsigned i = 1; i < pool->cpus; i++) {
+        if (places[i] != places[0]) pool->placed = true;
+    }
+    if (pool->placed) pool->places = places;
+    else wsqi_release(pool->allocator, places, most * sizeof *places);
+}
+
 /* False: no memory for a queue. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     bool ok = true;
@@ -5652,6 +5806,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     if (config->hooks != NULL) pool->hooks = *config->hooks;
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
     pool->caller_runs = config->caller_runs;
+    pool->lend_only = config->lend_only;
     pool->lifo_order = config->order == WSQ_LIFO;
     pool->park_timeout_ns = config->park_timeout_ns;
     pool->budget = config->budget != 0 ? config->budget : 128;
@@ -5659,6 +5814,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
                      : config->lifo_cap != 0          ? config->lifo_cap
                                                       : 3;
     if (pool->lifo_order) pool->lifo_cap = 0; /* the queue itself is last in, first out */
+    wsqi_pool_place(pool, config);
     pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
     wsqi_store_rlx(&pool->timer_next, WSQI_NEVER); /* Relaxed: not shared yet, as what follows. */
     for (unsigned i = pool->guest_base; i < pool->blocks; i++)
@@ -5677,8 +5833,13 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
     unsigned crew = wsqi_crew(pool);
     for (unsigned i = 0; i < crew; i++) wsqi_token_give(wsqi_block(pool, i));
-    for (unsigned i = 0; i < count && !pool->caller_runs; i++)
+    for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
+    while (pool->lend_only) {
+        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]); /* W2 */
+        if (wsqi_load_acq(&pool->lent) == 0) break; /* B5: what they left is visible. */
+        wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
+    }
     for (unsigned i = pool->workers; i < crew; i++) {
         /* Relaxed: the lock orders it. */
         if (wsqi_load_rlx(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
@@ -5709,7 +5870,8 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_pool *pool = wsqi_pool_allocate(config, workers);
     if (pool == NULL) return WSQ_ERR_MEMORY;
     if (!wsqi_pool_init(pool, config)) result = WSQ_ERR_MEMORY;
-    else if (!config->caller_runs && !wsqi_pool_start(pool)) result = WSQ_ERR_THREAD;
+    else if (!config->caller_runs && !config->lend_only && !wsqi_pool_start(pool))
+        result = WSQ_ERR_THREAD;
     if (result == WSQ_OK) *out = pool;
     else wsqi_pool_free(pool);
     return result;
@@ -5832,6 +5994,68 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
     bool ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);
     return ran;
+}
+
+/* ---- lent threads ---- */
+
+/* A worker without a thread, or NULL. */
+static wsqi_worker *wsqi_lent_take(wsq_pool *pool) {
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        uint32_t vacant = 0;
+        /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
+        if (wsqi_cas_acq(&worker->lent, &vacant, 1u)) return worker;
+    }
+    return NULL;
+}
+
+static void wsqi_lent_work(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    self->outer = wsqi_self_get();
+    wsqi_self_set(self);
+    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
+    /* Relaxed: as in wsqi_worker_main; a request. */
+    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN && wsqi_load_rlx(&self->dismissed) == 0) {
+        wsq_task *task = wsqi_find_work(self);
+        if (task != NULL) wsqi_work(self, task);
+        else wsqi_sleep(self, NULL);
+    }
+    wsqi_worker_clear(self);
+    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
+    wsqi_self_set(self->outer);
+    wsqi_store_rlx(&self->dismissed, 0u); /* Relaxed: B5 orders it. */
+    /* B5: see B4. */
+    wsqi_store_rel(&self->lent, 0u);
+}
+
+/* A lend_only pool. The calling thread is one of its workers until wsq_worker_dismiss, or the pool
+ * shuts down. WSQ_ERR_INVALID: every worker has a thread. WSQ_ERR_CLOSED: shutting down. */
+WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
+    if (pool == NULL || !pool->lend_only) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
+    wsq_result result = WSQ_ERR_CLOSED;
+    wsqi_add_rlx(&pool->lent, 1u); /* Relaxed: the barrier orders it. */
+    /* P4: either this sees the pool stop, or the shutdown waits for us. */
+    wsqi_fence_rmw();
+    if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) { /* Relaxed: the barrier orders it. */
+        wsqi_worker *worker = wsqi_lent_take(pool);
+        result = worker != NULL ? WSQ_OK : WSQ_ERR_INVALID;
+        if (worker != NULL) wsqi_lent_work(worker);
+    }
+    wsqi_check_stopped(pool);
+    wsqi_add_acqrel(&pool->lent, 0u - 1u); /* B5 */
+    wsqi_bell_ring(pool, &pool->bells[WSQI_BELLS]);
+    return result;
+}
+
+/* Any thread; a lend_only pool: the thread that was lent for this worker leaves as soon as it is
+ * between two tasks. What it has queued is for others. */
+WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
+    if (pool == NULL || !pool->lend_only || worker >= pool->workers || wsqi_forked(pool)) return;
+    if (wsqi_load_rlx(&wsqi_block(pool, worker)->lent) == 0) return; /* Relaxed: a request. */
+    wsqi_store_rlx(&wsqi_block(pool, worker)->dismissed, 1u);        /* Relaxed: I2 orders it. */
+    wsqi_token_give(wsqi_block(pool, worker));
 }
 
 /* ---- count ---- */

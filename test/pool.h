@@ -36,7 +36,7 @@ static inline void pool_rest(wsq_pool *pool) {
 
 static inline void pool_end(wsq_pool *pool) {
     wsq_stats stats;
-    bool runs = !pool->caller_runs && wsqi_load_acq(pool->phase) == WSQI_PHASE_RUN;
+    bool runs = !pool->caller_runs && !pool->lend_only && wsqi_load_acq(pool->phase) == WSQI_PHASE_RUN;
     if (runs) pool_rest(pool);
     wsq_pool_stats(pool, &stats);
     CHECK_EQ(stats.queue_depth, 0);
