@@ -746,7 +746,8 @@ static void pool_wait_of(wsq_pool *pool) {
         if (all == NULL) abort();
         group_new(&all->group, pool);
         atomic_store(&all->next, 1 + (unsigned)(sizeof all->steps / sizeof *all->steps - 20));
-        for (unsigned i = 0; i < sizeof all->steps / sizeof *all->steps; i++) step_new(&all->steps[i], breed, all);
+        for (unsigned i = 0; i < sizeof all->steps / sizeof *all->steps; i++)
+            step_new(&all->steps[i], breed, all);
         spawn_in(&all->group, &all->steps[0]);
         if (wsq_pool_wait(pool) != WSQ_OK) FAIL("a wait");
         memset((void *)all, 0xee, sizeof *all);

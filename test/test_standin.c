@@ -483,6 +483,34 @@ static void shutdowns(void) {
     }
 }
 
+/* What the workers wait for is held back by a task that nobody wakes any more, or by one of their own. */
+static void shutdown_in_front_of_held_tasks(void) {
+    for (int k = 0; k < 4; k++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 1 + (unsigned)k % 2,
+                                               .max_standins = k < 2 ? 0 : WSQ_STANDINS_OFF});
+        step key, held[2];
+        wsq_edge edges[2];
+        step_new(&key, pend_once, NULL);
+        for (int i = 0; i < 2; i++) step_new(&held[i], NULL, NULL);
+        step_new(&waiters[0], wait_and_say, &held[0]);
+        step_new(&waiters[1], wait_and_say, &held[1]);
+        CHECK_EQ(wsq_task_after(&held[0].task, &key.task, &edges[0]), WSQ_OK);
+        CHECK_EQ(wsq_task_after(&held[1].task, &waiters[1].task, &edges[1]), WSQ_OK); /* a circle */
+        spawn(pool, &key);
+        step_asleep(&key);
+        atomic_store(&inside, 0);
+        atomic_store(&answers[1], 0);
+        for (int i = 0; i < 2; i++) spawn(pool, &held[i]);
+        for (int i = 0; i < 2; i++) spawn(pool, &waiters[i]);
+        while (atomic_load(&inside) < 2) sched_yield();
+        if (k % 2) test_nap(1000000);
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+        CHECK_EQ(atomic_load(&answers[1]), 2);
+        CHECK_EQ(held[0].runs + held[1].runs, 0);
+        wsq_pool_destroy(pool);
+    }
+}
+
 int main(void) {
     test_begin("test_standin");
     RUN(all_blocked);
@@ -498,5 +526,6 @@ int main(void) {
     RUN(time_outs);
     RUN(time_out_races);
     RUN(shutdowns);
+    RUN(shutdown_in_front_of_held_tasks);
     return test_end();
 }

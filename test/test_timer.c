@@ -394,7 +394,8 @@ static void many(void) { on_every_kind(many_of); }
 static void no_memory(void) {
     hoard memory;
     hoard_new(&memory);
-    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true, .allocator = &memory.allocator});
+    const wsq_config config = {.workers = 1, .caller_runs = true, .allocator = &memory.allocator};
+    wsq_pool *pool = pool_new(config);
     unsigned accepted = 0;
     alarms_new(pool, alarms, 200);
     atomic_store(&memory.left, 0);
