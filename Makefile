@@ -16,7 +16,7 @@ BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c)) $(LAMBDA)
 LAMBDA   = $(if $(shell command -v $(CXX) 2>/dev/null),$(B)/examples/11_lambda)
 # Also on mutexes and conditions, and optimised otherwise: whatever sleeps.
-PTHREAD  = $(patsubst %,$(B)/pthread/test/test_%,budget fair faults forkjoin idle lifo parallel pool programs task)
+PTHREAD  = $(patsubst %,$(B)/pthread/test/test_%,after budget compose fair faults forkjoin future group idle lifo parallel pool priority programs standin task timer)
 
 all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
 
@@ -26,6 +26,10 @@ demo: $(B)/examples/mandelbrot ## render a picture on every core: build/mandelbr
 test: ## build and run every test; the last line is "N passed, N failed"
 	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/soak
 	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/soak
+
+test-examples: ## the examples' own tests: they need curl, wrk, chromium, python3 in part
+	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/httpd_client
+	@sh test/run.sh $(wildcard test/test_*.sh)
 
 check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
 	@sh test/run.sh --compile
@@ -57,7 +61,7 @@ memcheck analyze coverage fuzz model: ## valgrind; gcc -fanalyzer, clang-tidy, c
 	@CC='$(CC)' sh test/check.sh $@
 
 check-all: ## everything: these, the sanitizers, a million random programs, 10^9 tasks and jobs
-	@failed=; for t in test asan ubsan tsan msan memcheck analyze coverage fuzz model mutate; do \
+	@failed=; for t in test test-examples asan ubsan tsan msan memcheck analyze coverage fuzz model mutate; do \
 	    echo "# $$t"; $(MAKE) --no-print-directory $$t SOAK=1e9 || failed="$$failed $$t"; done; \
 	echo '# programs'; WSQ_SCALE=125 $(B)/test/test_programs || failed="$$failed programs"; \
 	echo '# longer'; WSQ_SCALE=10 sh test/run.sh $(TESTS) $(EXPLORE) || failed="$$failed longer"; \
@@ -104,6 +108,6 @@ clean: ## remove build/
 help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-.PHONY: all demo test check-all memcheck analyze coverage fuzz model mutate check-headers matrix install bench \
+.PHONY: all demo test test-examples check-all memcheck analyze coverage fuzz model mutate check-headers matrix install bench \
     bench-peers bench-counts asan \
     ubsan tsan msan sanitized clean help
