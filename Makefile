@@ -29,7 +29,7 @@ test: ## build and run every test; the last line is "N passed, N failed"
 
 test-examples: ## the examples' own tests: they need curl, wrk, chromium, python3 in part
 	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/httpd_client
-	@sh test/run.sh $(wildcard test/test_*.sh)
+	@B='$(B)' sh test/run.sh $(wildcard test/test_*.sh)
 
 check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
 	@sh test/run.sh --compile
@@ -108,6 +108,5 @@ clean: ## remove build/
 help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-.PHONY: all demo test test-examples check-all memcheck analyze coverage fuzz model mutate check-headers matrix install bench \
-    bench-peers bench-counts asan \
-    ubsan tsan msan sanitized clean help
+.PHONY: all demo test test-examples check-all check-headers matrix install memcheck analyze coverage fuzz \
+    model mutate bench bench-peers bench-counts asan ubsan tsan msan sanitized clean help

@@ -3,7 +3,7 @@
 # The numbered examples check their own results; 08_dag and top are run with arguments, too.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-build=${1:-build}
+build=${1:-${B:-build}}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0

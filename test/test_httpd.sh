@@ -4,7 +4,7 @@
 # descriptors, and a stop in the middle of requests, of which none may be lost.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-build=${1:-build}
+build=${1:-${B:-build}}
 httpd=$build/examples/httpd
 client=$build/test/httpd_client
 work=$(mktemp -d) || exit 1

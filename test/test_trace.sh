@@ -3,7 +3,7 @@
 # What examples/trace and the demo write is JSON (python3), with lanes, tasks, steals and counters.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-build=${1:-build}
+build=${1:-${B:-build}}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0

@@ -4,7 +4,7 @@
 # picture stays, if its name is given, to be looked at.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-build=${1:-build}
+build=${1:-${B:-build}}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 picture=${2:-$work/picture.png}
