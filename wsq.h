@@ -178,9 +178,10 @@
  * spawned included; a task that waits for a wake is waited for. wsq_pool_shutdown refuses spawns
  * from outside (they return WSQ_ERR_CLOSED and the task stays yours) and then either drains, which
  * finishes all work and what that spawns, or cancels: what runs returns, what is queued never
- * starts, its waiters get WSQ_ERR_CANCELLED. A task that is pending at that moment is cancelled
- * when it is woken. A cancelled task's function is not called: what it was to free, its owner
- * frees, or its cleanup does (wsq_task_set_cleanup). wsq_pool_destroy drains.
+ * starts, its waiters get WSQ_ERR_CANCELLED. A task that is pending at that moment, or waits for a
+ * predecessor, is cancelled when it is woken; it must stay until the pool is gone. A cancelled
+ * task's function is not called: what it was to free, its owner frees, or its cleanup does
+ * (wsq_task_set_cleanup). wsq_pool_destroy drains.
  *
  * caller_runs: no threads. wsq_pool_run_one runs one task on the calling thread; wsq_pool_wait and
  * wsq_task_wait run what there is. Without threads the order depends on nothing but the seed and
@@ -4004,7 +4005,7 @@ static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
 
 static void wsqi_edges_resolve(wsq_edge *edge, bool cancelled) {
     while (edge != NULL) {
-        wsq_edge *next = edge->next;
+        wsq_edge *next = wsqi_get(&edge->next);
         wsqi_edge_resolve(edge, cancelled);
         edge = next;
     }
@@ -4078,7 +4079,7 @@ static bool wsqi_edge_link(wsq_edge *edge) {
             (void)wsqi_load_acq(&task->after);
             return false;
         }
-        edge->next = (wsq_edge *)head;
+        wsqi_set(&edge->next, (wsq_edge *)head);
         /* E5: the edge is visible. Pairs with E4. Failure: retried. */
     } while (!wsqi_cas_rel(&task->after, &head, edge));
     return true;
@@ -4568,8 +4569,11 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
         if (state & (WSQI_TASK_DONE | WSQI_TASK_NEW))
             return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
         if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
-        /* The shutdown waits for this worker, which can only wait for a task that somebody runs. */
-        if (wait->self != NULL && !running && (state & queued) == 0) return WSQ_ERR_CANCELLED;
+        /* The shutdown waits for this worker, which can only wait for a task that somebody runs:
+         * not one that is pending, or held. */
+        if (wait->self != NULL && !running &&
+            ((state & queued) == 0 || state >= WSQI_TASK_BLOCKER))
+            return WSQ_ERR_CANCELLED;
         if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
         if (wait->self != NULL && running && wsqi_wait_here(wait->self, task, NULL)) continue;
         if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
