@@ -27,6 +27,21 @@ static inline long peer_grains(void) {
 }
 
 static uint64_t peer_grain_steps;
+static double peer_grains_ns; /* all of them, one after the other, without a scheduler */
+
+static inline void peer_grain(void) {
+    peer_burn(peer_grain_steps);
+}
+
+/* Short grains overlap in the core, so that a loop of them takes less than their sum. */
+static inline void peer_time_grains(void) {
+    for (int i = 0; i < 3; i++) {
+        double begin = peer_now();
+        for (long left = peer_grains(); left > 0; left--) peer_grain();
+        double ns = peer_now() - begin;
+        if (i == 0 || ns < peer_grains_ns) peer_grains_ns = ns;
+    }
+}
 
 /* Before there are threads: some that spin while they wait would slow it down. */
 static inline void peer_calibrate(void) {
@@ -38,15 +53,12 @@ static inline void peer_calibrate(void) {
         if (steps_per_ns > best) best = steps_per_ns;
     }
     peer_grain_steps = (uint64_t)((double)peer_arg * best);
-}
-
-static inline void peer_grain(void) {
-    peer_burn(peer_grain_steps);
+    peer_time_grains();
 }
 
 /* What did the grains in this time is so many times as fast as one thread without a scheduler. */
 static inline peer_result peer_speedup(double parallel_ns) {
-    peer_result result = {(double)peer_grains() * (double)peer_arg, parallel_ns};
+    peer_result result = {peer_grains_ns, parallel_ns};
     return result;
 }
 
