@@ -406,12 +406,22 @@ static wsq_poll not_cancelled(wsq_ctx ctx, step *self) {
     return WSQ_DONE;
 }
 
+/* From here on nobody touches it: it lies in a grave, so that this shows without a sanitizer. */
+static step *graves[10];
+
 static wsq_poll free_at_cleanup(wsq_task *task) {
     step *one = wsq_container_of(task, step, task);
     memset((void *)one, 0xee, sizeof *one);
-    free(one);
-    atomic_fetch_add(&freed, 1);
+    graves[atomic_fetch_add(&freed, 1)] = one;
     return WSQ_GONE;
+}
+
+static bool grave_untouched(step *one) {
+    const unsigned char *bytes = (const unsigned char *)one;
+    bool same = true;
+    for (size_t i = 0; i < sizeof *one; i++) same = same && bytes[i] == 0xee;
+    free(one);
+    return same;
 }
 
 static void cancel(void) {
@@ -448,6 +458,7 @@ static void cancel(void) {
         CHECK_EQ(queued[i].cleanups, i % 2 ? 0 : 1);
     }
     CHECK_EQ(atomic_load(&freed), 10);
+    for (int i = 0; i < 10; i++) CHECK(grave_untouched(graves[i]));
     CHECK_EQ(wsq_group_spawn(&group, &queued[0].task), WSQ_ERR_CANCELLED);
     CHECK_EQ(wsq_group_pending(&group), 0);
     CHECK_EQ(wsq_task_wait(&then.task), WSQ_OK); /* it is after the group's end, however that was */
