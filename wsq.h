@@ -2428,10 +2428,12 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, uint32_t most, uint32_t *left)
     return wsqi_inject_take_from(pool, &pool->inject, most, left);
 }
 
-/* Owner of the inbox only, which has no other consumer: the oldest, or NULL. */
+/* Owner of the inbox only, which has no other consumer unless the pool stops: the oldest, or NULL.
+ * */
 static wsq_task *wsqi_inbox_take(wsqi_inject *inbox) {
     if (wsqi_inject_empty(inbox)) return NULL;
     uint32_t length = wsqi_inject_collect(inbox);
+    if (length == 0) return NULL; /* wsqi_cancel_queued was faster */
     wsqi_store_rlx(&inbox->length, length - 1); /* Relaxed: own word, and a hint. */
     return wsqi_inject_cut(inbox, 1);
 }
@@ -2960,7 +2962,7 @@ static void wsqi_sleep(wsqi_worker *self, const wsqi_wait *wait) {
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_sleep_on(self, wait, watching);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
-    self->searching = true;
+    self->searching = !wsqi_asleep(self); /* the pool stops: S counts it as asleep for good */
 }
 
 /* ---- bells: a thread that waits for a task, or for the pool, sleeps on one; see >>wait ---- */
@@ -3373,7 +3375,7 @@ static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
 /* Owner only, at the end of its thread. */
 static void wsqi_worker_leave(wsqi_worker *self) {
     wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
-    wsqi_group_flush(self);
+    wsqi_run_dry(self);
     wsqi_cancel_own(self);
     wsqi_ring_bells(self->pool); /* a task that it ran last may be pending now, and waited for */
     wsqi_self_set(NULL);
@@ -4518,6 +4520,7 @@ static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
     wsqi_store_rlx(&inbox->length, left); /* Relaxed: own word, and a hint. */
     for (; left > 0; left--) {
         wsq_task *next = wsqi_inbox_take(inbox);
+        if (next == NULL) break;
         if (wsqi_is_wanted(next, task, group)) {
             wsqi_add_rlx(&self->pool->attention, 0u - 1u); /* Relaxed: a hint. */
             return next;
