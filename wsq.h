@@ -632,7 +632,8 @@ typedef struct wsq_topology {
 typedef struct wsq_config {
     unsigned workers;           /* 0: one per usable core (affinity and cgroup quota respected) */
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
-                                 * workers, 64 at least; WSQ_STANDINS_OFF: none */
+                                 * workers, at least 64 (8 on Windows and on 32 bits);
+                                 * WSQ_STANDINS_OFF: none */
     bool caller_runs;           /* no threads are started: wsq_pool_run_one pumps */
     bool lend_only;             /* no threads are started: wsq_worker_enter lends them */
     uint64_t seed;              /* 0: from the clock; else victim choice is reproducible */
@@ -5659,6 +5660,14 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * Writers:   the phase: whoever shuts down, one step after the other. Counters: each its worker.
  * ========================================================================== */
 
+/* Stand-ins by default. A guess: each is address space only, where that is plenty and memory that
+ * nobody touches costs nothing. */
+#if UINTPTR_MAX > 0xffffffffu && !defined(_WIN32)
+#define WSQI_STANDINS 64u
+#else
+#define WSQI_STANDINS 8u
+#endif
+
 #define WSQI_MAX_WORKERS 0x3fffu /* and as many stand-ins: S counts in 16 bits */
 
 /* Rounds over all victims before a searcher sleeps: with the pauses between them 480 spin hints, 14
@@ -5750,7 +5759,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
 /* The pool's own memory, bitmaps behind it; no worker yet. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) {
     unsigned standins = config->max_standins;
-    if (standins == 0) standins = workers < 64 ? 64 : workers; /* 64: a guess; address space only */
+    if (standins == 0) standins = workers < WSQI_STANDINS ? WSQI_STANDINS : workers;
     if (standins == WSQ_STANDINS_OFF || config->caller_runs || config->lend_only) standins = 0;
     unsigned blocks = workers + standins + WSQ_GUESTS, words = (blocks + 63) / 64;
     size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64);
