@@ -6143,15 +6143,16 @@ static void wsqi_stats_row(FILE *file, const char *name, const wsq_stats *row) {
             row->interval);
 }
 
-/* Any thread: a table, a row for each worker. */
+/* Any thread: a table, a row for each worker and (with a plus) each stand-in so far. */
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
     wsq_stats row;
     char name[16];
     fprintf(file, "%-7s%11s%9s%11s%9s%8s%9s%8s%8s%8s%10s%6s\n", "worker", "run", "lifo", "local",
             "global", "steals", "stolen", "jobs", "parks", "wakes", "ns/task", "every");
-    for (unsigned i = 0; i < pool->workers; i++) {
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
         wsq_worker_stats(pool, i, &row);
-        snprintf(name, sizeof name, "%u", i);
+        snprintf(name, sizeof name, "%s%u", i < pool->workers ? "" : "+", i);
         wsqi_stats_row(file, name, &row);
     }
     wsq_pool_stats(pool, &row);
