@@ -900,30 +900,24 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  * true, then names its partner. What breaks is the outcome that one weaker order lets through.
  *
  *  label  where                        order         partner     weaker, and...
- *  R1     ring push, spill: tail       release       R2          a thief runs what is not written
- *         yet
+ *  R1     ring push, spill: tail       release       R2          a thief runs an unwritten item
  *  R2     ring steal: victim's tail    acquire       R1 R8       likewise
- *  R3     ring room: own head          acquire       R4          a slot is overwritten while copied
- *         out
+ *  R3     ring room: own head          acquire       R4          a slot overwritten while copied
  *  R4     ring steal's end: head       release       R3          likewise
- *  R5     ring steal: victim's head    acquire       R6 R7       a stale tail: the length
- *         underflows
+ *  R5     ring steal: victim's head    acquire       R6 R7       a stale tail: length underflows
  *  R6     ring pop, steal: head        release       R5 R9       likewise
  *  R7     ring spill: head             release       R5 R9       a thief takes what was spilled
  *  R8     ring steal: own tail         release       R2          as R1, for what was stolen
  *  R9     ring length: head            acquire       R6 R7       a full ring looks empty
- *  D1     deque push: bottom           release       D2          a thief runs what is not written
- *         yet
+ *  D1     deque push: bottom           release       D2          a thief runs an unwritten item
  *  D2     deque steal: bottom          acquire       D1 D4       likewise
  *  D4 D5  deque pop; steal             seq_cst       each other  both take the last item
  *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
- *  D8     deque steal: top             release       push        a thief's read sees the slot's
- *         next item
+ *  D8     deque steal: top             release       push        a thief reads the slot's next item
  *  G1 G2  inject push; collect         rel; acq      each other  a task's links are garbage
  *  G3 G4  inject lock; unlock          acq; rel      each other  two consumers take one task
  *  I1 I2  token wait; give             acq; rel      each other  a woken worker misses why
- *  I3     bitmap claim                 acq+rel       I4 I5       a wake-up meets a sleeper half
- *         asleep
+ *  I3     bitmap claim                 acq+rel       I4 I5       a wake-up meets one half asleep
  *  I4     asleep: own bit              acquire       I3          a woken worker misses the work
  *  I5     setting, clearing own bit    acq+rel       I3          S counts a sleeper that has no bit
  *  I6     notify                       full barrier  I7 I8 J7    work beside a sleeper, for ever
@@ -931,22 +925,17 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses what it moved
  *  I10    slots and watcher, sleeper   seq_cst       I11         a full slot that nobody watches
  *  I11    slot put; take               seq_cst; acq  I10 I12     likewise
- *  I12    slot stolen                  acquire       I11         a thief runs what is not written
- *         yet
+ *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  I13    sleeper: own inbox           full barrier  I6          a pinned task beside its sleeper
  *  B3     blocks; sleeps in a join     full barrier  itself      the pool runs dry
  *  B1 B2  crew read; one more           acq; rel      each other  a block is read while unfilled
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two holders
- *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read before it is
- *         written
+ *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    likewise
- *  T3     pend: state                  release       T4          two runs of a task overlap in
- *         memory
- *  T4     wake: state                  acq+rel       T3 T5       likewise; or a wake's data is
- *         missed
+ *  T3     pend: state                  release       T4          two runs of a task overlap
+ *  T4     wake: state                  acq+rel       T3 T5       likewise; a wake's data is missed
  *  T5     run: state                   acq+rel       T4          a wake's data is missed
- *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3, on the next spawn; no pool
- *         found
+ *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3 at the next spawn; no pool
  *  E1     finish: state                acquire       E2          an edge is never resolved
  *  E2     edge added: state            acq+rel       E1          likewise
  *  E3     one thing less to wait for   acq+rel       itself T6   a run misses what it waited for
@@ -959,11 +948,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  F3     reference dropped; claim     acq+rel       itself      likewise; or it is called twice
  *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
- *         in
- *  P4     stop; queueing               full barrier  itself, I6  a task is queued and never
- *         cancelled
- *  P5 P6  stopped?; over               acq; rel      each other  a waiter misses the cancelled
- *         state
+ *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
+ *  P5 P6  stopped?; over               acq; rel      each other  a waiter misses the cancelling
  *  W1 W2  bell rung; read              acq+rel; acq  each other  a waiter sleeps on
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
  *  W6 W7  finished; waits for a task   full barrier  each other  likewise
@@ -2479,8 +2465,7 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
  * >>idle: who sleeps, who searches, and who wakes whom
  * Purpose:   no work beside a sleeper, no wake-up too many.
  * Invariant: S = [sleeping | searching] and the sleepers' bitmap agree at every quiet moment. While
- * a
- *            searcher is counted, producers wake nobody: the last searcher that leaves looks
+ *            a searcher is counted, producers wake nobody: the last searcher that leaves looks
  *            everywhere.
  * Writers:   S: everybody, by read-modify-write. A bit: its worker sets it, whoever claims it
  *            clears it and hands over a token and a searcher's place in S.
@@ -3399,8 +3384,7 @@ static void wsqi_worker_main(void *arg) {
  * >>task: one word of state
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
  * Invariant: ACTIVE: queued by a spawn, or running. NOTIFIED: to be run (again). Neither: it waits
- * for a
- *            wake, and who sets NOTIFIED then queues it.
+ *            for a wake, and who sets NOTIFIED then queues it.
  * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them.
  * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
  *            ours: a task's first run, and its next after a yield, cost no read-modify-write.
@@ -4115,9 +4099,8 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * >>wait
  * Purpose:   threads that sleep until a task, or every task, is done.
  * Invariant: a waiter reads a bell, then says that it waits, then looks, then sleeps while the bell
- * is as
- *            it was. Bells belong to the pool: nobody wakes an address inside a task that may be
- *            gone.
+ *            is as it was. Bells belong to the pool: nobody wakes an address inside a task that may
+ *            be gone.
  * Writers:   bells: who finishes what somebody waits for.
  * Source:    Reed, Kanodia: Synchronization with Eventcounts and Sequencers (1979).
  * ========================================================================== */
@@ -5153,9 +5136,8 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
  * >>forkjoin: the job stack
  * Purpose:   fork and join at the price of a call, and work for thieves as soon as there are any.
  * Invariant: entries [top, bottom) of `range` are public, the oldest first; [bottom, context) are
- * the
- *            owner's alone. The join trap is the address of entry `bottom`, the fork trap that of
- *            the last entry; or they are set: "publish!". While anybody is idle and nothing is
+ *            the owner's alone. The join trap is the address of entry `bottom`, the fork trap that
+ *            of the last entry; or they are set: "publish!". While anybody is idle and nothing is
  *            public, they are set.
  * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. The
  *            traps: the owner; thieves set it. Entries: the owner.
@@ -5656,7 +5638,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * >>pool
  * Purpose:   create, shut down, count.
  * Invariant: every task is counted as spawned before it can finish, and as finished or dropped
- * once.
+ *            once.
  * Writers:   the phase: whoever shuts down, one step after the other. Counters: each its worker.
  * ========================================================================== */
 
