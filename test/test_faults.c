@@ -99,10 +99,11 @@ static bool futex_fails(int operation) {
 }
 
 long fault_syscall(long number, ...) {
+    const int given = number == SYS_futex ? 6 : number == SYS_prctl ? 5 : 3;
     va_list list;
-    long a[6];
+    long a[6] = {0};
     va_start(list, number);
-    for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
+    for (int i = 0; i < given; i++) a[i] = va_arg(list, long);
     va_end(list);
     if (number == SYS_futex && futex_fails((int)a[1])) return -1;
     return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
