@@ -705,10 +705,14 @@ struct wsq_edge {
 /* Tasks that are waited for, or cancelled, together. The memory is yours, and must stay until its
  * tasks are done and wsq_group_wait has returned, or the task of wsq_group_then has started. */
 struct wsq_group {
-    wsqi_a64 word;  /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
-    wsqi_aptr then; /* tasks that start when it is done; linked by `next` */
-    wsqi_a32 error; /* the first one; 0: none */
-    wsq_pool *pool; /* wsq_group_init writes */
+    /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
+    wsqi_a64 word;
+    char apart[WSQ_CACHELINE]; /* no alignment, so that it may come from malloc */
+    /* read by every task, and written hardly ever */
+    wsqi_a32 cancelled; /* 1: as the bit in word */
+    wsqi_a32 error;     /* the first one; 0: none */
+    wsqi_aptr then;     /* tasks that start when it is done; linked by `next` */
+    wsq_pool *pool;     /* wsq_group_init writes */
 };
 
 #define wsq_container_of(pointer, type, member) \
@@ -4616,6 +4620,7 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     wsqi_store_rlx(&group->word, (uint64_t)0); /* Relaxed: not shared yet. */
     wsqi_store_rlx(&group->then, NULL);
     wsqi_store_rlx(&group->error, 0u);
+    wsqi_store_rlx(&group->cancelled, 0u);
     return WSQ_OK;
 }
 
@@ -4758,10 +4763,11 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
 WSQ_API void wsq_group_cancel(wsq_group *group) {
     uint64_t word = wsqi_load_rlx(&group->word); /* Relaxed: a request, as all that follows. */
     while (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_CANCELLED)) {}
+    wsqi_store_rlx(&group->cancelled, 1u);
 }
 
 WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
-    return (wsqi_load_rlx(&group->word) & WSQI_GROUP_CANCELLED) != 0; /* Relaxed: a request. */
+    return wsqi_load_rlx(&group->cancelled) != 0; /* Relaxed: a request. */
 }
 
 /* Inside a task's own function (in its jobs ask the group): has its group been cancelled, or does
