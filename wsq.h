@@ -2173,7 +2173,8 @@ enum {
     WSQI_TASK_CANCELLED = 32, /* with DONE */
     WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
     WSQI_TASK_DOOMED = 128,   /* it will be cancelled, for what it waited for was */
-    WSQI_TASK_BLOCKER = 256,  /* and all bits above: how many ends it waits for, unqueued */
+    WSQI_TASK_STORED = 256,   /* with DONE: which was a store, so wsqi_settle closes it */
+    WSQI_TASK_BLOCKER = 512,  /* and all bits above: how many ends it waits for, unqueued */
     WSQI_TASK_IDLE_MASK = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED | WSQI_TASK_DONE | WSQI_TASK_NEW
 };
 
@@ -3458,7 +3459,7 @@ WSQI_HOT void wsqi_task_done_here(wsqi_worker *self, wsq_task *task) {
         wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
         return;
     }
-    wsqi_store_rel(&task->state, (uint32_t)WSQI_TASK_DONE); /* T2 */
+    wsqi_store_rel(&task->state, (uint32_t)(WSQI_TASK_DONE | WSQI_TASK_STORED)); /* T2 */
     self->unsettled = task;
 }
 
@@ -4017,14 +4018,16 @@ static void wsqi_task_close(wsq_pool *pool, wsq_task *task, bool cancelled) {
 }
 
 /* The task's end was a store, and somebody waits for some task: perhaps an edge came to this one at
- * that moment. Its address means nothing unless a stray says that it is still there. */
+ * that moment. Its address means nothing unless a stray says that it is still there; and if it has
+ * run again since, who ended that run closes it, unless that was by a store, too. */
 static void wsqi_settle_edges(wsq_pool *pool, const wsq_task *ended) {
     wsq_edge *edge, *edges = NULL;
     wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
     edge = wsqi_get(wsqi_stray_bucket(pool, ended));
     for (; edge != NULL; edge = wsqi_get(&edge->stray))
         if (edge->predecessor == ended) break;
-    if (edge != NULL && wsq_task_done(ended)) {
+    /* T1 */
+    if (edge != NULL && (wsqi_load_acq(&ended->state) & WSQI_TASK_STORED) != 0) {
         wsq_task *task = edge->predecessor;
         wsqi_stray_forget(pool, task, NULL);
         edges = (wsq_edge *)wsqi_xchg_acqrel(&task->after, WSQI_CLOSED); /* E4 */
@@ -4077,9 +4080,10 @@ static bool wsqi_edge_link(wsq_edge *edge) {
 }
 
 /* Any thread, before `task` is spawned: it shall start when the predecessor is done, and everything
- * else it comes after. The predecessor may be done, running, or not spawned yet; both, and the
- * edge, must stay until `task` starts. A task that comes after one that is cancelled is cancelled
- * too. WSQ_ERR_INVALID: `task` is spawned already, or comes after 2^24 others. */
+ * else it comes after. The predecessor may be done, running, or not spawned yet; until `task`
+ * starts, both and the edge must stay, and the predecessor not be spawned a second time. A task
+ * that comes after one that is cancelled is cancelled too. WSQ_ERR_INVALID: `task` is spawned
+ * already, or comes after 2^23 others. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
     if (task == NULL || predecessor == NULL || edge == NULL || task == predecessor)
         return WSQ_ERR_INVALID;

@@ -459,6 +459,29 @@ static void cancel_and_follower(void) {
     end(0);
 }
 
+/* Its first end is told late, when it runs again: followed now, cancelled perhaps, freed by who
+ * follows. */
+static void followed_again(void) {
+    begin_group(2, plain);
+    item *first = explore_malloc(sizeof *first);
+    init(first);
+    explore_check(wsq_spawn(pool, &first->task) == WSQ_OK);
+    while (!wsq_task_done(&first->task)) wsqi_pause();
+    wsqi_set(&first->letter, 0);
+    first->done = 0;
+    explore_check(wsq_group_spawn(&group, &first->task) == WSQ_OK);
+    items[1].after[0] = first;
+    items[1].frees = true;
+    explore_check(wsq_task_after(&items[1].task, &first->task, &edges[1]) == WSQ_OK);
+    wsq_group_cancel(&group);
+    spawn(1);
+    explore_wait_quiet();
+    explore_check(items[1].done + items[1].cleaned == 1);
+    explore_check(items[1].done || first->cleaned);
+    end(0);
+    if (!items[1].done) explore_free(first);
+}
+
 /* One sleeps, and is cancelled when it is woken. */
 static void cancel_what_sleeps(void) {
     begin_group(1 + (unsigned)explore_choose(2), plain);
@@ -896,6 +919,7 @@ int main(void) {
     explore_random("compose: then against the end", then_against_end, 4000);
     explore_random("compose: cancel against a group", cancel_against_group, 4000);
     explore_random("compose: cancel and a follower", cancel_and_follower, 4000);
+    explore_random("compose: followed again", followed_again, 4000);
     explore_random("compose: cancel what sleeps", cancel_what_sleeps, 4000);
     explore_random("compose: a group against shutdown", group_against_shutdown, 4000);
     explore_random("compose: a group of a task", group_of_a_task, 4000);
