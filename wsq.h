@@ -3020,8 +3020,9 @@ static bool wsqi_stuck(wsq_pool *pool) {
  * */
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held, pending = wsqi_pending(pool, &held);
-    bool stuck = pending != 0 && pending == held;
-    if (!stuck) return false;
+    if (pending == 0 || pending != held) return false;
+    /* Relaxed: a read-modify-write, so as to see its newest value. */
+    bool stuck = wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
     wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
     for (int i = 0; i < WSQI_STRAYS; i++) {
         for (wsq_edge *edge = pool->strays[i]; edge != NULL; edge = edge->stray) {
