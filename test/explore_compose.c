@@ -588,6 +588,7 @@ static wsq_future *shared;
 static wsq_poll run_then(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
     (void)ctx;
+    explore_check(wsqi_get(&result_of[0]) == 1);
     explore_check(wsq_future_done(shared));
     get(shared, 0);
     it->done = 1;
@@ -776,12 +777,14 @@ static void blocking_call(void) {
     end(3);
 }
 
-/* What it wakes it leaves behind; for whoever is left. */
+/* What it wakes it leaves behind; for whoever is left, and not only for a watcher. */
 static wsq_poll run_leaving(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
+    explore.rested = 0;
     if (it == &items[4]) send(3);
     wsq_block_begin(ctx);
     explore_meet(&gate, it->company);
+    explore_check(explore.rested < WSQI_WATCH_NS);
     wsq_block_end(ctx);
     it->done = 1;
     return WSQ_DONE;
@@ -819,6 +822,64 @@ static void both_blocking(void) {
     spawn(4);
     items[1].done = items[2].done = 1;
     end(5);
+}
+
+/* In a blocking call it wakes 3, which wakes 1, and waits for that. */
+static wsq_poll run_waiting_in_call(wsq_ctx ctx, wsq_task *task) {
+    wsq_block_begin(ctx);
+    explore.rested = 0;
+    send(3);
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    explore_check(explore.rested < WSQI_WATCH_NS);
+    wsq_block_end(ctx);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll run_sending(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    if (!wsqi_load_acq(&it->sent)) return WSQ_PENDING;
+    send(1);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void waiting_in_a_call(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_waiting_in_call;
+    items[1].waits = true;
+    items[3].task.fn = run_sending;
+    spawn(1);
+    spawn(3);
+    explore_wait_quiet();
+    spawn(0);
+    items[2].done = 1;
+    end(4);
+}
+
+/* The stand-in has something in its slot when it is needed no more. */
+static wsq_poll run_filling_slot(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    send(2);
+    explore_meet(&gate, 2);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void standin_leaves_work(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1, config);
+    items[0].task.fn = run_leaving;
+    items[0].company = 2;
+    items[1].task.fn = run_filling_slot;
+    items[2].waits = true;
+    spawn(2);
+    spawn(0);
+    explore_wait_quiet();
+    spawn(1);
+    end(3);
 }
 
 static void blocking_against_shutdown(void) {
@@ -936,6 +997,8 @@ int main(void) {
     explore_random("compose: a blocking call", blocking_call, 4000);
     explore_random("compose: blocking again", blocking_again, 4000);
     explore_random("compose: both blocking", both_blocking, 4000);
+    explore_random("compose: waiting in a call", waiting_in_a_call, 4000);
+    explore_random("compose: a stand-in leaves work", standin_leaves_work, 4000);
     explore_random("compose: blocking against shutdown", blocking_against_shutdown, 4000);
     explore_random("compose: two pools", two_pools, 4000);
     explore_random("compose: callers wait", callers_wait, 4000);

@@ -281,6 +281,27 @@ static void done_inside(void) {
     end(2);
 }
 
+static wsq_group group;
+
+/* Likewise, as one of a group: the end of 1 is a store, which only the barrier behind it tells. */
+static wsq_poll runs_group_inside(item *it) {
+    post(&items[1]);
+    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    return meets(it);
+}
+
+static void done_inside_group(void) {
+    begin(1, plain);
+    explore_check(wsq_group_init(&group, pool) == WSQ_OK);
+    items[1].step = woken;
+    explore_check(wsq_group_spawn(&group, &items[1].task) == WSQ_OK);
+    explore_wait_quiet();
+    spawn(0, runs_group_inside);
+    wait_for(1);
+    explore_meet(&gate, 2);
+    end(2);
+}
+
 /* ---- a wake that came too soon: the task waits again, and does not spin ---- */
 
 static wsq_poll needs_both(item *it) {
@@ -363,6 +384,60 @@ static void cancelled_is_done(void) {
         for (int k = 0; k < count; k++) explore_check(wsq_task_done(&items[k].task));
     }
     explore_pool_end(pool);
+}
+
+static wsq_edge edge;
+
+static void follower(void *arg) {
+    (void)arg;
+    items[1].step = at_once;
+    explore_check(wsq_task_after(&items[1].task, &items[0].task, &edge) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &items[1].task) == WSQ_OK);
+}
+
+/* All that is left waits for what nobody has spawned: who waits for the pool hears of it. */
+static void stuck_is_told(void) {
+    begin(1, plain);
+    explore_fiber *other = explore_start(follower, NULL);
+    wsq_result result = wsq_pool_wait(pool);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_INVALID);
+    explore_join_one(other);
+    spawn(0, at_once);
+    wait_for(1);
+    end(2);
+}
+
+/* ---- futures: as if a chunk held only one ---- */
+
+static int results[4]; /* plain */
+
+static void *bump(void *arg) {
+    int *result = arg;
+    wsqi_set(result, wsqi_get(result) + 1);
+    return result;
+}
+
+static void submit_and_get(int i) {
+    wsq_future *future = NULL;
+    void *result = NULL;
+    explore_check(wsq_submit(pool, bump, &results[i], &future) == WSQ_OK);
+    pool->future_spare = NULL;
+    explore_check(wsq_future_get(future, &result) == WSQ_OK);
+    explore_check(result == &results[i] && wsqi_get(&results[i]) == 1);
+}
+
+static void submitter(void *arg) {
+    (void)arg;
+    for (int i = 2; i < 4; i++) submit_and_get(i);
+}
+
+/* The memory of one that is over is the next one's. */
+static void futures_come_back(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    memset(results, 0, sizeof results);
+    explore_start(submitter, NULL);
+    for (int i = 0; i < 2; i++) submit_and_get(i);
+    end(0);
 }
 
 /* ---- shutdown ---- */
@@ -455,6 +530,118 @@ static void cancel_wait_inside(void) {
     explore_pool_end(pool);
 }
 
+/* Who has said that he waits is held up; then the task ends, and the pool is over. */
+static wsq_poll until_waited_for(item *it) {
+    while ((wsqi_load_rlx(&it->task.state) & WSQI_TASK_WAITED) == 0) wsqi_pause();
+    return WSQ_DONE;
+}
+
+static void over_while_waiting(void) {
+    begin(1, plain);
+    spawn(0, until_waited_for);
+    explore_start(patient, &items[0]);
+    cancels(NULL);
+    explore_pool_end(pool);
+}
+
+/* Likewise before he has said so, but behind his barrier. */
+static void held_up(void *arg) {
+    item *it = arg;
+    wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, &it->task), WSQ_FOREVER);
+    wsqi_add_rlx(&pool->task_waiters, 1u);
+    wsqi_fence_sc(); /* W7 */
+    explore_meet(&gate, 2);
+    wsq_result result = wsqi_task_await(&wait, &it->task);
+    wsqi_add_rlx(&pool->task_waiters, 0u - 1u);
+    wsqi_wait_end(&wait);
+    explore_check(result == (it->done ? WSQ_OK : WSQ_ERR_CANCELLED));
+}
+
+static void over_before_waiting(void) {
+    begin(1, plain);
+    spawn(0, at_once);
+    explore_start(held_up, &items[0]);
+    cancels(NULL);
+    explore_meet(&gate, 2);
+    explore_pool_end(pool);
+}
+
+/* The first bell has no barrier of another bell before it. */
+static void cancel_at_first_bell(void) {
+    static item many[256];
+    item *it = many;
+    begin(1, plain);
+    while (wsqi_bell_of(pool, &it->task) != &pool->bells[0]) it++;
+    memset(it, 0, sizeof *it);
+    wsq_task_init(&it->task, run_item);
+    it->step = woken;
+    explore_check(wsq_spawn(pool, &it->task) == WSQ_OK);
+    explore_start(patient, it);
+    cancels(NULL);
+    explore_pool_end(pool);
+}
+
+/* No thread but this one: what its worker has queued is cancelled by the shutdown. */
+static wsq_poll spawns_two(item *it) {
+    for (int i = 1; i <= 2; i++) spawn((int)(it - items) + i, at_once);
+    return WSQ_DONE;
+}
+
+static void cancel_local_tasks(void) {
+    wsq_config config = {.caller_runs = true};
+    begin(1, config);
+    spawn(0, spawns_two);
+    explore_check(wsq_pool_run_one(pool));
+    cancels(NULL);
+    for (int i = 0; i < 3; i++) explore_check(wsq_task_done(&items[i].task));
+    explore_pool_end(pool);
+}
+
+/* The pool stops while a worker waits for what another one has, which leaves it behind. */
+static void until_stop(void) {
+    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) wsqi_pause();
+}
+
+static wsq_poll pends_late(item *it) {
+    (void)it;
+    until_stop();
+    return WSQ_PENDING;
+}
+
+static wsq_poll wakes_late(item *it) {
+    (void)it;
+    until_stop();
+    post(&items[1]);
+    return WSQ_DONE;
+}
+
+static void stop_and_leave_behind(void) {
+    bool pends = explore_choose(2);
+    begin(2, plain);
+    spawn(1, pends ? pends_late : woken);
+    if (!pends) explore_wait_quiet();
+    if (!pends) spawn(2, wakes_late);
+    spawn(0, waits_inside);
+    while (items[0].runs == 0 || items[pends ? 1 : 2].runs == 0) {
+        (void)wsqi_load_rlx(&pool->idle);
+        wsqi_pause();
+    }
+    cancels(NULL);
+    explore_pool_end(pool);
+}
+
+/* One thread works for the pool while another one stops it. */
+static void stop_against_pump(void) {
+    wsq_config config = {.caller_runs = true};
+    begin(1, config);
+    for (int i = 0; i < 4; i++) spawn(i, at_once);
+    explore_fiber *other = explore_start(pumper, NULL);
+    cancels(NULL);
+    explore_join_one(other);
+    for (int i = 0; i < 4; i++) explore_check(wsq_task_done(&items[i].task));
+    explore_pool_end(pool);
+}
+
 /* ---- a guest leaves: its sleeper is free for others ---- */
 
 typedef struct dated {
@@ -544,6 +731,101 @@ static void joiner_is_needed(void) {
     end(2);
 }
 
+/* ---- a joiner is asked for help just when its own job is done: it hands the request on ---- */
+
+static unsigned joins_first; /* the worker of task 1 */
+static bool in_time;         /* its join did help */
+static dated third;          /* the job that needs somebody */
+
+static void run_third(wsq_ctx ctx, wsq_job *job) {
+    run_small(ctx, job);
+    in_time = wsq_worker_index(ctx) == joins_first;
+    if (!in_time) explore_meet(&gate, 2);
+}
+
+/* Task 2: keeps whoever is free. */
+static wsq_poll until_third(item *it) {
+    (void)it;
+    while (third.runs == 0) {
+        (void)wsqi_load_rlx(&pool->idle);
+        wsqi_pause();
+    }
+    return WSQ_DONE;
+}
+
+/* Task 0 waits for this job, which has one of its own for whoever helps; task 1 is asked first, or
+ * it is. */
+static void run_asker(wsq_ctx ctx, wsq_job *job) {
+    wsqi_worker *self = wsqi_self_get();
+    started = 1;
+    explore_check(wsq_spawn(pool, &items[1].task) == WSQ_OK);
+    while (started < 2) {
+        (void)wsqi_load_rlx(&pool->idle);
+        wsqi_pause();
+    }
+    wsq_fork(&ctx, &third.job, run_third);
+    while (third.runs == 0 && wsqi_range_empty(self)) fork_small(ctx);
+    wsq_task_set_priority(&items[2].task, WSQ_HIGH);
+    spawn(2, until_third);
+    explore_meet(&second_gate, 2);
+    while (third.runs == 0) fork_small(ctx);
+    wsq_join(&ctx, &third.job);
+    run_small(ctx, job);
+}
+
+static void run_first(wsq_ctx ctx, wsq_job *job) {
+    run_small(ctx, job);
+    started = 2;
+    explore_meet(&second_gate, 2);
+}
+
+/* Task 0 or 1; the second is then needed elsewhere. */
+static wsq_poll run_forker(wsq_ctx ctx, wsq_task *task) {
+    item *which = wsq_container_of(task, item, task);
+    dated it = {.runs = 0};
+    int late = which == &items[1];
+    if (late) joins_first = wsq_worker_index(ctx);
+    wsq_fork(&ctx, &it.job, late ? run_first : run_asker);
+    while (started <= late) fork_small(ctx);
+    wsq_join(&ctx, &it.job);
+    if (late && !in_time) explore_meet(&gate, 2);
+    which->done = 1;
+    return WSQ_DONE;
+}
+
+static void joiner_hands_on(void) {
+    begin(4, plain);
+    second_gate = started = third.runs = 0;
+    in_time = false;
+    for (int i = 0; i < 2; i++) wsq_task_init(&items[i].task, run_forker);
+    explore_check(wsq_spawn(pool, &items[0].task) == WSQ_OK);
+    end(3);
+}
+
+/* ---- guests ---- */
+
+/* It works in the sleeper's place: nobody is woken for its jobs. */
+static void run_on_guest(wsq_ctx ctx, wsq_job *job) {
+    run_small(ctx, job);
+    explore_check(wsq_worker_index(ctx) == pool->guest_base);
+}
+
+static void fork_two(wsq_ctx ctx, void *arg) {
+    dated two[2] = {{.runs = 0}, {.runs = 0}};
+    (void)arg;
+    for (int i = 0; i < 2; i++) wsq_fork(&ctx, &two[i].job, run_on_guest);
+    wsqi_pause();
+    for (int i = 1; i >= 0; i--) wsq_join(&ctx, &two[i].job);
+    explore_check(wsqi_sleeping(pool->idle.v) == 1);
+}
+
+static void guest_replaces_sleeper(void) {
+    begin(1, plain);
+    explore_wait_quiet();
+    explore_check(wsq_run(pool, fork_two, NULL) == WSQ_OK);
+    end(0);
+}
+
 static void nothing(wsq_ctx ctx, void *arg) {
     (void)ctx;
     (void)arg;
@@ -571,6 +853,7 @@ int main(void) {
     explore_random("more: a wait beside the slot", wait_beside_slot, 10000);
     explore_random("more: done before something long", done_before_long, 20000);
     explore_random("more: done inside a wait", done_inside, 20000);
+    explore_random("more: done inside a group", done_inside_group, 6000);
     explore_random("more: a wake too soon", waits_again, 6000);
     explore_random("more: a chain is pending", chain_is_pending, 20000);
     explore_random("more: one is pending", one_is_pending, 20000);
@@ -580,8 +863,18 @@ int main(void) {
     explore_random("more: two pumps", two_pumps, 13000);
     explore_random("more: cancel against wait", cancel_against_wait, 20000);
     explore_random("more: cancel against a wait inside", cancel_wait_inside, 13000);
+    explore_random("more: over while one waits", over_while_waiting, 13000);
+    explore_random("more: over before one waits", over_before_waiting, 13000);
+    explore_random("more: cancelled at the first bell", cancel_at_first_bell, 6000);
+    explore_random("more: cancel local tasks", cancel_local_tasks, 2000);
+    explore_random("more: stopped, and left behind", stop_and_leave_behind, 3000);
+    explore_random("more: stopped against a pump", stop_against_pump, 6000);
+    explore_random("more: stuck is told", stuck_is_told, 6000);
+    explore_random("more: futures come back", futures_come_back, 6000);
     explore_random("more: jobs come and go", jobs_come_and_go, 13000);
     explore_random("more: a joiner is needed", joiner_is_needed, 13000);
+    explore_random("more: a joiner hands on", joiner_hands_on, 4000);
+    explore_random("more: a guest replaces a sleeper", guest_replaces_sleeper, 2000);
     explore_random("more: a guest leaves", guest_leaves, 13000);
     return explore_end();
 }
