@@ -1,8 +1,8 @@
 /* pool.h - for tests that make pools; it comes after wsq.h and test.h.
  *
  * pool_end looks at the pool before it destroys it: at rest every worker sleeps and has its bit, nobody is
- * counted as a searcher, no guest, no waiter and no joiner is left. What leaks here silences a wake-up
- * later. */
+ * counted as a searcher (else it hangs), no guest, no waiter and no joiner is left. What leaks here
+ * silences a wake-up later. */
 #ifndef TEST_POOL_H
 #define TEST_POOL_H
 
@@ -21,12 +21,11 @@ static inline unsigned pool_bits(wsqi_a64 *bitmap, unsigned words) {
 }
 
 static inline void pool_rest(wsq_pool *pool) {
-    unsigned crew; /* stand-ins in excess may still be on their way to lie dormant */
+    unsigned crew; /* stand-ins in excess may still be on their way to lie dormant, as searchers */
     do {
         test_nap(20000);
         crew = pool->workers + wsqi_load_acq(&pool->standins);
-    } while (wsqi_sleeping(wsqi_load_acq(&pool->idle)) != crew);
-    CHECK_EQ(wsqi_searching(wsqi_load_acq(&pool->idle)), 0);
+    } while (wsqi_load_acq(&pool->idle) != crew * WSQI_SLEEPING);
     CHECK_EQ(pool_bits(pool->sleepers, pool->words), crew);
     CHECK_EQ(pool_bits(pool->joiners, pool->words), 0);
     CHECK_EQ(pool_bits(pool->taken, pool->words), 0);
