@@ -290,14 +290,23 @@ static wsq_poll runs_group_inside(item *it) {
     return meets(it);
 }
 
+static wsq_poll runs_one_of_group(item *it) {
+    post(&items[1]);
+    wait_for(1);
+    return meets(it);
+}
+
+/* Who waits for the task, or for its group. */
 static void done_inside_group(void) {
+    bool whole = explore_choose(2);
     begin(1, plain);
     explore_check(wsq_group_init(&group, pool) == WSQ_OK);
     items[1].step = woken;
     explore_check(wsq_group_spawn(&group, &items[1].task) == WSQ_OK);
     explore_wait_quiet();
-    spawn(0, runs_group_inside);
-    wait_for(1);
+    spawn(0, whole ? runs_one_of_group : runs_group_inside);
+    if (whole) explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    else wait_for(1);
     explore_meet(&gate, 2);
     end(2);
 }
@@ -802,6 +811,65 @@ static void joiner_hands_on(void) {
     end(3);
 }
 
+/* It waits for who joins: a searcher that was about has found a task instead. */
+static void run_asker_alone(wsq_ctx ctx, wsq_job *job) {
+    started = 1;
+    explore_meet(&second_gate, 2);
+    wsq_fork(&ctx, &third.job, run_small);
+    while (third.runs == 0) fork_small(ctx);
+    wsq_join(&ctx, &third.job);
+    run_small(ctx, job);
+}
+
+static wsq_poll run_joining(wsq_ctx ctx, wsq_task *task) {
+    dated it = {.runs = 0};
+    wsq_fork(&ctx, &it.job, run_asker_alone);
+    while (!started) fork_small(ctx);
+    wsq_join(&ctx, &it.job);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void searcher_leaves_joiner(void) {
+    begin(3, plain);
+    second_gate = started = third.runs = 0;
+    wsq_task_init(&items[0].task, run_joining);
+    explore_check(wsq_spawn(pool, &items[0].task) == WSQ_OK);
+    explore_wait_quiet();
+    explore_meet(&second_gate, 2);
+    spawn(1, until_third);
+    end(2);
+}
+
+/* ---- two searchers leave: the last one sees what the first one has moved ---- */
+
+static void first_leaves(void *arg) {
+    wsqi_worker *self = wsqi_block(pool, 0);
+    wsqi_self_set(self);
+    wsqi_search_begin(self);
+    explore_meet(&gate, 2);
+    wsq_ring_push(&self->ring, arg);
+    wsqi_search_end(self);
+    explore_meet(&second_gate, 2);
+}
+
+static void last_looks(void) {
+    wsq_config config = {.caller_runs = true};
+    wsqi_worker *self;
+    begin(2, config);
+    second_gate = 0;
+    self = wsqi_block(pool, 1);
+    explore_start(first_leaves, &items[0].task);
+    wsqi_search_begin(self);
+    explore_meet(&gate, 2);
+    explore_meet(&second_gate, 2);
+    wsqi_search_end(self);
+    explore_check(wsqi_look_tasks(pool));
+    explore_join();
+    wsq_ring_pop(&wsqi_block(pool, 0)->ring);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- guests ---- */
 
 /* It works in the sleeper's place: nobody is woken for its jobs. */
@@ -874,6 +942,8 @@ int main(void) {
     explore_random("more: jobs come and go", jobs_come_and_go, 13000);
     explore_random("more: a joiner is needed", joiner_is_needed, 13000);
     explore_random("more: a joiner hands on", joiner_hands_on, 4000);
+    explore_random("more: a searcher leaves a joiner", searcher_leaves_joiner, 4000);
+    explore_random("more: the last searcher looks", last_looks, 4000);
     explore_random("more: a guest replaces a sleeper", guest_replaces_sleeper, 2000);
     explore_random("more: a guest leaves", guest_leaves, 13000);
     return explore_end();
