@@ -14,6 +14,7 @@ typedef struct item {
     uint64_t due;
     wsqi_a32 sent;
     struct item *after[2];
+    int sends;               /* run_sending: to which */
     bool frees;              /* what it comes after, as soon as it starts */
     int runs, done, cleaned; /* the explorer's own */
 } item;
@@ -85,6 +86,16 @@ static void send(int i) {
     wsq_wake(&items[i].task);
 }
 
+/* Once it was sent something itself. */
+static wsq_poll run_sending(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    if (!wsqi_load_acq(&it->sent)) return WSQ_PENDING;
+    send(it->sends);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
 /* ---- edges ---- */
 
 /* The predecessor is new, queued, running, or over. */
@@ -140,6 +151,19 @@ static void one_after_two(void) {
     explore_check(wsq_task_after(&last->task, &items[1].task, &edges[1]) == WSQ_OK);
     spawn(2);
     explore_check(wsq_task_wait(&last->task) == WSQ_OK);
+    end(3);
+}
+
+/* Two after one, which meet: they are for two workers. */
+static void two_meet_after_one(void) {
+    begin(2, plain);
+    items[1].company = items[2].company = 2;
+    for (int i = 1; i <= 2; i++) {
+        follow(i, 0);
+        spawn(i);
+    }
+    explore_wait_quiet();
+    spawn(0);
     end(3);
 }
 
@@ -279,6 +303,29 @@ static void slot_before_timer(void) {
     set_timer(2, 2 * (uint64_t)LONG);
     spawn(0);
     end(3);
+}
+
+/* A watcher has nothing to watch any more, it seems: it finds the timer, or who set that does not
+ * tell it. */
+static void give_up(void *arg) {
+    bool *watches = arg;
+    *watches = wsqi_watch_drop(wsqi_block(pool, 0));
+}
+
+static void timer_against_watcher(void) {
+    wsq_config config = {.caller_runs = true};
+    wsqi_worker *worker;
+    bool watches = false;
+    begin(1, config);
+    worker = wsqi_block(pool, 0);
+    wsqi_store_sc(&pool->watcher, worker->index + 1);
+    explore_start(give_up, &watches);
+    set_timer(0, 1000000);
+    explore_join();
+    explore_check(watches || worker->token.v != WSQI_TOKEN_HERE);
+    wsqi_store_rlx(&pool->watcher, 0u);
+    explore_check(wsq_wake_cancel(pool, &items[0].task));
+    explore_pool_end(pool);
 }
 
 /* ---- other queues ---- */
@@ -424,6 +471,72 @@ static void then_against_end(void) {
     explore_check(wsq_group_then(&group, &items[2].task) == WSQ_OK);
     explore_check(wsq_pool_wait(pool) == WSQ_OK);
     end(3);
+}
+
+/* Two threads say what comes then. */
+static wsq_poll run_after_both(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    check_group(2);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void then_3(void *arg) {
+    (void)arg;
+    explore_check(wsq_group_then(&group, &items[3].task) == WSQ_OK);
+}
+
+static void two_thens(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    items[2].task.fn = items[3].task.fn = run_after_both;
+    group_spawn(0);
+    group_spawn(1);
+    explore_start(then_3, NULL);
+    explore_check(wsq_group_then(&group, &items[2].task) == WSQ_OK);
+    end(4);
+}
+
+/* A spawn fails, and so brings the count back to zero: what its thread did before is seen by what
+ * comes then. */
+static void failing_spawner(void *arg) {
+    item *last = arg;
+    wsqi_set(&last->letter, 1);
+    explore_check(wsq_group_spawn(&group, &items[0].task) == WSQ_ERR_INVALID);
+    last->done = 1;
+}
+
+static wsq_poll run_after_failure(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_check(wsqi_get(&items[1].letter) == 1);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void then_against_failure(void) {
+    begin_group(1, plain);
+    items[0].waits = true;
+    items[2].task.fn = run_after_failure;
+    spawn(0);
+    explore_start(failing_spawner, &items[1]);
+    while (wsqi_load_rlx(&group.word) < WSQI_GROUP_TASK && !items[1].done) wsqi_pause();
+    if (wsqi_load_rlx(&group.word) < WSQI_GROUP_TASK) items[2].done = 1; /* it was too late */
+    else explore_check(wsq_group_then(&group, &items[2].task) == WSQ_OK);
+    while (!items[1].done) {
+        (void)wsqi_load_rlx(&pool->idle);
+        wsqi_pause();
+    }
+    send(0);
+    end(3);
+}
+
+static void failed_group_spawn(void) {
+    begin_group(1, plain);
+    items[0].waits = true;
+    spawn(0);
+    explore_check(wsq_group_spawn(&group, &items[0].task) == WSQ_ERR_INVALID);
+    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    send(0);
+    end(1);
 }
 
 static void canceller(void *arg) {
@@ -836,21 +949,13 @@ static wsq_poll run_waiting_in_call(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-static wsq_poll run_sending(wsq_ctx ctx, wsq_task *task) {
-    item *it = wsq_container_of(task, item, task);
-    (void)ctx;
-    if (!wsqi_load_acq(&it->sent)) return WSQ_PENDING;
-    send(1);
-    it->done = 1;
-    return WSQ_DONE;
-}
-
 static void waiting_in_a_call(void) {
     wsq_config config = {.max_standins = 1};
     begin(1 + (unsigned)explore_choose(2), config);
     items[0].task.fn = run_waiting_in_call;
     items[1].waits = true;
     items[3].task.fn = run_sending;
+    items[3].sends = 1;
     spawn(1);
     spawn(3);
     explore_wait_quiet();
@@ -962,6 +1067,7 @@ int main(void) {
     explore_random("compose: two edges to one", two_edges_to_one, 4000);
     explore_random("compose: an edge and a waiter", edge_and_waiter, 4000);
     explore_random("compose: one after two", one_after_two, 4000);
+    explore_random("compose: two meet after one", two_meet_after_one, 2000);
     explore_random("compose: freed by its successor", freed_by_successor, 4000);
     explore_random("compose: an edge against cancel", edge_against_cancel, 4000);
     explore_random("compose: one timer", one_timer, 4000);
@@ -969,6 +1075,7 @@ int main(void) {
     explore_random("compose: a timer against cancel", timer_against_cancel, 4000);
     explore_random("compose: a timer against shutdown", timer_against_shutdown, 4000);
     explore_random("compose: a timer and a slot", timer_and_slot, 4000);
+    explore_random("compose: a timer against a watcher", timer_against_watcher, 4000);
     explore_random("compose: a slot before a timer", slot_before_timer, 4000);
     explore_random("compose: high and low", high_and_low, 4000);
     explore_random("compose: pinned", pinned, 4000);
@@ -978,6 +1085,9 @@ int main(void) {
     explore_random("compose: two wait for a group", two_wait_for_group, 4000);
     explore_random("compose: a group, for a while", group_with_time, 4000);
     explore_random("compose: then against the end", then_against_end, 4000);
+    explore_random("compose: two thens", two_thens, 4000);
+    explore_random("compose: then against a failed spawn", then_against_failure, 4000);
+    explore_random("compose: a failed spawn", failed_group_spawn, 1000);
     explore_random("compose: cancel against a group", cancel_against_group, 4000);
     explore_random("compose: cancel and a follower", cancel_and_follower, 4000);
     explore_random("compose: followed again", followed_again, 4000);
