@@ -82,9 +82,9 @@ static bool is_grown(const struct tree *tree) {
 static void *plant(void *arg) {
     (void)arg;
     for (uint64_t began = now_ns(); !atomic_load(&load.ends); sleep_ms(5)) {
-        double phase = (double)(now_ns() - began) / (WAVE_MS * 1e6);
+        double phase = (double)(now_ns() - began) / ((double)WAVE_MS * 1e6);
         double weight = 0.5 - 0.5 * cos(6.283185 * phase);
-        for (unsigned i = 0; i < (unsigned)(weight * TREES); i++) {
+        for (unsigned i = 0; i < (unsigned)(weight * (double)TREES); i++) {
             if (!is_grown(&load.trees[i])) continue;
             load.trees[i].planted = true;
             wsq_spawn(load.pool, &load.trees[i].nodes[0].task);

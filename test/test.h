@@ -119,7 +119,7 @@ static inline int test_end(void) {
 static inline void test_start(const char *test) {
     test_running = test;
     double scale = test_scale > 1 ? test_scale : 1;
-    alarm((unsigned)(TEST_WATCHDOG_SECONDS * scale * (TEST_SLOWDOWN > 10 ? 5 : 1)));
+    alarm((unsigned)((double)TEST_WATCHDOG_SECONDS * scale * (TEST_SLOWDOWN > 10 ? 5 : 1)));
 }
 
 /* How often a stress repeats: n, scaled, at least once. */

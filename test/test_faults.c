@@ -47,7 +47,6 @@ static atomic_bool memory_is_gone;                             /* ... or none do
 static atomic_int threads_left = EVER;
 static atomic_long memory_live, threads_live;
 static atomic_uint early_every; /* one sleep in so many ends at once; 0: none */
-static atomic_int early_error;
 static atomic_ulong early;
 
 static void *fault_malloc(size_t size) {
@@ -89,6 +88,8 @@ int fault_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
 }
 
 #ifdef WSQI_FUTEX
+static atomic_int early_error;
+
 /* A system without futex knows neither of the two calls; else only the wait can end early. */
 static bool futex_fails(int operation) {
     if (atomic_load(&early_error) != ENOSYS && operation != WSQI_FUTEX_WAIT_PRIVATE) return false;
