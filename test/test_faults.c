@@ -48,6 +48,9 @@ static atomic_int threads_left = EVER;
 static atomic_long memory_live, threads_live;
 static atomic_uint early_every; /* one sleep in so many ends at once; 0: none */
 static atomic_ulong early;
+#if defined(WSQI_FUTEX) || defined(WSQ_FORCE_PTHREAD)
+static atomic_int early_error;
+#endif
 
 static void *fault_malloc(size_t size) {
     int left = atomic_load(&allocations_left) == EVER ? EVER : atomic_fetch_sub(&allocations_left, 1);
@@ -88,8 +91,6 @@ int fault_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
 }
 
 #ifdef WSQI_FUTEX
-static atomic_int early_error;
-
 /* A system without futex knows neither of the two calls; else only the wait can end early. */
 static bool futex_fails(int operation) {
     if (atomic_load(&early_error) != ENOSYS && operation != WSQI_FUTEX_WAIT_PRIVATE) return false;
