@@ -5,6 +5,8 @@
 
 #define fork() 1
 #define waitpid(child, status, options) ((child) + (*(status) & 0))
+#undef WIFSIGNALED /* Emscripten has them in stdlib.h */
+#undef WTERMSIG
 #define WIFSIGNALED(status) ((status) == 0)
 #define WTERMSIG(status) ((void)(status), SIGABRT)
 
