@@ -86,6 +86,16 @@ static void send(int i) {
     wsq_wake(&items[i].task);
 }
 
+static void send_0(void *arg) {
+    (void)arg;
+    send(0);
+}
+
+static void send_1(void *arg) {
+    (void)arg;
+    send(1);
+}
+
 /* Once it was sent something itself. */
 static wsq_poll run_sending(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
@@ -194,6 +204,24 @@ static void edge_against_cancel(void) {
         explore_check(items[i].done + items[i].cleaned == 1);
         explore_check(i == 0 || !items[i].done || items[i - 1].done);
     }
+    explore_pool_end(pool);
+}
+
+/* The predecessor is spawned again meanwhile, in vain: the pool is closed. */
+static void spawner_refused(void *arg) {
+    (void)arg;
+    explore_check(wsq_spawn(pool, &items[0].task) == WSQ_ERR_CLOSED);
+}
+
+static void edge_against_refusal(void) {
+    begin(1, plain);
+    spawn(0);
+    explore_check(wsq_pool_shutdown(pool, WSQ_DRAIN) == WSQ_OK);
+    explore_start(spawner_refused, NULL);
+    follow(1, 0);
+    explore_join();
+    explore_check(items[1].task.state.v / WSQI_TASK_BLOCKER == 0);
+    explore_check(pool->task_waiters.v == 0);
     explore_pool_end(pool);
 }
 
@@ -374,6 +402,40 @@ static void pinned_and_plain(void) {
     explore_start(spawner, (void *)(uintptr_t)&number[0]);
     send(1);
     end(2);
+}
+
+/* Its worker is in the middle of a task, which waits for it. */
+static wsq_poll run_waiting(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void pinned_to_who_waits(void) {
+    begin(1, plain);
+    items[0].task.fn = run_waiting;
+    items[1].waits = true;
+    explore_check(wsq_spawn_on(pool, 0, &items[1].task) == WSQ_OK);
+    explore_wait_quiet();
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    send(1);
+    end(2);
+}
+
+/* What comes to an inbox after its worker has left is cancelled. */
+static void pinned_against_shutdown(void) {
+    begin(1, plain);
+    items[0].waits = items[1].waits = true;
+    for (int i = 0; i < 2; i++) explore_check(wsq_spawn_on(pool, 0, &items[i].task) == WSQ_OK);
+    explore_wait_quiet();
+    explore_start(send_0, NULL);
+    explore_start(send_1, NULL);
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+    explore_wait_quiet();
+    for (int i = 0; i < 2; i++) explore_check(items[i].done + items[i].cleaned == 1);
+    explore_pool_end(pool);
 }
 
 /* ---- groups ---- */
@@ -689,7 +751,8 @@ static void drop_against_run(void) {
     begin_futures(1 + (unsigned)explore_choose(2), plain);
     explore_start(dropper, submit(0));
     wsq_future *future = submit(1);
-    while (explore_choose(2) && !wsq_future_done(future)) wsqi_pause();
+    while (explore_choose(4) && !wsq_future_done(future)) wsqi_pause();
+    if (wsq_future_done(future)) explore_check(wsqi_get(&result_of[1]) == 1);
     get(future, 1);
     explore_check(wsq_pool_wait(pool) == WSQ_OK);
     explore_check(result_of[0] == 1);
@@ -1070,6 +1133,7 @@ int main(void) {
     explore_random("compose: two meet after one", two_meet_after_one, 2000);
     explore_random("compose: freed by its successor", freed_by_successor, 4000);
     explore_random("compose: an edge against cancel", edge_against_cancel, 4000);
+    explore_random("compose: an edge against a refusal", edge_against_refusal, 4000);
     explore_random("compose: one timer", one_timer, 4000);
     explore_random("compose: two timers", two_timers, 4000);
     explore_random("compose: a timer against cancel", timer_against_cancel, 4000);
@@ -1080,6 +1144,8 @@ int main(void) {
     explore_random("compose: high and low", high_and_low, 4000);
     explore_random("compose: pinned", pinned, 4000);
     explore_random("compose: pinned and plain", pinned_and_plain, 4000);
+    explore_random("compose: pinned to who waits", pinned_to_who_waits, 4000);
+    explore_random("compose: pinned against shutdown", pinned_against_shutdown, 4000);
     explore_random("compose: wait for a group", group_wait, 4000);
     explore_random("compose: a group is freed", group_is_freed, 4000);
     explore_random("compose: two wait for a group", two_wait_for_group, 4000);

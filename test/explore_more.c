@@ -651,6 +651,141 @@ static void stop_against_pump(void) {
     explore_pool_end(pool);
 }
 
+/* Two threads use one task in vain: the pool is closed. Each puts it back as it was. */
+static void refused(void *arg) {
+    wsq_task *one = &items[0].task;
+    (void)arg;
+    wsq_result result = wsq_spawn_batch(pool, &one, 1);
+    explore_check(result == WSQ_ERR_CLOSED || result == WSQ_ERR_INVALID);
+}
+
+static void refused_twice(void) {
+    wsq_config config = {.caller_runs = true};
+    begin(1, config);
+    items[0].step = at_once;
+    cancels(NULL);
+    explore_start(refused, NULL);
+    refused(NULL);
+    explore_join();
+    explore_check(items[0].task.state.v == WSQI_TASK_NEW);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- threads that are lent: one after the other is the same worker ---- */
+
+static int once = 1, twice = 2;
+
+static void lender(void *arg) {
+    for (int i = 0; i < *(int *)arg; i++) {
+        wsq_result result = wsq_worker_enter(pool);
+        explore_check(result == WSQ_OK || result == WSQ_ERR_INVALID || result == WSQ_ERR_CLOSED);
+        if (result == WSQ_ERR_CLOSED) return;
+    }
+}
+
+static wsq_poll spawns_two_if_open(item *it) {
+    (void)it;
+    for (int i = 1; i <= 2; i++) {
+        items[i].step = at_once;
+        wsq_result result = wsq_spawn(pool, &items[i].task);
+        explore_check(result == WSQ_OK || result == WSQ_ERR_CLOSED);
+    }
+    return WSQ_DONE;
+}
+
+/* Plain: the last thing that a thread does as a worker, and the first one. */
+static int entered, left;
+
+static void count_lent(void *user, wsq_event event, unsigned worker, const void *subject,
+                       uint64_t value) {
+    (void)user, (void)worker, (void)subject, (void)value;
+    if (event == WSQ_EVENT_START) wsqi_set(&entered, wsqi_get(&entered) + 1);
+    if (event == WSQ_EVENT_STOP) wsqi_set(&left, wsqi_get(&left) + 1);
+}
+
+static void begin_lent(void) {
+    static const wsq_hooks hooks = {.event = count_lent};
+    wsq_config config = {.lend_only = true, .hooks = &hooks};
+    entered = left = 0;
+    begin(1, config);
+}
+
+/* The shutdown returns behind all that a lent thread did as a worker. */
+static void lent_against_stop(void) {
+    begin_lent();
+    explore_start(lender, &once);
+    if (explore_choose(2)) explore_wait_quiet();
+    wsq_worker_dismiss(pool, 0);
+    for (int i = explore_choose(100); i > 0; i--) (void)wsqi_load_rlx(&pool->idle);
+    cancels(NULL);
+    explore_check(wsqi_get(&entered) == wsqi_get(&left));
+    explore_pool_end(pool);
+}
+
+static void lent_threads(void) {
+    begin_lent();
+    for (int i = 0; i < 2; i++) explore_start(lender, &twice);
+    spawn(0, spawns_two_if_open);
+    if (explore_choose(2)) explore_wait_quiet();
+    wsq_worker_dismiss(pool, 0);
+    spawn(3, at_once);
+    if (explore_choose(2)) wsq_worker_dismiss(pool, 0);
+    if (explore_choose(2)) explore_wait_quiet();
+    cancels(NULL);
+    explore_check(wsqi_get(&entered) == wsqi_get(&left));
+    for (int i = 0; i < 4; i++)
+        explore_check(wsq_task_done(&items[i].task) || items[i].task.state.v == WSQI_TASK_NEW);
+    explore_pool_end(pool);
+}
+
+/* ---- who sleeps near is woken first ---- */
+
+static uint32_t place_of(unsigned index, void *user) {
+    (void)user;
+    return index / 2;
+}
+
+/* One of two sleepers wakes itself, the other one is woken: no bit and no place is left. */
+static void wakes_itself(void *arg) {
+    wsqi_self_set(arg);
+    wsqi_wake_self(arg);
+}
+
+static void wake_beside_waking(void) {
+    static const wsq_topology topology = {.place = place_of};
+    wsq_config config = {.caller_runs = true, .topology = explore_choose(2) ? &topology : NULL};
+    begin(3, config);
+    for (unsigned i = 0; i < 3; i++) wsqi_place_update(wsqi_block(pool, i));
+    wsqi_or_acqrel(&pool->sleepers[0], (uint64_t)6);
+    wsqi_add_sc(&pool->idle, 2 * WSQI_SLEEPING);
+    explore_start(wakes_itself, wsqi_block(pool, 1 + (unsigned)explore_choose(2)));
+    wsqi_self_set(wsqi_block(pool, 0));
+    if (!wsqi_idle_take(pool, 0)) wsqi_add_sc(&pool->idle, WSQI_SEARCHING - WSQI_SLEEPING);
+    wsqi_wake_one(pool);
+    explore_join();
+    wsqi_self_set(NULL);
+    explore_check(pool->idle.v == 2 * WSQI_SEARCHING && pool->sleepers[0].v == 0);
+    wsqi_add_rlx(&pool->idle, 0u - 2 * WSQI_SEARCHING);
+    wsq_pool_destroy(pool);
+}
+
+static wsq_poll spawns_and_meets(item *it) {
+    (void)it;
+    spawn(1, meets);
+    spawn(2, meets);
+    return WSQ_DONE;
+}
+
+static void near_sleepers(void) {
+    static const wsq_topology topology = {.place = place_of};
+    wsq_config config = {.topology = &topology};
+    begin(3, config);
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(3, at_once);
+    spawn(0, spawns_and_meets);
+    end(4);
+}
+
 /* ---- a guest leaves: its sleeper is free for others ---- */
 
 typedef struct dated {
@@ -870,6 +1005,42 @@ static void last_looks(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a worker blocks while another one goes to sleep in a join: two stand-ins ---- */
+
+static void run_blocking(wsq_ctx ctx, wsq_job *job) {
+    started = 1;
+    wsq_block_begin(ctx);
+    explore_meet(&gate, 3);
+    wsq_block_end(ctx);
+    run_small(ctx, job);
+}
+
+static wsq_poll run_joining_blocked(wsq_ctx ctx, wsq_task *task) {
+    dated it = {.runs = 0};
+    wsq_fork(&ctx, &it.job, run_blocking);
+    while (!started) fork_small(ctx);
+    wsq_join(&ctx, &it.job);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll meets_three(item *it) {
+    (void)it;
+    explore_meet(&gate, 3);
+    return WSQ_DONE;
+}
+
+static void joined_and_blocked(void) {
+    wsq_config config = {.max_standins = 2};
+    begin(2, config);
+    started = 0;
+    wsq_task_init(&items[0].task, run_joining_blocked);
+    explore_check(wsq_spawn(pool, &items[0].task) == WSQ_OK);
+    explore_wait_quiet();
+    for (int i = 1; i <= 2; i++) spawn(i, meets_three);
+    end(3);
+}
+
 /* ---- guests ---- */
 
 /* It works in the sleeper's place: nobody is woken for its jobs. */
@@ -937,11 +1108,17 @@ int main(void) {
     explore_random("more: cancel local tasks", cancel_local_tasks, 2000);
     explore_random("more: stopped, and left behind", stop_and_leave_behind, 3000);
     explore_random("more: stopped against a pump", stop_against_pump, 6000);
+    explore_random("more: refused twice", refused_twice, 4000);
+    explore_random("more: lent threads", lent_threads, 4000);
+    explore_random("more: a lent thread against a stop", lent_against_stop, 6000);
+    explore_random("more: near sleepers", near_sleepers, 2000);
+    explore_random("more: a wake beside one who wakes", wake_beside_waking, 4000);
     explore_random("more: stuck is told", stuck_is_told, 6000);
     explore_random("more: futures come back", futures_come_back, 6000);
     explore_random("more: jobs come and go", jobs_come_and_go, 13000);
     explore_random("more: a joiner is needed", joiner_is_needed, 13000);
     explore_random("more: a joiner hands on", joiner_hands_on, 4000);
+    explore_random("more: joined and blocked", joined_and_blocked, 4000);
     explore_random("more: a searcher leaves a joiner", searcher_leaves_joiner, 4000);
     explore_random("more: the last searcher looks", last_looks, 4000);
     explore_random("more: a guest replaces a sleeper", guest_replaces_sleeper, 2000);
