@@ -167,7 +167,8 @@ static void cancel_against_wake(void) {
     explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
     explore_wait_quiet();
     uint32_t state = items[0].task.state.v;
-    explore_check(items[0].done ? state == WSQI_TASK_DONE : (state & WSQI_TASK_DONE) != 0);
+    explore_check((state & WSQI_TASK_DONE) != 0);
+    explore_check(items[0].done == ((state & WSQI_TASK_CANCELLED) == 0));
     explore_check(pool->inject.incoming.v == NULL && pool->inject.ready == NULL);
     explore_pool_end(pool);
 }
