@@ -618,6 +618,126 @@ static void cancel_against_group(void) {
     end(0);
 }
 
+/* A task that is not in the group spawns some of its tasks, and does not return before those have
+ * been waited for. */
+static int second_gate;
+
+static void meet_creditor(int *at) {
+    wsqi_add_acqrel(&items[0].sent, 1u);
+    explore_meet(at, 2);
+    wsqi_add_acqrel(&items[0].sent, 1u);
+}
+
+static wsq_poll run_creditor(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    group_spawn(1);
+    meet_creditor(&gate);
+    if (it->waits) explore_check(wsq_group_spawn(&group, task) == WSQ_ERR_INVALID);
+    else for (int i = 0; i < it->company; i++) group_spawn(2 + i);
+    meet_creditor(&second_gate);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+/* refused: what it spawns on credit is running already: itself. */
+static void begin_creditor(int more, bool refused) {
+    begin_group(2, plain);
+    second_gate = 0;
+    items[0].task.fn = run_creditor;
+    items[0].company = more;
+    items[0].waits = refused;
+    spawn(0);
+    meet_creditor(&gate);
+}
+
+static void credit_called_in(void) {
+    begin_creditor(2, false);
+    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsqi_get(&items[1].letter) == 1);
+    meet_creditor(&second_gate);
+    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsqi_get(&items[2].letter) == 1 && wsqi_get(&items[3].letter) == 1);
+    end(4);
+    explore_check(group.word.v == 0);
+}
+
+static void credit_refused(void) {
+    begin_creditor(0, true);
+    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    meet_creditor(&second_gate);
+    end(2);
+    explore_check(group.word.v == 0);
+}
+
+static void credit_and_then(void) {
+    begin_creditor(1, false);
+    explore_check(wsq_group_then(&group, &items[3].task) == WSQ_OK);
+    explore_check(wsq_task_wait(&items[3].task) == WSQ_OK);
+    explore_check(wsqi_get(&items[1].letter) == 1);
+    meet_creditor(&second_gate);
+    end(4);
+    explore_check(group.word.v == 0);
+}
+
+/* It is enough to look. */
+static void credit_and_time(void) {
+    begin_creditor(0, false);
+    bool looks = explore_choose(2);
+    if (looks) while (wsq_group_pending(&group) != 0) wsqi_pause();
+    while (!looks && wsq_group_wait(&group, 1000) != WSQ_OK) wsqi_pause();
+    explore_check(wsq_group_wait(&group, 0) == WSQ_OK);
+    explore_check(wsqi_get(&items[1].letter) == 1);
+    meet_creditor(&second_gate);
+    end(2);
+}
+
+/* The group goes when the pool is quiet, while its spawner's worker has something left of it. */
+static wsq_group *quiet_group;
+
+static wsq_poll run_spawner(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    for (int i = 1; i < 3; i++)
+        explore_check(wsq_group_spawn(quiet_group, &items[i].task) == WSQ_OK);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void credit_and_quiet(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    quiet_group = explore_malloc(sizeof *quiet_group);
+    wsq_group_init(quiet_group, pool);
+    items[0].task.fn = run_spawner;
+    spawn(0);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_free(quiet_group);
+    end(3);
+}
+
+/* Tasks of the group spawn others into it. */
+static wsq_poll run_inside(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    int first = it == &items[0] ? 1 : 3;
+    group_spawn(first);
+    if (it == &items[0]) group_spawn(2);
+    if (it == &items[0] && explore_choose(2))
+        explore_check(wsq_group_spawn(&group, task) == WSQ_ERR_INVALID);
+    it->done = 1;
+    wsqi_set(&it->letter, 1);
+    return WSQ_DONE;
+}
+
+static void group_from_inside(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    items[0].task.fn = items[1].task.fn = run_inside;
+    group_spawn(0);
+    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    check_group(4);
+    memset(&group, 0xa5, sizeof group);
+    end(4);
+}
+
 /* What comes after a cancelled task is cancelled, too. */
 static void cancel_and_follower(void) {
     begin_group(1 + (unsigned)explore_choose(2), plain);
@@ -1155,6 +1275,12 @@ int main(void) {
     explore_random("compose: then against a failed spawn", then_against_failure, 4000);
     explore_random("compose: a failed spawn", failed_group_spawn, 1000);
     explore_random("compose: cancel against a group", cancel_against_group, 4000);
+    explore_random("compose: credit called in", credit_called_in, 4000);
+    explore_random("compose: credit refused", credit_refused, 4000);
+    explore_random("compose: credit and then", credit_and_then, 4000);
+    explore_random("compose: credit and time", credit_and_time, 4000);
+    explore_random("compose: credit and quiet", credit_and_quiet, 4000);
+    explore_random("compose: a group from inside", group_from_inside, 4000);
     explore_random("compose: cancel and a follower", cancel_and_follower, 4000);
     explore_random("compose: followed again", followed_again, 4000);
     explore_random("compose: cancel what sleeps", cancel_what_sleeps, 4000);

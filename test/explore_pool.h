@@ -13,6 +13,7 @@
 #ifndef WSQ_BLOCK_SIZE
 #define WSQ_BLOCK_SIZE ((size_t)4096)
 #endif
+#define WSQ_GROUP_CREDIT 2 /* at once */
 #define WSQ_CACHELINE 16 /* nothing is shared by two cores here */
 #define WSQ_NO_STATS
 #include "explore.h"
