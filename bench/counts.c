@@ -73,10 +73,8 @@ static wsq_poll wake_other(wsq_ctx ctx, wsq_task *task) {
 static void pump(wsq_task_fn fn, int count, long n) {
     wsq_pool *pool = bench_pool(1);
     left = n;
-    for (int i = 0; i < count; i++) {
-        wsq_task_init(&tasks[i], fn);
-        bench_check(wsq_spawn(pool, &tasks[i]) == WSQ_OK, "spawn");
-    }
+    for (int i = 0; i < count; i++) wsq_task_init(&tasks[i], fn); /* before another may wake it */
+    for (int i = 0; i < count; i++) bench_check(wsq_spawn(pool, &tasks[i]) == WSQ_OK, "spawn");
     bench_check(wsq_pool_wait(pool) == WSQ_OK && left <= 0, "all done");
 }
 
