@@ -191,6 +191,24 @@ static void freed_by_successor(void) {
     end(2);
 }
 
+/* Another worker, which ended an earlier run, tells of the end of this one. */
+static void settler(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 8; i++) {
+        wsqi_settle_edges(pool, &items[0].task);
+        wsqi_pause();
+    }
+}
+
+static void settled_by_another(void) {
+    begin(2, plain);
+    explore_start(settler, NULL);
+    spawn(0);
+    follow(1, 0);
+    spawn(1);
+    end(2);
+}
+
 /* The pool is cancelled: each has run, or is cancelled, once, whichever queues they are in. */
 static void edge_against_cancel(void) {
     begin(1, plain);
@@ -712,6 +730,27 @@ static void credit_and_quiet(void) {
     explore_check(wsq_pool_wait(pool) == WSQ_OK);
     explore_free(quiet_group);
     end(3);
+}
+
+/* Freed as soon as nothing is pending: its creditor is done with it, too. */
+static wsq_group *loan;
+
+static wsq_poll run_borrower(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_check(wsq_group_spawn(loan, &items[1].task) == WSQ_OK);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void credit_and_free(void) {
+    begin(2, plain);
+    loan = explore_malloc(sizeof *loan);
+    explore_check(wsq_group_init(loan, pool) == WSQ_OK);
+    items[0].task.fn = run_borrower;
+    spawn(0);
+    while (wsq_pool_pending(pool) != 0) wsqi_pause();
+    explore_free(loan);
+    end(2);
 }
 
 /* Tasks of the group spawn others into it. */
@@ -1251,6 +1290,7 @@ int main(void) {
     explore_random("compose: an edge and a waiter", edge_and_waiter, 4000);
     explore_random("compose: one after two", one_after_two, 4000);
     explore_random("compose: two meet after one", two_meet_after_one, 1000);
+    explore_random("compose: settled by another", settled_by_another, 2000);
     explore_random("compose: freed by its successor", freed_by_successor, 4000);
     explore_random("compose: an edge against cancel", edge_against_cancel, 4000);
     explore_random("compose: an edge against a refusal", edge_against_refusal, 2000);
@@ -1279,6 +1319,7 @@ int main(void) {
     explore_random("compose: credit refused", credit_refused, 4000);
     explore_random("compose: credit and then", credit_and_then, 4000);
     explore_random("compose: credit and time", credit_and_time, 4000);
+    explore_random("compose: credit and free", credit_and_free, 2000);
     explore_random("compose: credit and quiet", credit_and_quiet, 4000);
     explore_random("compose: a group from inside", group_from_inside, 4000);
     explore_random("compose: cancel and a follower", cancel_and_follower, 4000);
