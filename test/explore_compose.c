@@ -748,7 +748,8 @@ static void credit_and_free(void) {
     explore_check(wsq_group_init(loan, pool) == WSQ_OK);
     items[0].task.fn = run_borrower;
     spawn(0);
-    while (wsq_pool_pending(pool) != 0) wsqi_pause();
+    if (explore_choose(2)) explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    else while (wsq_pool_pending(pool) != 0) wsqi_pause();
     explore_free(loan);
     end(2);
 }
