@@ -7,7 +7,7 @@ B       ?= build
 SOAK    ?= 5e7
 CORES   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 MAKE_J   = $(MAKE) --no-print-directory -j$(CORES)
-COMPILE  = $(CC) $(WARN) -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) $(EXTRA) -pthread
+COMPILE  = $(CC) $(WARN) -D_GNU_SOURCE $(STATIC) $(CPPFLAGS) $(CFLAGS) $(EXTRA) -pthread
 
 HEADERS  = wsq.h $(wildcard */*.h)
 TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c))
@@ -77,6 +77,9 @@ asan ubsan tsan msan: ## the tests under a sanitizer
 	@if $(CC) $(SAN) build/$@.c -o build/$@.probe 2>/dev/null && build/$@.probe; then \
 	    $(MAKE) --no-print-directory B=build/$@-$(firstword $(CC)) CC='$(CC)' EXTRA='$(SAN)' sanitized; \
 	else echo "skip $@: $(CC) has no runtime for $(SAN)"; fi
+
+# What a test does not call is not compiled: half of the time.
+$(TESTS) $(PTHREAD) $(B)/test/soak: STATIC = -DWSQ_STATIC
 
 sanitized:
 	@$(MAKE_J) -s $(TESTS)
