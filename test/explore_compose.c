@@ -609,6 +609,50 @@ static void then_against_failure(void) {
     end(3);
 }
 
+/* It also brings the count to zero for others: what they did before is seen, too, by a worker that
+ * knows nothing of them. */
+static wsq_poll run_until_zero(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    while (group.word.v >= WSQI_GROUP_TASK) {
+        (void)wsqi_load_rlx(&pool->idle);
+        wsqi_pause();
+    }
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll run_after_one(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    check_group(1);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void spawner_in_vain(void *arg) {
+    int *over = arg;
+    explore_check(wsq_group_spawn(&group, &items[3].task) == WSQ_ERR_INVALID);
+    *over = 1;
+}
+
+static void then_by_failure(void) {
+    int over = 0;
+    begin_group(2, plain);
+    items[1].task.fn = run_until_zero;
+    items[2].task.fn = run_after_one;
+    items[3].waits = true;
+    spawn(3);
+    group_spawn(0);
+    spawn(1);
+    explore_start(spawner_in_vain, &over);
+    explore_check(wsq_group_then(&group, &items[2].task) == WSQ_OK);
+    while (!over) {
+        (void)wsqi_load_rlx(&pool->idle);
+        wsqi_pause();
+    }
+    send(3);
+    end(4);
+}
+
 static void failed_group_spawn(void) {
     begin_group(1, plain);
     items[0].waits = true;
@@ -1314,6 +1358,7 @@ int main(void) {
     explore_random("compose: then against the end", then_against_end, 4000);
     explore_random("compose: two thens", two_thens, 2500);
     explore_random("compose: then against a failed spawn", then_against_failure, 2500);
+    explore_random("compose: then by a failed spawn", then_by_failure, 2000);
     explore_random("compose: a failed spawn", failed_group_spawn, 1000);
     explore_random("compose: cancel against a group", cancel_against_group, 4000);
     explore_random("compose: credit called in", credit_called_in, 4000);
