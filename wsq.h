@@ -4792,11 +4792,11 @@ static bool wsqi_credit_call_in(wsq_pool *pool, wsq_group *group) {
         wsqi_store_rlx(&worker->called_in, all); /* Relaxed: the barrier orders it. */
         /* K6: either this sees it spent, or its worker sees it called in. Pairs with K5. */
         wsqi_fence_sc();
-        uint64_t unspent = wsqi_load_rlx(&worker->credit); /* Relaxed: the barrier orders it. */
-        if (unspent < before) unspent = before;
+        all = wsqi_load_rlx(&worker->credit); /* Relaxed: the barrier orders it. */
+        if (all < before) all = before;
         /* Relaxed: the lock orders it, for a worker that has seen the other value. */
-        if (unspent < all) wsqi_store_rlx(&worker->called_in, unspent);
-        n += (unspent < all ? unspent : all) - before;
+        wsqi_store_rlx(&worker->called_in, all);
+        n += all - before;
     }
     wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
     if (n != 0) wsqi_group_down(pool, group, n, 0);
