@@ -2812,7 +2812,8 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     }
     if (slots) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10 */
     uint64_t until = slots ? now + WSQI_WATCH_NS : WSQI_NEVER;
-    uint64_t timer = wsqi_load_sc(&pool->timer_next); /* I10 */
+    /* Relaxed: one that is missed here wsqi_watch_drop finds, or the next look at a slot. */
+    uint64_t timer = wsqi_load_rlx(&pool->timer_next);
     return timer < until ? timer : until;
 }
 
@@ -2918,7 +2919,7 @@ typedef struct wsqi_wait {
 } wsqi_wait;
 
 static bool wsqi_wait_heard(const wsqi_wait *wait) {
-    return wsqi_load_acq(wait->bell) != wait->rung; /* W2 */
+    return wsqi_load_rlx(wait->bell) != wait->rung; /* Relaxed: the waiter listens again (W2). */
 }
 
 static bool wsqi_wait_late(const wsqi_wait *wait) {
@@ -3039,8 +3040,9 @@ static bool wsqi_stuck(wsq_pool *pool) {
     wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
     for (int i = 0; i < WSQI_STRAYS; i++) {
         for (wsq_edge *edge = pool->strays[i]; edge != NULL; edge = edge->stray) {
-            /* T1: it is over, and its worker will look for those who wait for it (W6). */
-            if (wsqi_load_acq(&edge->predecessor->state) & WSQI_TASK_DONE) stuck = false;
+            /* It is over, and its worker will look for those who wait for it (W6). Relaxed: only
+             * the bit is of interest. */
+            if (wsqi_load_rlx(&edge->predecessor->state) & WSQI_TASK_DONE) stuck = false;
         }
     }
     wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
@@ -4121,8 +4123,8 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
     edge->task = task;
     edge->predecessor = predecessor;
     if (!wsqi_edge_link(edge)) {
-        /* T1 */
-        wsqi_edge_resolve(edge, (wsqi_load_acq(&predecessor->state) & WSQI_TASK_CANCELLED) != 0);
+        /* Relaxed: wsqi_edge_link has acquired its end (T1, E6). */
+        wsqi_edge_resolve(edge, (wsqi_load_rlx(&predecessor->state) & WSQI_TASK_CANCELLED) != 0);
     }
     return WSQ_OK;
 }
@@ -4164,7 +4166,8 @@ static void wsqi_pump_leave(wsq_pool *pool) {
 /* For a shutdown: waits until nobody works. */
 static void wsqi_pump_claim(wsq_pool *pool) {
     for (;;) {
-        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]); /* W2 */
+        /* Relaxed: the exchange that follows sees the newest word. */
+        uint32_t rung = wsqi_load_rlx(&pool->bells[WSQI_BELLS]);
         if (wsqi_pump_enter(pool)) return;
         wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
     }
@@ -5257,8 +5260,9 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
 static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
     for (;;) {
         wsqi_wait_listen(wait);
-        /* P5: what the shutdown did is visible below. Pairs with P6. */
-        uint32_t phase = wsqi_load_acq(wait->pool->phase);
+        /* Relaxed: who ends the future acquires our look at it, in the same word, if that was
+         * before; then the shutdown was not over yet. */
+        uint32_t phase = wsqi_load_rlx(wait->pool->phase);
         if (wait->self != NULL && phase != WSQI_PHASE_RUN) wsqi_cancel_own(wait->self);
         uint32_t word = wsqi_load_acq(&future->word); /* F5 */
         /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
@@ -5497,9 +5501,9 @@ static void wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     if (!help || !wsqi_look_jobs(self->pool)) {
         wsqi_stat(self->counters.joins_parked, 1);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-        /* J4 and I4: who woke us has done what it woke us for. */
-        while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE &&
-               (!help || (wsqi_load_acq(word) & wsqi_bit(self)) != 0))
+        /* Relaxed: wsqi_join_stolen reads it again (J4), or looks for jobs again (J7). */
+        while (wsqi_load_rlx(&job->done) != WSQI_JOB_DONE &&
+               (!help || (wsqi_load_rlx(word) & wsqi_bit(self)) != 0))
             wsqi_token_wait(self, 0);
         wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     }
