@@ -2929,9 +2929,10 @@ static bool wsqi_wait_late(const wsqi_wait *wait) {
 /* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
 static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
     wsq_pool *pool = self->pool;
-    /* W10: either who rings sees that a token is wanted, or this hears the bell. Pairs with W11. */
-    if (wait != NULL) wsqi_add_sc(&pool->helping, 1u);
-    wsqi_fence_rmw(); /* W10; I13 when there is no bell */
+    if (wait != NULL) wsqi_add_rlx(&pool->helping, 1u); /* Relaxed: the barrier orders it. */
+    /* W10: either who rings sees that a token is wanted, or this hears the bell. Pairs with W11;
+     * I13 when there is no bell. */
+    wsqi_fence_rmw();
     /* I13: who pins a task to this worker from now on sees the bit. Pairs with I6. */
     /* Relaxed: shutdown hands out tokens after it has set the phase. */
     while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
@@ -3011,7 +3012,7 @@ static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
     unsigned crew = wsqi_crew(pool);
     for (unsigned i = 0; i < crew; i++)
         finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
-    *held = wsqi_load_acq(&pool->held); /* P2 */
+    *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
     crew = wsqi_crew(pool);
     for (unsigned i = 0; i < crew; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
@@ -3031,7 +3032,8 @@ static bool wsqi_stuck(wsq_pool *pool) {
 }
 #else
 /* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
- * */
+ * So it seems, at any moment; who waits believes it when it is so for WSQI_STUCK_NS, and hears of
+ * it behind W4 and W5. */
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held, pending = wsqi_pending(pool, &held);
     if (pending == 0 || pending != held) return false;
@@ -3745,14 +3747,15 @@ static bool wsqi_task_unblock(wsq_task *task, bool counted) {
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
     if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
     wsq_pool *pool = wsqi_task_pool(task);
-    if (counted) wsqi_add_acqrel(&pool->held, 0u - (uint64_t)1); /* P1 */
+    /* Relaxed: tells only that a wait for the pool may be in vain; see wsqi_stuck. */
+    if (counted) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
     wsqi_task_queue(pool, task);
     return true;
 }
 
 /* Any thread: the task, once reserved, waits for others. */
 static void wsqi_task_held(wsq_pool *pool) {
-    wsqi_add_acqrel(&pool->held, (uint64_t)1); /* P1 */
+    wsqi_add_rlx(&pool->held, (uint64_t)1); /* Relaxed: as in wsqi_task_unblock. */
     wsqi_check_quiet(pool);
 }
 
