@@ -2976,7 +2976,8 @@ static void wsqi_bell_ring(wsq_pool *pool, wsqi_a32 *bell) {
     /* W1: who heard the bell sees what it was rung for. Pairs with W2. */
     wsqi_add_acqrel(bell, 1u);
     wsqi_lot_wake(&pool->lot, bell, true);
-    /* W11: see W10. */
+    /* W11: see W10. P4, in a shutdown: either that, or a worker that leaves, finds a task that is
+     * queued now, or who queued it sees the phase and cancels it. */
     wsqi_fence_rmw();
     if (wsqi_load_rlx(&pool->helping) == 0) return; /* Relaxed: the barrier orders it. */
     unsigned crew = wsqi_crew(pool);
@@ -6132,9 +6133,6 @@ static void wsqi_cancel_own(wsqi_worker *self) {
 }
 
 static void wsqi_pool_stop(wsq_pool *pool) {
-    /* P4: either this, or a worker that leaves, finds a task that is queued now, or who queued it
-     * sees the phase and cancels it. */
-    wsqi_fence_sc();
     wsqi_ring_bells(pool); /* workers that wait for a task look again */
     wsqi_pool_join(pool, pool->workers);
     wsqi_pump_claim(pool);
