@@ -714,9 +714,8 @@ static void begin_lent(void) {
 static void lent_against_stop(void) {
     begin_lent();
     explore_start(lender, &once);
-    if (explore_choose(2)) explore_wait_quiet();
+    explore_wait_quiet();
     wsq_worker_dismiss(pool, 0);
-    for (int i = explore_choose(100); i > 0; i--) (void)wsqi_load_rlx(&pool->idle);
     cancels(NULL);
     explore_check(wsqi_get(&entered) == wsqi_get(&left));
     explore_pool_end(pool);
