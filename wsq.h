@@ -4823,7 +4823,7 @@ static inline bool wsqi_group_count(wsqi_worker *self, wsq_group *group) {
     }
     /* Relaxed: before the task can end; the spawn orders it. */
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
-    if (self->uncredited++ >= WSQ_GROUP_CREDIT / 32) wsqi_credit_open(self, group);
+    if (++self->uncredited > WSQ_GROUP_CREDIT / 32) wsqi_credit_open(self, group);
     return false;
 }
 
@@ -4877,7 +4877,6 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
     wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, group), timeout_ns);
     wsq_result result = WSQ_OK;
     for (;;) {
-        if (wait.self != NULL) wsqi_group_flush(wait.self);
         wsqi_wait_listen(&wait);
         bool over = wsqi_over(pool);
         /* K4: what its tasks did is visible. Pairs with K3. */
@@ -4925,7 +4924,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     uint64_t word = wsqi_load_acq(&group->word); /* K4, if it is done after all */
     while (word >= WSQI_GROUP_TASK) {
         /* K3: who brings the count to zero sees the task. Failure: decide anew. */
-        if (wsqi_cas_acqrel(&group->word, &word, word | WSQI_GROUP_THEN)) break;
+        if (wsqi_cas_rel(&group->word, &word, word | WSQI_GROUP_THEN)) break;
         word = wsqi_load_acq(&group->word); /* K4 */
     }
     if (word < WSQI_GROUP_TASK) wsqi_group_start(group);
