@@ -1079,28 +1079,28 @@ static void guest_leaves(void) {
 }
 
 int main(void) {
-    explore_random("more: a robbed ring is not empty", length_at_least, 66000);
-    explore_random("more: the ring's length", length_at_most, 66000);
-    explore_random("more: slot theft without silence", slot_without_silence, 20000);
-    explore_random("more: slot theft, three workers", slot_of_three, 13000);
-    explore_random("more: slot volley", slot_volley, 13000);
-    explore_random("more: the slot changes", slot_changes, 20000);
+    explore_random("more: a robbed ring is not empty", length_at_least, 60000);
+    explore_random("more: the ring's length", length_at_most, 60000);
+    explore_random("more: slot theft without silence", slot_without_silence, 6000);
+    explore_random("more: slot theft, three workers", slot_of_three, 5000);
+    explore_random("more: slot volley", slot_volley, 5000);
+    explore_random("more: the slot changes", slot_changes, 6000);
     explore_random("more: a wake into the ring", wake_into_ring, 6000);
-    explore_random("more: a yield behind the slot", yield_behind_slot, 10000);
+    explore_random("more: a yield behind the slot", yield_behind_slot, 5000);
     explore_random("more: a batch inside", batch_inside, 6000);
-    explore_random("more: a wait beside the slot", wait_beside_slot, 10000);
-    explore_random("more: done before something long", done_before_long, 20000);
-    explore_random("more: done inside a wait", done_inside, 20000);
+    explore_random("more: a wait beside the slot", wait_beside_slot, 5000);
+    explore_random("more: done before something long", done_before_long, 6000);
+    explore_random("more: done inside a wait", done_inside, 6000);
     explore_random("more: done inside a group", done_inside_group, 4000);
     explore_random("more: a wake too soon", waits_again, 6000);
-    explore_random("more: a chain is pending", chain_is_pending, 20000);
-    explore_random("more: one is pending", one_is_pending, 20000);
-    explore_random("more: the cancelled are done", cancelled_is_done, 20000);
-    explore_random("more: the second shutdown", second_shutdown, 20000);
-    explore_random("more: shutdown against spawn, no threads", shutdown_against_spawn, 20000);
-    explore_random("more: two pumps", two_pumps, 13000);
-    explore_random("more: cancel against wait", cancel_against_wait, 20000);
-    explore_random("more: cancel against a wait inside", cancel_wait_inside, 13000);
+    explore_random("more: a chain is pending", chain_is_pending, 6000);
+    explore_random("more: one is pending", one_is_pending, 6000);
+    explore_random("more: the cancelled are done", cancelled_is_done, 6000);
+    explore_random("more: the second shutdown", second_shutdown, 6000);
+    explore_random("more: shutdown against spawn, no threads", shutdown_against_spawn, 6000);
+    explore_random("more: two pumps", two_pumps, 5000);
+    explore_random("more: cancel against wait", cancel_against_wait, 6000);
+    explore_random("more: cancel against a wait inside", cancel_wait_inside, 5000);
     explore_random("more: over while one waits", over_while_waiting, 5000);
     explore_random("more: over before one waits", over_before_waiting, 5000);
     explore_random("more: cancelled at the first bell", cancel_at_first_bell, 2000);
@@ -1114,13 +1114,13 @@ int main(void) {
     explore_random("more: a wake beside one who wakes", wake_beside_waking, 4000);
     explore_random("more: stuck is told", stuck_is_told, 3000);
     explore_random("more: futures come back", futures_come_back, 3000);
-    explore_random("more: jobs come and go", jobs_come_and_go, 13000);
-    explore_random("more: a joiner is needed", joiner_is_needed, 13000);
+    explore_random("more: jobs come and go", jobs_come_and_go, 5000);
+    explore_random("more: a joiner is needed", joiner_is_needed, 5000);
     explore_random("more: a joiner hands on", joiner_hands_on, 2000);
     explore_random("more: joined and blocked", joined_and_blocked, 1500);
     explore_random("more: a searcher leaves a joiner", searcher_leaves_joiner, 1500);
     explore_random("more: the last searcher looks", last_looks, 4000);
     explore_random("more: a guest replaces a sleeper", guest_replaces_sleeper, 2000);
-    explore_random("more: a guest leaves", guest_leaves, 13000);
+    explore_random("more: a guest leaves", guest_leaves, 5000);
     return explore_end();
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: test/run.sh [--compile] [program ...]
 # Runs the compile matrix and the programs, one line each; the last line is "N passed, N failed".
-# What has one thread, the matrix and explore_*, runs beside others, one per core; the rest runs alone.
+# One per core at a time: first what has one thread, the matrix and explore_*.
 runs=${B:-build}/run # a folder for each check: its log and what it builds
 both='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Werror -pthread'
 strict="$both -Wstrict-prototypes"
@@ -72,14 +72,16 @@ matrix() { # C compiler, C++ compiler
 }
 
 # Several workers go through the same list; each takes what no other has taken.
-beside_others() { # program ...
+worker() { # program ...
     for program; do
         case $program in */explore_*) check "$program" "$program" ;; esac
     done
-    $compile || return 0
-    matrix gcc g++
-    matrix clang clang++
-    check "the header's own rules" sh test/lint.sh
+    if $compile; then
+        matrix gcc g++
+        matrix clang clang++
+        check "the header's own rules" sh test/lint.sh
+    fi
+    for program; do check "$program" "$program"; done
 }
 
 count() { # verdict
@@ -97,11 +99,10 @@ workers=
 trap 'kill $workers; exit 1' INT TERM
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 while [ "$cores" -gt 0 ]; do
-    beside_others "$@" &
+    worker "$@" &
     workers="$workers $!"
     cores=$((cores - 1))
 done
 wait
-for program; do check "$program" "$program"; done
 echo "$(count ok) passed, $(count FAIL) failed"
 [ "$(count FAIL)" -eq 0 ]
