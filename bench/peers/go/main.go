@@ -368,6 +368,8 @@ func main() {
 	runtime.GOMAXPROCS(workers)
 	if len(os.Args) > 3 {
 		argument, _ = strconv.ParseInt(os.Args[3], 10, 64)
+	}
+	if argument > 0 {
 		calibrate()
 	}
 	for _, one := range cases {
