@@ -351,6 +351,19 @@ static void slot_before_timer(void) {
     end(3);
 }
 
+/* Who watches the timer gets a task, which is over when the timer has come: another one watches. */
+static void watcher_has_work(void) {
+    begin(2, plain);
+    items[0].waits = true;
+    items[0].company = items[1].company = 2;
+    spawn(0);
+    set_timer(0, 20000);
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(1);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    end(2);
+}
+
 /* A watcher has nothing to watch any more, it seems: it finds the timer, or who set that does not
  * tell it. */
 static void give_up(void *arg) {
@@ -1344,6 +1357,7 @@ int main(void) {
     explore_random("compose: a timer against cancel", timer_against_cancel, 4000);
     explore_random("compose: a timer against shutdown", timer_against_shutdown, 4000);
     explore_random("compose: a timer and a slot", timer_and_slot, 4000);
+    explore_random("compose: a watcher has work", watcher_has_work, 4000);
     explore_random("compose: a timer against a watcher", timer_against_watcher, 4000);
     explore_random("compose: a slot before a timer", slot_before_timer, 4000);
     explore_random("compose: high and low", high_and_low, 4000);
