@@ -874,6 +874,40 @@ static void followed_again(void) {
     if (!items[1].done) explore_free(first);
 }
 
+/* A task of one group waits for another, and runs a task of that, above itself, which spawns. */
+static wsq_group other_group;
+
+static wsq_poll run_in_other(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(wsq_group_spawn(&other_group, &items[3].task) == WSQ_OK);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll run_across(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(wsq_group_spawn(&other_group, &items[2].task) == WSQ_OK);
+    group_spawn(1);
+    explore_check(wsq_group_wait(&other_group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsqi_get(&items[3].letter) == 1);
+    wsqi_set(&it->letter, 1);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void group_across_groups(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    explore_check(wsq_group_init(&other_group, pool) == WSQ_OK);
+    items[0].task.fn = run_across;
+    items[2].task.fn = run_in_other;
+    group_spawn(0);
+    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    check_group(2);
+    end(4);
+}
+
 /* One sleeps, and is cancelled when it is woken. */
 static void cancel_what_sleeps(void) {
     begin_group(1 + (unsigned)explore_choose(2), plain);
@@ -1382,6 +1416,7 @@ int main(void) {
     explore_random("compose: credit and free", credit_and_free, 2000);
     explore_random("compose: credit and quiet", credit_and_quiet, 4000);
     explore_random("compose: a group from inside", group_from_inside, 4000);
+    explore_random("compose: a group across groups", group_across_groups, 4000);
     explore_random("compose: cancel and a follower", cancel_and_follower, 4000);
     explore_random("compose: followed again", followed_again, 4000);
     explore_random("compose: cancel what sleeps", cancel_what_sleeps, 4000);
