@@ -758,9 +758,10 @@ static void credit_and_then(void) {
 /* It is enough to look. */
 static void credit_and_time(void) {
     begin_creditor(0, false);
-    bool looks = explore_choose(2);
-    if (looks) while (wsq_group_pending(&group) != 0) wsqi_pause();
-    while (!looks && wsq_group_wait(&group, 1000) != WSQ_OK) wsqi_pause();
+    int how = (int)explore_choose(3);
+    if (how == 0) explore_wait_quiet();
+    while (how == 1 && wsq_group_pending(&group) != 0) wsqi_pause();
+    while (how == 2 && wsq_group_wait(&group, 1000) != WSQ_OK) wsqi_pause();
     explore_check(wsq_group_wait(&group, 0) == WSQ_OK);
     explore_check(wsqi_get(&items[1].letter) == 1);
     meet_creditor(&second_gate);
