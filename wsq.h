@@ -6259,9 +6259,8 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     if (index >= pool->blocks || (index >= crew && index < pool->guest_base)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
     wsqi_counters *from = &worker->counters;
-    /* Finished first: P2, so that it never exceeds what is spawned. The others relaxed:
-     * statistics. */
-    out->finished = wsqi_load_acq(&from->finished);
+    /* Relaxed: statistics, all of them. */
+    out->finished = wsqi_load_rlx(&from->finished);
     out->spawned = wsqi_load_rlx(&from->spawned);
     out->run = wsqi_load_rlx(&from->run);
     out->lifo_hits = wsqi_load_rlx(&from->lifo_hits);
@@ -6289,13 +6288,18 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
+    /* P2: what has finished comes first, of all, so that it never exceeds what is spawned. */
+    uint64_t finished = wsqi_load_acq(&pool->dropped);
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++)
+        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
     memset(out, 0, sizeof *out);
-    out->finished = wsqi_load_acq(&pool->dropped); /* P2 */
     for (unsigned i = 0; i < pool->blocks; i++) {
         wsq_worker_stats(pool, i, &one);
         if (i >= pool->workers) one.average_task_ns = one.interval = 0;
         for (size_t k = 0; k < sizeof one / sizeof *sum; k++) sum[k] += part[k];
     }
+    out->finished = finished;
     out->spawned += wsqi_load_rlx(&pool->inject.outside) / 2; /* Relaxed: statistic. */
     out->wakes_sent += wsqi_load_rlx(&pool->wakes);           /* Relaxed: statistic. */
     out->average_task_ns /= pool->workers;

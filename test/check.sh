@@ -92,7 +92,7 @@ cover() { # platform, its macro, programs
         dir=$out/$1/$(basename "$source" .c)
         mkdir -p "$dir"
         (gcc $flags $2 -O0 --coverage -fprofile-update=atomic -fprofile-abs-path \
-            -DTEST_SLOWDOWN=5 -DTEST_COVERAGE "$source" -o "$dir/program" -lm -dumpdir "$dir/" &&
+            -DTEST_SLOWDOWN=5 -DTEST_COVERAGE -Dalways_inline=unused "$source" -o "$dir/program" -lm -dumpdir "$dir/" &&
             WSQ_EXECUTIONS=1500 timeout 600 "$dir/program" >"$dir/log" 2>&1) || {
             echo "FAIL  coverage $1 $source"
             failed=1
@@ -105,7 +105,8 @@ cover() { # platform, its macro, programs
     done
 }
 
-# Each platform by itself: they define the same functions. The explorer, which has another one, shows
+# Each platform by itself: they define the same functions; each function once, not in each place where
+# it is inlined. The explorer, which has another one, shows
 # the compare-and-swaps that fail. What is left out is listed line by line.
 coverage() {
     need gcovr

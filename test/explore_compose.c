@@ -1377,6 +1377,29 @@ static void callers_wait_inside(void) {
     explore_pool_end(pool);
 }
 
+/* ---- statistics ---- */
+
+static wsq_poll run_mother(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    spawn(1);
+    spawn(2);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+/* At no moment have more tasks finished than there are. */
+static void stats_meanwhile(void) {
+    wsq_stats stats;
+    begin(2, plain);
+    items[0].task.fn = run_mother;
+    spawn(0);
+    for (int i = 0; i < 3; i++) {
+        wsq_pool_stats(pool, &stats);
+        explore_check(stats.finished <= stats.spawned);
+    }
+    end(3);
+}
+
 int main(void) {
     explore_random("compose: an edge against the end", edge_against_end, 4000);
     explore_random("compose: two edges to one", two_edges_to_one, 4000);
@@ -1442,5 +1465,6 @@ int main(void) {
     explore_random("compose: two pools", two_pools, 4000);
     explore_random("compose: callers wait", callers_wait, 4000);
     explore_random("compose: callers wait inside", callers_wait_inside, 4000);
+    explore_random("compose: statistics meanwhile", stats_meanwhile, 4000);
     return explore_end();
 }
