@@ -1381,8 +1381,7 @@ static void callers_wait_inside(void) {
 
 static wsq_poll run_mother(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
-    spawn(1);
-    spawn(2);
+    for (int i = 1; i < ITEMS; i++) spawn(i);
     wsq_container_of(task, item, task)->done = 1;
     return WSQ_DONE;
 }
@@ -1397,7 +1396,7 @@ static void stats_meanwhile(void) {
         wsq_pool_stats(pool, &stats);
         explore_check(stats.finished <= stats.spawned);
     }
-    end(3);
+    end(ITEMS);
 }
 
 int main(void) {
