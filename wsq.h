@@ -2112,6 +2112,13 @@ typedef struct wsqi_inject {
 } wsqi_inject;
 
 /* One worker: the start of its block; its job stack fills the rest. */
+/* What a worker was about when it began something else, in the middle of a task; on its stack. */
+typedef struct wsqi_frame {
+    struct wsqi_frame *outer;
+    wsq_group *group;
+    wsq_ctx floor;
+} wsqi_frame;
+
 struct wsqi_worker {
     wsqi_front front; /* the traps; see >>forkjoin */
     wsq_pool *pool;
@@ -2133,6 +2140,7 @@ struct wsqi_worker {
     bool was_pinned;      /* owner: its last task came from the inbox: now the others' turn */
     wsq_task *unsettled;   /* owner: ended, and its waiters not looked for; only an address */
     wsq_group *group;      /* owner: of the running task, or NULL */
+    wsqi_frame *frames;    /* owner: what waits below it on this stack, the newest first */
     wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
     uint64_t done_count;
     uint64_t done_excess;  /* owner: what the group counts too many: these, and spawns to come */
@@ -2243,6 +2251,7 @@ struct wsq_pool {
     uint64_t timer_order;                     /* timer_lock */
     wsqi_a32 blocked, standins; /* standin_lock writes: blocked workers, active stand-ins */
     wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
+    wsqi_a32 astir;             /* threads that may run or cancel tasks; see wsqi_rest */
     size_t stack_size;
     uint64_t seed;
     wsq_tune tune; /* as each worker's begins */
@@ -2916,6 +2925,7 @@ typedef struct wsqi_wait {
     uint32_t rung;     /* the bell when the waiter last looked */
     uint64_t deadline; /* WSQI_NEVER: none */
     bool replaced;     /* a stand-in works in the host's place */
+    bool resting;      /* the pool stops */
 } wsqi_wait;
 
 static bool wsqi_wait_heard(const wsqi_wait *wait) {
@@ -2924,6 +2934,16 @@ static bool wsqi_wait_heard(const wsqi_wait *wait) {
 
 static bool wsqi_wait_late(const wsqi_wait *wait) {
     return wait->deadline != WSQI_NEVER && wsqi_clock_ns() >= wait->deadline;
+}
+
+/* Owner only: has a task come that only this sleeper can run? With caller_runs, where the first
+ * worker sleeps for all, any that is pinned. */
+static bool wsqi_inbox_calls(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    for (unsigned i = 0; i < pool->workers && pool->caller_runs; i++) {
+        if (!wsqi_inject_empty(&wsqi_block(pool, i)->inbox)) return true;
+    }
+    return !wsqi_inject_empty(&self->inbox);
 }
 
 /* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
@@ -2938,7 +2958,7 @@ static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watchin
     while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
         bool over = wait != NULL && (wsqi_wait_heard(wait) || wsqi_wait_late(wait));
         over = over || wsqi_load_rlx(&self->dismissed) != 0; /* Relaxed: I2 orders it. */
-        if (over || !wsqi_inject_empty(&self->inbox)) wsqi_wake_self(self);
+        if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
     }
     if (wait != NULL) wsqi_add_rlx(&pool->helping, 0u - 1u); /* Relaxed: late, a needless token. */
@@ -3073,7 +3093,6 @@ static void wsqi_check_quiet(wsq_pool *pool) {
  * ========================================================================== */
 
 WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task);
-static void wsqi_cancel_own(wsqi_worker *self);
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
 static void wsqi_timers_fire(wsq_pool *pool);
 WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
@@ -3384,12 +3403,53 @@ static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
     wsqi_task_run(self, task);
 }
 
+/* Owner only: begins something else, whose jobs go from `floor` on. */
+static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *frame, wsq_ctx floor) {
+    frame->outer = self->frames;
+    frame->group = self->group;
+    frame->floor = self->floor;
+    self->frames = frame;
+    self->floor = floor;
+    self->group = NULL;
+}
+
+static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *frame) {
+    self->group = frame->group;
+    self->floor = frame->floor;
+    self->frames = frame->outer;
+}
+
+static void wsqi_cancel_own(wsqi_worker *self);
+
+/* ---- who may still touch a group when the pool stops: a task that waits for one may have it on
+ * its stack. What is queued is cancelled by whoever queued it, before that thread rests ---- */
+
+/* Any thread: it may run or cancel tasks from here on. */
+static void wsqi_stir(wsq_pool *pool) {
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_add_rlx(&pool->astir, 1u); /* Relaxed: the lock orders it. */
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+}
+
+/* Likewise: not any more. Workers that wait for a group look again. */
+static void wsqi_calm(wsq_pool *pool) {
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_add_rlx(&pool->astir, 0u - 1u); /* Relaxed: the lock orders it. */
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_ring_bells(pool);
+}
+
+/* Owner only, once the pool stops: it is about to leave, or to sleep in the middle of a task. */
+static void wsqi_rest(wsqi_worker *self) {
+    wsqi_cancel_own(self);
+    wsqi_calm(self->pool);
+}
+
 /* Owner only, at the end of its thread. */
 static void wsqi_worker_leave(wsqi_worker *self) {
     wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
     wsqi_run_dry(self);
-    wsqi_cancel_own(self);
-    wsqi_ring_bells(self->pool); /* a task that it ran last may be pending now, and waited for */
+    wsqi_rest(self); /* a task that it ran last may be pending now, and waited for */
     wsqi_self_set(NULL);
 }
 
@@ -3493,7 +3553,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
         wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
         wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
         wsqi_inject_push(&worker->inbox, task, task);
-        wsqi_notify_one(worker);
+        wsqi_notify_one(pool->caller_runs ? wsqi_block(pool, 0) : worker); /* who sleeps */
         /* I6: it may be the one who waits for it. Relaxed: notify's full barrier orders it. */
         wsqi_a32 *bell = (wsqi_a32 *)wsqi_load_rlx(&worker->waits_on);
         if (bell != NULL) wsqi_bell_ring(pool, bell);
@@ -3660,7 +3720,10 @@ static void wsqi_cancel_queued(wsq_pool *pool);
 /* Any thread; it queued a task behind a full barrier. */
 static void wsqi_check_stopped(wsq_pool *pool) {
     /* P4. Relaxed: the barrier orders it; see wsqi_pool_stop. */
-    if (!WSQI_LIKELY(wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)) wsqi_cancel_queued(pool);
+    if (WSQI_LIKELY(wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)) return;
+    wsqi_stir(pool);
+    wsqi_cancel_queued(pool);
+    wsqi_calm(pool);
 }
 
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
@@ -3963,10 +4026,13 @@ WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
     bool found = false;
     if (wsqi_forked(pool)) return false;
     wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
-    for (size_t i = pool->timer_count; i-- > 0;) {
-        if (pool->timers[i].task != task) continue;
-        wsqi_timer_remove(pool, i);
-        found = true;
+    for (size_t i = pool->timer_count; i > 0;) {
+        if (i > pool->timer_count || pool->timers[i - 1].task != task) {
+            i--;
+        } else {
+            wsqi_timer_remove(pool, i - 1); /* its parent may come here, not yet looked at */
+            found = true;
+        }
     }
     wsqi_timers_unlock(pool);
     return found;
@@ -4155,7 +4221,7 @@ enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 /* caller_runs only: becomes the one thread that works, unless it is already. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
-    if (wsqi_inside(pool) != NULL) return true;
+    if (wsqi_local(pool) != NULL) return true;
     /* W8: what the last one left is visible. Pairs with W9. Failure: somebody else works. */
     if (wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY)) return true;
     /* W8; and it shall tell us when it stops. */
@@ -4163,7 +4229,7 @@ static bool wsqi_pump_enter(wsq_pool *pool) {
 }
 
 static void wsqi_pump_leave(wsq_pool *pool) {
-    if (wsqi_inside(pool) != NULL) return;
+    if (wsqi_local(pool) != NULL) return;
     /* W9: see W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
         wsqi_ring_bells(pool);
@@ -4394,16 +4460,13 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
 /* Owner only, in the middle of a task: runs another one, which it has taken from its queue. */
 static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
     uint32_t budget = self->budget_left;
-    wsq_ctx floor = self->floor;
-    wsq_group *group = self->group;
-    self->floor = wsqi_full_mark(self); /* the waiting function's jobs may lie anywhere below */
-    self->group = NULL;
+    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
     wsqi_task_run(self, task);
     wsqi_group_flush(self);
     wsqi_fence_sc(); /* W6 */
     wsqi_settle(self);
-    self->group = group;
-    self->floor = floor;
+    wsqi_frame_pop(self, &frame);
     self->budget_left = budget;
 }
 
@@ -4416,7 +4479,7 @@ static wsqi_wait wsqi_wait_begin(wsq_pool *pool, wsqi_a32 *bell, uint64_t timeou
     wait.bell = bell;
     wait.rung = 0;
     wait.deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
-    wait.replaced = false;
+    wait.replaced = wait.resting = false;
     return wait;
 }
 
@@ -4431,10 +4494,17 @@ static void wsqi_wait_listen(wsqi_wait *wait) {
     wait->rung = wsqi_load_acq(wait->bell);
 }
 
+/* Owner only: the pool stops, and waits for this worker. */
+static void wsqi_wait_rest(wsqi_wait *wait) {
+    if (!wait->resting) wsqi_rest(wait->self);
+    wait->resting = true;
+}
+
 static void wsqi_wait_end(wsqi_wait *wait) {
     /* Relaxed: seen late, it costs a needless bell; a wait around this one listens anew. */
     if (wait->self != NULL) wsqi_store_rlx(&wait->self->waits_on, NULL);
     if (wait->replaced) wsqi_standin_end(wait->host->pool);
+    if (wait->resting) wsqi_stir(wait->pool);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
 
@@ -4472,13 +4542,14 @@ static void wsqi_wait_work(const wsqi_wait *wait) {
     self->wait_depth--;
 }
 
-/* The worker that this thread is, of whichever pool, is about to block. True: a stand-in works. */
+/* The worker that this thread is, of whichever pool, is about to block. True: a stand-in works.
+ * (Without one nothing is prepared: two that wait would wake each other for ever.) */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (wait->replaced || host == NULL || host->blocking != 0) return host != NULL;
     if (host->pool->caller_runs) return false;
-    wsqi_block_prepare(host);
     wait->replaced = wsqi_standin_begin(host->pool);
+    if (wait->replaced) wsqi_block_prepare(host);
     return wait->replaced;
 }
 
@@ -4493,11 +4564,14 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
     }
     bool replaced = wsqi_wait_replace(wait);
     /* Relaxed: a hint; in a shutdown, too, the thread just sleeps. */
-    if (self == NULL || replaced || wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN ||
-        self->wait_depth >= wsqi_wait_depth(pool->stack_size))
-        wsqi_wait_lot(wait);
-    else
+    if (self != NULL && !replaced && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN &&
+        self->wait_depth < wsqi_wait_depth(pool->stack_size)) {
         wsqi_wait_work(wait);
+        return true;
+    }
+    if (!replaced && wait->host != NULL && !wait->host->pool->caller_runs)
+        wsqi_block_prepare(wait->host);
+    wsqi_wait_lot(wait);
     return true;
 }
 
@@ -4590,7 +4664,7 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
         /* P5: what the shutdown did is visible below. Pairs with P6. */
         uint32_t phase = wsqi_load_acq(pool->phase);
         bool running = phase == WSQI_PHASE_RUN;
-        if (wait->self != NULL && !running) wsqi_cancel_own(wait->self);
+        if (wait->self != NULL && !running) wsqi_wait_rest(wait);
         /* W3: what the task did is visible, and its finisher sees that somebody waits. NEW: it was
          * done, and is being spawned again. Pairs with T2. */
         uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
@@ -4865,9 +4939,52 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
     return result;
 }
 
-/* Any thread. Sleeps until every task of the group is done; WSQ_ERR_CANCELLED: but not all ran. (A
- * worker that waits during a WSQ_CANCEL shutdown hears that at once, while others may still run a
- * task of the group: it must stay until the shutdown is over.)
+/* Owner only, resting. False: of the group's tasks none runs, and none will: those that are left
+ * are pending or held. A task below on this very stack does not count, for it is older than any
+ * group of the task that waits. */
+static bool wsqi_group_alive(wsqi_worker *self, const wsq_group *group) {
+    wsq_pool *pool = self->pool;
+    unsigned crew = pool->caller_runs ? 0 : wsqi_crew(pool);
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    bool alive = crew != 0 && wsqi_load_rlx(&pool->astir) != 0; /* Relaxed: the lock orders it. */
+    for (unsigned i = 0; i < crew && !alive; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        if (worker == self) continue;
+        alive = worker->group == group;
+        for (wsqi_frame *frame = worker->frames; frame != NULL; frame = frame->outer)
+            alive = alive || frame->group == group;
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    return alive;
+}
+
+static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
+    wsq_pool *pool = wait->pool;
+    for (bool over = false;;) {
+        wsqi_wait_listen(wait);
+        over = over || wsqi_over(pool);
+        /* K4: what its tasks did is visible. Pairs with K3. */
+        uint64_t word = wsqi_load_acq(&group->word);
+        if (word < WSQI_GROUP_TASK)
+            return word & (WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED) ? WSQ_ERR_CANCELLED : WSQ_OK;
+        if (over) return WSQ_ERR_CANCELLED;
+        /* Relaxed: a hint, the bells are rung after that. */
+        bool stops = wait->self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN;
+        if (stops) wsqi_wait_rest(wait);
+        else if (wait->self != NULL && !wsqi_wait_late(wait) &&
+                 wsqi_wait_here(wait->self, NULL, group))
+            continue;
+        /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
+        if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
+        if (wsqi_credit_call_in(pool, group)) continue;
+        if (stops && !wsqi_group_alive(wait->self, group)) over = true; /* one more look */
+        else if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
+    }
+}
+
+/* Any thread. Sleeps until every task of the group is done. WSQ_ERR_CANCELLED: not all ran. None
+ * of them runs any more, but after a shutdown some may be pending, or wait for a predecessor
+ * (wsq_group_pending): they are cancelled when they are woken, and the group must stay until then.
  * WSQ_ERR_TIMEOUT: the time was up first (0 ns: only looks). A worker runs tasks of this group that
  * it has itself, and no others; then it blocks, and a stand-in works in its place. */
 WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
@@ -4875,32 +4992,7 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
     wsq_pool *pool = group->pool;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, group), timeout_ns);
-    wsq_result result = WSQ_OK;
-    for (;;) {
-        wsqi_wait_listen(&wait);
-        bool over = wsqi_over(pool);
-        /* K4: what its tasks did is visible. Pairs with K3. */
-        uint64_t word = wsqi_load_acq(&group->word);
-        if (word & (WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED)) result = WSQ_ERR_CANCELLED;
-        if (word < WSQI_GROUP_TASK) break;
-        /* Relaxed: a hint. The shutdown waits for this worker. */
-        if (wait.self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) {
-            wsqi_cancel_own(wait.self);
-            over = true;
-        } else if (wait.self != NULL && !wsqi_wait_late(&wait) &&
-                   wsqi_wait_here(wait.self, NULL, group)) {
-            continue;
-        }
-        result = WSQ_ERR_CANCELLED;
-        if (over) break;
-        result = WSQ_OK;
-        /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
-        if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
-        if (wsqi_credit_call_in(pool, group)) continue;
-        result = WSQ_ERR_TIMEOUT;
-        if (!wsqi_wait_sleep(&wait)) break;
-        result = WSQ_OK;
-    }
+    wsq_result result = wsqi_group_await(&wait, group);
     wsqi_wait_end(&wait);
     return result;
 }
@@ -5218,14 +5310,11 @@ WSQ_API bool wsq_future_done(const wsq_future *future) {
 
 /* Owner only: calls the function here, in the middle of a task, and spawns what waits for that. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t word) {
-    wsq_ctx floor = self->floor;
-    wsq_group *group = self->group;
-    self->floor = wsqi_full_mark(self); /* as in wsqi_run_nested */
-    self->group = NULL;
+    wsqi_frame frame;
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_run_nested */
     wsqi_count(&self->counters.run, 1);
     wsqi_set(&future->result, future->fn(future->arg));
-    self->group = group;
-    self->floor = floor;
+    wsqi_frame_pop(self, &frame);
     /* Relaxed: the handle is ours, and so was the word. */
     if (word & WSQI_FUTURE_THEN) wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), true);
 }
@@ -5257,7 +5346,7 @@ static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
         /* Relaxed: who ends the future acquires our look at it, in the same word, if that was
          * before; then the shutdown was not over yet. */
         uint32_t phase = wsqi_load_rlx(wait->pool->phase);
-        if (wait->self != NULL && phase != WSQI_PHASE_RUN) wsqi_cancel_own(wait->self);
+        if (wait->self != NULL && phase != WSQI_PHASE_RUN) wsqi_wait_rest(wait);
         uint32_t word = wsqi_load_acq(&future->word); /* F5 */
         /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
         if ((word & WSQI_FUTURE_DONE) == 0)
@@ -5265,8 +5354,9 @@ static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
         if (word & WSQI_FUTURE_DONE)
             return (word & WSQI_FUTURE_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
         if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
-        /* The shutdown waits for this worker, which can only wait for what somebody runs. */
-        if (wait->self != NULL && phase != WSQI_PHASE_RUN && (word & WSQI_FUTURE_CLAIMED) == 0)
+        /* The shutdown waits for this worker, which can only wait for what somebody runs; from
+         * now on nobody will. */
+        if (wait->self != NULL && phase != WSQI_PHASE_RUN && wsqi_future_claim(future))
             return WSQ_ERR_CANCELLED;
         wsqi_wait_sleep(wait);
     }
@@ -5440,12 +5530,12 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    wsq_group *group = self->group;
-    self->group = NULL; /* the job is another task's */
+    wsqi_frame frame; /* the job is another task's */
+    wsqi_frame_push(self, &frame, self->floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
     wsqi_get(&job->fn)(self->floor, job);
     wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
-    self->group = group;
+    wsqi_frame_pop(self, &frame);
     /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
      * J4. */
     if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
@@ -5495,10 +5585,20 @@ static void wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     if (!help || !wsqi_look_jobs(self->pool)) {
         wsqi_stat(self->counters.joins_parked, 1);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
+        bool resting = false;
         /* Relaxed: wsqi_join_stolen reads it again (J4), or looks for jobs again (J7). */
         while (wsqi_load_rlx(&job->done) != WSQI_JOB_DONE &&
-               (!help || (wsqi_load_rlx(word) & wsqi_bit(self)) != 0))
+               (!help || (wsqi_load_rlx(word) & wsqi_bit(self)) != 0)) {
+            /* Relaxed: shutdown hands out tokens after it has set the phase. */
+            if (!resting && self->host != NULL &&
+                wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN) {
+                wsqi_rest(self->host);
+                resting = true;
+                continue;
+            }
             wsqi_token_wait(self, 0);
+        }
+        if (resting) wsqi_stir(self->pool);
         wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     }
     /* Relaxed: seen late, a stand-in retires late. */
@@ -5904,7 +6004,10 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
 static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg)) {
     char name[24];
     snprintf(name, sizeof name, "%s-%u", self->pool->name, self->index);
-    return wsqi_thread_start(&self->thread, fn, self, self->pool->stack_size, name);
+    wsqi_add_rlx(&self->pool->astir, 1u); /* Relaxed: who starts it is astir, or alone. */
+    if (wsqi_thread_start(&self->thread, fn, self, self->pool->stack_size, name)) return true;
+    wsqi_add_rlx(&self->pool->astir, 0u - 1u); /* Relaxed: likewise. */
+    return false;
 }
 
 static void wsqi_pool_free(wsq_pool *pool) {
@@ -6018,7 +6121,7 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
     unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) wsqi_token_give(wsqi_block(pool, i));
+    for (unsigned i = 0; i < crew + WSQ_GUESTS; i++) wsqi_token_give(wsqi_nth(pool, crew, i));
     for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
     while (pool->lend_only) {
@@ -6224,9 +6327,11 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) { /* Relaxed: the barrier orders it. */
         wsqi_worker *worker = wsqi_lent_take(pool);
         result = worker != NULL ? WSQ_OK : WSQ_ERR_INVALID;
+        wsqi_stir(pool);
         if (worker != NULL) wsqi_lent_work(worker);
+        wsqi_check_stopped(pool);
+        wsqi_calm(pool);
     }
-    wsqi_check_stopped(pool);
     wsqi_add_acqrel(&pool->lent, 0u - 1u); /* B5 */
     wsqi_bell_ring(pool, &pool->bells[WSQI_BELLS]);
     return result;

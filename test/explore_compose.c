@@ -96,6 +96,11 @@ static void send_1(void *arg) {
     send(1);
 }
 
+static void send_3(void *arg) {
+    (void)arg;
+    send(3);
+}
+
 /* Once it was sent something itself. */
 static wsq_poll run_sending(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
@@ -934,6 +939,157 @@ static void group_against_shutdown(void) {
     explore_pool_end(pool);
 }
 
+/* A task that has a group for itself, as if on its stack: once its wait is over, whatever happens to
+ * the pool, nobody touches the group again. */
+static int kept; /* how many tasks */
+
+static wsq_poll run_keeper(wsq_ctx ctx, wsq_task *task) {
+    wsq_group *own = explore_malloc(sizeof *own);
+    (void)ctx;
+    explore_check(wsq_group_init(own, pool) == WSQ_OK);
+    for (int i = 1; i <= kept; i++)
+        if (wsq_group_spawn(own, &items[i].task) != WSQ_OK) items[i].cleaned = 1; /* it is ours */
+    wsq_result result = wsq_group_wait(own, WSQ_FOREVER);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
+    for (int i = 1; i <= kept; i++) explore_check(items[i].done + items[i].cleaned == 1);
+    explore_free(own);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void begin_keeper(int tasks) {
+    wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
+    begin_group(1 + (unsigned)explore_choose(2), config);
+    kept = tasks;
+    items[0].task.fn = run_keeper;
+    spawn(0);
+}
+
+static void end_keeper(void) {
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+    explore_wait_quiet();
+    explore_check(items[0].done + items[0].cleaned == 1);
+    explore_pool_end(pool);
+}
+
+/* It runs until the pool stops, if that is soon. */
+static wsq_poll run_slowly(wsq_ctx ctx, wsq_task *task) {
+    for (int i = 0; i < 8 && !wsq_cancelled(ctx); i++) explore_wait_quiet();
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void keeper_against_cancel(void) {
+    begin_keeper(2);
+    items[1].task.fn = run_slowly;
+    if (explore_choose(2)) explore_wait_quiet();
+    end_keeper();
+}
+
+/* Its task waits for a group with a task that is never woken: that wait ends first. */
+static void wait_in_vain(void) {
+    if (wsq_group_spawn(&group, &items[2].task) == WSQ_OK)
+        explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_ERR_CANCELLED);
+}
+
+static wsq_poll run_kept(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    wait_in_vain();
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void keeper_of_keeper(void) {
+    begin_keeper(1);
+    items[1].task.fn = run_kept;
+    items[2].waits = true;
+    if (explore_choose(2)) explore_wait_quiet();
+    end_keeper();
+}
+
+/* The same in a job that was stolen: its join is no reason to wait for ever. */
+static void job_kept(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    wait_in_vain();
+}
+
+static wsq_poll run_joining(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job = {0};
+    wsq_fork(&ctx, &job, job_kept);
+    if (explore_choose(2)) explore_wait_quiet(); /* it is stolen */
+    wsq_join(&ctx, &job);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void keeper_of_a_join(void) {
+    begin_keeper(1);
+    items[1].task.fn = run_joining;
+    items[2].waits = true;
+    if (explore_choose(2)) explore_wait_quiet();
+    end_keeper();
+}
+
+/* The same above a task that waits for another. */
+static wsq_poll run_below(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    if (wsq_spawn(pool, &items[3].task) != WSQ_OK) items[3].cleaned = 1;
+    explore_check(wsq_task_wait(&items[4].task) != WSQ_OK);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void keeper_of_what_is_below(void) {
+    begin_keeper(1);
+    items[1].task.fn = run_below;
+    items[2].waits = items[4].waits = true;
+    items[3].task.fn = run_kept;
+    spawn(4);
+    if (explore_choose(4)) explore_wait_quiet();
+    end_keeper();
+}
+
+/* The same in what a task or a future waits for. */
+static void *call_in_vain(void *arg) {
+    wait_in_vain();
+    return arg;
+}
+
+static wsq_poll run_hoping(wsq_ctx ctx, wsq_task *task) {
+    wsq_future *future = NULL;
+    (void)ctx;
+    if (explore_choose(2)) {
+        if (wsq_spawn(pool, &items[1].task) != WSQ_OK) items[1].cleaned = 1;
+        else (void)wsq_task_wait(&items[1].task);
+        explore_check(items[1].done + items[1].cleaned == 1);
+    } else if (wsq_submit(pool, call_in_vain, NULL, &future) == WSQ_OK) {
+        if (explore_choose(2)) explore_wait_quiet(); /* it is stolen */
+        (void)wsq_future_get(future, NULL);
+    }
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void wait_for_keeper(void) {
+    begin_keeper(0);
+    items[0].task.fn = run_hoping;
+    items[1].task.fn = run_kept;
+    items[2].waits = true;
+    if (explore_choose(2)) explore_wait_quiet();
+    end_keeper();
+}
+
+/* Beside it a thread from outside wakes a task, and so cancels whatever is in the global queues. */
+static void keeper_beside_wakes(void) {
+    begin_keeper(2);
+    for (int i = 1; i <= 2; i++) wsq_task_set_priority(&items[i].task, WSQ_LOW);
+    items[3].waits = true;
+    spawn(3);
+    explore_wait_quiet();
+    explore_start(send_3, NULL);
+    end_keeper();
+}
+
 /* A task waits for a group of its own. */
 static wsq_poll run_parent(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
@@ -1074,6 +1230,32 @@ static void many_inside(void) {
     spawn(0);
     explore_check(wsq_pool_wait(pool) == WSQ_OK);
     end(2);
+}
+
+/* What a future writes lies on the stack of who waits for it: no more once that wait is over. */
+static wsq_poll run_asking(wsq_ctx ctx, wsq_task *task) {
+    int *result = explore_malloc(sizeof *result);
+    wsq_future *future = NULL;
+    wsqi_set(result, 0);
+    if (wsq_submit(pool, call, result, &future) == WSQ_OK) {
+        explore_meet(&gate, 2);
+        for (int i = explore_choose(20); i > 0 && !wsq_cancelled(ctx); i--) wsqi_pause();
+        wsq_result outcome = wsq_future_get(future, NULL);
+        explore_check(outcome == WSQ_OK || outcome == WSQ_ERR_CANCELLED);
+        explore_check(wsqi_get(result) == (outcome == WSQ_OK));
+    }
+    explore_free(result);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void get_inside_against_cancel(void) {
+    wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
+    begin_futures(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_asking;
+    spawn(0);
+    explore_meet(&gate, 2); /* now the pool stops */
+    end_keeper();
 }
 
 static void get_against_shutdown(void) {
@@ -1423,6 +1605,13 @@ int main(void) {
     explore_random("compose: pinned to who waits", pinned_to_who_waits, 2500);
     explore_random("compose: pinned against shutdown", pinned_against_shutdown, 2500);
     explore_random("compose: wait for a group", group_wait, 4000);
+    explore_random("compose: a group on a stack against cancel", keeper_against_cancel, 4000);
+    explore_random("compose: groups on two stacks", keeper_of_keeper, 4000);
+    explore_random("compose: a group below a join", keeper_of_a_join, 4000);
+    explore_random("compose: a group below a wait", keeper_of_what_is_below, 4000);
+    explore_random("compose: waits for who has a group", wait_for_keeper, 4000);
+    explore_random("compose: a group beside wakes", keeper_beside_wakes, 2000);
+    explore_random("compose: a future on a stack against cancel", get_inside_against_cancel, 4000);
     explore_random("compose: a group is freed", group_is_freed, 4000);
     explore_random("compose: two wait for a group", two_wait_for_group, 4000);
     explore_random("compose: a group, for a while", group_with_time, 4000);

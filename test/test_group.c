@@ -593,6 +593,56 @@ static void shutdown_cancels(void) {
     }
 }
 
+/* A task with a group on its stack: however the pool stops, no task of the group runs when its wait
+ * has returned. */
+typedef struct family {
+    step parent, children[8];
+    atomic_uint begun;
+} family;
+
+static wsq_poll run_until_stopped(wsq_ctx ctx, step *self) {
+    family *all = self->arg;
+    atomic_fetch_add(&all->begun, 1);
+    while (!wsq_cancelled(ctx)) sched_yield();
+    test_nap(200000);
+    return WSQ_DONE;
+}
+
+static wsq_poll wait_for_children(wsq_ctx ctx, step *self) {
+    family *all = self->arg;
+    unsigned wrong = 0;
+    wsq_group group;
+    group_new(&group, wsq_pool_of(ctx));
+    for (int i = 0; i < 8; i++) { /* what the stopping pool refuses is ours */
+        wsq_result result = wsq_group_spawn(&group, &all->children[i].task);
+        all->children[i].cleanups = result != WSQ_OK;
+        if (result != WSQ_OK && result != WSQ_ERR_CLOSED) FAIL("a spawn into a group");
+    }
+    wsq_result result = wsq_group_wait(&group, WSQ_FOREVER);
+    if (result != WSQ_OK && result != WSQ_ERR_CANCELLED) FAIL("a wait for a group");
+    CHECK_EQ(wsq_group_pending(&group), 0);
+    for (int i = 0; i < 8; i++) wrong += (all->children[i].ended != 0) + all->children[i].cleanups != 1;
+    CHECK_EQ(wrong, 0);
+    memset((void *)&group, 0xee, sizeof group);
+    return WSQ_DONE;
+}
+
+static void shutdown_beside_a_group_on_a_stack(void) {
+    for (size_t round = 0; round < test_times(30); round++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 2 + (unsigned)(round % 3),
+                                               .max_standins = round % 2 ? WSQ_STANDINS_OFF : 2});
+        family all;
+        atomic_init(&all.begun, 0);
+        step_new(&all.parent, wait_for_children, &all);
+        for (int i = 0; i < 8; i++) step_new(&all.children[i], run_until_stopped, &all);
+        spawn(pool, &all.parent);
+        while (atomic_load(&all.begun) == 0) sched_yield();
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+        CHECK(all.parent.ended != 0);
+        pool_end(pool);
+    }
+}
+
 /* ---- WSQ_GONE, groups in groups, spawns into the own group ---- */
 
 typedef struct mortal {
@@ -862,6 +912,7 @@ int main(void) {
     RUN(cancel_races);
     RUN(cancelled_is_the_task_s_own);
     RUN(shutdown_cancels);
+    RUN(shutdown_beside_a_group_on_a_stack);
     RUN(gone);
     RUN(groups_in_groups);
     RUN(spawn_into_the_own_group);

@@ -408,6 +408,29 @@ static void caller_runs(void) {
     check_nothing_left();
 }
 
+/* One thread at a time works, also where threads wait in the middle of their own runs. */
+static void wait_in_run(wsq_ctx ctx, void *arg) {
+    errand some[4];
+    (void)arg;
+    for (int i = 0; i < 4; i++) {
+        errand_new(&some[i], errand_run);
+        CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &some[i].task), WSQ_OK);
+    }
+    for (int i = 4; i-- > 0;) CHECK_EQ(wsq_task_wait(&some[i].task), WSQ_OK);
+}
+
+static void run_and_wait(test_thread *self) {
+    for (size_t i = 0; i < test_times(500); i++) CHECK_EQ(wsq_run(self->arg, wait_in_run, NULL), WSQ_OK);
+}
+
+static void caller_runs_for_many(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2, .caller_runs = true});
+    test_threads(3, run_and_wait, pool);
+    CHECK_EQ(wsq_pool_pending(pool), 0);
+    wsq_pool_destroy(pool);
+    check_nothing_left();
+}
+
 /* ---- errors on the pool's own threads, never a hang ---- */
 
 static wsq_result act_wait(wsq_pool *pool) { return wsq_pool_wait(pool); }
@@ -880,6 +903,7 @@ int main(void) {
     RUN(short_lives);
     RUN(several_pools);
     RUN(caller_runs);
+    RUN(caller_runs_for_many);
     RUN(misuse_on_a_worker);
     RUN(shutdown_while_others_submit);
     RUN(shutdown_twice_at_once);

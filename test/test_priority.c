@@ -241,6 +241,34 @@ static void pinned_stay(void) {
     pinned_on((wsq_config){.workers = 3, .caller_runs = true});
 }
 
+/* The one thread that works sleeps for all workers: it hears what others wake, and timers. */
+static wsq_poll pend_twice(wsq_ctx ctx, step *self) {
+    CHECK_EQ(wsq_worker_index(ctx), self->number);
+    if (self->runs == 2) CHECK_EQ(wsq_wake_after(wsq_pool_of(ctx), &self->task, 200000), WSQ_OK);
+    return self->runs == 3 ? WSQ_DONE : WSQ_PENDING;
+}
+
+static void wait_or_wake(test_thread *self) {
+    if (self->index == 0) CHECK_EQ(wsq_pool_wait(self->arg), WSQ_OK);
+    for (unsigned i = 0; i < 3 && self->index == 1; i++) {
+        test_nap(1000000);
+        wsq_wake(&pinned[i].task);
+    }
+}
+
+static void pinned_where_the_caller_runs(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 3, .caller_runs = true});
+    for (unsigned i = 0; i < 3; i++) {
+        step_new(&pinned[i], pend_twice, NULL);
+        pinned[i].number = i;
+        spawn_on(pool, i, &pinned[i]);
+    }
+    while (wsq_pool_run_one(pool)) {}
+    test_threads(2, wait_or_wake, pool); /* a hang if it sleeps beside one */
+    for (unsigned i = 0; i < 3; i++) CHECK_EQ(pinned[i].runs, 3);
+    pool_close(pool);
+}
+
 /* Once pinned is not for ever: spawned plainly again, others run it. */
 static void unpinned(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 2});
@@ -492,6 +520,7 @@ int main(void) {
     RUN(low_has_its_turn);
     RUN(pinned_stay);
     RUN(unpinned);
+    RUN(pinned_where_the_caller_runs);
     RUN(pinned_wake_the_sleeper);
     RUN(pinned_among_others);
     RUN(wait_claims_it);

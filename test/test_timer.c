@@ -173,6 +173,29 @@ static void heap(void) {
 
 /* ---- cancel ---- */
 
+/* All timers of a task go and no others, wherever in the heap they lie. */
+static void cancel_takes_all(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    uint64_t random = test_seed;
+    wsq_task marks[8]; /* never spawned */
+    for (unsigned i = 0; i < 8; i++) wsq_task_init(&marks[i], gate_run);
+    for (size_t round = 0; round < 10 + test_times(200); round++) {
+        size_t set_of[8] = {0}, left = 8 + test_below(&random, 120);
+        for (size_t i = 0; i < left; i++) {
+            size_t mark = test_below(&random, 8);
+            uint64_t hours = 3600000000000u + test_below(&random, 1000000000);
+            CHECK_EQ(wsq_wake_after(pool, &marks[mark], hours), WSQ_OK);
+            set_of[mark]++;
+        }
+        for (unsigned i = 0; i < 8; i++) {
+            CHECK_EQ(wsq_wake_cancel(pool, &marks[i]), set_of[i] != 0);
+            left -= set_of[i];
+            CHECK_EQ(pool->timer_count, left);
+        }
+    }
+    pool_close(pool);
+}
+
 static void cancel_of(wsq_pool *pool) {
     alarms_new(pool, alarms, 3);
     CHECK(!wsq_wake_cancel(pool, &alarms[0].step.task)); /* none is set */
@@ -454,6 +477,7 @@ int main(void) {
     RUN(order_of_deadlines);
     RUN(order_when_all_are_late);
     RUN(heap);
+    RUN(cancel_takes_all);
     RUN(cancel);
     RUN(cancel_races);
     RUN(timers_wakes_ends);
