@@ -96,11 +96,6 @@ static void send_1(void *arg) {
     send(1);
 }
 
-static void send_3(void *arg) {
-    (void)arg;
-    send(3);
-}
-
 /* Once it was sent something itself. */
 static wsq_poll run_sending(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
@@ -460,6 +455,24 @@ static void pinned_to_who_waits(void) {
     end(2);
 }
 
+/* Without threads one sleeps for all workers, in whatever wait. */
+static void pinned_where_the_caller_runs(void) {
+    begin(2, (wsq_config){.caller_runs = true});
+    for (int i = 0; i < 2; i++) {
+        items[i].waits = true;
+        explore_check(wsq_spawn_on(pool, (unsigned)i, &items[i].task) == WSQ_OK);
+    }
+    items[1].due = explore_choose(2) ? wsqi_clock_ns() + 1000 : 0;
+    if (items[1].due) explore_check(wsq_wake_after(pool, &items[1].task, 1000) == WSQ_OK);
+    else explore_start(send_1, NULL);
+    explore_start(send_0, NULL);
+    if (explore_choose(2)) explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_wait_quiet();
+    for (int i = 0; i < 2; i++) explore_check(items[i].done);
+    explore_pool_end(pool);
+}
+
 /* What comes to an inbox after its worker has left is cancelled. */
 static void pinned_against_shutdown(void) {
     begin(1, plain);
@@ -476,11 +489,12 @@ static void pinned_against_shutdown(void) {
 
 /* ---- groups ---- */
 
-static wsq_group group;
+static wsq_group group, other_group;
 
 static void group_spawn(int i) {
     wsq_result result = wsq_group_spawn(&group, &items[i].task);
-    explore_check(result == WSQ_OK || (result == WSQ_ERR_CANCELLED && wsq_group_cancelled(&group)));
+    explore_check(result == WSQ_OK || (result == WSQ_ERR_CANCELLED && wsq_group_cancelled(&group)) ||
+                  (result == WSQ_ERR_CLOSED && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN));
     if (result != WSQ_OK) items[i].cleaned = 1; /* it is ours */
 }
 
@@ -881,7 +895,6 @@ static void followed_again(void) {
 }
 
 /* A task of one group waits for another, and runs a task of that, above itself, which spawns. */
-static wsq_group other_group;
 
 static wsq_poll run_in_other(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
@@ -941,17 +954,31 @@ static void group_against_shutdown(void) {
 
 /* A task that has a group for itself, as if on its stack: once its wait is over, whatever happens to
  * the pool, nobody touches the group again. */
-static int kept; /* how many tasks */
+static int kept;     /* how many tasks */
+static bool lingers; /* it begins to wait when the pool stops, perhaps */
+
+/* As a task that does something until then. */
+static void linger(void) {
+    for (int i = 0; i < 8 && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN; i++) explore_wait_quiet();
+}
 
 static wsq_poll run_keeper(wsq_ctx ctx, wsq_task *task) {
     wsq_group *own = explore_malloc(sizeof *own);
     (void)ctx;
     explore_check(wsq_group_init(own, pool) == WSQ_OK);
-    for (int i = 1; i <= kept; i++)
-        if (wsq_group_spawn(own, &items[i].task) != WSQ_OK) items[i].cleaned = 1; /* it is ours */
+    int ours = 0, done = 0;
+    for (int i = 1; i <= kept; i++) {
+        if (wsq_group_spawn(own, &items[i].task) == WSQ_OK) continue;
+        items[i].cleaned = 1;
+        ours++;
+    }
+    if (lingers) linger();
     wsq_result result = wsq_group_wait(own, WSQ_FOREVER);
-    explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
-    for (int i = 1; i <= kept; i++) explore_check(items[i].done + items[i].cleaned == 1);
+    for (int i = 1; i <= kept; i++) {
+        explore_check(items[i].done + items[i].cleaned == 1);
+        done += items[i].done;
+    }
+    explore_check(result == (done + ours == kept ? WSQ_OK : WSQ_ERR_CANCELLED));
     explore_free(own);
     wsq_container_of(task, item, task)->done = 1;
     return WSQ_DONE;
@@ -961,8 +988,8 @@ static void begin_keeper(int tasks) {
     wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
     begin_group(1 + (unsigned)explore_choose(2), config);
     kept = tasks;
+    lingers = false;
     items[0].task.fn = run_keeper;
-    spawn(0);
 }
 
 static void end_keeper(void) {
@@ -974,7 +1001,8 @@ static void end_keeper(void) {
 
 /* It runs until the pool stops, if that is soon. */
 static wsq_poll run_slowly(wsq_ctx ctx, wsq_task *task) {
-    for (int i = 0; i < 8 && !wsq_cancelled(ctx); i++) explore_wait_quiet();
+    (void)ctx;
+    linger();
     wsq_container_of(task, item, task)->done = 1;
     return WSQ_DONE;
 }
@@ -982,19 +1010,20 @@ static wsq_poll run_slowly(wsq_ctx ctx, wsq_task *task) {
 static void keeper_against_cancel(void) {
     begin_keeper(2);
     items[1].task.fn = run_slowly;
+    spawn(0);
     if (explore_choose(2)) explore_wait_quiet();
     end_keeper();
 }
 
 /* Its task waits for a group with a task that is never woken: that wait ends first. */
-static void wait_in_vain(void) {
-    if (wsq_group_spawn(&group, &items[2].task) == WSQ_OK)
-        explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_ERR_CANCELLED);
+static void wait_in_vain(wsq_group *one, int i) {
+    if (wsq_group_spawn(one, &items[i].task) == WSQ_OK)
+        explore_check(wsq_group_wait(one, WSQ_FOREVER) == WSQ_ERR_CANCELLED);
 }
 
 static wsq_poll run_kept(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
-    wait_in_vain();
+    wait_in_vain(&group, 2);
     wsq_container_of(task, item, task)->done = 1;
     return WSQ_DONE;
 }
@@ -1003,6 +1032,7 @@ static void keeper_of_keeper(void) {
     begin_keeper(1);
     items[1].task.fn = run_kept;
     items[2].waits = true;
+    spawn(0);
     if (explore_choose(2)) explore_wait_quiet();
     end_keeper();
 }
@@ -1010,7 +1040,7 @@ static void keeper_of_keeper(void) {
 /* The same in a job that was stolen: its join is no reason to wait for ever. */
 static void job_kept(wsq_ctx ctx, wsq_job *job) {
     (void)ctx, (void)job;
-    wait_in_vain();
+    wait_in_vain(&other_group, 3);
 }
 
 static wsq_poll run_joining(wsq_ctx ctx, wsq_task *task) {
@@ -1022,10 +1052,24 @@ static wsq_poll run_joining(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
+/* Who waits for that task, and for one in vain, too. */
+static wsq_poll run_above_join(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    group_spawn(1);
+    group_spawn(2);
+    (void)wsq_group_wait(&group, WSQ_FOREVER);
+    explore_check(items[1].done + items[1].cleaned == 1);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
 static void keeper_of_a_join(void) {
     begin_keeper(1);
+    explore_check(wsq_group_init(&other_group, pool) == WSQ_OK);
+    if (explore_choose(2)) items[0].task.fn = run_above_join;
     items[1].task.fn = run_joining;
-    items[2].waits = true;
+    items[2].waits = items[3].waits = true;
+    spawn(0);
     if (explore_choose(2)) explore_wait_quiet();
     end_keeper();
 }
@@ -1045,13 +1089,14 @@ static void keeper_of_what_is_below(void) {
     items[2].waits = items[4].waits = true;
     items[3].task.fn = run_kept;
     spawn(4);
+    spawn(0);
     if (explore_choose(4)) explore_wait_quiet();
     end_keeper();
 }
 
 /* The same in what a task or a future waits for. */
 static void *call_in_vain(void *arg) {
-    wait_in_vain();
+    wait_in_vain(&group, 2);
     return arg;
 }
 
@@ -1075,18 +1120,26 @@ static void wait_for_keeper(void) {
     items[0].task.fn = run_hoping;
     items[1].task.fn = run_kept;
     items[2].waits = true;
+    spawn(0);
     if (explore_choose(2)) explore_wait_quiet();
     end_keeper();
 }
 
 /* Beside it a thread from outside wakes a task, and so cancels whatever is in the global queues. */
+static void send_late(void *arg) {
+    (void)arg;
+    linger();
+    send(3);
+}
+
 static void keeper_beside_wakes(void) {
     begin_keeper(2);
     for (int i = 1; i <= 2; i++) wsq_task_set_priority(&items[i].task, WSQ_LOW);
-    items[3].waits = true;
+    items[3].waits = lingers = true;
     spawn(3);
     explore_wait_quiet();
-    explore_start(send_3, NULL);
+    spawn(0);
+    explore_start(send_late, NULL);
     end_keeper();
 }
 
@@ -1603,6 +1656,7 @@ int main(void) {
     explore_random("compose: pinned", pinned, 4000);
     explore_random("compose: pinned and plain", pinned_and_plain, 4000);
     explore_random("compose: pinned to who waits", pinned_to_who_waits, 2500);
+    explore_random("compose: pinned where the caller runs", pinned_where_the_caller_runs, 2500);
     explore_random("compose: pinned against shutdown", pinned_against_shutdown, 2500);
     explore_random("compose: wait for a group", group_wait, 4000);
     explore_random("compose: a group on a stack against cancel", keeper_against_cancel, 4000);
