@@ -230,7 +230,9 @@
  * spawns a task at that moment. Afterwards the group can be used again. wsq_group_fail keeps the
  * first error. wsq_group_cancel: tasks of the group that have not started never will, and their
  * waiters get WSQ_ERR_CANCELLED; those that run can ask wsq_cancelled. A cancelled group stays so
- * until wsq_group_init. Nothing a group does is per-task memory.
+ * until wsq_group_init. Nothing a group does is per-task memory. It may lie on the stack of a task
+ * that waits for it: in a WSQ_CANCEL shutdown, too, that wait outlasts the group's tasks, but for
+ * those that are pending or wait for a predecessor (wsq_group_pending), which need it to their end.
  *
  * DEPENDENCIES. wsq_task_after(task, predecessor, edge) before wsq_spawn(task): it is queued when
  * its last predecessor is done, in whatever order all of them are spawned. A task that comes after
