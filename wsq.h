@@ -2113,14 +2113,15 @@ typedef struct wsqi_inject {
     wsq_task *ready, *last;                         /* the lock's holder: oldest first */
 } wsqi_inject;
 
-/* One worker: the start of its block; its job stack fills the rest. */
 /* What a worker was about when it began something else, in the middle of a task; on its stack. */
 typedef struct wsqi_frame {
     struct wsqi_frame *outer;
     wsq_group *group;
     wsq_ctx floor;
+    uint32_t budget_left;
 } wsqi_frame;
 
+/* One worker: the start of its block; its job stack fills the rest. */
 struct wsqi_worker {
     wsqi_front front; /* the traps; see >>forkjoin */
     wsq_pool *pool;
@@ -3410,6 +3411,7 @@ static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *frame, wsq_ctx
     frame->outer = self->frames;
     frame->group = self->group;
     frame->floor = self->floor;
+    frame->budget_left = self->budget_left;
     self->frames = frame;
     self->floor = floor;
     self->group = NULL;
@@ -3418,6 +3420,7 @@ static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *frame, wsq_ctx
 static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *frame) {
     self->group = frame->group;
     self->floor = frame->floor;
+    self->budget_left = frame->budget_left;
     self->frames = frame->outer;
 }
 
@@ -3441,10 +3444,14 @@ static void wsqi_calm(wsq_pool *pool) {
     wsqi_ring_bells(pool);
 }
 
-/* Owner only, once the pool stops: it is about to leave, or to sleep in the middle of a task. */
+/* Owner only, once the pool stops: it is about to leave, or to sleep in the middle of a task. With
+ * caller_runs its thread owns the other workers, too. */
 static void wsqi_rest(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
     wsqi_cancel_own(self);
-    wsqi_calm(self->pool);
+    for (unsigned i = 0; i < pool->workers && pool->caller_runs; i++)
+        wsqi_cancel_own(wsqi_block(pool, i));
+    wsqi_calm(pool);
 }
 
 /* Owner only, at the end of its thread. */
@@ -4250,18 +4257,18 @@ static void wsqi_pump_claim(wsq_pool *pool) {
 /* The thread that works: one task, by the worker whose turn it is. */
 static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
-    wsq_ctx floor = self->floor;
     wsqi_worker *around = wsqi_inside(pool); /* in the middle of a task */
+    wsqi_frame frame;
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
     self->outer = around != NULL ? around->outer : former;
-    if (around != NULL) self->floor = wsqi_full_mark(self);
+    wsqi_frame_push(self, &frame, around != NULL ? wsqi_full_mark(self) : self->floor);
     wsqi_self_set(self);
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
     else wsqi_search_end(self);
     wsqi_group_flush(self);
     wsqi_self_set(former);
-    self->floor = floor;
+    wsqi_frame_pop(self, &frame);
     return task != NULL;
 }
 
@@ -4461,7 +4468,6 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
 
 /* Owner only, in the middle of a task: runs another one, which it has taken from its queue. */
 static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
-    uint32_t budget = self->budget_left;
     wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
     wsqi_frame_push(self, &frame, wsqi_full_mark(self));
     wsqi_task_run(self, task);
@@ -4469,7 +4475,6 @@ static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
     wsqi_fence_sc(); /* W6 */
     wsqi_settle(self);
     wsqi_frame_pop(self, &frame);
-    self->budget_left = budget;
 }
 
 static wsqi_wait wsqi_wait_begin(wsq_pool *pool, wsqi_a32 *bell, uint64_t timeout_ns) {

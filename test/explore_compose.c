@@ -1015,6 +1015,23 @@ static void keeper_against_cancel(void) {
     end_keeper();
 }
 
+/* Without threads what it keeps may lie in the queue of a worker whose turn it is not. */
+static void pump_all(void *arg) {
+    (void)arg;
+    wsq_result result = wsq_pool_wait(pool);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
+}
+
+static void keeper_without_threads(void) {
+    begin(2, (wsq_config){.caller_runs = true});
+    items[0].task.fn = run_keeper;
+    kept = 3;
+    lingers = false;
+    spawn(0);
+    explore_start(pump_all, NULL);
+    end_keeper();
+}
+
 /* Its task waits for a group with a task that is never woken: that wait ends first. */
 static void wait_in_vain(wsq_group *one, int i) {
     if (wsq_group_spawn(one, &items[i].task) == WSQ_OK)
@@ -1660,6 +1677,7 @@ int main(void) {
     explore_random("compose: pinned against shutdown", pinned_against_shutdown, 2500);
     explore_random("compose: wait for a group", group_wait, 4000);
     explore_random("compose: a group on a stack against cancel", keeper_against_cancel, 4000);
+    explore_random("compose: a group on a stack, no threads", keeper_without_threads, 4000);
     explore_random("compose: groups on two stacks", keeper_of_keeper, 4000);
     explore_random("compose: a group below a join", keeper_of_a_join, 4000);
     explore_random("compose: a group below a wait", keeper_of_what_is_below, 4000);

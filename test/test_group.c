@@ -547,17 +547,23 @@ static wsq_poll wait_for_outsider(wsq_ctx ctx, step *self) {
     return WSQ_DONE;
 }
 
-static void cancelled_is_the_task_s_own(void) {
-    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+static void cancelled_is_its_own_on(wsq_config config) {
+    wsq_pool *pool = pool_new(config);
     wsq_group group;
     step outer;
     group_new(&group, pool);
     step_new(&nested_one, not_cancelled, NULL);
+    if (config.caller_runs) CHECK_EQ(wsq_task_set_priority(&nested_one.task, WSQ_LOW), WSQ_OK);
     step_new(&outer, wait_for_outsider, &group);
     spawn_in(&group, &outer);
     CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_ERR_CANCELLED);
     CHECK_EQ(outer.runs, 1);
     pool_close(pool);
+}
+
+static void cancelled_is_the_task_s_own(void) {
+    cancelled_is_its_own_on((wsq_config){.workers = 1});
+    cancelled_is_its_own_on((wsq_config){.workers = 1, .caller_runs = true});
 }
 
 /* A shutdown in front of a group that waits, is held and is full. */
