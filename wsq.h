@@ -233,6 +233,7 @@
  * until wsq_group_init. Nothing a group does is per-task memory. It may lie on the stack of a task
  * that waits for it: in a WSQ_CANCEL shutdown, too, that wait outlasts the group's tasks, but for
  * those that are pending or wait for a predecessor (wsq_group_pending), which need it to their end.
+ * For their sake it may last until all tasks that run, of whatever group, have returned or wait.
  *
  * DEPENDENCIES. wsq_task_after(task, predecessor, edge) before wsq_spawn(task): it is queued when
  * its last predecessor is done, in whatever order all of them are spawned. A task that comes after
@@ -707,7 +708,8 @@ struct wsq_edge {
 };
 
 /* Tasks that are waited for, or cancelled, together. The memory is yours, and must stay until its
- * tasks are done and wsq_group_wait has returned, or the task of wsq_group_then has started. */
+ * tasks are done and each wsq_group_wait has returned, each task of wsq_group_then has started; and
+ * while anybody waits for one of its tasks alone, or lets another come after it. */
 struct wsq_group {
     /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
     wsqi_a64 word;
@@ -2253,6 +2255,7 @@ struct wsq_pool {
     size_t timer_count, timer_capacity;       /* timer_lock */
     uint64_t timer_order;                     /* timer_lock */
     wsqi_a32 blocked, standins; /* standin_lock writes: blocked workers, active stand-ins */
+    wsqi_a32 absent;            /* standin_lock writes: blocked guests, which may be thieves */
     wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
     wsqi_a32 astir;             /* threads that may run or cancel tasks; see wsqi_rest */
     size_t stack_size;
@@ -2923,7 +2926,8 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
 typedef struct wsqi_wait {
     wsq_pool *pool;
     wsqi_worker *self; /* whose queue this thread owns, or NULL */
-    wsqi_worker *host; /* the same, or a worker of another pool, or NULL */
+    wsqi_worker *host; /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
+    bool inside;       /* in a task, job or run of the pool */
     wsqi_a32 *bell;
     uint32_t rung;     /* the bell when the waiter last looked */
     uint64_t deadline; /* WSQI_NEVER: none */
@@ -2960,7 +2964,8 @@ static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watchin
     /* Relaxed: shutdown hands out tokens after it has set the phase. */
     while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
         bool over = wait != NULL && (wsqi_wait_heard(wait) || wsqi_wait_late(wait));
-        over = over || wsqi_load_rlx(&self->dismissed) != 0; /* Relaxed: I2 orders it. */
+        /* Relaxed: I2 orders it. It is heard between two tasks. */
+        over = over || (wait == NULL && wsqi_load_rlx(&self->dismissed) != 0);
         if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
     }
@@ -3245,10 +3250,15 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     return (wsq_task *)item;
 }
 
-/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. */
+/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. Or
+ * any, once the pool stops. */
 static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
+    wsq_pool *pool = self->pool;
     void *task = wsqi_load_rlx(&victim->lifo); /* Relaxed: the compare-and-swap checks it. */
-    if (task == NULL || !(self->pool->caller_runs || wsqi_slot_late(victim))) return NULL;
+    if (task == NULL) return NULL;
+    /* Relaxed: a hint. */
+    bool stops = wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN;
+    if (!stops && !pool->caller_runs && !wsqi_slot_late(victim)) return NULL;
     /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
     if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
     wsqi_stat(self->counters.steals, 1);
@@ -3424,10 +3434,11 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *frame) {
     self->frames = frame->outer;
 }
 
+WSQI_COLD static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task);
 static void wsqi_cancel_own(wsqi_worker *self);
 
 /* ---- who may still touch a group when the pool stops: a task that waits for one may have it on
- * its stack. What is queued is cancelled by whoever queued it, before that thread rests ---- */
+ * its stack. What is queued is cancelled before a thread rests ---- */
 
 /* Any thread: it may run or cancel tasks from here on. */
 static void wsqi_stir(wsq_pool *pool) {
@@ -3444,14 +3455,31 @@ static void wsqi_calm(wsq_pool *pool) {
     wsqi_ring_bells(pool);
 }
 
-/* Owner only, once the pool stops: it is about to leave, or to sleep in the middle of a task. With
- * caller_runs its thread owns the other workers, too. */
-static void wsqi_rest(wsqi_worker *self) {
+/* Owner only, once the pool stops: what the others have queued, too, for one that is in the middle
+ * of a task may wait there for this worker. */
+static void wsqi_cancel_others(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < 2 * crew; i++) { /* a lone task is had at the second look */
+        wsqi_worker *victim = wsqi_block(pool, i % crew);
+        if (victim == self) continue;
+        wsq_task *task;
+        while ((task = wsqi_steal_tasks(self, victim)) != NULL ||
+               (task = wsqi_steal_slot(self, victim)) != NULL) {
+            wsqi_cancel_task(pool, task);
+            wsqi_cancel_own(self);
+        }
+        if (pool->caller_runs) wsqi_cancel_own(victim); /* this thread's, too */
+    }
+}
+
+/* Owner only, once the pool stops: it is about to leave, or to sleep in the middle of a task. */
+static void wsqi_rest(wsqi_worker *self) {
+    /* P4: who queues a task from here on sees the phase; what came before is found below. */
+    wsqi_fence_sc();
     wsqi_cancel_own(self);
-    for (unsigned i = 0; i < pool->workers && pool->caller_runs; i++)
-        wsqi_cancel_own(wsqi_block(pool, i));
-    wsqi_calm(pool);
+    wsqi_cancel_others(self);
+    wsqi_calm(self->pool);
 }
 
 /* Owner only, at the end of its thread. */
@@ -3642,7 +3670,6 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
 }
 
 WSQI_COLD static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group);
-WSQI_COLD static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task);
 
 /* Owner only. */
 WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
@@ -3793,7 +3820,13 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     if (self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     if (self == NULL && (wsqi_forked(pool) || !wsqi_admit(pool, 1))) return wsqi_refusal(pool);
     if (self != NULL) wsqi_count(&self->counters.spawned, 1); /* before it can finish */
-    if (wsqi_task_claim(task, &state, home, WSQI_TASK_BLOCKER)) return WSQ_OK;
+    if (wsqi_task_claim(task, &state, home, WSQI_TASK_BLOCKER)) {
+        /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. Once pinned is not
+         * for ever. */
+        uint32_t flags = wsqi_load_rlx(&task->flags);
+        wsqi_store_rlx(&task->flags, flags & (WSQI_FLAG_HIGH | WSQI_FLAG_LOW));
+        return WSQ_OK;
+    }
     if (self != NULL) wsqi_count(&self->counters.spawned, 0u - (uint64_t)1);
     else wsqi_add_rlx(&pool->inject.outside, 0u - (uint64_t)2); /* Relaxed: as in wsqi_admit. */
     wsqi_check_quiet(pool);
@@ -3839,9 +3872,8 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. */
-    uint32_t priority = wsqi_load_rlx(&task->flags) & (WSQI_FLAG_HIGH | WSQI_FLAG_LOW);
-    wsqi_store_rlx(&task->flags, priority | pin);
+    /* Relaxed: as in wsqi_task_reserve. */
+    wsqi_store_rlx(&task->flags, wsqi_load_rlx(&task->flags) | pin);
     if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
     else if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return WSQ_OK;
@@ -3925,8 +3957,7 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
 /* Inside a task's function: takes one unit of its budget. False: the task has had its share, time
  * to return WSQ_YIELD. True off the pool. */
 WSQ_API bool wsq_budget_take(void) {
-    wsqi_worker *self = wsqi_self_get();
-    if (self != NULL) self = self->host;
+    wsqi_worker *self = wsqi_host();
     if (self == NULL) return true;
     if (self->budget_left == 0) return false;
     self->budget_left--;
@@ -4006,9 +4037,9 @@ static void wsqi_timers_fire(wsq_pool *pool) {
     wsqi_timers_unlock(pool);
 }
 
-/* Any thread. As wsq_wake, `delay_ns` from now; at equal times in the order of the calls. Until
- * then the task's memory must stay, or wsq_wake_cancel be called. WSQ_ERR_MEMORY: nothing will
- * happen. */
+/* Any thread. As wsq_wake, `delay_ns` from now, of a task of this pool's; at equal times in the
+ * order of the calls. Until then the task's memory must stay, or wsq_wake_cancel be called.
+ * WSQ_ERR_MEMORY: nothing will happen. */
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
     wsqi_timer timer;
     if (pool == NULL || task == NULL) return WSQ_ERR_INVALID;
@@ -4151,22 +4182,20 @@ static void wsqi_settle_late(wsqi_worker *self, const wsq_task *task) {
 /* Adds the edge to what follows its predecessor. False: that is over. */
 static bool wsqi_edge_link(wsq_edge *edge) {
     wsq_task *task = edge->predecessor;
-    bool stray = false;
+    wsq_pool *pool = NULL; /* where the edge is a stray */
     /* T1: if it is over, what it did is visible; W3: else its pool is. */
     uint32_t state = wsqi_load_acq(&task->state);
     while ((state & WSQI_TASK_FOLLOWED) == 0) {
-        if ((state & WSQI_TASK_DONE) == 0 && (state & WSQI_TASK_NEW) == 0 && !stray) {
-            wsqi_stray_add(wsqi_task_pool(task), edge);
-            stray = true;
-        }
-        if (state & WSQI_TASK_DONE) {
-            wsq_pool *pool = wsqi_task_pool(task);
-            if (stray) {
-                wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
-                wsqi_stray_forget(pool, task, edge);
-                wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
-            }
+        if (state & WSQI_TASK_DONE) { /* and its group may be gone */
+            if (pool == NULL) return false;
+            wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
+            wsqi_stray_forget(pool, task, edge);
+            wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
             return false;
+        }
+        if ((state & WSQI_TASK_NEW) == 0 && pool == NULL) {
+            pool = wsqi_task_pool(task);
+            wsqi_stray_add(pool, edge);
         }
         /* E2: who ends it sees that it is followed. Pairs with E1. Failure: relaxed, decide anew;
          * T1 when it is over. */
@@ -4257,11 +4286,14 @@ static void wsqi_pump_claim(wsq_pool *pool) {
 /* The thread that works: one task, by the worker whose turn it is. */
 static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
-    wsqi_worker *around = wsqi_inside(pool); /* in the middle of a task */
+    wsqi_worker *above = former, *outer = self->outer; /* where this thread is `self` already */
+    bool nested = wsqi_inside(pool) != NULL;           /* in the middle of a task */
     wsqi_frame frame;
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
-    self->outer = around != NULL ? around->outer : former;
-    wsqi_frame_push(self, &frame, around != NULL ? wsqi_full_mark(self) : self->floor);
+    while (above != NULL && above->outer != self) above = above->outer;
+    if (above != NULL) above->outer = outer;
+    if (former != self) self->outer = former;
+    wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->floor);
     wsqi_self_set(self);
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
@@ -4269,6 +4301,8 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_group_flush(self);
     wsqi_self_set(former);
     wsqi_frame_pop(self, &frame);
+    self->outer = outer;
+    if (above != NULL) above->outer = self;
     return task != NULL;
 }
 
@@ -4305,6 +4339,7 @@ static void wsqi_worker_clear(wsqi_worker *self) {
     for (; task != NULL || (task = wsqi_take_local(self)) != NULL; task = NULL)
         wsqi_inject_push(&self->pool->inject, task, task);
     if (self->searching) wsqi_search_end(self);
+    wsqi_tick_stop(self);
     wsqi_notify(self->pool);
     wsqi_run_dry(self);
 }
@@ -4313,7 +4348,8 @@ static void wsqi_worker_clear(wsqi_worker *self) {
  * waits for runs elsewhere; unless that blocks. */
 static uint32_t wsqi_standins_needed(wsq_pool *pool) {
     uint32_t blocked = wsqi_load_rlx(&pool->blocked); /* Relaxed: hints, or B3 orders them. */
-    return blocked == 0 ? 0 : blocked + wsqi_load_rlx(&pool->joined);
+    bool none = blocked == 0 && wsqi_load_rlx(&pool->absent) == 0;
+    return none ? 0 : blocked + wsqi_load_rlx(&pool->joined);
 }
 
 /* Owner only: it was one too many. False: not any more. */
@@ -4406,17 +4442,19 @@ static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     return active;
 }
 
-/* A worker is about to block. False: nobody takes its place. */
-static bool wsqi_standin_begin(wsq_pool *pool) {
+/* A worker is about to block, or a guest. False: nobody takes its place. */
+static bool wsqi_standin_begin(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsqi_a32 *count = self->host != NULL ? &pool->blocked : &pool->absent;
     if (pool->max_standins == 0) return false;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* Relaxed: the lock orders both; a shutdown takes it once. */
-    uint32_t blocked = wsqi_load_rlx(&pool->blocked);
+    uint32_t before = wsqi_load_rlx(count);
     bool here = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
     if (here) {
-        wsqi_store_rlx(&pool->blocked, blocked + 1); /* Relaxed: likewise. */
-        here = wsqi_standins_fill(pool) > blocked;
-        if (!here) wsqi_store_rlx(&pool->blocked, blocked); /* Relaxed: likewise. */
+        wsqi_store_rlx(count, before + 1); /* Relaxed: likewise. */
+        here = wsqi_standins_fill(pool) > before || self->host == NULL;
+        if (!here) wsqi_store_rlx(count, before); /* Relaxed: likewise. */
     }
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
     return here;
@@ -4424,23 +4462,25 @@ static bool wsqi_standin_begin(wsq_pool *pool) {
 
 /* A worker is about to sleep in a join; it has passed a full barrier (B3) since it was counted. */
 static void wsqi_standin_joined(wsq_pool *pool) {
-    if (wsqi_load_rlx(&pool->blocked) == 0) return; /* Relaxed: B3 orders it. */
+    if (wsqi_standins_needed(pool) == 0) return;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* Relaxed: as in wsqi_standin_begin. */
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
 }
 
-static void wsqi_standin_end(wsq_pool *pool) {
+static void wsqi_standin_end(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsqi_a32 *count = self->host != NULL ? &pool->blocked : &pool->absent;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    /* Relaxed: the lock orders it. */
-    wsqi_store_rlx(&pool->blocked, wsqi_load_rlx(&pool->blocked) - 1);
+    wsqi_store_rlx(count, wsqi_load_rlx(count) - 1); /* Relaxed: the lock orders it. */
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
 }
 
 /* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
- * others, and what it has done is told. */
+ * others, and what it has done is told. (A guest has nothing.) */
 static void wsqi_block_prepare(wsqi_worker *self) {
+    if (self->host == NULL) return;
     if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
     wsq_task *next = wsqi_slot_take(self);
     if (next != NULL) wsqi_push_local(self, next);
@@ -4448,20 +4488,25 @@ static void wsqi_block_prepare(wsqi_worker *self) {
     wsqi_notify_others(self);
 }
 
+/* Whose place a stand-in takes: the guest of a worker is in that worker's. */
+static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
+    return self->host != NULL ? self->host : self;
+}
+
 /* Inside a task, run or job, around calls that block: meanwhile a stand-in works in this worker's
  * place, if there is one (max_standins). May be nested. */
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
-    wsqi_worker *self = wsqi_worker_of(ctx)->host;
-    if (self == NULL || self->pool->caller_runs || self->blocking++ != 0) return;
+    wsqi_worker *self = wsqi_blocker(wsqi_worker_of(ctx));
+    if (self->pool->caller_runs || self->blocking++ != 0) return;
     wsqi_block_prepare(self);
-    self->replaced = wsqi_standin_begin(self->pool);
+    self->replaced = wsqi_standin_begin(self);
 }
 
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
-    wsqi_worker *self = wsqi_worker_of(ctx)->host;
-    if (self == NULL || self->pool->caller_runs) return;
+    wsqi_worker *self = wsqi_blocker(wsqi_worker_of(ctx));
+    if (self->pool->caller_runs) return;
     WSQ_ASSERT(self->blocking != 0);
-    if (--self->blocking == 0 && self->replaced) wsqi_standin_end(self->pool);
+    if (--self->blocking == 0 && self->replaced) wsqi_standin_end(self);
 }
 
 /* ---- one wait ---- */
@@ -4477,12 +4522,25 @@ static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
     wsqi_frame_pop(self, &frame);
 }
 
+/* What this thread is while it waits, where that is missed: a worker of some pool with threads, or
+ * else a guest of one. */
+static wsqi_worker *wsqi_missed(void) {
+    wsqi_worker *guest = NULL;
+    for (wsqi_worker *self = wsqi_self_get(); self != NULL; self = self->outer) {
+        if (self->pool->caller_runs) continue;
+        if (self->host != NULL) return self->host;
+        if (guest == NULL) guest = self;
+    }
+    return guest;
+}
+
 static wsqi_wait wsqi_wait_begin(wsq_pool *pool, wsqi_a32 *bell, uint64_t timeout_ns) {
     wsqi_wait wait;
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
     wait.pool = pool;
     wait.self = wsqi_local(pool);
-    wait.host = wsqi_host();
+    wait.host = wsqi_missed();
+    wait.inside = wsqi_inside(pool) != NULL;
     wait.bell = bell;
     wait.rung = 0;
     wait.deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
@@ -4503,14 +4561,15 @@ static void wsqi_wait_listen(wsqi_wait *wait) {
 
 /* Owner only: the pool stops, and waits for this worker. */
 static void wsqi_wait_rest(wsqi_wait *wait) {
-    if (!wait->resting) wsqi_rest(wait->self);
+    if (wait->self == NULL || wait->resting) return;
+    wsqi_rest(wait->self);
     wait->resting = true;
 }
 
 static void wsqi_wait_end(wsqi_wait *wait) {
     /* Relaxed: seen late, it costs a needless bell; a wait around this one listens anew. */
     if (wait->self != NULL) wsqi_store_rlx(&wait->self->waits_on, NULL);
-    if (wait->replaced) wsqi_standin_end(wait->host->pool);
+    if (wait->replaced) wsqi_standin_end(wait->host);
     if (wait->resting) wsqi_stir(wait->pool);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
@@ -4522,18 +4581,6 @@ static void wsqi_wait_lot(const wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_lot_wait(&wait->pool->lot, wait->bell, wait->rung, timeout);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
-}
-
-/* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
- * worker does. */
-static void wsqi_wait_pump(const wsqi_wait *wait) {
-    wsq_pool *pool = wait->pool;
-    if (!wsqi_pump(pool) && !wsqi_wait_heard(wait)) { /* not by a job that the pump ran */
-        wsqi_search_begin(wsqi_block(pool, 0));
-        wsqi_sleep(wsqi_block(pool, 0), wait);
-        pool->turn = 0; /* it is a searcher now: its turn */
-    }
-    wsqi_pump_leave(pool);
 }
 
 /* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
@@ -4549,15 +4596,33 @@ static void wsqi_wait_work(const wsqi_wait *wait) {
     self->wait_depth--;
 }
 
-/* The worker that this thread is, of whichever pool, is about to block. True: a stand-in works.
- * (Without one nothing is prepared: two that wait would wake each other for ever.) */
+/* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. (Without
+ * one nothing is prepared: two that wait would wake each other for ever.) */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
-    if (wait->replaced || host == NULL || host->blocking != 0) return host != NULL;
-    if (host->pool->caller_runs) return false;
-    wait->replaced = wsqi_standin_begin(host->pool);
+    if (wait->replaced || host == NULL) return wait->replaced;
+    if (host->blocking != 0) return host->replaced;
+    wait->replaced = wsqi_standin_begin(host);
     if (wait->replaced) wsqi_block_prepare(host);
     return wait->replaced;
+}
+
+/* Likewise, and without a stand-in it will do nothing for a while. */
+static void wsqi_wait_block(wsqi_wait *wait) {
+    if (!wsqi_wait_replace(wait) && wait->host != NULL) wsqi_block_prepare(wait->host);
+}
+
+/* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
+ * worker does. */
+static void wsqi_wait_pump(wsqi_wait *wait) {
+    wsq_pool *pool = wait->pool;
+    if (!wsqi_pump(pool) && !wsqi_wait_heard(wait)) { /* not by a job that the pump ran */
+        wsqi_wait_block(wait);
+        wsqi_search_begin(wsqi_block(pool, 0));
+        wsqi_sleep(wsqi_block(pool, 0), wait);
+        pool->turn = 0; /* it is a searcher now: its turn */
+    }
+    wsqi_pump_leave(pool);
 }
 
 /* Waits for the bell, for a while. False: the time is up. */
@@ -4565,19 +4630,19 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
     if (wsqi_wait_late(wait)) return false;
-    if (pool->caller_runs && wsqi_pump_enter(pool)) {
+    /* Relaxed: a hint; in a shutdown the thread just sleeps. */
+    bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
+    if (pool->caller_runs && running && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return true;
     }
     bool replaced = wsqi_wait_replace(wait);
-    /* Relaxed: a hint; in a shutdown, too, the thread just sleeps. */
-    if (self != NULL && !replaced && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN &&
+    if (self != NULL && !replaced && running && !pool->caller_runs &&
         self->wait_depth < wsqi_wait_depth(pool->stack_size)) {
         wsqi_wait_work(wait);
         return true;
     }
-    if (!replaced && wait->host != NULL && !wait->host->pool->caller_runs)
-        wsqi_block_prepare(wait->host);
+    wsqi_wait_block(wait);
     wsqi_wait_lot(wait);
     return true;
 }
@@ -4608,6 +4673,7 @@ WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
         wsqi_wait_sleep(&wait);
     }
     wsqi_add_rlx(&pool->waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless bell. */
+    wsqi_wait_end(&wait);
     return quiet ? WSQ_OK : over ? WSQ_ERR_CANCELLED : WSQ_ERR_INVALID;
 }
 
@@ -4656,7 +4722,10 @@ static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
  * does; they are for others, who may have looked while they moved. */
 static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine = wsqi_take_back_task(self, task, group);
-    if (mine != NULL) wsqi_run_nested(self, mine);
+    if (mine != NULL) {
+        if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
+        wsqi_run_nested(self, mine);
+    }
     wsqi_notify_others(self);
     return mine != NULL;
 }
@@ -4671,16 +4740,16 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
         /* P5: what the shutdown did is visible below. Pairs with P6. */
         uint32_t phase = wsqi_load_acq(pool->phase);
         bool running = phase == WSQI_PHASE_RUN;
-        if (wait->self != NULL && !running) wsqi_wait_rest(wait);
+        if (!running) wsqi_wait_rest(wait);
         /* W3: what the task did is visible, and its finisher sees that somebody waits. NEW: it was
          * done, and is being spawned again. Pairs with T2. */
         uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
         if (state & (WSQI_TASK_DONE | WSQI_TASK_NEW))
             return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
         if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
-        /* The shutdown waits for this worker, which can only wait for a task that somebody runs:
-         * not one that is pending, or held. */
-        if (wait->self != NULL && !running &&
+        /* The shutdown waits for this worker, or one that joins this job, which can only wait for
+         * a task that somebody runs: not one that is pending, or held. */
+        if (wait->inside && !running &&
             ((state & queued) == 0 || state >= WSQI_TASK_BLOCKER))
             return WSQ_ERR_CANCELLED;
         if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
@@ -4887,8 +4956,10 @@ static bool wsqi_credit_call_in(wsq_pool *pool, wsq_group *group) {
         n += all - before;
     }
     wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-    if (n != 0) wsqi_group_down(pool, group, n, 0);
-    return n != 0;
+    if (n == 0) return false;
+    wsqi_group_down(pool, group, n, 0);
+    if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
+    return true;
 }
 
 /* Owner only: one more task of the group, before it can end. True: it was on credit. */
@@ -4942,18 +5013,19 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
     /* Relaxed: before the task can end; the spawn orders it. */
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
     wsq_result result = wsqi_spawn(pool, task, (char *)group + 1);
-    if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
+    if (result == WSQ_OK) return WSQ_OK;
+    wsqi_group_down(pool, group, 1, 0);
+    if (self == NULL) wsqi_check_stopped(pool); /* what waits for the group is queued now */
     return result;
 }
 
-/* Owner only, resting. False: of the group's tasks none runs, and none will: those that are left
- * are pending or held. A task below on this very stack does not count, for it is older than any
- * group of the task that waits. */
-static bool wsqi_group_alive(wsqi_worker *self, const wsq_group *group) {
-    wsq_pool *pool = self->pool;
+/* In the pool that stops; `self`, if it is a worker, rests. False: of the group's tasks none runs,
+ * and none will: those that are left are pending or held. A task below on this very stack does not
+ * count, for it is older than any group of the task that waits. */
+static bool wsqi_group_alive(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
     unsigned crew = pool->caller_runs ? 0 : wsqi_crew(pool);
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    bool alive = crew != 0 && wsqi_load_rlx(&pool->astir) != 0; /* Relaxed: the lock orders it. */
+    bool alive = wsqi_load_rlx(&pool->astir) != 0; /* Relaxed: the lock orders it. */
     for (unsigned i = 0; i < crew && !alive; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         if (worker == self) continue;
@@ -4976,7 +5048,7 @@ static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
             return word & (WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED) ? WSQ_ERR_CANCELLED : WSQ_OK;
         if (over) return WSQ_ERR_CANCELLED;
         /* Relaxed: a hint, the bells are rung after that. */
-        bool stops = wait->self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN;
+        bool stops = wait->inside && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN;
         if (stops) wsqi_wait_rest(wait);
         else if (wait->self != NULL && !wsqi_wait_late(wait) &&
                  wsqi_wait_here(wait->self, NULL, group))
@@ -4984,7 +5056,7 @@ static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
         /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
         if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
         if (wsqi_credit_call_in(pool, group)) continue;
-        if (stops && !wsqi_group_alive(wait->self, group)) over = true; /* one more look */
+        if (stops && !wsqi_group_alive(pool, wait->self, group)) over = true; /* one more look */
         else if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
@@ -5015,6 +5087,9 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         else if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
         return WSQ_OK;
     }
+    /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
+     * orders it. */
+    wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
     void *head = wsqi_load_rlx(&group->then); /* Relaxed: the compare-and-swap checks it. */
     do {
         wsqi_set(&task->next, (wsq_task *)head);
@@ -5027,8 +5102,9 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         word = wsqi_load_acq(&group->word); /* K4 */
     }
     if (word < WSQI_GROUP_TASK) wsqi_group_start(group);
-    else wsqi_credit_call_in(pool, group); /* it may be gone by now: then nobody has any */
-    wsqi_task_held(pool); /* last, so that it never seems to be held beside what would free it */
+    else wsqi_credit_call_in(pool, group);
+    /* Held last, so that it never seems to be held beside what would free it. */
+    if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
     if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return WSQ_OK;
 }
@@ -5347,13 +5423,27 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     return true;
 }
 
+/* Whoever has the handle, while the pool stops: nobody shall start the future any more. False:
+ * somebody has. */
+static bool wsqi_future_forbid(wsq_future *future) {
+    if (!wsqi_future_claim(future)) return false;
+    uint32_t over = WSQI_FUTURE_DONE | WSQI_FUTURE_CANCELLED;
+    uint32_t word = wsqi_or_acqrel(&future->word, over); /* F4 */
+    /* Relaxed: only this thread has the handle. */
+    if (word & WSQI_FUTURE_THEN) wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), true);
+    return true;
+}
+
 static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
     for (;;) {
         wsqi_wait_listen(wait);
         /* Relaxed: who ends the future acquires our look at it, in the same word, if that was
          * before; then the shutdown was not over yet. */
         uint32_t phase = wsqi_load_rlx(wait->pool->phase);
-        if (wait->self != NULL && phase != WSQI_PHASE_RUN) wsqi_wait_rest(wait);
+        /* The shutdown waits for this worker, which can only wait for what somebody runs. */
+        bool stops = wait->inside && phase != WSQI_PHASE_RUN;
+        if (stops && wsqi_future_forbid(future)) return WSQ_ERR_CANCELLED;
+        if (stops) wsqi_wait_rest(wait);
         uint32_t word = wsqi_load_acq(&future->word); /* F5 */
         /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
         if ((word & WSQI_FUTURE_DONE) == 0)
@@ -5361,10 +5451,6 @@ static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
         if (word & WSQI_FUTURE_DONE)
             return (word & WSQI_FUTURE_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
         if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
-        /* The shutdown waits for this worker, which can only wait for what somebody runs; from
-         * now on nobody will. */
-        if (wait->self != NULL && phase != WSQI_PHASE_RUN && wsqi_future_claim(future))
-            return WSQ_ERR_CANCELLED;
         wsqi_wait_sleep(wait);
     }
 }
@@ -6104,7 +6190,10 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->caller_runs = config->caller_runs;
     pool->lend_only = config->lend_only;
     pool->lifo_order = config->order == WSQ_LIFO;
-    pool->park_timeout_ns = config->park_timeout_ns;
+    /* So that a deadline does not wrap. */
+    pool->park_timeout_ns = config->park_timeout_ns < WSQI_NEVER / 2 ? config->park_timeout_ns : 0;
+    /* Relaxed: not shared yet. Where the caller runs, whoever pumps is one thread. */
+    wsqi_store_rlx(&pool->astir, config->caller_runs ? 1u : 0u);
     pool->budget = config->budget != 0 ? config->budget : 128;
     pool->lifo_cap = config->lifo_cap == WSQ_LIFO_OFF ? 0
                      : config->lifo_cap != 0          ? config->lifo_cap
@@ -6229,7 +6318,20 @@ static void wsqi_cancel_own(wsqi_worker *self) {
         while ((task = wsqi_take_local(self)) != NULL) wsqi_cancel_task(self->pool, task);
         while ((task = wsqi_inbox_take(&self->inbox)) != NULL) wsqi_cancel_task(self->pool, task);
         wsqi_cancel_queued(self->pool);
-    } while (wsqi_queue_length(self) != 0); /* what waited for one of these has come */
+        /* What waited for one of these has come, or what its cleanup woke. Relaxed: own word. */
+    } while (wsqi_queue_length(self) != 0 || wsqi_load_rlx(&self->lifo) != NULL);
+}
+
+/* The pool's own threads are gone: until no other is in the middle of cancelling something. */
+static void wsqi_stop_await(wsq_pool *pool) {
+    for (;;) {
+        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]); /* W2 */
+        wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+        uint32_t astir = wsqi_load_rlx(&pool->astir); /* Relaxed: the lock orders it. */
+        wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+        if (astir == 0) return;
+        wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
+    }
 }
 
 static void wsqi_pool_stop(wsq_pool *pool) {
@@ -6237,7 +6339,12 @@ static void wsqi_pool_stop(wsq_pool *pool) {
     wsqi_pool_join(pool, pool->workers);
     wsqi_pump_claim(pool);
     unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) wsqi_cancel_own(wsqi_block(pool, i));
+    for (unsigned i = 0; i < crew; i++) {
+        if (pool->caller_runs) wsqi_run_dry(wsqi_block(pool, i)); /* as a thread that leaves */
+        wsqi_cancel_own(wsqi_block(pool, i));
+    }
+    if (pool->caller_runs) wsqi_calm(pool); /* the pump is this thread's */
+    wsqi_stop_await(pool);
     /* P6: what was cancelled is visible. Pairs with P5. */
     wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
     wsqi_pump_leave(pool);
@@ -6246,8 +6353,9 @@ static void wsqi_pool_stop(wsq_pool *pool) {
 
 /* Outside only; WSQ_ERR_INVALID on one of the pool's own threads. Spawns from outside are refused
  * from now on. WSQ_DRAIN: every task spawned so far runs to its end, with all that those spawn; one
- * that waits for a wake is waited for. WSQ_CANCEL: what runs now returns, what is queued never
- * starts. The threads are gone when this returns; a second call waits for the first. */
+ * that waits for a wake is waited for (but what other threads spawn meanwhile, in wsq_run, may be
+ * cancelled). WSQ_CANCEL: what runs now returns, what is queued never starts. The threads are gone
+ * when this returns; a second call waits for the first. */
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     uint32_t phase = WSQI_PHASE_RUN;
     if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
@@ -6258,16 +6366,13 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     /* Relaxed: as in wsqi_admit. */
     while (!(outside & 1) && !wsqi_cas_rlx(&pool->inject.outside, &outside, outside + 1)) {}
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
+    wsqi_wait wait = wsqi_wait_begin(pool, &pool->bells[WSQI_BELLS], WSQ_FOREVER);
+    wsqi_wait_block(&wait);
     /* Relaxed: the token orders it for the workers (I2). Failure: somebody else is at it. */
-    if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_STOP)) {
-        wsqi_pool_stop(pool);
-        return WSQ_OK;
-    }
-    for (;;) {
-        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]); /* W2 */
-        if (wsqi_over(pool)) return WSQ_OK;
-        wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
-    }
+    if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_STOP)) wsqi_pool_stop(pool);
+    for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait)) wsqi_wait_lot(&wait);
+    wsqi_wait_end(&wait);
+    return WSQ_OK;
 }
 
 /* Outside only, when nobody uses the pool any more. Drains it first, unless it was shut down. NULL
@@ -6302,11 +6407,24 @@ static wsqi_worker *wsqi_lent_take(wsq_pool *pool) {
     return NULL;
 }
 
+/* Owner only, about to leave: what is pinned to it lies where a shutdown finds it. */
+static void wsqi_inbox_leave(wsqi_worker *self) {
+    wsqi_inject *inbox = &self->inbox;
+    uint32_t length = wsqi_inject_empty(inbox) ? 0 : wsqi_inject_collect(inbox);
+    wsq_task *task = length != 0 ? wsqi_inject_cut(inbox, length) : NULL, *next;
+    wsqi_store_rlx(&inbox->length, 0u); /* Relaxed: own word, and a hint. */
+    for (; task != NULL; task = next) {
+        next = wsqi_get(&task->next);
+        wsqi_inject_push(inbox, task, task);
+    }
+}
+
 static void wsqi_lent_work(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->outer = wsqi_self_get();
     wsqi_self_set(self);
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
+    wsqi_store_rlx(&self->dismissed, 0u); /* Relaxed: a request to a thread that was here before. */
     /* Relaxed: as in wsqi_worker_main; a request. */
     while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN && wsqi_load_rlx(&self->dismissed) == 0) {
         wsq_task *task = wsqi_find_work(self);
@@ -6314,15 +6432,16 @@ static void wsqi_lent_work(wsqi_worker *self) {
         else wsqi_sleep(self, NULL);
     }
     wsqi_worker_clear(self);
+    wsqi_inbox_leave(self);
     wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
     wsqi_self_set(self->outer);
-    wsqi_store_rlx(&self->dismissed, 0u); /* Relaxed: B5 orders it. */
     /* B5: see B4. */
     wsqi_store_rel(&self->lent, 0u);
 }
 
 /* A lend_only pool. The calling thread is one of its workers until wsq_worker_dismiss, or the pool
- * shuts down. WSQ_ERR_INVALID: every worker has a thread. WSQ_ERR_CLOSED: shutting down. */
+ * shuts down; it must have returned before wsq_pool_destroy is called. WSQ_ERR_INVALID: every
+ * worker has a thread. WSQ_ERR_CLOSED: shutting down. */
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;

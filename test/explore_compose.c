@@ -962,9 +962,8 @@ static void linger(void) {
     for (int i = 0; i < 8 && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN; i++) explore_wait_quiet();
 }
 
-static wsq_poll run_keeper(wsq_ctx ctx, wsq_task *task) {
+static void keep(void) {
     wsq_group *own = explore_malloc(sizeof *own);
-    (void)ctx;
     explore_check(wsq_group_init(own, pool) == WSQ_OK);
     int ours = 0, done = 0;
     for (int i = 1; i <= kept; i++) {
@@ -980,6 +979,11 @@ static wsq_poll run_keeper(wsq_ctx ctx, wsq_task *task) {
     }
     explore_check(result == (done + ours == kept ? WSQ_OK : WSQ_ERR_CANCELLED));
     explore_free(own);
+}
+
+static wsq_poll run_keeper(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    keep();
     wsq_container_of(task, item, task)->done = 1;
     return WSQ_DONE;
 }
@@ -994,7 +998,7 @@ static void begin_keeper(int tasks) {
 
 static void end_keeper(void) {
     explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
-    explore_wait_quiet();
+    for (int i = 0; i < 8; i++) explore_wait_quiet(); /* others wait for such moments, too */
     explore_check(items[0].done + items[0].cleaned == 1);
     explore_pool_end(pool);
 }
@@ -1149,13 +1153,46 @@ static void send_late(void *arg) {
     send(3);
 }
 
-static void keeper_beside_wakes(void) {
+static void begin_wakes(void) {
     begin_keeper(2);
     for (int i = 1; i <= 2; i++) wsq_task_set_priority(&items[i].task, WSQ_LOW);
     items[3].waits = lingers = true;
     spawn(3);
     explore_wait_quiet();
+}
+
+static void keeper_beside_wakes(void) {
+    begin_wakes();
     spawn(0);
+    explore_start(send_late, NULL);
+    end_keeper();
+}
+
+/* The same where a thread from outside keeps it; or waits for a task alone. */
+static void keep_outside(void *arg) {
+    (void)arg;
+    if (explore_choose(2)) {
+        keep();
+    } else if (wsq_spawn(pool, &items[1].task) == WSQ_OK) {
+        linger();
+        (void)wsq_task_wait(&items[1].task);
+        explore_check(items[1].done + items[1].cleaned == 1);
+    }
+    items[0].done = 1;
+}
+
+static wsq_poll run_lingering(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    linger();
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void keeper_outside_beside_wakes(void) {
+    begin_wakes();
+    items[4].task.fn = run_lingering; /* while it runs, what is kept stays in the queue */
+    spawn(4);
+    explore_start(keep_outside, NULL);
     explore_start(send_late, NULL);
     end_keeper();
 }
@@ -1683,6 +1720,7 @@ int main(void) {
     explore_random("compose: a group below a wait", keeper_of_what_is_below, 4000);
     explore_random("compose: waits for who has a group", wait_for_keeper, 4000);
     explore_random("compose: a group beside wakes", keeper_beside_wakes, 2000);
+    explore_random("compose: a group outside beside wakes", keeper_outside_beside_wakes, 4000);
     explore_random("compose: a future on a stack against cancel", get_inside_against_cancel, 4000);
     explore_random("compose: a group is freed", group_is_freed, 4000);
     explore_random("compose: two wait for a group", two_wait_for_group, 4000);
