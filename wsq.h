@@ -3466,6 +3466,7 @@ static void wsqi_cancel_others(wsqi_worker *self) {
         wsq_task *task;
         while ((task = wsqi_steal_tasks(self, victim)) != NULL ||
                (task = wsqi_steal_slot(self, victim)) != NULL) {
+            wsqi_stat(self->counters.steal_attempts, 1);
             wsqi_cancel_task(pool, task);
             wsqi_cancel_own(self);
         }
@@ -6325,9 +6326,10 @@ static void wsqi_cancel_own(wsqi_worker *self) {
 /* The pool's own threads are gone: until no other is in the middle of cancelling something. */
 static void wsqi_stop_await(wsq_pool *pool) {
     for (;;) {
-        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]); /* W2 */
+        /* Relaxed: the lock orders both. */
+        uint32_t rung = wsqi_load_rlx(&pool->bells[WSQI_BELLS]);
         wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-        uint32_t astir = wsqi_load_rlx(&pool->astir); /* Relaxed: the lock orders it. */
+        uint32_t astir = wsqi_load_rlx(&pool->astir); /* Relaxed: likewise. */
         wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
         if (astir == 0) return;
         wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
