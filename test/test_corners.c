@@ -1,0 +1,651 @@
+/* Waits in less travelled places: two pools on one thread, guests that steal, what is pinned, and
+ * what is cancelled meanwhile. Each test has stopped for ever, or lost a task, on some header
+ * before this one; it holds the others with flags until they are where it hurts, so that it needs
+ * no luck. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+#include "test.h"
+
+#include "pool.h"
+#include "compose.h"
+
+static wsq_pool *here, *there; /* the pools of the test that runs */
+static atomic_uint stage;      /* how far it is */
+static step first, second, third, fourth;
+static wsq_future *future;
+
+static void reach(unsigned n) { atomic_store(&stage, n); }
+
+static void await(unsigned n) {
+    while (atomic_load(&stage) < n) sched_yield();
+}
+
+static void until_stop(wsq_ctx ctx) {
+    while (!wsq_cancelled(ctx)) sched_yield();
+}
+
+static void spawn(wsq_pool *pool, step *task) { CHECK_EQ(wsq_spawn(pool, &task->task), WSQ_OK); }
+
+static void spawn_on(wsq_pool *pool, unsigned worker, step *task) {
+    CHECK_EQ(wsq_spawn_on(pool, worker, &task->task), WSQ_OK);
+}
+
+static void await_task(step *task) { CHECK_EQ(wsq_task_wait(&task->task), WSQ_OK); }
+
+static void cancel(wsq_pool *pool) {
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+    CHECK_EQ(wsq_pool_pending(pool), 0);
+}
+
+/* It was cancelled: it has not run (again), and was cleaned up once. */
+static void cancelled(step *task, unsigned runs) {
+    CHECK(wsq_task_done(&task->task));
+    CHECK_EQ(task->runs, runs);
+    CHECK_EQ(task->cleanups, 1);
+}
+
+/* So many of its workers, and no worker searches. */
+static void asleep(unsigned workers) {
+    while (wsqi_load_acq(&here->idle) != workers * WSQI_SLEEPING) sched_yield();
+}
+
+static wsq_poll pend_once(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    return self->runs == 1 ? WSQ_PENDING : WSQ_DONE;
+}
+
+static wsq_poll wait_for_arg(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    reach(1);
+    await_task(self->arg);
+    return WSQ_DONE;
+}
+
+static wsq_poll wake_arg(wsq_ctx ctx, step *self) {
+    step *other = self->arg;
+    (void)ctx;
+    wsq_wake(&other->task);
+    return WSQ_DONE;
+}
+
+static void start(wsq_config one, wsq_config other) {
+    reach(0);
+    here = pool_new(one);
+    there = pool_new(other);
+}
+
+static void start_one(wsq_config config) {
+    reach(0);
+    here = pool_new(config);
+}
+
+/* First nobody is in the middle of a task of one, which may call the other. */
+static void close_both(void) {
+    CHECK_EQ(wsq_pool_wait(here), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(there), WSQ_OK);
+    pool_close(there);
+    pool_close(here);
+}
+
+/* ---- two pools ---- */
+
+/* It ends when its waiter, a worker of the other pool, has a stand-in. */
+static wsq_poll until_blocked(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    (void)self;
+    while (wsqi_load_acq(&here->blocked) == 0) sched_yield();
+    return WSQ_DONE;
+}
+
+static wsq_poll pool_wait_there(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    (void)self;
+    step_new(&second, until_blocked, NULL);
+    spawn(there, &second);
+    CHECK_EQ(wsq_pool_wait(there), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* The stand-in goes when the wait is over. */
+static void pool_wait_on_anothers_worker(void) {
+    start((wsq_config){.workers = 1}, (wsq_config){.workers = 1});
+    for (int i = 0; i < 3; i++) {
+        step_new(&first, pool_wait_there, NULL);
+        spawn(here, &first);
+        await_task(&first);
+        CHECK_EQ(wsqi_load_acq(&here->blocked), 0);
+    }
+    close_both();
+}
+
+static void *same(void *arg) { return arg; }
+
+/* A pin is for one spawn: the smaller pool has no such worker. */
+static void pinned_once(void) {
+    wsq_group group;
+    start((wsq_config){.workers = 8}, (wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
+    step_new(&first, NULL, NULL);
+    spawn_on(here, 7, &first);
+    await_task(&first);
+    CHECK_EQ(wsq_group_init(&group, there), WSQ_OK);
+    CHECK_EQ(wsq_group_then(&group, &first.task), WSQ_OK);
+    await_task(&first);
+    spawn_on(here, 7, &first);
+    await_task(&first);
+    CHECK_EQ(wsq_submit(there, same, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_then(future, &first.task), WSQ_OK);
+    await_task(&first);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    CHECK_EQ(first.runs, 4);
+    close_both();
+}
+
+static wsq_poll take_budget(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    while (self->number < 1000 && wsq_budget_take()) self->number++;
+    return WSQ_DONE;
+}
+
+static void wait_in_run(wsq_ctx ctx, void *arg) {
+    (void)ctx;
+    await_task(arg);
+}
+
+static wsq_poll run_there(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    spawn(here, self->arg); /* it lies in this worker's queue, and runs above the run */
+    CHECK_EQ(wsq_run(there, wait_in_run, self->arg), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* The budget is the task's, whatever this thread is inside of below it. */
+static void budget_above_a_run(void) {
+    start((wsq_config){.workers = 1, .budget = 5, .max_standins = WSQ_STANDINS_OFF},
+          (wsq_config){.workers = 1});
+    step_new(&first, take_budget, NULL);
+    step_new(&second, run_there, &first);
+    spawn(here, &second);
+    await_task(&second);
+    CHECK_EQ(first.number, 5);
+    close_both();
+}
+
+/* ---- pools without threads ---- */
+
+static wsq_poll spawn_there_and_wait(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    spawn(there, self->arg);
+    await_task(self->arg);
+    return WSQ_DONE;
+}
+
+static wsq_poll spawn_inside_there(wsq_ctx ctx, step *self) {
+    /* this thread is in the middle of a task of it */
+    CHECK_EQ(wsq_pool_wait(there), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_pool_shutdown(there, WSQ_DRAIN), WSQ_ERR_INVALID);
+    return spawn_there_and_wait(ctx, self);
+}
+
+/* One thread pumps here, there, here again, and still knows that it is there. (What is awaited is
+ * of low priority: else it would be taken back from the queue, not pumped.) */
+static void pumped_in_turn(void) {
+    wsq_config config = {.workers = 1, .caller_runs = true};
+    start(config, config);
+    step_new(&first, NULL, NULL);
+    step_new(&second, spawn_inside_there, &first);
+    step_new(&third, wait_for_arg, &second);
+    step_new(&fourth, spawn_there_and_wait, &third);
+    wsq_task_set_priority(&first.task, WSQ_LOW);
+    wsq_task_set_priority(&second.task, WSQ_LOW);
+    spawn(here, &second);
+    spawn(here, &fourth);
+    await_task(&fourth);
+    CHECK_EQ(first.runs + second.runs + third.runs + fourth.runs, 4);
+    close_both();
+}
+
+/* Whoever sleeps as the other pool's worker is missed in its own, where the task is that wakes it.
+ * */
+static void worker_pumps_another_pool(void) {
+    start((wsq_config){.workers = 1}, (wsq_config){.workers = 1, .caller_runs = true});
+    step_new(&first, pend_once, NULL);
+    step_new(&second, wait_for_arg, &first);
+    step_new(&third, wake_arg, &first);
+    spawn(there, &first);
+    CHECK_EQ(pump(there), 1);
+    spawn(here, &second);
+    await(1);
+    spawn(here, &third);
+    await_task(&second);
+    CHECK_EQ(first.runs, 2);
+    close_both();
+}
+
+enum { MEMBERS = WSQ_GROUP_CREDIT / 32 + 4 }; /* enough to be counted at once, on credit */
+
+static wsq_group group_here;
+static step *members;
+
+static wsq_poll spawn_members(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    (void)self;
+    for (int i = 0; i < MEMBERS; i++)
+        CHECK_EQ(wsq_group_spawn(&group_here, &members[i].task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* Without threads that end, the shutdown gives the credit back: else the pool would never be quiet.
+ * */
+static void cancelled_on_credit(void) {
+    start_one((wsq_config){.workers = 1, .caller_runs = true});
+    members = step_array(MEMBERS, NULL, NULL);
+    step_new(&first, spawn_members, NULL);
+    CHECK_EQ(wsq_group_init(&group_here, here), WSQ_OK);
+    spawn(here, &first);
+    CHECK(wsq_pool_run_one(here));
+    cancel(here);
+    for (int i = 0; i < MEMBERS; i++) cancelled(&members[i], 0);
+    CHECK_EQ(wsq_group_wait(&group_here, WSQ_FOREVER), WSQ_ERR_CANCELLED);
+    pool_end(here);
+    free(members);
+}
+
+/* ---- a worker that nobody replaces ---- */
+
+static wsq_poll wait_in_block(wsq_ctx ctx, step *self) {
+    wsq_block_begin(ctx);
+    reach(1);
+    await(2);
+    await_task(self->arg);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+/* It says that it blocks, but got no stand-in: then it must run itself what it waits for. */
+static void wait_in_block_without_standin(void) {
+    for (int woken = 0; woken < 2; woken++) {
+        start_one((wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
+        step_new(&first, woken ? pend_once : NULL, NULL);
+        step_new(&second, wait_in_block, &first);
+        if (woken) spawn(here, &first);
+        if (woken) step_asleep(&first);
+        spawn(here, &second);
+        await(1);
+        if (!woken) spawn(here, &first);
+        reach(2);
+        if (woken) wsq_wake(&first.task);
+        await_task(&second);
+        CHECK_EQ(first.runs, 1 + woken);
+        pool_close(here);
+    }
+}
+
+static wsq_poll say_two(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    (void)self;
+    reach(2);
+    return WSQ_DONE;
+}
+
+/* First it sleeps; then it holds its worker until another one has run what it spawned. */
+static wsq_poll pinned_spawns(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    if (self->runs == 1) return WSQ_PENDING;
+    spawn(here, self->arg);
+    await(2);
+    return WSQ_DONE;
+}
+
+/* The wake made its worker a searcher; while that runs the task it is none, or nobody else is
+ * woken. */
+static void pinned_to_its_waiter(void) {
+    start_one((wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
+    step_new(&first, say_two, NULL);
+    step_new(&second, pinned_spawns, &first);
+    step_new(&third, wait_for_arg, &second);
+    spawn_on(here, 0, &second);
+    step_asleep(&second);
+    spawn_on(here, 0, &third);
+    await(1);
+    asleep(2);
+    wsq_wake(&second.task);
+    await_task(&third);
+    CHECK_EQ(first.runs, 1);
+    pool_close(here);
+}
+
+/* ---- guests: threads in wsq_run, which may steal what workers fork ---- */
+
+static void nothing(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    (void)job;
+}
+
+/* Forks, which show thieves what else there is, until one of them has taken that. */
+static void fork_until(wsq_ctx ctx, unsigned n) {
+    wsq_job job;
+    while (atomic_load(&stage) < n) {
+        wsq_fork(&ctx, &job, nothing);
+        sched_yield();
+        wsq_join(&ctx, &job);
+    }
+}
+
+/* This thread forks the job, others reach `n` in it, and then it joins. */
+static void fork_away(wsq_ctx ctx, wsq_job_fn fn, unsigned n) {
+    wsq_job job;
+    wsq_fork(&ctx, &job, fn);
+    fork_until(ctx, n);
+    wsq_join(&ctx, &job);
+}
+
+static void check_guest(void) { CHECK(wsq_worker_self() >= (int)wsq_pool_workers(here)); }
+
+static void job_until_stop(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    reach(1);
+    until_stop(ctx);
+}
+
+static void guest_forks(wsq_ctx ctx, void *arg) {
+    (void)arg;
+    fork_away(ctx, job_until_stop, 1);
+}
+
+static void *guest_main(void *arg) {
+    (void)arg;
+    CHECK_EQ(wsq_run(here, guest_forks, NULL), WSQ_OK);
+    return NULL;
+}
+
+static wsq_poll hold_until_stop(wsq_ctx ctx, step *self) {
+    (void)self;
+    reach(2);
+    until_stop(ctx);
+    return WSQ_DONE;
+}
+
+static void job_waits_for_pending(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    check_guest();
+    reach(3);
+    until_stop(ctx);
+    CHECK_EQ(wsq_task_wait(&first.task), WSQ_ERR_CANCELLED);
+}
+
+static wsq_poll worker_forks(wsq_ctx ctx, step *self) {
+    (void)self;
+    fork_away(ctx, job_waits_for_pending, 3);
+    return WSQ_DONE;
+}
+
+/* The shutdown waits for the worker, that for the guest, and nobody wakes what the guest waits for.
+ * Of the three workers one has the guest's own job and one is held, so that only the guest can take
+ * the third's. */
+static void guest_waits_when_cancelled(void) {
+    pthread_t guest;
+    start_one((wsq_config){.workers = 3, .max_standins = WSQ_STANDINS_OFF});
+    step_new(&first, pend_once, NULL);
+    step_new(&second, hold_until_stop, NULL);
+    step_new(&third, worker_forks, NULL);
+    spawn(here, &first);
+    step_asleep(&first);
+    if (pthread_create(&guest, NULL, guest_main, NULL) != 0) abort();
+    await(1);
+    spawn(here, &second);
+    await(2);
+    spawn(here, &third);
+    await(3);
+    CHECK_EQ(wsq_pool_shutdown(here, WSQ_CANCEL), WSQ_OK);
+    pthread_join(guest, NULL);
+    CHECK_EQ(wsq_pool_pending(here), 1);
+    wsq_wake(&first.task); /* it still may be woken: that cancels it */
+    cancelled(&first, 1);
+    pool_end(here);
+}
+
+/* On the guest, above its own join: one worker joins this job, the other one the job below. */
+static void job_waits_on_guest(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    (void)job;
+    check_guest();
+    reach(4);
+    spawn(here, &first);
+    await_task(&first);
+}
+
+static wsq_poll forks_for_guest(wsq_ctx ctx, step *self) {
+    (void)self;
+    fork_away(ctx, job_waits_on_guest, 4);
+    return WSQ_DONE;
+}
+
+/* Holds one worker until the guest has taken the job of the other. */
+static void job_until_four(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    (void)job;
+    reach(3);
+    await(4);
+}
+
+static void job_on_guest(wsq_ctx ctx, wsq_job *job) {
+    wsq_job above;
+    (void)job;
+    check_guest();
+    reach(2);
+    wsq_fork(&ctx, &above, job_until_four);
+    fork_until(ctx, 3);
+    spawn(here, &second);
+    wsq_join(&ctx, &above); /* meanwhile it helps */
+}
+
+static void job_on_worker(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    reach(1);
+    fork_away(ctx, job_on_guest, 2);
+}
+
+static void run_forks(wsq_ctx ctx, void *arg) {
+    (void)arg;
+    fork_away(ctx, job_on_worker, 1);
+}
+
+/* A worker in a join runs no tasks. Both are, for jobs that the guest has, which waits for a task:
+ * it needs a stand-in, though none of the workers is blocked. (While a guest works a worker sleeps
+ * in its place: so the guest's job goes to one worker, whose job can only go to the guest.) */
+static void guest_waits_for_a_task(void) {
+    start_one((wsq_config){.workers = 2});
+    step_new(&first, NULL, NULL);
+    step_new(&second, forks_for_guest, NULL);
+    asleep(2);
+    CHECK_EQ(wsq_run(here, run_forks, NULL), WSQ_OK);
+    CHECK_EQ(first.runs, 1);
+    pool_close(here);
+}
+
+/* ---- shutdowns ---- */
+
+static wsq_poll shut_there(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    spawn(here, &first);
+    spawn(there, self->arg);
+    await(1);
+    CHECK_EQ(wsq_pool_shutdown(there, WSQ_CANCEL), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* A shutdown on another pool's worker blocks that: somebody else has to run what is queued behind
+ * it. */
+static void shutdown_on_anothers_worker(void) {
+    start((wsq_config){.workers = 1}, (wsq_config){.workers = 1});
+    step_new(&first, NULL, NULL);
+    step_new(&second, wait_for_arg, &first);
+    step_new(&third, shut_there, &second);
+    spawn(here, &third);
+    await_task(&third);
+    CHECK_EQ(second.runs, 1);
+    pool_end(there);
+    pool_close(here);
+}
+
+/* The future lies in the queue of this worker, which does not come to cancel it before the end. */
+static wsq_poll submit_and_hold(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    (void)self;
+    CHECK_EQ(wsq_submit(here, same, NULL, &future), WSQ_OK);
+    reach(1);
+    await(3);
+    return WSQ_DONE;
+}
+
+static wsq_poll then_and_get(wsq_ctx ctx, step *self) {
+    step *then = self->arg;
+    await(1);
+    CHECK_EQ(wsq_future_then(future, &then->task), WSQ_OK);
+    reach(2);
+    until_stop(ctx);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_ERR_CANCELLED);
+    reach(3);
+    return WSQ_DONE;
+}
+
+/* Who gives up a future that nobody starts any more ends it, with what comes after it. */
+static void future_given_up(void) {
+    start_one((wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
+    step_new(&first, NULL, NULL);
+    step_new(&second, submit_and_hold, NULL);
+    step_new(&third, then_and_get, &first);
+    spawn_on(here, 0, &third);
+    spawn_on(here, 1, &second);
+    await(2);
+    cancel(here);
+    cancelled(&first, 0);
+    pool_end(here);
+}
+
+static wsq_poll clean_and_wake(wsq_task *task) {
+    step *self = wsq_container_of(task, step, task), *other = self->arg;
+    self->cleanups++;
+    wsq_wake(&other->task);
+    reach(4);
+    return WSQ_DONE;
+}
+
+static wsq_poll spawn_low_and_hold(wsq_ctx ctx, step *self) {
+    spawn(here, self->arg);
+    reach(3);
+    until_stop(ctx);
+    return WSQ_DONE;
+}
+
+static wsq_poll wait_when_cleaned(wsq_ctx ctx, step *self) {
+    step *other = self->arg;
+    (void)ctx;
+    reach(2);
+    await(4);
+    CHECK_EQ(wsq_task_wait(&other->task), WSQ_ERR_CANCELLED);
+    return WSQ_DONE;
+}
+
+/* The woken task lands in the slot of the worker that cancels, at the end of its last round. */
+static void cleanup_wakes(void) {
+    start_one((wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
+    step_new(&first, pend_once, NULL);
+    step_new(&second, NULL, &first);
+    wsq_task_set_cleanup(&second.task, clean_and_wake);
+    wsq_task_set_priority(&second.task, WSQ_LOW); /* it lies in no worker's queue */
+    step_new(&third, spawn_low_and_hold, &second);
+    step_new(&fourth, wait_when_cleaned, &first);
+    spawn(here, &first);
+    step_asleep(&first);
+    spawn(here, &fourth);
+    await(2);
+    spawn(here, &third);
+    await(3);
+    cancel(here);
+    cancelled(&first, 1);
+    cancelled(&second, 0);
+    pool_end(here);
+}
+
+static wsq_poll wait_when_left(wsq_ctx ctx, step *self) {
+    step *other = self->arg;
+    until_stop(ctx);
+    while (wsqi_load_acq(&wsqi_block(here, 1)->lent) != 0) sched_yield();
+    CHECK_EQ(wsq_task_wait(&other->task), WSQ_ERR_CANCELLED);
+    return WSQ_DONE;
+}
+
+static wsq_poll leave_at_stop(wsq_ctx ctx, step *self) {
+    (void)self;
+    reach(1);
+    until_stop(ctx);
+    return WSQ_DONE;
+}
+
+static void lend_or_cancel(test_thread *self) {
+    if (self->index != 0) {
+        CHECK_EQ(wsq_worker_enter(here), WSQ_OK);
+        return;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        while (wsqi_load_acq(&wsqi_block(here, i)->lent) == 0) sched_yield();
+    await(1);
+    cancel(here);
+}
+
+/* A lent thread leaves with the shutdown, and has already fetched what is pinned to its worker. */
+static void pinned_where_nobody_is_lent(void) {
+    start_one((wsq_config){.lend_only = true, .workers = 2});
+    step_new(&first, NULL, NULL);
+    step_new(&second, leave_at_stop, NULL);
+    step_new(&third, wait_when_left, &first);
+    spawn_on(here, 0, &third);
+    spawn_on(here, 1, &second);
+    spawn_on(here, 1, &first);
+    test_threads(3, lend_or_cancel, NULL);
+    cancelled(&first, 0);
+    pool_end(here);
+}
+
+/* ---- what outlasts what ---- */
+
+/* Of a task that is done only the task itself must be there, not its group (address sanitizer). */
+static void after_a_task_without_group(void) {
+    wsq_group *group = malloc(sizeof *group);
+    wsq_edge edge;
+    if (group == NULL) abort();
+    start_one((wsq_config){.workers = 1});
+    step_new(&first, NULL, NULL);
+    step_new(&second, NULL, NULL);
+    CHECK_EQ(wsq_group_init(group, here), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn(group, &first.task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(group, WSQ_FOREVER), WSQ_OK);
+    memset(group, 0xa5, sizeof *group);
+    free(group);
+    CHECK_EQ(wsq_task_after(&second.task, &first.task, &edge), WSQ_OK);
+    spawn(here, &second);
+    await_task(&second);
+    CHECK_EQ(second.runs, 1);
+    pool_close(here);
+}
+
+int main(void) {
+    test_begin("test_corners");
+    RUN(pool_wait_on_anothers_worker);
+    RUN(pinned_once);
+    RUN(budget_above_a_run);
+    RUN(pumped_in_turn);
+    RUN(worker_pumps_another_pool);
+    RUN(cancelled_on_credit);
+    RUN(wait_in_block_without_standin);
+    RUN(pinned_to_its_waiter);
+    RUN(guest_waits_when_cancelled);
+    RUN(guest_waits_for_a_task);
+    RUN(shutdown_on_anothers_worker);
+    RUN(future_given_up);
+    RUN(cleanup_wakes);
+    RUN(pinned_where_nobody_is_lent);
+    RUN(after_a_task_without_group);
+    return test_end();
+}
