@@ -204,8 +204,8 @@ static void pumped_in_turn(void) {
     close_both();
 }
 
-/* Whoever sleeps as the other pool's worker is missed in its own, where the task is that wakes it.
- * */
+/* Whoever sleeps as the other pool's worker is missed in its own, where the task that wakes it is
+ * queued. */
 static void worker_pumps_another_pool(void) {
     start((wsq_config){.workers = 1}, (wsq_config){.workers = 1, .caller_runs = true});
     step_new(&first, pend_once, NULL);
@@ -234,8 +234,7 @@ static wsq_poll spawn_members(wsq_ctx ctx, step *self) {
     return WSQ_DONE;
 }
 
-/* Without threads that end, the shutdown gives the credit back: else the pool would never be quiet.
- * */
+/* Without threads that end, the shutdown gives the credit back: else the pool is never quiet. */
 static void cancelled_on_credit(void) {
     start_one((wsq_config){.workers = 1, .caller_runs = true});
     members = step_array(MEMBERS, NULL, NULL);
