@@ -1036,6 +1036,29 @@ static void keeper_without_threads(void) {
     end_keeper();
 }
 
+/* Likewise what is pinned to that worker, which is about to run it. */
+static wsq_poll run_pinning(wsq_ctx ctx, wsq_task *task) {
+    bool spawned = true;
+    (void)ctx;
+    for (int i = 1; i <= 2; i++) spawned = spawned && wsq_spawn_on(pool, 1, &items[i].task) == WSQ_OK;
+    if (spawned) {
+        (void)wsq_task_wait(&items[2].task);
+        explore_check(items[2].done + items[2].cleaned == 1);
+    }
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void pinned_elsewhere_without_threads(void) {
+    begin(2, (wsq_config){.caller_runs = true});
+    items[0].task.fn = run_pinning;
+    items[1].task.fn = run_slowly;
+    spawn(0);
+    explore_start(pump_all, NULL);
+    if (explore_choose(2)) explore_wait_quiet();
+    end_keeper();
+}
+
 /* Its task waits for a group with a task that is never woken: that wait ends first. */
 static void wait_in_vain(wsq_group *one, int i) {
     if (wsq_group_spawn(one, &items[i].task) == WSQ_OK)
@@ -1715,6 +1738,7 @@ int main(void) {
     explore_random("compose: wait for a group", group_wait, 4000);
     explore_random("compose: a group on a stack against cancel", keeper_against_cancel, 4000);
     explore_random("compose: a group on a stack, no threads", keeper_without_threads, 4000);
+    explore_random("compose: pinned elsewhere, no threads", pinned_elsewhere_without_threads, 2500);
     explore_random("compose: groups on two stacks", keeper_of_keeper, 4000);
     explore_random("compose: a group below a join", keeper_of_a_join, 4000);
     explore_random("compose: a group below a wait", keeper_of_what_is_below, 4000);
