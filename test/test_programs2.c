@@ -17,7 +17,7 @@
 
 enum { ACTORS = 10, ACTOR_OPS = 4, THREADS = 4, THREAD_OPS = 6, LEAVES = 3000, GROUPS = 600, LENT = 4 };
 
-typedef enum leaf_kind { PLAIN, YIELDS, TIMED, FAR, FORKS, PENDS, LEAF_KINDS } leaf_kind;
+typedef enum leaf_kind { PLAIN, YIELDS, TIMED, HOURS, FORKS, PENDS, LEAF_KINDS } leaf_kind;
 
 typedef struct program program;
 
@@ -86,7 +86,7 @@ static wsq_poll leaf_step(wsq_ctx ctx, leaf *self, unsigned run) {
         if (run >= 2) return WSQ_DONE;
         CHECK_EQ(wsq_wake_after(pool, &self->task, run * 30000u), WSQ_OK);
         return WSQ_PENDING;
-    case FAR:
+    case HOURS:
         if (run >= 1) return WSQ_DONE;
         CHECK_EQ(wsq_wake_after(pool, &self->task, WSQ_FOREVER - (uint64_t)(uintptr_t)self % 64), WSQ_OK);
         return WSQ_PENDING;
@@ -142,7 +142,7 @@ static void waited(program *all, wsq_result result) {
 /* ---- what tasks, runs and threads do; ctx: NULL outside ---- */
 
 static void wait_leaf(program *all, wsq_pool *pool, uint64_t *random) {
-    leaf *one = leaf_new(all, pool, (leaf_kind)test_below(random, FAR), random);
+    leaf *one = leaf_new(all, pool, (leaf_kind)test_below(random, HOURS), random);
     if (one == NULL || !taken(all, one, wsq_spawn(pool, &one->task))) return;
     wsq_result result = WSQ_ERR_TIMEOUT;
     for (unsigned i = test_below(random, 3); i > 0 && result == WSQ_ERR_TIMEOUT; i--)
@@ -156,7 +156,7 @@ static void wait_leaf(program *all, wsq_pool *pool, uint64_t *random) {
 
 /* It waits for a timer that never comes, until that is taken back. */
 static void cancel_timer(program *all, wsq_pool *pool, uint64_t *random) {
-    leaf *one = leaf_new(all, pool, FAR, random);
+    leaf *one = leaf_new(all, pool, HOURS, random);
     if (one == NULL || !taken(all, one, wsq_spawn(pool, &one->task))) return;
     wsq_result result;
     while ((result = wsq_task_wait_for(&one->task, 20000)) == WSQ_ERR_TIMEOUT)
@@ -174,7 +174,7 @@ static void group(program *all, wsq_pool *pool, uint64_t *random) {
     CHECK_EQ(wsq_group_init(own, pool), WSQ_OK);
     for (unsigned i = 0; i < count; i++) {
         leaf_kind kind = (leaf_kind)test_below(random, LEAF_KINDS);
-        members[i] = leaf_new(all, pool, kind == FAR ? PENDS : kind, random);
+        members[i] = leaf_new(all, pool, kind == HOURS ? PENDS : kind, random);
         if (members[i] == NULL) count = i;
         else taken(all, members[i], wsq_group_spawn(own, &members[i]->task));
     }
@@ -216,7 +216,7 @@ static void batch(program *all, wsq_pool *pool, uint64_t *random) {
     leaf *leaves[8];
     unsigned count = 1 + test_below(random, 8);
     for (unsigned i = 0; i < count; i++) {
-        leaves[i] = leaf_new(all, pool, (leaf_kind)test_below(random, FAR), random);
+        leaves[i] = leaf_new(all, pool, (leaf_kind)test_below(random, HOURS), random);
         if (leaves[i] == NULL) return;
         wsq_task_set_priority(&leaves[i]->task, WSQ_NORMAL);
         list[i] = &leaves[i]->task;
@@ -231,7 +231,7 @@ static void batch(program *all, wsq_pool *pool, uint64_t *random) {
 
 /* Nobody waits for them here: a pinned one may have to wait for its worker. */
 static void pinned(program *all, wsq_pool *pool, uint64_t *random) {
-    leaf *one = leaf_new(all, pool, (leaf_kind)test_below(random, FAR), random);
+    leaf *one = leaf_new(all, pool, (leaf_kind)test_below(random, HOURS), random);
     if (one != NULL)
         taken(all, one, wsq_spawn_on(pool, test_below(random, wsq_pool_workers(pool)), &one->task));
 }
