@@ -6426,7 +6426,6 @@ static void wsqi_lent_work(wsqi_worker *self) {
     self->outer = wsqi_self_get();
     wsqi_self_set(self);
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    wsqi_store_rlx(&self->dismissed, 0u); /* Relaxed: a request to a thread that was here before. */
     /* Relaxed: as in wsqi_worker_main; a request. */
     while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN && wsqi_load_rlx(&self->dismissed) == 0) {
         wsq_task *task = wsqi_find_work(self);
@@ -6437,6 +6436,8 @@ static void wsqi_lent_work(wsqi_worker *self) {
     wsqi_inbox_leave(self);
     wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
     wsqi_self_set(self->outer);
+    /* Relaxed: B5 orders it. Here, for one that comes as the next thread enters is for that. */
+    wsqi_store_rlx(&self->dismissed, 0u);
     /* B5: see B4. */
     wsqi_store_rel(&self->lent, 0u);
 }
