@@ -971,7 +971,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
  *  J7     join sleeps                  full barrier  I7 J5       likewise
- *  B4 B5  thread lent; leaves          acq; acq+rel  each other  two threads share a block's past
+ *  B4 B5  thread lent; leaves          acq; rel      each other  two threads share a block's past
  *  J8 J9  guest enters; leaves         acq+rel       each other  two guests share a block's past
  * ========================================================================== */
 
@@ -2239,7 +2239,7 @@ struct wsq_pool {
     wsqi_inject high, low; /* the same for tasks of other priorities */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
-    wsqi_a32 lent;                               /* threads in wsq_worker_enter */
+    wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
     wsqi_a64 dropped;                            /* tasks cancelled by a shutdown */
     wsqi_a64 wakes;                              /* sleepers woken from outside */
     wsqi_a32 bells[WSQI_BELLS + 1]; /* rung when a task, or (the last) the pool, is done */
@@ -3440,18 +3440,18 @@ static void wsqi_cancel_own(wsqi_worker *self);
 /* ---- who may still touch a group when the pool stops: a task that waits for one may have it on
  * its stack. What is queued is cancelled before a thread rests ---- */
 
-/* Any thread: it may run or cancel tasks from here on. */
-static void wsqi_stir(wsq_pool *pool) {
+static void wsqi_count_threads(wsq_pool *pool, wsqi_a32 *count, uint32_t n) {
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    wsqi_add_rlx(&pool->astir, 1u); /* Relaxed: the lock orders it. */
+    wsqi_add_rlx(count, n); /* Relaxed: the lock orders it. */
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
 }
 
+/* Any thread: it may run or cancel tasks from here on. */
+static void wsqi_stir(wsq_pool *pool) { wsqi_count_threads(pool, &pool->astir, 1); }
+
 /* Likewise: not any more. Workers that wait for a group look again. */
 static void wsqi_calm(wsq_pool *pool) {
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    wsqi_add_rlx(&pool->astir, 0u - 1u); /* Relaxed: the lock orders it. */
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_count_threads(pool, &pool->astir, 0u - 1u);
     wsqi_ring_bells(pool);
 }
 
@@ -6212,6 +6212,19 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     return ok;
 }
 
+/* Sleeps until there are none of these threads, whom standin_lock counts, and who then ring. */
+static void wsqi_await_none(wsq_pool *pool, wsqi_a32 *count) {
+    for (;;) {
+        /* Relaxed: the lock orders both. */
+        uint32_t rung = wsqi_load_rlx(&pool->bells[WSQI_BELLS]);
+        wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+        uint32_t left = wsqi_load_rlx(count); /* Relaxed: likewise. */
+        wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+        if (left == 0) return;
+        wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
+    }
+}
+
 /* Stops the first `count` threads, and the stand-ins, and waits for them. */
 static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     /* no stand-in starts from here on, for the phase has changed */
@@ -6221,11 +6234,7 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     for (unsigned i = 0; i < crew + WSQ_GUESTS; i++) wsqi_token_give(wsqi_nth(pool, crew, i));
     for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    while (pool->lend_only) {
-        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]); /* W2 */
-        if (wsqi_load_acq(&pool->lent) == 0) break; /* B5: what they left is visible. */
-        wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
-    }
+    wsqi_await_none(pool, &pool->lent);
     for (unsigned i = pool->workers; i < crew; i++) {
         /* Relaxed: the lock orders it. */
         if (wsqi_load_rlx(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
@@ -6323,19 +6332,6 @@ static void wsqi_cancel_own(wsqi_worker *self) {
     } while (wsqi_queue_length(self) != 0 || wsqi_load_rlx(&self->lifo) != NULL);
 }
 
-/* The pool's own threads are gone: until no other is in the middle of cancelling something. */
-static void wsqi_stop_await(wsq_pool *pool) {
-    for (;;) {
-        /* Relaxed: the lock orders both. */
-        uint32_t rung = wsqi_load_rlx(&pool->bells[WSQI_BELLS]);
-        wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-        uint32_t astir = wsqi_load_rlx(&pool->astir); /* Relaxed: likewise. */
-        wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
-        if (astir == 0) return;
-        wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
-    }
-}
-
 static void wsqi_pool_stop(wsq_pool *pool) {
     wsqi_ring_bells(pool); /* workers that wait for a task look again */
     wsqi_pool_join(pool, pool->workers);
@@ -6346,7 +6342,7 @@ static void wsqi_pool_stop(wsq_pool *pool) {
         wsqi_cancel_own(wsqi_block(pool, i));
     }
     if (pool->caller_runs) wsqi_calm(pool); /* the pump is this thread's */
-    wsqi_stop_await(pool);
+    wsqi_await_none(pool, &pool->astir); /* nobody is in the middle of cancelling something */
     /* P6: what was cancelled is visible. Pairs with P5. */
     wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
     wsqi_pump_leave(pool);
@@ -6450,10 +6446,9 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsq_result result = WSQ_ERR_CLOSED;
-    wsqi_add_rlx(&pool->lent, 1u); /* Relaxed: the barrier orders it. */
-    /* P4: either this sees the pool stop, or the shutdown waits for us. */
-    wsqi_fence_rmw();
-    if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) { /* Relaxed: the barrier orders it. */
+    wsqi_count_threads(pool, &pool->lent, 1);
+    /* Relaxed: the lock orders it: either this sees the pool stop, or the shutdown waits. */
+    if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
         wsqi_worker *worker = wsqi_lent_take(pool);
         result = worker != NULL ? WSQ_OK : WSQ_ERR_INVALID;
         wsqi_stir(pool);
@@ -6461,7 +6456,7 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
         wsqi_check_stopped(pool);
         wsqi_calm(pool);
     }
-    wsqi_add_acqrel(&pool->lent, 0u - 1u); /* B5 */
+    wsqi_count_threads(pool, &pool->lent, 0u - 1u);
     wsqi_bell_ring(pool, &pool->bells[WSQI_BELLS]);
     return result;
 }

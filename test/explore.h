@@ -132,6 +132,7 @@ typedef struct explore_store {
     const explore_view *view;     /* NULL: nothing */
     uint64_t value;
     explore_time time;
+    explore_time place; /* of the newest seq_cst store up to this one */
     bool adjoins; /* a read-modify-write: nothing may come between it and `before` */
 } explore_store;
 
@@ -778,6 +779,7 @@ static inline void explore_learn(int id, const explore_store *store, int order) 
     explore_time *view = explore.running->view;
     const explore_word *word = &explore.word[id];
     if (store->time > view[id]) view[id] = store->time;
+    if ((order & 4) && store->place > view[EXPLORE_PLACE]) view[EXPLORE_PLACE] = store->place;
     if (order & EXPLORE_ACQ)
         explore_acquire(store->view);
     else
@@ -800,11 +802,12 @@ static inline void explore_insert(int id, explore_store *before, explore_store *
     fiber->view[id] = store->time;
     if (word->writer != explore_me()) word->changes++;
     word->writer = explore_me();
+    store->view = order & EXPLORE_REL ? explore_release() : fiber->released;
+    store->place = before->place;
     if (order & 4) {
-        fiber->view[EXPLORE_PLACE] = ++explore.place_of_last;
+        fiber->view[EXPLORE_PLACE] = store->place = ++explore.place_of_last;
         if (store->time > explore.sc[id]) explore_raise_sc(id, store->time);
     }
-    store->view = order & EXPLORE_REL ? explore_release() : fiber->released;
     if (adjoins && (order & EXPLORE_ACQREL) != EXPLORE_ACQREL) /* else it is part of the view */
         store->view = explore_mixture(store->view, before->view);
     if (after) {

@@ -156,6 +156,17 @@ SCENARIO(late, 2 * a + b, late_1, late_2)
 SCENARIO(late_acq, 2 * a + b, late_acq_1, late_acq_2)
 SCENARIO(late_fence, 2 * a + b, late_1, late_fence_2)
 
+/* T1 x = 1, reads y; T2 y = 1; T3 reads y, then x: all seq_cst, but for T3's load of y perhaps.
+ * Outcome 2 (T1 before T2, T2 before T3, and T3 before T1) is weak, allowed since C++20, shown by
+ * Power: an acquire alone does not put T3 behind T2 in the order of the seq_cst operations. */
+
+THREAD(chain_1, wsqi_store_sc(&x, 1u); a = wsqi_load_sc(&y);)
+THREAD(chain_2, wsqi_store_sc(&y, 1u);)
+THREAD(chain_acq_3, b = wsqi_load_acq(&y); c = wsqi_load_sc(&x);)
+THREAD(chain_sc_3, b = wsqi_load_sc(&y); c = wsqi_load_sc(&x);)
+SCENARIO(chain_acq, 4 * a + 2 * b + c, chain_1, chain_2, chain_acq_3)
+SCENARIO(chain_sc, 4 * a + 2 * b + c, chain_1, chain_2, chain_sc_3)
+
 /* ---- write to read causality: x, then y by who saw x; 6 (saw x; y seen, x not) is weak ---- */
 
 THREAD(wrc_rlx, a = wsqi_load_rlx(&x); if (a) wsqi_store_rlx(&y, 1u);)
@@ -320,6 +331,8 @@ static void orders_of_stores(void) {
     litmus("late seq_cst load", late, BIT(0) | BIT(1) | BIT(2) | BIT(3), 0);
     litmus("late seq_cst load, acquire", late_acq, BIT(0) | BIT(1) | BIT(3), BIT(2));
     litmus("late seq_cst load, fence (not shown)", late_fence, BIT(0) | BIT(1) | BIT(3), BIT(2));
+    litmus("a chain of seq_cst, one acquire", chain_acq, BIT(2) | BIT(3) | BIT(7), 0);
+    litmus("a chain of seq_cst", chain_sc, BIT(3) | BIT(7), BIT(2));
     litmus("WRC relaxed", wrc_weak, BIT(6) | BIT(7), 0);
     litmus("WRC acquire, release", wrc_strong, BIT(7), BIT(6));
     litmus("R relaxed", r_rlx, BIT(2) | BIT(1) | BIT(4) | BIT(5), 0);

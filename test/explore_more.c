@@ -449,6 +449,23 @@ static void futures_come_back(void) {
     end(0);
 }
 
+/* Likewise, from a thread that never learns that its function was called. */
+static void dropped_futures_come_back(void) {
+    begin(1, plain);
+    memset(results, 0, sizeof results);
+    for (int i = 0; i < 4; i++) {
+        wsq_future *future = NULL;
+        explore_check(wsq_submit(pool, bump, &results[i], &future) == WSQ_OK);
+        pool->future_spare = NULL;
+        int n = explore_choose(64); /* a load between, for pauses in a row are one */
+        while (n-- > 0 && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) wsqi_pause();
+        wsq_future_drop(future);
+    }
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    for (int i = 0; i < 4; i++) explore_check(wsqi_get(&results[i]) == 1);
+    end(0);
+}
+
 /* ---- shutdown ---- */
 
 /* A shutdown that finds another at it returns when everything is decided. */
@@ -1114,6 +1131,7 @@ int main(void) {
     explore_random("more: a wake beside one who wakes", wake_beside_waking, 4000);
     explore_random("more: stuck is told", stuck_is_told, 3000);
     explore_random("more: futures come back", futures_come_back, 3000);
+    explore_random("more: dropped futures come back", dropped_futures_come_back, 2000);
     explore_random("more: jobs come and go", jobs_come_and_go, 5000);
     explore_random("more: a joiner is needed", joiner_is_needed, 5000);
     explore_random("more: a joiner hands on", joiner_hands_on, 2000);
