@@ -491,20 +491,22 @@ static void shutdown_on_anothers_worker(void) {
 static wsq_poll submit_and_hold(wsq_ctx ctx, step *self) {
     (void)ctx;
     (void)self;
+    await(1); /* the other worker would steal it */
     CHECK_EQ(wsq_submit(here, same, NULL, &future), WSQ_OK);
-    reach(1);
-    await(3);
+    reach(2);
+    await(4);
     return WSQ_DONE;
 }
 
 static wsq_poll then_and_get(wsq_ctx ctx, step *self) {
     step *then = self->arg;
-    await(1);
+    reach(1);
+    await(2);
     CHECK_EQ(wsq_future_then(future, &then->task), WSQ_OK);
-    reach(2);
+    reach(3);
     until_stop(ctx);
     CHECK_EQ(wsq_future_get(future, NULL), WSQ_ERR_CANCELLED);
-    reach(3);
+    reach(4);
     return WSQ_DONE;
 }
 
@@ -516,7 +518,7 @@ static void future_given_up(void) {
     step_new(&third, then_and_get, &first);
     spawn_on(here, 0, &third);
     spawn_on(here, 1, &second);
-    await(2);
+    await(3);
     cancel(here);
     cancelled(&first, 0);
     pool_end(here);
