@@ -923,7 +923,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  D2     deque steal: bottom          acquire       D1 D4       likewise
  *  D4 D5  deque pop; steal             seq_cst       each other  both take the last item
  *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
- *  D8     deque steal: top             release       push        a thief reads the slot's next item
+ *  D8 D9  deque steal; push: top       rel; acq      each other  a thief reads the slot's next item
  *  G1 G2  inject push; collect         rel; acq      each other  a task's links are garbage
  *  G3 G4  inject lock; unlock          acq; rel      each other  two consumers take one task
  *  I1 I2  token wait; give             acq; rel      each other  a woken worker misses why
@@ -2014,9 +2014,8 @@ WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, u
 /* WSQ_ERR_MEMORY when the deque is full and cannot grow: it is unchanged then. */
 WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     uint64_t bottom = wsqi_load_rlx(&self->bottom); /* Relaxed: own word. */
-    /* Relaxed: an old top only makes the deque look fuller; a slot is reused only after the owner
-     * itself has seen top pass it, and a thief's compare-and-swap on that top then fails. */
-    uint64_t top = wsqi_load_rlx(&self->top);
+    /* D9: a slot is not reused before its thief has read it. Pairs with D8. */
+    uint64_t top = wsqi_load_acq(&self->top);
     wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&self->array); /* Relaxed: own word. */
     WSQ_ASSERT(item != NULL);
     if (bottom - top > array->mask) {
@@ -2071,9 +2070,8 @@ WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
     wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
     /* Relaxed: the compare-and-swap checks it. */
     void *first = wsqi_load_rlx(wsqi_array_slot(array, top));
-    /* D5; D8: the slot is read before its owner can see it free and reuse it, on machines that
-     * delay loads behind stores. Pairs with D4, and the top that push reads. Failure: relaxed,
-     * nothing was taken. */
+    /* D5; D8: the slot is read before its owner sees it free and reuses it. Pairs with D4 and D9.
+     * Failure: relaxed, nothing was taken. */
     if (!wsqi_cas_sc(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
     *item = first;
     return WSQ_STEAL_OK;

@@ -58,6 +58,7 @@
 #ifndef EXPLORE_H
 #define EXPLORE_H
 
+#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -104,6 +105,9 @@
 #define EXPLORE_CHOICES 100000           /* depth of the exhaustive walk */
 #define EXPLORE_POISON 0xa5              /* fills new memory */
 #define EXPLORE_CHANGES 3                /* PCT: most change points */
+#define EXPLORE_AHEAD 8                  /* one random execution in so many is done again, reading ahead */
+#define EXPLORE_LOADS 4096               /* loads of the first time that could have */
+#define EXPLORE_FAR 200                  /* steps that are read ahead at most */
 
 #define EXPLORE_TEXT2(x) #x
 #define EXPLORE_TEXT(x) EXPLORE_TEXT2(x)
@@ -133,6 +137,7 @@ typedef struct explore_store {
     uint64_t value;
     explore_time time;
     explore_time place; /* of the newest seq_cst store up to this one */
+    int writer, step;
     bool adjoins; /* a read-modify-write: nothing may come between it and `before` */
 } explore_store;
 
@@ -232,6 +237,17 @@ static struct {
     int64_t lowest;
     int preemptions, old_reads; /* depth first: left */
 
+    /* a load that reads ahead */
+    bool seeks, guesses;         /* the first time; the second */
+    int ahead_step;              /* the step that does */
+    uint64_t ahead_value;        /* and what it shall read */
+    explore_store *ahead;        /* what it read, and nobody has stored yet; or NULL */
+    int ahead_word, ahead_fiber; /* of which word, and who */
+    uint64_t came_true;          /* so often it was stored then */
+    int load_count;
+    struct { int step, word, fiber; bool cas; uint64_t expected; } load[EXPLORE_LOADS];
+    sigjmp_buf escape;
+
     /* depth first: what was chosen among how many */
     int depth, known;
     uint16_t chosen[EXPLORE_CHOICES], among[EXPLORE_CHOICES];
@@ -255,11 +271,6 @@ static _Noreturn void explore_fail(const char *format, ...) __attribute__((forma
 #define explore_check(condition) \
     ((condition) ? (void)0 : explore_fail("check failed at " EXPLORE_AT ": %s", #condition))
 
-/* Counts an outcome, 0 to 63, over the executions of a scenario. */
-static inline void explore_saw(int outcome) {
-    explore.saw[outcome]++;
-}
-
 static inline int explore_me(void) {
     return (int)(explore.running - explore.fiber);
 }
@@ -276,14 +287,28 @@ EXPLORE_SLOW static void explore_note(const char *format, ...) {
     va_end(list);
 }
 
+/* Ends the execution without a verdict. */
+EXPLORE_SLOW static _Noreturn void explore_give_up(void) {
+    explore.cut = true;
+    explore_context_switch(&explore.running->context, &explore.outside);
+    abort();
+}
+
 /* Ends the execution. */
 EXPLORE_SLOW static _Noreturn void explore_fail(const char *format, ...) {
+    if (explore.ahead) explore_give_up(); /* nobody has stored what was read */
     va_list list;
     va_start(list, format);
     vsnprintf(explore.failure, sizeof explore.failure, format, list);
     va_end(list);
     explore_context_switch(&explore.running->context, &explore.outside);
     abort();
+}
+
+/* Counts an outcome, 0 to 63, over the executions of a scenario. */
+static inline void explore_saw(int outcome) {
+    if (explore.ahead) explore_give_up();
+    explore.saw[outcome]++;
 }
 
 /* ==========================================================================
@@ -465,9 +490,7 @@ static void explore_block_fiber(void) {
 }
 
 EXPLORE_SLOW static void explore_too_long(void) {
-    explore.cut = true;
-    if (explore.mode == EXPLORE_DEPTH_FIRST)
-        explore_context_switch(&explore.running->context, &explore.outside);
+    if (explore.mode == EXPLORE_DEPTH_FIRST) explore_give_up();
     explore_fail_stuck("no end");
 }
 
@@ -745,6 +768,98 @@ static void explore_raise_sc(int id, explore_time time) {
     explore.word[id].raises = raise;
 }
 
+/* ---- reading ahead: load buffering ----
+ *
+ * In C11 a relaxed load may return a store that comes later, if who stores it did not learn of the
+ * load in between. Such a load is served with a guess: what another fiber stored to this word soon
+ * after, when the same execution was done without one. Until somebody stores just that, the others
+ * see the word as it was before, nothing counts as a failure, and the execution is given up as soon
+ * as it cannot be any more. There is no look at dependencies: what RC11 and the hardware forbid for
+ * their sake is shown, too.
+ * Source: Kang, Hur, Lahav, Vafeiadis, Dreyer: A Promising Semantics for Relaxed-Memory Concurrency
+ * (2017); here the load promises, in place of the store. */
+
+/* The first time: this access could read ahead. */
+static void explore_remember_load(int id, explore_kind kind, uint64_t expected) {
+    if (explore.load_count == EXPLORE_LOADS) return;
+    int i = explore.load_count++;
+    explore.load[i].step = explore.steps;
+    explore.load[i].word = id;
+    explore.load[i].fiber = explore_me();
+    explore.load[i].cas = kind == EXPLORE_CAS;
+    explore.load[i].expected = expected;
+}
+
+/* The next store to that word, soon, by somebody else; NULL: there was none, or it does not do. */
+static const explore_store *explore_next_store(int load) {
+    int step = explore.load[load].step;
+    const explore_store *next = NULL, *store = explore.word[explore.load[load].word].last;
+    for (; store->step > step; store = store->before)
+        if (store->writer != explore.load[load].fiber && store->step - step <= EXPLORE_FAR &&
+            (!explore.load[load].cas || store->value == explore.load[load].expected))
+            next = store;
+    return next;
+}
+
+/* After the first time, before the second. False: no load could read ahead, or none was found. */
+static bool explore_choose_load(uint64_t seed) {
+    for (int tries = 0; explore.load_count > 0 && tries < 64; tries++) {
+        int i = (int)(explore_mix(seed + (uint64_t)tries) % (uint64_t)explore.load_count);
+        const explore_store *store = explore_next_store(i);
+        if (!store) continue;
+        explore.ahead_step = explore.load[i].step;
+        explore.ahead_value = store->value;
+        return true;
+    }
+    return false;
+}
+
+/* What this access shall read, as the newest store of its word. */
+static explore_store *explore_guess(int id) {
+    explore_word *word = &explore.word[id];
+    explore_store *store = explore_alloc_note(sizeof *store);
+    memset(store, 0, sizeof *store);
+    store->before = word->last;
+    store->value = explore.ahead_value;
+    store->time = word->last->time + (1 << 24); /* room for what comes in between */
+    store->place = word->last->place;
+    word->last = explore.ahead = store;
+    explore.ahead_word = id;
+    explore.ahead_fiber = explore_me();
+    explore_poke(word->address, word->size, store->value);
+    if (explore.trace) explore_note("reads ahead");
+    return store;
+}
+
+/* Access to a word while what was read ahead is still to come; its newest store that counts. Who
+ * read it learns nothing by it: it would have to learn what is still to come. */
+static explore_store *explore_newest(int id, int order, explore_kind kind, explore_time floor) {
+    explore_store *ahead = explore.ahead;
+    if (!ahead || explore.ahead_word != id) return explore.word[id].last;
+    if (explore.ahead_fiber == explore_me()) {
+        if (kind != EXPLORE_STORE && (order & EXPLORE_ACQ)) explore_give_up();
+        return explore.word[id].last;
+    }
+    bool room = ahead->time - ahead->before->time >= 2;
+    if (floor >= ahead->time || (kind != EXPLORE_LOAD && !room)) explore_give_up();
+    return ahead->before;
+}
+
+/* The running fiber stored what was read ahead: `store`, which has its place. */
+static void explore_come_true(explore_store *store) {
+    explore_fiber *reader = &explore.fiber[explore.ahead_fiber];
+    explore_store *later = explore.word[explore.ahead_word].last;
+    for (; later != store; later = later->before)
+        if (later->adjoins) later->view = explore_mixture(later->view, store->view);
+    if (store->view) {
+        explore_join_times(reader->pending, store->view->at, store->view->size);
+        reader->has_pending = true;
+    }
+    explore.ahead = NULL;
+    explore.came_true++;
+    if (explore.trace) explore_note("which fiber %d read ahead", explore.ahead_fiber);
+}
+
 /* The store that is read, or that a new one comes right after; *after: the next newer one. */
 static inline explore_store *explore_find(int id, int order, explore_kind kind, uint64_t expected,
                                           explore_store **after) {
@@ -756,8 +871,18 @@ static inline explore_store *explore_find(int id, int order, explore_kind kind, 
         explore_time known = kind == EXPLORE_LOAD ? explore_known_before(id) : explore.sc[id];
         if (known > floor) floor = known;
     }
+    if (!EXPLORE_LIKELY(!explore.seeks && !explore.guesses)) {
+        bool can = kind != EXPLORE_STORE && !(order & EXPLORE_ACQ);
+        if (can && explore.seeks) explore_remember_load(id, kind, expected);
+        if (can && explore.guesses && explore.steps == explore.ahead_step) {
+            *after = NULL;
+            return explore_guess(id);
+        }
+        store = explore_newest(id, order, kind, floor);
+        if (store != explore.word[id].last) newer = explore.ahead;
+    }
     if (EXPLORE_LIKELY(store->time <= floor)) {
-        *after = NULL;
+        *after = newer;
         return store;
     }
     for (;;) {
@@ -794,11 +919,15 @@ static inline void explore_insert(int id, explore_store *before, explore_store *
                                   uint64_t value, int order, bool adjoins) {
     explore_fiber *fiber = explore.running;
     explore_word *word = &explore.word[id];
-    explore_store *store = explore_alloc_note(sizeof *store);
+    bool was_read = after && after == explore.ahead && after->value == value && explore_below(8);
+    explore_store *store = was_read ? after : explore_alloc_note(sizeof *store);
+    if (!was_read)
+        store->time = after ? before->time + (after->time - before->time) / 2 : before->time + 4096;
     store->before = before;
     store->value = value;
     store->adjoins = adjoins;
-    store->time = after ? before->time + (after->time - before->time) / 2 : before->time + 4096;
+    store->writer = explore_me();
+    store->step = explore.steps;
     fiber->view[id] = store->time;
     if (word->writer != explore_me()) word->changes++;
     word->writer = explore_me();
@@ -810,6 +939,10 @@ static inline void explore_insert(int id, explore_store *before, explore_store *
     }
     if (adjoins && (order & EXPLORE_ACQREL) != EXPLORE_ACQREL) /* else it is part of the view */
         store->view = explore_mixture(store->view, before->view);
+    if (was_read) {
+        explore_come_true(store);
+        return;
+    }
     if (after) {
         after->before = store;
         return;
@@ -913,6 +1046,7 @@ static inline void explore_fence(const char *at) {
     explore_point_at(at, false);
     explore_fiber *fiber = explore.running;
     int size = explore_view_size();
+    if (explore.ahead && explore.ahead_fiber == explore_me()) explore_give_up();
     if (explore.trace) explore_note("fence_sc  %s", at);
     if (fiber->has_pending) explore_join_times(fiber->view, fiber->pending, size);
     fiber->has_pending = false;
@@ -1125,12 +1259,34 @@ static bool explore_execute(void) {
     explore.spurious = 2;
     explore.patience = 4;
     explore.cut = false;
+    explore.ahead = NULL;
     explore.failure[0] = 0;
     explore_fiber *first = explore_start((void (*)(void *))(uintptr_t)explore.scenario, NULL);
     explore.running = first;
-    explore_context_switch(&explore.outside, &first->context);
-    if (!explore.failure[0] && !explore.cut) explore_check_end();
+    if (!explore.guesses || sigsetjmp(explore.escape, 1) == 0)
+        explore_context_switch(&explore.outside, &first->context);
+    if (!explore.failure[0] && !explore.cut && !explore.ahead) explore_check_end();
     return !explore.failure[0];
+}
+
+/* As the seed says; if all goes well, some once more, with a load that reads ahead. False: it
+ * failed. */
+static bool explore_execute_seed(uint64_t seed, bool aloud) {
+    bool again = seed % EXPLORE_AHEAD == 0;
+    explore.seed = seed;
+    explore.trace = aloud && !again;
+    explore.seeks = again;
+    explore.guesses = false;
+    explore.load_count = 0;
+    explore_prepare_random(seed);
+    bool ok = explore_execute();
+    if (!again || (!ok && !aloud)) return ok;
+    explore.trace = aloud;
+    explore.seeks = false;
+    explore.guesses = ok && explore_choose_load(seed);
+    if (ok && !explore.guesses) return true;
+    explore_prepare_random(seed);
+    return explore_execute();
 }
 
 /* Everything that is needed to do it again. */
@@ -1147,6 +1303,7 @@ static void explore_print_replay(void) {
 }
 
 static void explore_on_signal(int number) {
+    if (explore.ahead && number != SIGALRM) siglongjmp(explore.escape, 1);
     printf("%s: %s at step %d, fiber %d, after %s\n", explore.name,
            number == SIGALRM ? "no point is reached any more" : "crash", explore.steps,
            explore.running ? explore_me() : -1,
@@ -1204,12 +1361,12 @@ static _Noreturn void explore_report_failure(uint64_t executions) {
     printf("%-44s FAILED in execution %llu, after %d steps\n  %s\n", explore.name,
            (unsigned long long)executions, steps, explore.failure);
     explore_print_replay();
-    explore.trace = true;
     explore.trace_from = getenv("WSQ_REPLAY") ? 0 : steps - 150;
     explore.trace_to = steps;
     if (explore.trace_from > 0) printf("    ... (the last 150 steps)\n");
-    if (explore.mode != EXPLORE_DEPTH_FIRST) explore_prepare_random(explore.seed);
-    explore_execute();
+    explore.trace = true;
+    if (explore.mode == EXPLORE_DEPTH_FIRST) explore_execute();
+    else explore_execute_seed(explore.seed, true);
     printf("  %s\n", explore.failure[0] ? explore.failure : "(not reproduced)");
     exit(1);
 }
@@ -1233,6 +1390,7 @@ static inline bool explore_begin(const char *name, void (*scenario)(void), bool 
     explore.typical = 64;
     explore.limit = EXPLORE_STEPS;
     explore.first_seed = explore_number("WSQ_SEED", 1) << 40;
+    explore.came_true = 0;
     memset(explore.saw, 0, sizeof explore.saw);
     if (!replay) return only && !strstr(name, only);
     size_t length = strlen(name);
@@ -1240,17 +1398,14 @@ static inline bool explore_begin(const char *name, void (*scenario)(void), bool 
     char *end;
     explore.typical = (int)strtol(replay + length + 1, &end, 10);
     if (*end != '/' || walks != (end[1] == '=')) return true;
+    explore.trace = true;
+    explore.trace_to = EXPLORE_STEPS;
     if (walks) {
         explore_parse_walk(end + 2);
         explore.mode = EXPLORE_DEPTH_FIRST;
         explore.preemptions = explore.old_reads = explore.typical;
-    } else {
-        explore.seed = strtoull(end + 1, NULL, 16);
-        explore_prepare_random(explore.seed);
     }
-    explore.trace = true;
-    explore.trace_to = EXPLORE_STEPS;
-    bool ok = explore_execute();
+    bool ok = walks ? explore_execute() : explore_execute_seed(strtoull(end + 1, NULL, 16), true);
     printf("%s: %s\n", name, ok ? "no failure" : explore.failure);
     exit(!ok);
 }
@@ -1258,9 +1413,7 @@ static inline bool explore_begin(const char *name, void (*scenario)(void), bool 
 /* Execution number i; false: it failed. */
 static bool explore_execute_random(uint64_t i) {
     if (i % 4096 == 0) alarm(60);
-    explore.seed = explore.first_seed + i;
-    explore_prepare_random(explore.seed);
-    return explore_execute();
+    return explore_execute_seed(explore.first_seed + i, false);
 }
 
 static void explore_adapt(void) {
@@ -1280,9 +1433,10 @@ static inline bool explore_random(const char *name, void (*scenario)(void), uint
         explore_adapt();
     }
     double seconds = explore_now() - start;
-    printf("%-44s %9llu executions %9.0f/s %5.0f steps  ok\n", name, (unsigned long long)executions,
-           (double)executions / (seconds > 0 ? seconds : 1),
-           (double)steps / (double)(executions ? executions : 1));
+    printf("%-44s %9llu executions %9.0f/s %5.0f steps %6llu ahead  ok\n", name,
+           (unsigned long long)executions, (double)executions / (seconds > 0 ? seconds : 1),
+           (double)steps / (double)(executions ? executions : 1),
+           (unsigned long long)explore.came_true);
     return true;
 }
 
@@ -1315,6 +1469,7 @@ static bool explore_next_path(void) {
  * store. False: left out. */
 static inline bool explore_exhaust(const char *name, void (*scenario)(void), int bound) {
     if (explore_begin(name, scenario, true)) return false;
+    explore.seeks = explore.guesses = false;
     uint64_t executions = 0, cut = 0, most = explore_number("WSQ_EXECUTIONS", UINT64_MAX);
     double start = explore_now();
     bool more = true;

@@ -50,6 +50,8 @@ static void judge(const char *name, const char *how, uint64_t seen, uint64_t nev
     }
 }
 
+#define BIT(i) (UINT64_C(1) << (i))
+
 /* Preemptions of the exhaustive walk: no bound for two and three threads. */
 static int bound = 100;
 
@@ -59,7 +61,11 @@ static void litmus(const char *name, void (*scenario)(void), uint64_t seen, uint
     if (explore_exhaust(name, scenario, bound)) judge(name, "all", seen, never);
 }
 
-#define BIT(i) (UINT64_C(1) << (i))
+static void litmus_ahead(const char *name, void (*scenario)(void), uint64_t seen, uint64_t never) {
+    if (explore_random(name, scenario, N)) judge(name, "at random", seen, never);
+    if (explore_exhaust(name, scenario, bound)) judge(name, "all", 0, never | BIT(3));
+}
+
 
 /* ---- store buffering: outcome 0 is weak ---- */
 
@@ -111,11 +117,28 @@ SCENARIO(rs_rmw, 2 * a + b, mp_write_rel, rs_add, mp_read_acq)
 SCENARIO(rs_broken, 2 * a + b, mp_write_rel, rs_store, mp_read_acq)
 SCENARIO(rs_own, 2 * a + b, mp_write_early, mp_read_acq)
 
-/* ---- load buffering: never here, although hardware may ---- */
+/* ---- load buffering: outcome 3 is weak; the walk never reads ahead ---- */
 
 THREAD(lb_1, a = wsqi_load_rlx(&x); wsqi_store_rlx(&y, 1u);)
 THREAD(lb_2, b = wsqi_load_rlx(&y); wsqi_store_rlx(&x, 1u);)
+THREAD(lb_rel_1, a = wsqi_load_rlx(&x); wsqi_store_rel(&y, 1u);)
+THREAD(lb_acq_2, b = wsqi_load_acq(&y); wsqi_store_rlx(&x, 1u);)
+THREAD(lb_fence_1, a = wsqi_load_rlx(&x); wsqi_fence_sc(); wsqi_store_rlx(&y, 1u);)
+THREAD(lb_fence_2, b = wsqi_load_rlx(&y); wsqi_fence_sc(); wsqi_store_rlx(&x, 1u);)
+THREAD(lb_add_1, a = wsqi_add_rlx(&x, 2u) != 0; wsqi_store_rlx(&y, 1u);)
+THREAD(lb_add_2, b = wsqi_load_rlx(&y); wsqi_add_rlx(&x, 1u);)
+THREAD(lb_cas_1, uint32_t e = 1; a = wsqi_cas_rlx(&x, &e, 2u); wsqi_store_rlx(&y, 1u);)
+THREAD(lb_between, b = wsqi_load_rlx(&y); wsqi_store_rlx(&x, 3u); wsqi_store_rlx(&x, 1u);)
+THREAD(lb_own, a = wsqi_load_rlx(&x); wsqi_store_rlx(&x, 1u);)
 SCENARIO(lb, 2 * a + b, lb_1, lb_2)
+SCENARIO(lb_ra, 2 * a + b, lb_rel_1, lb_acq_2)
+SCENARIO(lb_rel, 2 * a + b, lb_rel_1, lb_2)
+SCENARIO(lb_acq, 2 * a + b, lb_1, lb_acq_2)
+SCENARIO(lb_fences, 2 * a + b, lb_fence_1, lb_fence_2)
+SCENARIO(lb_half, 2 * a + b, lb_fence_1, lb_2)
+SCENARIO(lb_add, x.v == 3 ? 2 * a + b : 4, lb_add_1, lb_add_2)
+SCENARIO(lb_cas, 2 * a + b, lb_cas_1, lb_2)
+SCENARIO(lb_later, 2 * a + b, lb_cas_1, lb_between)
 
 /* ---- coherence: what was read is not taken back ---- */
 
@@ -130,6 +153,7 @@ SCENARIO(cowr, 3 * a + b, co_one, co_two)
 
 THREAD(write_x, wsqi_store_rel(&x, 1u);)
 THREAD(write_y, wsqi_store_rel(&y, 1u);)
+SCENARIO(lb_self, a, lb_own, write_y)
 THREAD(write_x_sc, wsqi_store_sc(&x, 1u);)
 THREAD(write_y_sc, wsqi_store_sc(&y, 1u);)
 THREAD(iriw_acq_1, a = wsqi_load_acq(&x); b = wsqi_load_acq(&y);)
@@ -316,7 +340,19 @@ static void weak_outcomes(void) {
     litmus("release sequence, read-modify-write", rs_rmw, BIT(5) | BIT(3), BIT(4) | BIT(2));
     litmus("release sequence, another's store", rs_broken, BIT(4), BIT(2));
     litmus("release sequence, own relaxed store", rs_own, BIT(2), BIT(4));
-    litmus("LB (not shown)", lb, BIT(0) | BIT(1) | BIT(2), BIT(3));
+}
+
+static void loads_ahead(void) {
+    litmus_ahead("LB relaxed", lb, BIT(0) | BIT(1) | BIT(2) | BIT(3), 0);
+    litmus_ahead("LB release, acquire", lb_ra, BIT(0) | BIT(1) | BIT(2), BIT(3));
+    litmus_ahead("LB release only", lb_rel, BIT(3), 0);
+    litmus_ahead("LB acquire only", lb_acq, BIT(3), 0);
+    litmus_ahead("LB fences", lb_fences, BIT(0) | BIT(1) | BIT(2), BIT(3));
+    litmus_ahead("LB one fence", lb_half, BIT(3), 0);
+    litmus_ahead("LB addition", lb_add, BIT(0) | BIT(1) | BIT(2) | BIT(3), BIT(4));
+    litmus_ahead("LB compare-and-swap", lb_cas, BIT(0) | BIT(1) | BIT(2) | BIT(3), 0);
+    litmus_ahead("LB a store between", lb_later, BIT(0) | BIT(1) | BIT(2) | BIT(3), 0);
+    litmus_ahead("LB own store", lb_self, BIT(0), BIT(1));
 }
 
 static void orders_of_stores(void) {
@@ -350,6 +386,7 @@ static void orders_of_stores(void) {
 
 int main(void) {
     weak_outcomes();
+    loads_ahead();
     orders_of_stores();
     bound = 2;
     litmus("sleep and wake", futex, BIT(1), BIT(0));
