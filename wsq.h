@@ -927,8 +927,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  G1 G2  inject push; collect         rel; acq      each other  a task's links are garbage
  *  G3 G4  inject lock; unlock          acq; rel      each other  two consumers take one task
  *  I1 I2  token wait; give             acq; rel      each other  a woken worker misses why
- *  I3     bitmap claim                 acq+rel       I4 I5       a wake-up meets one half asleep
- *  I4     asleep: own bit              acquire       I3          a woken worker misses the work
+ *  I3     bitmap claim                 acq+rel       I5          a wake-up meets one half asleep
  *  I5     setting, clearing own bit    acq+rel       I3          S counts a sleeper that has no bit
  *  I6     notify                       full barrier  I7 I8 J7    work beside a sleeper, for ever
  *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    likewise
@@ -2543,8 +2542,7 @@ static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
         uint64_t bits = wsqi_load_rlx(&bitmap[w]); /* Relaxed: the clearing checks it. */
         while (bits != 0) {
             uint64_t bit = bits & (~bits + 1);
-            /* I3: the sleeper set its bit before; it sees what was done before the clearing. Pairs
-             * with I4 and I5. */
+            /* I3: the sleeper set its bit before. Pairs with I5. */
             bits = wsqi_and_acqrel(&bitmap[w], ~bit);
             if (bits & bit) return (int)(w * 64 + wsqi_lowest_bit(bit));
         }
@@ -2855,8 +2853,8 @@ static bool wsqi_slot_late(wsqi_worker *victim) {
 /* ---- sleeping ---- */
 
 static bool wsqi_asleep(wsqi_worker *self) {
-    /* I4: who claimed the bit made its work visible first. Pairs with I3. */
-    return (wsqi_load_acq(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
+    /* Relaxed: the work that it is woken for, the last searcher's look finds, behind I6 and I7. */
+    return (wsqi_load_rlx(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
 /* Owner only, asleep, woken by nobody. It acts as a notifier that prefers its own bit: S first,

@@ -96,6 +96,11 @@
 #define EXPLORE_STEPS 20000
 #endif
 
+/* One random execution in so many is done again, with a load that reads ahead. */
+#ifndef EXPLORE_AHEAD
+#define EXPLORE_AHEAD 8
+#endif
+
 #define EXPLORE_STACK ((size_t)128 << 10)
 #define EXPLORE_HEAP ((size_t)64 << 20)
 #define EXPLORE_BLOCKS 1024
@@ -105,7 +110,6 @@
 #define EXPLORE_CHOICES 100000           /* depth of the exhaustive walk */
 #define EXPLORE_POISON 0xa5              /* fills new memory */
 #define EXPLORE_CHANGES 3                /* PCT: most change points */
-#define EXPLORE_AHEAD 8                  /* one random execution in so many is done again, reading ahead */
 #define EXPLORE_LOADS 4096               /* loads of the first time that could have */
 #define EXPLORE_FAR 200                  /* steps that are read ahead at most */
 
@@ -239,10 +243,10 @@ static struct {
 
     /* a load that reads ahead */
     bool seeks, guesses;         /* the first time; the second */
-    int ahead_step;              /* the step that does */
-    uint64_t ahead_value;        /* and what it shall read */
+    int ahead_step, ahead_fiber; /* the step that does, and who */
+    uint64_t ahead_value;        /* what it shall read */
     explore_store *ahead;        /* what it read, and nobody has stored yet; or NULL */
-    int ahead_word, ahead_fiber; /* of which word, and who */
+    int ahead_word;              /* of which word */
     uint64_t came_true;          /* so often it was stored then */
     int load_count;
     struct { int step, word, fiber; bool cas; uint64_t expected; } load[EXPLORE_LOADS];
@@ -808,6 +812,7 @@ static bool explore_choose_load(uint64_t seed) {
         const explore_store *store = explore_next_store(i);
         if (!store) continue;
         explore.ahead_step = explore.load[i].step;
+        explore.ahead_fiber = explore.load[i].fiber;
         explore.ahead_value = store->value;
         return true;
     }
@@ -824,8 +829,8 @@ static explore_store *explore_guess(int id) {
     store->time = word->last->time + (1 << 24); /* room for what comes in between */
     store->place = word->last->place;
     word->last = explore.ahead = store;
+    explore.ahead_step = -1; /* once */
     explore.ahead_word = id;
-    explore.ahead_fiber = explore_me();
     explore_poke(word->address, word->size, store->value);
     if (explore.trace) explore_note("reads ahead");
     return store;
@@ -874,7 +879,8 @@ static inline explore_store *explore_find(int id, int order, explore_kind kind, 
     if (!EXPLORE_LIKELY(!explore.seeks && !explore.guesses)) {
         bool can = kind != EXPLORE_STORE && !(order & EXPLORE_ACQ);
         if (can && explore.seeks) explore_remember_load(id, kind, expected);
-        if (can && explore.guesses && explore.steps == explore.ahead_step) {
+        bool now = explore.steps == explore.ahead_step && explore_me() == explore.ahead_fiber;
+        if (can && explore.guesses && now) {
             *after = NULL;
             return explore_guess(id);
         }
