@@ -4273,8 +4273,7 @@ static void wsqi_pump_leave(wsq_pool *pool) {
 /* For a shutdown: waits until nobody works. */
 static void wsqi_pump_claim(wsq_pool *pool) {
     for (;;) {
-        /* Relaxed: the exchange that follows sees the newest word. */
-        uint32_t rung = wsqi_load_rlx(&pool->bells[WSQI_BELLS]);
+        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]); /* W2 */
         if (wsqi_pump_enter(pool)) return;
         wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
     }

@@ -124,6 +124,12 @@
  * >>state
  * ========================================================================== */
 
+/* The programs are compiled with -O1, which takes the compiler half of the time; the model pays. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O2")
+#endif
+
 typedef int32_t explore_time;
 
 /* [0, EXPLORE_FIBERS): clocks of the fibers; then the place in the order of the seq_cst operations;
@@ -198,6 +204,7 @@ typedef struct explore_fiber {
     int64_t priority;             /* PCT */
     int streak;                   /* PCT: steps in a row */
     const explore_view *released; /* by the last fence */
+    const explore_view *acquired, *picked_up; /* the last ones: known already */
     const char *at;               /* where it is */
     explore_time view[EXPLORE_WORDS];
     explore_time pending[EXPLORE_WORDS]; /* picked up by relaxed loads */
@@ -351,15 +358,18 @@ static inline int explore_choose(int n) {
     return explore.mode == EXPLORE_DEPTH_FIRST ? explore_step_of_walk(n) : explore_below(n);
 }
 
+/* At random: the newest store, more often than not. */
+static inline bool explore_wants_newest(void) {
+    return explore.stale && (explore_bits() & explore.stale);
+}
+
 /* One of n stores, the newest first. */
 static inline int explore_choose_store(int n) {
     if (n <= 1) return 0;
-    if (explore.mode == EXPLORE_DEPTH_FIRST) {
-        int pick = explore.old_reads > 0 ? explore_step_of_walk(n) : 0;
-        if (pick) explore.old_reads--;
-        return pick;
-    }
-    return explore.stale && (explore_bits() & explore.stale) ? 0 : explore_below(n);
+    if (explore.mode != EXPLORE_DEPTH_FIRST) return explore_below(n);
+    int pick = explore.old_reads > 0 ? explore_step_of_walk(n) : 0;
+    if (pick) explore.old_reads--;
+    return pick;
 }
 
 /* Something that happens seldom: one in n. Depth first: never. */
@@ -552,16 +562,24 @@ static inline const explore_view *explore_release(void) {
     return view;
 }
 
+/* Who knows a fiber's clock knows all that this fiber knew then. */
+static inline bool explore_covers(const explore_time *times, const explore_view *view) {
+    return view->fiber >= 0 && times[view->fiber] >= view->clock;
+}
+
 static inline void explore_acquire(const explore_view *view) {
-    explore_time *mine = explore.running->view;
-    if (!view || (view->fiber >= 0 && mine[view->fiber] >= view->clock)) return;
-    explore_join_times(mine, view->at, view->size);
+    explore_fiber *fiber = explore.running;
+    if (!view || view == fiber->acquired || explore_covers(fiber->view, view)) return;
+    explore_join_times(fiber->view, view->at, view->size);
+    fiber->acquired = view;
 }
 
 static inline void explore_acquire_later(const explore_view *view) {
     explore_fiber *fiber = explore.running;
-    if (!view || (view->fiber >= 0 && fiber->view[view->fiber] >= view->clock)) return;
+    if (!view || view == fiber->picked_up || view == fiber->acquired) return;
+    if (explore_covers(fiber->view, view) || explore_covers(fiber->pending, view)) return;
     explore_join_times(fiber->pending, view->at, view->size);
+    fiber->picked_up = view;
     fiber->has_pending = true;
 }
 
@@ -691,7 +709,14 @@ static inline void *explore_plain(const volatile void *pointer, bool writes, con
 
 enum { EXPLORE_RLX = 0, EXPLORE_ACQ = 1, EXPLORE_REL = 2, EXPLORE_ACQREL = 3, EXPLORE_SC = 7 };
 
-typedef enum explore_kind { EXPLORE_LOAD, EXPLORE_STORE, EXPLORE_RMW, EXPLORE_CAS } explore_kind;
+/* LOOK: a load by the system, which does not read ahead. */
+typedef enum explore_kind {
+    EXPLORE_LOAD,
+    EXPLORE_LOOK,
+    EXPLORE_STORE,
+    EXPLORE_RMW,
+    EXPLORE_CAS
+} explore_kind;
 
 static inline uint64_t explore_peek(const void *address, int size) {
     if (size == 8) {
@@ -751,7 +776,7 @@ static inline int explore_id(void *address, uint32_t *number, int size) {
 
 static inline bool explore_fits(const explore_store *store, const explore_store *after,
                                 explore_kind kind, uint64_t expected) {
-    if (kind == EXPLORE_LOAD || (kind == EXPLORE_CAS && store->value != expected)) return true;
+    if (kind <= EXPLORE_LOOK || (kind == EXPLORE_CAS && store->value != expected)) return true;
     return !after || (!after->adjoins && after->time - store->time >= 2);
 }
 
@@ -846,7 +871,7 @@ static explore_store *explore_newest(int id, int order, explore_kind kind, explo
         return explore.word[id].last;
     }
     bool room = ahead->time - ahead->before->time >= 2;
-    if (floor >= ahead->time || (kind != EXPLORE_LOAD && !room)) explore_give_up();
+    if (floor >= ahead->time || (kind > EXPLORE_LOOK && !room)) explore_give_up();
     return ahead->before;
 }
 
@@ -877,7 +902,7 @@ static inline explore_store *explore_find(int id, int order, explore_kind kind, 
         if (known > floor) floor = known;
     }
     if (!EXPLORE_LIKELY(!explore.seeks && !explore.guesses)) {
-        bool can = kind != EXPLORE_STORE && !(order & EXPLORE_ACQ);
+        bool can = kind != EXPLORE_STORE && kind != EXPLORE_LOOK && !(order & EXPLORE_ACQ);
         if (can && explore.seeks) explore_remember_load(id, kind, expected);
         bool now = explore.steps == explore.ahead_step && explore_me() == explore.ahead_fiber;
         if (can && explore.guesses && now) {
@@ -887,7 +912,7 @@ static inline explore_store *explore_find(int id, int order, explore_kind kind, 
         store = explore_newest(id, order, kind, floor);
         if (store != explore.word[id].last) newer = explore.ahead;
     }
-    if (EXPLORE_LIKELY(store->time <= floor)) {
+    if (EXPLORE_LIKELY(store->time <= floor) || explore_wants_newest()) {
         *after = newer;
         return store;
     }
@@ -1057,12 +1082,16 @@ static inline void explore_fence(const char *at) {
     if (fiber->has_pending) explore_join_times(fiber->view, fiber->pending, size);
     fiber->has_pending = false;
     fiber->view[EXPLORE_PLACE] = ++explore.place_of_last;
-    for (int id = EXPLORE_FIRST_WORD; id < explore.words && explore.any_sc_load; id++)
-        if (fiber->view[id] > explore.sc[id]) explore_raise_sc(id, fiber->view[id]);
-    explore_join_times(explore.sc + EXPLORE_FIBERS, fiber->view + EXPLORE_FIBERS,
-                       size - EXPLORE_FIBERS);
-    memcpy(fiber->view + EXPLORE_FIBERS, explore.sc + EXPLORE_FIBERS,
-           (size_t)(size - EXPLORE_FIBERS) * sizeof fiber->view[0]);
+    for (int i = EXPLORE_FIBERS; i < size; i += 8) { /* most of it is equal */
+        explore_time *mine = fiber->view + i, *sc = explore.sc + i;
+        if (memcmp(mine, sc, 8 * sizeof *sc) == 0) continue;
+        for (int j = 0; j < 8; j++) {
+            if (mine[j] <= sc[j]) mine[j] = sc[j];
+            else if (explore.any_sc_load && i + j >= EXPLORE_FIRST_WORD)
+                explore_raise_sc(i + j, mine[j]);
+            else sc[j] = mine[j];
+        }
+    }
     fiber->released = explore_release();
 }
 
@@ -1103,7 +1132,7 @@ static explore_fiber *explore_start(void (*fn)(void *arg), void *arg) {
     fiber->fn = fn;
     fiber->arg = arg;
     fiber->self = NULL;
-    fiber->released = NULL;
+    fiber->released = fiber->acquired = fiber->picked_up = NULL;
     fiber->at = NULL;
     fiber->has_pending = fiber->paused = false;
     fiber->streak = 0;
@@ -1190,7 +1219,7 @@ static inline void explore_wait(void *address, uint32_t *number, uint32_t expect
     explore_store *after;
     int id = explore_id(address, number, 4);
     if (explore.word[id].woken > fiber->view[id]) fiber->view[id] = explore.word[id].woken;
-    explore_store *store = explore_find(id, EXPLORE_RLX, EXPLORE_LOAD, 0, &after);
+    explore_store *store = explore_find(id, EXPLORE_RLX, EXPLORE_LOOK, 0, &after);
     explore_learn(id, store, EXPLORE_RLX);
     bool spurious = explore.spurious > 0 && explore_seldom(16);
     if (explore.trace)
@@ -1231,8 +1260,8 @@ static void explore_prepare_random(uint64_t seed) {
     explore.random = explore_mix(seed);
     uint32_t bits = explore_bits();
     explore.mode = bits & 1 ? EXPLORE_PCT : bits & 2 ? EXPLORE_STICKY : EXPLORE_UNIFORM;
-    explore.sticky = explore.mode == EXPLORE_STICKY ? sticky[1 + (bits >> 2) % 3] : 0;
     explore.stale = stale[(bits >> 8) & 3];
+    explore.sticky = explore.mode == EXPLORE_STICKY ? sticky[1 + (bits >> 2) % 3] : 0;
     explore.changes = (int)((bits >> 12) % (EXPLORE_CHANGES + 1));
     for (int i = 0; i < explore.changes; i++)
         explore.change[i] = 1 + explore_below(explore.typical);
@@ -1409,6 +1438,7 @@ static inline bool explore_begin(const char *name, void (*scenario)(void), bool 
     if (walks) {
         explore_parse_walk(end + 2);
         explore.mode = EXPLORE_DEPTH_FIRST;
+        explore.stale = 0;
         explore.preemptions = explore.old_reads = explore.typical;
     }
     bool ok = walks ? explore_execute() : explore_execute_seed(strtoull(end + 1, NULL, 16), true);
@@ -1484,6 +1514,7 @@ static inline bool explore_exhaust(const char *name, void (*scenario)(void), int
     for (; more && executions < most; executions++) {
         if (executions % 4096 == 0) alarm(60);
         explore.mode = EXPLORE_DEPTH_FIRST;
+        explore.stale = 0;
         explore.preemptions = explore.old_reads = bound;
         if (!explore_execute()) {
             explore.preemptions = explore.old_reads = bound;
@@ -1506,5 +1537,9 @@ static inline int explore_end(void) {
     alarm(0);
     return 0;
 }
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 
 #endif /* EXPLORE_H */
