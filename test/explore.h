@@ -36,9 +36,9 @@
  *     allows, and reads what was known there. None of this orders plain accesses;
  *   - a store may land before others that its thread does not know of (2+2W), never between a
  *     read-modify-write and the store that it read.
- * What it does not show: load buffering (a load never returns a store that was not executed yet:
- * that takes a model checker with IMM); and outcomes that RC11 allows, but that need a seq_cst
- * fence or store to stand before one that was executed earlier and did not happen before it. Plain
+ * What it does not show: outcomes that RC11 allows, but that need a seq_cst fence or store to stand
+ * before one that was executed earlier and did not happen before it. Load buffering (a load returns
+ * a store that was not executed yet) it shows in random executions, for one load in each. Plain
  * memory is read as it is: its accesses must be ordered, and what is not is reported as a race.
  *
  * THE CHOICES (who runs, which store is read, which waiter wakes, spurious returns) come from a
@@ -52,6 +52,8 @@
  *   WSQ_EXECUTIONS=n   executions of each random scenario, instead of its own number
  *   WSQ_SCALE=n        n times its own number
  *   WSQ_SEED=n         first seed (default: 1)
+ *   WSQ_AHEAD=n        one random execution in n (default: 8; 0: none) is done again, with a load
+ *                      that reads ahead
  *   WSQ_SCENARIO=text  only the scenarios whose name contains it
  *   WSQ_REPLAY=...     as printed by a failure: that one execution, with a trace of every step
  */
@@ -96,11 +98,6 @@
 #define EXPLORE_STEPS 20000
 #endif
 
-/* One random execution in so many is done again, with a load that reads ahead. */
-#ifndef EXPLORE_AHEAD
-#define EXPLORE_AHEAD 8
-#endif
-
 #define EXPLORE_STACK ((size_t)128 << 10)
 #define EXPLORE_HEAP ((size_t)64 << 20)
 #define EXPLORE_BLOCKS 1024
@@ -110,7 +107,8 @@
 #define EXPLORE_CHOICES 100000           /* depth of the exhaustive walk */
 #define EXPLORE_POISON 0xa5              /* fills new memory */
 #define EXPLORE_CHANGES 3                /* PCT: most change points */
-#define EXPLORE_LOADS 4096               /* loads of the first time that could have */
+#define EXPLORE_AHEAD 8                  /* WSQ_AHEAD, unless that says otherwise */
+#define EXPLORE_LOADS 4096               /* loads of one execution that could read ahead */
 #define EXPLORE_FAR 200                  /* steps that are read ahead at most */
 
 #define EXPLORE_TEXT2(x) #x
@@ -249,6 +247,7 @@ static struct {
     int preemptions, old_reads; /* depth first: left */
 
     /* a load that reads ahead */
+    uint64_t ahead_every;        /* WSQ_AHEAD */
     bool seeks, guesses;         /* the first time; the second */
     int ahead_step, ahead_fiber; /* the step that does, and who */
     uint64_t ahead_value;        /* what it shall read */
@@ -1307,7 +1306,7 @@ static bool explore_execute(void) {
 /* As the seed says; if all goes well, some once more, with a load that reads ahead. False: it
  * failed. */
 static bool explore_execute_seed(uint64_t seed, bool aloud) {
-    bool again = seed % EXPLORE_AHEAD == 0;
+    bool again = explore.ahead_every && seed % explore.ahead_every == 0;
     explore.seed = seed;
     explore.trace = aloud && !again;
     explore.seeks = again;
@@ -1326,7 +1325,9 @@ static bool explore_execute_seed(uint64_t seed, bool aloud) {
 
 /* Everything that is needed to do it again. */
 static void explore_print_replay(void) {
-    printf("  replay: WSQ_REPLAY='%s/%d/", explore.name, explore.typical);
+    printf("  replay: ");
+    if (explore.guesses) printf("WSQ_AHEAD=%llu ", (unsigned long long)explore.ahead_every);
+    printf("WSQ_REPLAY='%s/%d/", explore.name, explore.typical);
     if (explore.mode != EXPLORE_DEPTH_FIRST) {
         printf("%llx'\n", (unsigned long long)explore.seed);
         return;
@@ -1425,6 +1426,7 @@ static inline bool explore_begin(const char *name, void (*scenario)(void), bool 
     explore.typical = 64;
     explore.limit = EXPLORE_STEPS;
     explore.first_seed = explore_number("WSQ_SEED", 1) << 40;
+    explore.ahead_every = explore_number("WSQ_AHEAD", EXPLORE_AHEAD);
     explore.came_true = 0;
     memset(explore.saw, 0, sizeof explore.saw);
     if (!replay) return only && !strstr(name, only);

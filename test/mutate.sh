@@ -3,9 +3,9 @@
 #        test/mutate.sh --check         does every mutant still fit wsq.h? says which do not
 #        test/mutate.sh --table         the last run as the table in test/README.md
 # Weakens wsq.h in one place at a time, as test/mutants.txt says, and runs the programs that should
-# notice. One line per mutant; the last line is "N killed, N equivalent, N survived of N".
-# Fails if a mutant survives without a reason in the table, if one that is marked as equivalent is
-# killed, or if one does not fit wsq.h any more or does not compile.
+# notice. One line per mutant; the last line is "N killed, N equivalent of N".
+# Fails if a mutant survives that is not marked as equivalent, if one that is marked so is killed, or
+# if one does not fit wsq.h any more or does not compile.
 table=test/mutants.txt dir=${B:-build}/mutate # the programs run there
 CC=${CC:-cc}
 flags='-std=c11 -w -D_GNU_SOURCE -pthread'
@@ -105,16 +105,15 @@ reason() { # log
         /no point is reached|: crash at/ { print; exit }' "$1"
 }
 
-# The rest of the mutant's line that begins with a sign.
-field() { # name, sign
-    awk -v wanted="$1:" -v sign="$2" '/^[^ #]/ { mine = $1 == wanted }
-        mine && $1 == sign { sub(/^ *[^ ]+ */, ""); print }' $table
+# Why the mutant makes no difference, if it does not.
+proof_of() { # name
+    awk -v wanted="$1:" '/^[^ #]/ { mine = $1 == wanted }
+        mine && $1 == "=" { sub(/^ *= */, ""); print }' $table
 }
 
 mutant() { # name
     programs=$(sed -n "s/^$1: *//p" $table)
-    proof=$(field $1 =)
-    unseen=$(field $1 '~')
+    proof=$(proof_of $1)
     mkdir -p $dir/$1/test
     if ! awk -v wanted="$1" "$edit" $table $dir/wsq.h >$dir/$1/wsq.h 2>$dir/$1/log; then
         say STALE "$1" "$(head -n 1 $dir/$1/log)"
@@ -123,7 +122,7 @@ mutant() { # name
     cp $dir/test/*.[ch] $dir/$1/test
     $checks && return
     tries=$passes
-    [ -n "$proof$unseen" ] && tries=$proof_passes
+    [ -n "$proof" ] && tries=$proof_passes
     for try in $tries; do
         for program in $programs; do
             case $program in test_*) source=test/$program.c ;; *) source=test/explore_$program.c ;; esac
@@ -142,7 +141,6 @@ mutant() { # name
         done
     done
     if [ -n "$proof" ]; then say equivalent "$1" "$proof"
-    elif [ -n "$unseen" ]; then say survived "$1" "$unseen"
     else say SURVIVED "$1" "$programs"; fi
 }
 
@@ -193,7 +191,6 @@ fi
 awk '{ n[$1]++; if ($1 ~ /[A-Z]/) bad[++count] = $0 }
 END {
     for (i = 1; i <= count; i++) print bad[i]
-    printf "%d killed, %d equivalent, %d survived of %d\n", n["killed"], n["equivalent"],
-           NR - n["killed"] - n["equivalent"], NR
+    printf "%d killed, %d equivalent of %d\n", n["killed"], n["equivalent"], NR
     exit count > 0 || NR == 0
 }' $dir/*/result
