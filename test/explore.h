@@ -221,6 +221,7 @@ typedef enum explore_mode {
 static struct {
     /* one execution */
     explore_fiber *running;
+    int me; /* its index */
     uint32_t ready, timed; /* fibers that can go on; that wait with a deadline */
     int fibers, words, blocks, steps;
     size_t noted, heaped;
@@ -282,7 +283,7 @@ static _Noreturn void explore_fail(const char *format, ...) __attribute__((forma
     ((condition) ? (void)0 : explore_fail("check failed at " EXPLORE_AT ": %s", #condition))
 
 static inline int explore_me(void) {
-    return (int)(explore.running - explore.fiber);
+    return explore.me;
 }
 
 /* Prints one step, or leaves it. */
@@ -470,6 +471,7 @@ static inline void explore_continue(int next) {
     explore_fiber *from = explore.running;
     if (from == &explore.fiber[next]) return;
     explore.running = &explore.fiber[next];
+    explore.me = next;
     explore_context_switch(&from->context, &explore.running->context);
 }
 
@@ -1297,6 +1299,7 @@ static bool explore_execute(void) {
     explore.failure[0] = 0;
     explore_fiber *first = explore_start((void (*)(void *))(uintptr_t)explore.scenario, NULL);
     explore.running = first;
+    explore.me = 0;
     if (!explore.guesses || sigsetjmp(explore.escape, 1) == 0)
         explore_context_switch(&explore.outside, &first->context);
     if (!explore.failure[0] && !explore.cut && !explore.ahead) explore_check_end();

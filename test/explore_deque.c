@@ -138,9 +138,9 @@ static void growth(void) {
 }
 
 int main(void) {
-    explore_random("deque: owner and thief", one_thief, 400000);
-    explore_random("deque: owner and two thieves", two_thieves, 500000);
-    explore_random("deque: never empty", never_empty, 300000);
+    explore_random("deque: owner and thief", one_thief, 250000);
+    explore_random("deque: owner and two thieves", two_thieves, 250000);
+    explore_random("deque: never empty", never_empty, 200000);
     explore_exhaust("deque: the last item", last_item, 5);
     explore_exhaust("deque: growth under theft", growth, 5);
     return explore_end();

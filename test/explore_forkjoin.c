@@ -408,19 +408,19 @@ static void reduction(void) {
 }
 
 int main(void) {
-    explore_random("forkjoin: a row and a thief", row_and_thief, 33000);
-    explore_random("forkjoin: a row and two thieves", row_and_two_thieves, 20000);
-    explore_random("forkjoin: a tree and a thief", tree_and_thief, 33000);
-    explore_random("forkjoin: a tree and two thieves", tree_and_two_thieves, 20000);
-    explore_random("forkjoin: nearly full", nearly_full, 20000);
-    explore_random("forkjoin: run with one worker", run_with_one, 13000);
-    explore_random("forkjoin: run with two workers", run_with_two, 10000);
-    explore_random("forkjoin: two runs", two_runs, 10000);
-    explore_random("forkjoin: an idle worker gets the job", idle_worker_gets_job, 10000);
+    explore_random("forkjoin: a row and a thief", row_and_thief, 20000);
+    explore_random("forkjoin: a row and two thieves", row_and_two_thieves, 12000);
+    explore_random("forkjoin: a tree and a thief", tree_and_thief, 20000);
+    explore_random("forkjoin: a tree and two thieves", tree_and_two_thieves, 12000);
+    explore_random("forkjoin: nearly full", nearly_full, 12000);
+    explore_random("forkjoin: run with one worker", run_with_one, 8000);
+    explore_random("forkjoin: run with two workers", run_with_two, 7000);
+    explore_random("forkjoin: two runs", two_runs, 7000);
+    explore_random("forkjoin: an idle worker gets the job", idle_worker_gets_job, 7000);
     explore_random("forkjoin: idle workers get the jobs", idle_workers_get_jobs, 6000);
-    explore_random("forkjoin: a joiner helps", joiner_helps, 10000);
+    explore_random("forkjoin: a joiner helps", joiner_helps, 7000);
     explore_random("forkjoin: tasks that fork", task_forks, 6000);
-    explore_random("forkjoin: a task meets its job", task_meets_its_job, 10000);
+    explore_random("forkjoin: a task meets its job", task_meets_its_job, 7000);
     explore_random("forkjoin: loop", loop, 6000);
     explore_random("forkjoin: reduction", reduction, 6000);
     explore_exhaust("forkjoin: a row and a thief", small_row, 2);

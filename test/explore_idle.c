@@ -173,16 +173,16 @@ static void last_in_first_out(void) {
 }
 
 int main(void) {
-    explore_random("idle: two from outside", two_from_outside, 20000);
-    explore_random("idle: two after silence", two_after_silence, 10000);
-    explore_random("idle: three from outside", three_from_outside, 13000);
-    explore_random("idle: a child", child, 20000);
-    explore_random("idle: many children", many_children, 13000);
-    explore_random("idle: two children, three workers", children_of_three, 10000);
-    explore_random("idle: short and long tasks", short_and_long, 13000);
-    explore_random("idle: batch", batch, 10000);
-    explore_random("idle: deadlines", deadlines, 10000);
-    explore_random("idle: deadlines, three workers", deadlines_of_three, 10000);
-    explore_random("idle: last in, first out", last_in_first_out, 10000);
+    explore_random("idle: two from outside", two_from_outside, 12000);
+    explore_random("idle: two after silence", two_after_silence, 6000);
+    explore_random("idle: three from outside", three_from_outside, 7000);
+    explore_random("idle: a child", child, 12000);
+    explore_random("idle: many children", many_children, 7000);
+    explore_random("idle: two children, three workers", children_of_three, 6000);
+    explore_random("idle: short and long tasks", short_and_long, 7000);
+    explore_random("idle: batch", batch, 6000);
+    explore_random("idle: deadlines", deadlines, 6000);
+    explore_random("idle: deadlines, three workers", deadlines_of_three, 6000);
+    explore_random("idle: last in, first out", last_in_first_out, 6000);
     return explore_end();
 }

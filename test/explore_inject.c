@@ -158,9 +158,9 @@ static void small(void) {
 }
 
 int main(void) {
-    explore_random("inject: one producer, one consumer", one_each, 300000);
-    explore_random("inject: two producers, two consumers", two_each, 400000);
-    explore_random("inject: first in, first out", first_in_first_out, 300000);
+    explore_random("inject: one producer, one consumer", one_each, 200000);
+    explore_random("inject: two producers, two consumers", two_each, 250000);
+    explore_random("inject: first in, first out", first_in_first_out, 200000);
     explore_random("inject: never empty", never_empty, 100000);
     explore_exhaust("inject: small", small, 3);
     return explore_end();

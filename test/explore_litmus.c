@@ -5,7 +5,7 @@ typedef struct wsqi_worker wsqi_worker;
 #include "explore_atomic.h"
 #include "explore_platform.h"
 
-enum { N = 220000 };
+enum { N = 240000 };
 
 static wsqi_a32 x, y, word;
 static uint32_t a, b, c, d;

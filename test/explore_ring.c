@@ -262,11 +262,11 @@ static void small_two_thieves(void) {
 
 int main(void) {
     explore_random("ring: owner and thief", one_thief, 200000);
-    explore_random("ring: owner and two thieves", two_thieves, 400000);
-    explore_random("ring: thief of a thief", chain, 400000);
-    explore_random("ring: mutual theft", mutual_theft, 400000);
-    explore_random("ring: thief robbed while it copies", robbed_while_copying, 400000);
-    explore_random("ring: spill against steal", spill_against_steal, 300000);
+    explore_random("ring: owner and two thieves", two_thieves, 200000);
+    explore_random("ring: thief of a thief", chain, 200000);
+    explore_random("ring: mutual theft", mutual_theft, 200000);
+    explore_random("ring: thief robbed while it copies", robbed_while_copying, 200000);
+    explore_random("ring: spill against steal", spill_against_steal, 150000);
     explore_random("ring: length of one never empty", never_empty, 100000);
     explore_exhaust("ring: owner and thief", small, 6);
     explore_exhaust("ring: spill against steal", small_spill, 5);

@@ -428,22 +428,22 @@ static void caller_runs(void) {
 }
 
 int main(void) {
-    explore_random("task: one wake", one_wake, 13000);
-    explore_random("task: two wakes", two_wakes, 13000);
-    explore_random("task: a wake orders", wake_orders, 13000);
-    explore_random("task: runs follow each other", runs_follow, 10000);
-    explore_random("task: spawn against wake and wait", spawn_against_wake, 13000);
-    explore_random("task: wait and free", wait_and_free, 10000);
-    explore_random("task: done and free", done_and_free, 10000);
-    explore_random("task: gone", gone, 10000);
-    explore_random("task: two waiters", two_waiters, 13000);
-    explore_random("task: spawn again", spawn_again, 13000);
-    explore_random("task: two spawns of one task", spawns_meet, 13000);
-    explore_random("task: slot theft", slot_theft, 10000);
-    explore_random("task: slot eviction", slot_eviction, 10000);
-    explore_random("task: ping pong", ping_pong, 10000);
-    explore_random("task: wait on a worker", wait_inside, 13000);
-    explore_random("task: cancel what waits", cancel_pending, 13000);
-    explore_random("task: the caller runs", caller_runs, 10000);
+    explore_random("task: one wake", one_wake, 7000);
+    explore_random("task: two wakes", two_wakes, 7000);
+    explore_random("task: a wake orders", wake_orders, 7000);
+    explore_random("task: runs follow each other", runs_follow, 6000);
+    explore_random("task: spawn against wake and wait", spawn_against_wake, 7000);
+    explore_random("task: wait and free", wait_and_free, 6000);
+    explore_random("task: done and free", done_and_free, 6000);
+    explore_random("task: gone", gone, 6000);
+    explore_random("task: two waiters", two_waiters, 7000);
+    explore_random("task: spawn again", spawn_again, 7000);
+    explore_random("task: two spawns of one task", spawns_meet, 7000);
+    explore_random("task: slot theft", slot_theft, 6000);
+    explore_random("task: slot eviction", slot_eviction, 6000);
+    explore_random("task: ping pong", ping_pong, 6000);
+    explore_random("task: wait on a worker", wait_inside, 7000);
+    explore_random("task: cancel what waits", cancel_pending, 7000);
+    explore_random("task: the caller runs", caller_runs, 6000);
     return explore_end();
 }

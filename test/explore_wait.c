@@ -293,16 +293,16 @@ static void pending_tasks(void) {
 }
 
 int main(void) {
-    explore_random("wait: in place", wait_in_place, 10000);
-    explore_random("wait: for children", wait_for_children, 10000);
-    explore_random("wait: for children, last in, first out", wait_for_children_lifo, 6000);
-    explore_random("wait: against cancel", cancel_against_wait, 13000);
-    explore_random("wait: cancel against wake", cancel_against_wake, 13000);
-    explore_random("wait: a run in a task that is drained", drain_against_run, 10000);
-    explore_random("wait: pump alone", pump_alone, 6000);
-    explore_random("wait: two pumps", two_pumps, 16000);
-    explore_random("wait: stop the pump", stop_the_pump, 16000);
-    explore_random("wait: wake the pump", wake_the_pump, 13000);
-    explore_random("wait: pending tasks", pending_tasks, 6000);
+    explore_random("wait: in place", wait_in_place, 7000);
+    explore_random("wait: for children", wait_for_children, 7000);
+    explore_random("wait: for children, last in, first out", wait_for_children_lifo, 5000);
+    explore_random("wait: against cancel", cancel_against_wait, 8000);
+    explore_random("wait: cancel against wake", cancel_against_wake, 8000);
+    explore_random("wait: a run in a task that is drained", drain_against_run, 7000);
+    explore_random("wait: pump alone", pump_alone, 5000);
+    explore_random("wait: two pumps", two_pumps, 10000);
+    explore_random("wait: stop the pump", stop_the_pump, 10000);
+    explore_random("wait: wake the pump", wake_the_pump, 8000);
+    explore_random("wait: pending tasks", pending_tasks, 5000);
     return explore_end();
 }

@@ -41,7 +41,9 @@ user_of_c() { # C compiler, C++ compiler
 }
 
 no_warnings() { # a compile command
-    for source in examples/*.c bench/*.c test/*.c test/model/*.c; do
+    sources='examples/*.c bench/*.c test/model/*.c'
+    case $1 in clang) sources="$sources test/*.c" ;; esac # gcc has just compiled them, aloud
+    for source in $sources; do
         "$@" -D_GNU_SOURCE -fsyntax-only "$source" || return 1
     done
 }
@@ -52,7 +54,7 @@ matrix() { # C compiler, C++ compiler
         return
     fi
     c11="$1 -std=c11 $strict"
-    check "$1 no warnings in examples, bench, test" no_warnings $c11
+    check "$1 no warnings in examples, bench" no_warnings $c11
     for std in c99 c11 c17; do
         check "$1 -std=$std" build "$1" -std=$std $strict $dir/whole.c
     done
