@@ -5659,13 +5659,13 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     return false;
 }
 
-/* Sleeps until the job is done or, if `help`, until somebody has a job to give. */
-static void wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
+/* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. */
+static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsqi_a64 *word = &self->pool->joiners[self->index / 64];
     uint32_t done = WSQI_JOB_PUBLIC;
     /* Relaxed: the thief's exchange finds it. Failure: done, or marked before. */
     if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
-        return;
+        return false;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
     if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 1u); /* Relaxed: B3 orders it. */
     /* J7: see J5. B3. */
@@ -5692,12 +5692,8 @@ static void wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     }
     /* Relaxed: seen late, a stand-in retires late. */
     if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 0u - 1u);
-    if (!help) return;
-    /* I5: a token that still comes is only spurious. Was it claimed to help, while its own job is
-     * done: then somebody else shall. */
-    bool claimed = (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
-    /* Relaxed: not done yet means that this thread looks again itself. */
-    if (claimed && wsqi_load_rlx(&job->done) == WSQI_JOB_DONE) wsqi_pass_on(self->pool);
+    /* I5: a token that still comes is only spurious. */
+    return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
 
 /* Owner only. The job was stolen: helps, then sleeps, until it is done. */
@@ -5705,18 +5701,21 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
     wsq_ctx floor = self->floor;
     uint32_t idle_rounds = 0;
+    bool asked = false; /* to help, and has not looked since */
     self->floor = top;
     self->help_depth++;
     /* J4: what the job did is visible. Pairs with J3. */
     while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
+        asked = false;
         if (help && wsqi_help(self, job)) {
             idle_rounds = 0;
         } else if (idle_rounds++ < self->pool->spin_rounds) {
             wsqi_backoff(idle_rounds - 1);
         } else {
-            wsqi_join_sleep(self, job, help);
+            asked = wsqi_join_sleep(self, job, help);
         }
     }
+    if (asked) wsqi_pass_on(self->pool); /* somebody else shall */
     self->help_depth--;
     self->floor = floor;
 }
