@@ -2823,8 +2823,8 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     }
     if (slots) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10 */
     uint64_t until = slots ? now + WSQI_WATCH_NS : WSQI_NEVER;
-    /* Relaxed: one that is missed here wsqi_watch_drop finds, or the next look at a slot. */
-    uint64_t timer = wsqi_load_rlx(&pool->timer_next);
+    /* I10: who sets an earlier one, and wakes nobody, was before. */
+    uint64_t timer = wsqi_load_sc(&pool->timer_next);
     return timer < until ? timer : until;
 }
 

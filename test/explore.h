@@ -270,7 +270,6 @@ static struct {
     const char *name;
     void (*scenario)(void);
     int limit;
-    bool any_sc_load; /* in this program so far; else no raise is of interest */
     bool cut; /* depth first: an execution was given up at the step limit */
     bool trace;
     int trace_from, trace_to;
@@ -785,7 +784,6 @@ static inline bool explore_fits(const explore_store *store, const explore_store 
  * happened before it. It must read what they knew, or newer. */
 static explore_time explore_known_before(int id) {
     explore_raise *raise = explore.word[id].raises;
-    explore.any_sc_load = true;
     while (raise && raise->place > explore.running->view[EXPLORE_PLACE]) raise = raise->before;
     return raise ? raise->time : 0;
 }
@@ -857,7 +855,6 @@ static explore_store *explore_guess(int id) {
     word->last = explore.ahead = store;
     explore.ahead_step = -1; /* once */
     explore.ahead_word = id;
-    explore_poke(word->address, word->size, store->value);
     if (explore.trace) explore_note("reads ahead");
     return store;
 }
@@ -879,9 +876,17 @@ static explore_store *explore_newest(int id, int order, explore_kind kind, explo
 /* The running fiber stored what was read ahead: `store`, which has its place. */
 static void explore_come_true(explore_store *store) {
     explore_fiber *reader = &explore.fiber[explore.ahead_fiber];
-    explore_store *later = explore.word[explore.ahead_word].last;
-    for (; later != store; later = later->before)
-        if (later->adjoins) later->view = explore_mixture(later->view, store->view);
+    explore_word *word = &explore.word[explore.ahead_word];
+    const explore_store *first_plain = NULL; /* where the release sequence ends */
+    for (explore_store *later = word->last; later != store; later = later->before) {
+        if (later->place < store->place) later->place = store->place;
+        if (!later->adjoins) first_plain = later;
+    }
+    for (explore_store *later = word->last; later != store; later = later->before) {
+        if (!first_plain) later->view = explore_mixture(later->view, store->view);
+        if (later == first_plain) first_plain = NULL;
+    }
+    if (word->last == store) explore_poke(word->address, word->size, store->value);
     if (store->view) {
         explore_join_times(reader->pending, store->view->at, store->view->size);
         reader->has_pending = true;
@@ -975,12 +980,10 @@ static inline void explore_insert(int id, explore_store *before, explore_store *
         explore_come_true(store);
         return;
     }
-    if (after) {
-        after->before = store;
-        return;
-    }
-    word->last = store;
-    explore_poke(word->address, word->size, value);
+    if (after) after->before = store;
+    else word->last = store;
+    bool newest = !after || (after == explore.ahead && after == word->last); /* which is not there */
+    if (newest) explore_poke(word->address, word->size, value);
 }
 
 static const char *explore_order_name(int order) {
@@ -1088,8 +1091,7 @@ static inline void explore_fence(const char *at) {
         if (memcmp(mine, sc, 8 * sizeof *sc) == 0) continue;
         for (int j = 0; j < 8; j++) {
             if (mine[j] <= sc[j]) mine[j] = sc[j];
-            else if (explore.any_sc_load && i + j >= EXPLORE_FIRST_WORD)
-                explore_raise_sc(i + j, mine[j]);
+            else if (i + j >= EXPLORE_FIRST_WORD) explore_raise_sc(i + j, mine[j]);
             else sc[j] = mine[j];
         }
     }
@@ -1219,6 +1221,7 @@ static inline void explore_wait(void *address, uint32_t *number, uint32_t expect
     explore_fiber *fiber = explore.running;
     explore_store *after;
     int id = explore_id(address, number, 4);
+    if (explore.ahead && explore.ahead_fiber == explore_me()) explore_give_up(); /* as a fence */
     if (explore.word[id].woken > fiber->view[id]) fiber->view[id] = explore.word[id].woken;
     explore_store *store = explore_find(id, EXPLORE_RLX, EXPLORE_LOOK, 0, &after);
     explore_learn(id, store, EXPLORE_RLX);
@@ -1300,7 +1303,8 @@ static bool explore_execute(void) {
     explore_fiber *first = explore_start((void (*)(void *))(uintptr_t)explore.scenario, NULL);
     explore.running = first;
     explore.me = 0;
-    if (!explore.guesses || sigsetjmp(explore.escape, 1) == 0)
+    if (!explore.guesses) explore_context_switch(&explore.outside, &first->context);
+    else if (sigsetjmp(explore.escape, 1) == 0)
         explore_context_switch(&explore.outside, &first->context);
     if (!explore.failure[0] && !explore.cut && !explore.ahead) explore_check_end();
     return !explore.failure[0];
@@ -1342,7 +1346,10 @@ static void explore_print_replay(void) {
 }
 
 static void explore_on_signal(int number) {
-    if (explore.ahead && number != SIGALRM) siglongjmp(explore.escape, 1);
+    if (explore.ahead) {
+        if (number == SIGALRM) alarm(60);
+        siglongjmp(explore.escape, 1);
+    }
     printf("%s: %s at step %d, fiber %d, after %s\n", explore.name,
            number == SIGALRM ? "no point is reached any more" : "crash", explore.steps,
            explore.running ? explore_me() : -1,

@@ -387,6 +387,30 @@ static void timer_against_watcher(void) {
     explore_pool_end(pool);
 }
 
+/* It goes on, for another timer: it sees the earlier one, or is told. */
+static void go_on(void *arg) {
+    uint64_t *until = arg;
+    wsqi_worker *worker = wsqi_block(pool, 0);
+    if (wsqi_watch_drop(worker)) *until = wsqi_watch_until(worker, 1000);
+}
+
+static void earlier_timer_against_watcher(void) {
+    wsq_config config = {.caller_runs = true};
+    wsqi_worker *worker;
+    uint64_t until = 0;
+    begin(1, config);
+    worker = wsqi_block(pool, 0);
+    set_timer(1, 2000000);
+    wsqi_store_sc(&pool->watcher, worker->index + 1);
+    explore_start(go_on, &until);
+    set_timer(0, 1000000);
+    explore_join();
+    explore_check(until <= pool->timer_next.v || worker->token.v == WSQI_TOKEN_HERE);
+    wsqi_store_rlx(&pool->watcher, 0u);
+    for (int i = 0; i < 2; i++) explore_check(wsq_wake_cancel(pool, &items[i].task));
+    explore_pool_end(pool);
+}
+
 /* ---- other queues ---- */
 
 static void spawn_as(int i, wsq_priority priority) {
@@ -1728,6 +1752,7 @@ int main(void) {
     explore_random("compose: a timer and a slot", timer_and_slot, 2000);
     explore_random("compose: a watcher has work", watcher_has_work, 2000);
     explore_random("compose: a timer against a watcher", timer_against_watcher, 2000);
+    explore_random("compose: an earlier timer", earlier_timer_against_watcher, 2000);
     explore_random("compose: a slot before a timer", slot_before_timer, 2000);
     explore_random("compose: high and low", high_and_low, 2000);
     explore_random("compose: pinned", pinned, 2000);
