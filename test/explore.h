@@ -873,6 +873,14 @@ static explore_store *explore_newest(int id, int order, explore_kind kind, explo
     return ahead->before;
 }
 
+/* Before a fence, or a sleep: the running fiber has read what it reads, so that it must have come. */
+static void explore_settle(const char *at) {
+    for (int i = 0; explore.ahead && explore.ahead_fiber == explore_me(); i++) {
+        if (i == EXPLORE_FAR) explore_give_up();
+        explore_point_at(at, true);
+    }
+}
+
 /* The running fiber stored what was read ahead: `store`, which has its place. */
 static void explore_come_true(explore_store *store) {
     explore_fiber *reader = &explore.fiber[explore.ahead_fiber];
@@ -1079,9 +1087,9 @@ static inline bool explore_do_cas(void *address, uint32_t *number, int size, uin
 
 static inline void explore_fence(const char *at) {
     explore_point_at(at, false);
+    explore_settle(at);
     explore_fiber *fiber = explore.running;
     int size = explore_view_size();
-    if (explore.ahead && explore.ahead_fiber == explore_me()) explore_give_up();
     if (explore.trace) explore_note("fence_sc  %s", at);
     if (fiber->has_pending) explore_join_times(fiber->view, fiber->pending, size);
     fiber->has_pending = false;
@@ -1218,10 +1226,10 @@ static int explore_word_at(const void *address, const uint32_t *number) {
 static inline void explore_wait(void *address, uint32_t *number, uint32_t expected,
                                 uint64_t timeout, const char *at) {
     explore_point_at(at, false);
+    explore_settle(at);
     explore_fiber *fiber = explore.running;
     explore_store *after;
     int id = explore_id(address, number, 4);
-    if (explore.ahead && explore.ahead_fiber == explore_me()) explore_give_up(); /* as a fence */
     if (explore.word[id].woken > fiber->view[id]) fiber->view[id] = explore.word[id].woken;
     explore_store *store = explore_find(id, EXPLORE_RLX, EXPLORE_LOOK, 0, &after);
     explore_learn(id, store, EXPLORE_RLX);

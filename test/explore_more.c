@@ -668,6 +668,22 @@ static void stop_against_pump(void) {
     explore_pool_end(pool);
 }
 
+static void pumps_once(void *arg) {
+    (void)arg;
+    if (wsqi_pump_enter(pool)) wsqi_pump_leave(pool);
+}
+
+/* It hears the bell that the pump rings, whenever it first looked at it. */
+static void pump_is_claimed(void) {
+    wsq_config config = {.caller_runs = true};
+    begin(1, config);
+    explore_fiber *other = explore_start(pumps_once, NULL);
+    wsqi_pump_claim(pool);
+    wsqi_store_rel(&pool->pump, 0u); /* as at first */
+    explore_join_one(other);
+    explore_pool_end(pool);
+}
+
 /* Two threads use one task in vain: the pool is closed. Each puts it back as it was. */
 static void refused(void *arg) {
     wsq_task *one = &items[0].task;
@@ -1124,6 +1140,7 @@ int main(void) {
     explore_random("more: cancel local tasks", cancel_local_tasks, 2000);
     explore_random("more: stopped, and left behind", stop_and_leave_behind, 1500);
     explore_random("more: stopped against a pump", stop_against_pump, 3000);
+    explore_random("more: a pump is claimed", pump_is_claimed, 2000);
     explore_random("more: refused twice", refused_twice, 2500);
     explore_random("more: lent threads", lent_threads, 2000);
     explore_random("more: a lent thread against a stop", lent_against_stop, 2500);

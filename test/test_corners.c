@@ -569,6 +569,32 @@ static void cleanup_wakes(void) {
     pool_end(here);
 }
 
+static wsq_poll spawn_low_and_wait(wsq_ctx ctx, step *self) {
+    spawn(here, self->arg);
+    reach(1);
+    until_stop(ctx);
+    CHECK_EQ(wsq_task_wait(&first.task), WSQ_ERR_CANCELLED);
+    return WSQ_DONE;
+}
+
+/* Likewise, and nobody else is there to find it. */
+static void cleanup_wakes_alone(void) {
+    start_one((wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
+    step_new(&first, pend_once, NULL);
+    step_new(&second, NULL, &first);
+    wsq_task_set_cleanup(&second.task, clean_and_wake);
+    wsq_task_set_priority(&second.task, WSQ_LOW);
+    step_new(&third, spawn_low_and_wait, &second);
+    spawn(here, &first);
+    step_asleep(&first);
+    spawn(here, &third);
+    await(1);
+    cancel(here);
+    cancelled(&first, 1);
+    cancelled(&second, 0);
+    pool_end(here);
+}
+
 static wsq_poll wait_when_left(wsq_ctx ctx, step *self) {
     step *other = self->arg;
     until_stop(ctx);
@@ -646,6 +672,7 @@ int main(void) {
     RUN(shutdown_on_anothers_worker);
     RUN(future_given_up);
     RUN(cleanup_wakes);
+    RUN(cleanup_wakes_alone);
     RUN(pinned_where_nobody_is_lent);
     RUN(after_a_task_without_group);
     return test_end();
