@@ -78,7 +78,7 @@ asan ubsan tsan msan: ## the tests under a sanitizer
 	    $(MAKE) --no-print-directory B=build/$@-$(firstword $(CC)) CC='$(CC)' EXTRA='$(SAN)' sanitized; \
 	else echo "skip $@: $(CC) has no runtime for $(SAN)"; fi
 
-# What a test does not call is not compiled, and the rest quickly: a quarter of the time.
+# What a test does not call is not compiled, and the rest quickly: a third of -O2's time.
 $(TESTS) $(PTHREAD) $(B)/test/soak: STATIC = -DWSQ_STATIC
 $(TESTS) $(PTHREAD): O = -Og
 $(EXPLORE): O = -O1

@@ -4273,7 +4273,8 @@ static void wsqi_pump_leave(wsq_pool *pool) {
 /* For a shutdown: waits until nobody works. */
 static void wsqi_pump_claim(wsq_pool *pool) {
     for (;;) {
-        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]); /* W2 */
+        /* W2: loaded behind the exchange in wsqi_pump_enter, it could be a ring that is over. */
+        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]);
         if (wsqi_pump_enter(pool)) return;
         wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
     }

@@ -32,8 +32,8 @@
  *     what the last fence released; of a read-modify-write also that of the store that it read;
  *   - one view, `sc`, lists what seq_cst stores wrote and fences knew: every fence exchanges all
  *     with it, a seq_cst store comes after what it says of its word. The seq_cst operations stand
- *     in the order of their execution, but a load may stand earlier, as early as happens-before
- *     allows, and reads what was known there. None of this orders plain accesses;
+ *     in the order of their execution, but a load may stand earlier, as early as C++20's strongly
+ *     happens-before allows, and reads what was known there. None of this orders plain accesses;
  *   - a store may land before others that its thread does not know of (2+2W), never between a
  *     read-modify-write and the store that it read.
  * What it does not show: outcomes that RC11 allows, but that need a seq_cst fence or store to stand
@@ -270,7 +270,7 @@ static struct {
     const char *name;
     void (*scenario)(void);
     int limit;
-    bool cut; /* depth first: an execution was given up at the step limit */
+    bool cut; /* given up without a verdict: at the step limit (depth first), or reading ahead */
     bool trace;
     int trace_from, trace_to;
     uint64_t saw[64];
@@ -873,7 +873,7 @@ static explore_store *explore_newest(int id, int order, explore_kind kind, explo
     return ahead->before;
 }
 
-/* Before a fence, or a sleep: the running fiber has read what it reads, so that it must have come. */
+/* Before a fence, or a sleep: what the running fiber read ahead must come, or it is given up. */
 static void explore_settle(const char *at) {
     for (int i = 0; explore.ahead && explore.ahead_fiber == explore_me(); i++) {
         if (i == EXPLORE_FAR) explore_give_up();
@@ -990,7 +990,8 @@ static inline void explore_insert(int id, explore_store *before, explore_store *
     }
     if (after) after->before = store;
     else word->last = store;
-    bool newest = !after || (after == explore.ahead && after == word->last); /* which is not there */
+    /* What is read ahead is not there yet. */
+    bool newest = !after || (after == explore.ahead && after == word->last);
     if (newest) explore_poke(word->address, word->size, value);
 }
 

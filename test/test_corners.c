@@ -528,45 +528,7 @@ static wsq_poll clean_and_wake(wsq_task *task) {
     step *self = wsq_container_of(task, step, task), *other = self->arg;
     self->cleanups++;
     wsq_wake(&other->task);
-    reach(4);
     return WSQ_DONE;
-}
-
-static wsq_poll spawn_low_and_hold(wsq_ctx ctx, step *self) {
-    spawn(here, self->arg);
-    reach(3);
-    until_stop(ctx);
-    return WSQ_DONE;
-}
-
-static wsq_poll wait_when_cleaned(wsq_ctx ctx, step *self) {
-    step *other = self->arg;
-    (void)ctx;
-    reach(2);
-    await(4);
-    CHECK_EQ(wsq_task_wait(&other->task), WSQ_ERR_CANCELLED);
-    return WSQ_DONE;
-}
-
-/* The woken task lands in the slot of the worker that cancels, at the end of its last round. */
-static void cleanup_wakes(void) {
-    start_one((wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
-    step_new(&first, pend_once, NULL);
-    step_new(&second, NULL, &first);
-    wsq_task_set_cleanup(&second.task, clean_and_wake);
-    wsq_task_set_priority(&second.task, WSQ_LOW); /* it lies in no worker's queue */
-    step_new(&third, spawn_low_and_hold, &second);
-    step_new(&fourth, wait_when_cleaned, &first);
-    spawn(here, &first);
-    step_asleep(&first);
-    spawn(here, &fourth);
-    await(2);
-    spawn(here, &third);
-    await(3);
-    cancel(here);
-    cancelled(&first, 1);
-    cancelled(&second, 0);
-    pool_end(here);
 }
 
 static wsq_poll spawn_low_and_wait(wsq_ctx ctx, step *self) {
@@ -577,13 +539,14 @@ static wsq_poll spawn_low_and_wait(wsq_ctx ctx, step *self) {
     return WSQ_DONE;
 }
 
-/* Likewise, and nobody else is there to find it. */
-static void cleanup_wakes_alone(void) {
+/* The woken task lands in the slot of the worker that cancels, at the end of its last round, and
+ * nobody else is there to find it. */
+static void cleanup_wakes(void) {
     start_one((wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
     step_new(&first, pend_once, NULL);
     step_new(&second, NULL, &first);
     wsq_task_set_cleanup(&second.task, clean_and_wake);
-    wsq_task_set_priority(&second.task, WSQ_LOW);
+    wsq_task_set_priority(&second.task, WSQ_LOW); /* it lies in no worker's queue */
     step_new(&third, spawn_low_and_wait, &second);
     spawn(here, &first);
     step_asleep(&first);
@@ -672,7 +635,6 @@ int main(void) {
     RUN(shutdown_on_anothers_worker);
     RUN(future_given_up);
     RUN(cleanup_wakes);
-    RUN(cleanup_wakes_alone);
     RUN(pinned_where_nobody_is_lent);
     RUN(after_a_task_without_group);
     return test_end();
