@@ -704,7 +704,6 @@ struct wsq_task {
 struct wsq_edge {
     wsq_task *task, *predecessor; /* wsq_task_after writes, before the edge is linked */
     wsq_edge *next;               /* the next in the predecessor's `after` */
-    wsq_edge *stray;              /* the next edge to a task that runs already; under edge_lock */
 };
 
 /* Tasks that are waited for, or cancelled, together. The memory is yours, and must stay until its
@@ -962,7 +961,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  P5 P6  stopped?; over               acq; rel      each other  a waiter misses the cancelling
  *  W1 W2  bell rung; read              acq+rel; acq  each other  a waiter sleeps on
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
- *  W6 W7  finished; waits for a task   full barrier  each other  likewise
  *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
  *  W10    sleep that waits for a bell  full barrier  W11         a worker sleeps on beside its bell
  *  W11    bell rung                    full barrier  W10         likewise
@@ -2140,7 +2138,6 @@ struct wsqi_worker {
     uint32_t low_left;    /* owner: looks at the global queue until a WSQ_LOW task comes first */
     bool searching;       /* owner: S counts it as a searcher */
     bool was_pinned;      /* owner: its last task came from the inbox: now the others' turn */
-    wsq_task *unsettled;   /* owner: ended, and its waiters not looked for; only an address */
     wsq_group *group;      /* owner: of the running task, or NULL */
     wsqi_frame *frames;    /* owner: what waits below it on this stack, the newest first */
     wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
@@ -2194,12 +2191,9 @@ enum {
     WSQI_TASK_CANCELLED = 32, /* with DONE */
     WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
     WSQI_TASK_DOOMED = 128,   /* it will be cancelled, for what it waited for was */
-    WSQI_TASK_STORED = 256,   /* with DONE: which was a store, so wsqi_settle closes it */
-    WSQI_TASK_BLOCKER = 512,  /* and all bits above: how many ends it waits for, unqueued */
+    WSQI_TASK_BLOCKER = 256,  /* and all bits above: how many ends it waits for, unqueued */
     WSQI_TASK_IDLE_MASK = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED | WSQI_TASK_DONE | WSQI_TASK_NEW
 };
-
-enum { WSQI_STRAYS = 64 }; /* a guess: buckets of edges to tasks that run already */
 
 typedef struct wsqi_timer {
     uint64_t at, order; /* ns of the clock; who came first, among equals */
@@ -2226,7 +2220,6 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_a32 attention;    /* tasks queued that come before others: WSQ_HIGH, pinned */
     wsqi_a32 crew;         /* workers and stand-ins that have been started; see standin_lock */
-    wsqi_a32 task_waiters; /* threads in wsq_task_wait, and stray edges */
     wsqi_a32 helping;      /* workers asleep that wait for a bell, too */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
@@ -2244,9 +2237,8 @@ struct wsq_pool {
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
     wsqi_a64 *taken;    /* a bit for each guest block in use */
-    wsqi_a32 edge_lock, timer_lock, standin_lock, future_lock, credit_lock; /* wsqi_mutex_lock */
+    wsqi_a32 timer_lock, standin_lock, future_lock, credit_lock; /* wsqi_mutex_lock */
     wsqi_a32 creditors;                       /* credit_lock writes: workers with credit */
-    wsq_edge *strays[WSQI_STRAYS];            /* edge_lock */
     wsqi_a64 held;                            /* tasks spawned that wait for predecessors */
     wsqi_timer *timers;                       /* timer_lock: a heap, the next one first */
     size_t timer_count, timer_capacity;       /* timer_lock */
@@ -3017,17 +3009,6 @@ static void wsqi_ring_bells(wsq_pool *pool) {
     for (int i = 0; i <= WSQI_BELLS; i++) wsqi_bell_ring(pool, &pool->bells[i]);
 }
 
-WSQI_COLD static void wsqi_settle_late(wsqi_worker *self, const wsq_task *task);
-
-/* Owner only, before it does anything else, behind a full barrier (W6). */
-static inline void wsqi_settle(wsqi_worker *self) {
-    const wsq_task *task = self->unsettled;
-    if (task == NULL) return;
-    self->unsettled = NULL;
-    /* Relaxed: the barrier orders it. */
-    if (!WSQI_LIKELY(wsqi_load_rlx(&self->pool->task_waiters) == 0)) wsqi_settle_late(self, task);
-}
-
 /* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
  * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
  * *held: those among them that wait for predecessors. */
@@ -3063,17 +3044,7 @@ static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held, pending = wsqi_pending(pool, &held);
     if (pending == 0 || pending != held) return false;
     /* Relaxed: a read-modify-write, so as to see its newest value. */
-    bool stuck = wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
-    wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
-    for (int i = 0; i < WSQI_STRAYS; i++) {
-        for (wsq_edge *edge = pool->strays[i]; edge != NULL; edge = edge->stray) {
-            /* It is over, and its worker will look for those who wait for it (W6). Relaxed: only
-             * the bit is of interest. */
-            if (wsqi_load_rlx(&edge->predecessor->state) & WSQI_TASK_DONE) stuck = false;
-        }
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
-    return stuck;
+    return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
 }
 #endif
 
@@ -3369,8 +3340,6 @@ static wsq_task *wsqi_inbox_take_now(wsqi_worker *self) {
 static void wsqi_run_dry(wsqi_worker *self) {
     wsqi_group_flush(self);
     if (self->creditor != NULL) wsqi_credit_close(self);
-    wsqi_fence_sc(); /* W6 */
-    wsqi_settle(self); /* first: it may release what waited, and then the pool is not stuck */
     wsqi_check_quiet(self->pool);
 }
 
@@ -3400,10 +3369,6 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
 
 /* Owner only: one task. */
 static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
-    /* W6: what took this task made our last one's end visible; either this sees its waiter, or the
-     * waiter sees it done. Pairs with W7. */
-    wsqi_fence_rmw();
-    wsqi_settle(self);
     if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
         wsqi_group_flush(self);
     if (self->tick_left == 0 || self->tick_start == 0) wsqi_tick_end(self);
@@ -3550,32 +3515,23 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) 
     return WSQ_OK;
 }
 
-WSQI_COLD static void wsqi_task_close(wsq_pool *pool, wsq_task *task, bool cancelled);
+WSQI_COLD static void wsqi_task_close(wsq_task *task, bool cancelled);
+
+/* Any thread, which has just ended the task: somebody follows it, or waits for it. */
+WSQI_COLD static void wsqi_task_release(wsq_pool *pool, wsq_task *task, uint32_t former,
+                                        uint32_t state) {
+    if (former & WSQI_TASK_FOLLOWED) wsqi_task_close(task, (state & WSQI_TASK_CANCELLED) != 0);
+    if (former & WSQI_TASK_WAITED) wsqi_bell_ring(pool, wsqi_bell_of(pool, task));
+}
 
 /* Any thread that took the task for itself. From the exchange on its memory may be gone, unless
  * others follow it: until they have been told, it stays. */
-WSQI_COLD static void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
-    wsqi_a32 *bell = wsqi_bell_of(pool, task);
+WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. E1: who follows
      * it is visible. Pairs with E2. */
     uint32_t former = wsqi_xchg_acqrel(&task->state, state);
-    if (former & WSQI_TASK_FOLLOWED)
-        wsqi_task_close(pool, task, (state & WSQI_TASK_CANCELLED) != 0);
-    if (former & WSQI_TASK_WAITED) wsqi_bell_ring(pool, bell);
-}
-
-/* Owner only; its task is done. While nobody waits for any task, a store will do instead of an
- * exchange: a waiter that comes at this very moment is found by wsqi_settle, behind the
- * read-modify-write that takes the next task anyway (chained spawns: 18 instead of 23 ns). */
-WSQI_HOT void wsqi_task_done_here(wsqi_worker *self, wsq_task *task) {
-    /* Relaxed: hints, W6 looks again. */
-    if (wsqi_load_rlx(&self->pool->task_waiters) != 0 ||
-        (wsqi_load_rlx(&task->state) & WSQI_TASK_FOLLOWED) != 0) {
-        wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
-        return;
-    }
-    wsqi_store_rel(&task->state, (uint32_t)(WSQI_TASK_DONE | WSQI_TASK_STORED)); /* T2 */
-    self->unsettled = task;
+    if (!WSQI_LIKELY((former & (WSQI_TASK_FOLLOWED | WSQI_TASK_WAITED)) == 0))
+        wsqi_task_release(pool, task, former, state);
 }
 
 static void wsqi_check_stopped(wsq_pool *pool);
@@ -3655,7 +3611,7 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     case WSQ_YIELD: wsqi_requeue(self, task); return false;
     case WSQ_GONE: break;
     case WSQ_DONE:
-    default: wsqi_task_done_here(self, task);
+    default: wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
     }
     return true;
 }
@@ -3707,6 +3663,14 @@ WSQ_API void wsq_wake(wsq_task *task) {
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task is over, nobody can follow it any more */
 
+/* Whoever spawns a task that is done: it can be followed again. Failure: another spawn was faster,
+ * and what it put there stays. */
+static inline void wsqi_task_reopen(wsq_task *task) {
+    void *closed = WSQI_CLOSED;
+    /* Relaxed: T6 orders both. */
+    if (wsqi_load_rlx(&task->after) == closed) (void)wsqi_cas_rlx(&task->after, &closed, NULL);
+}
+
 /* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. *state: as
  * it was last seen, then as it was. home: see wsqi_task_pool. hold: 0, or one more
  * WSQI_TASK_BLOCKER, for wsqi_task_unblock. */
@@ -3717,7 +3681,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
         /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
          * into two pools at the same time are the caller's mistake. */
         wsqi_store_rlx(&task->pool, home);
-        if (wsqi_load_rlx(&task->after) == WSQI_CLOSED) wsqi_store_rlx(&task->after, NULL);
+        wsqi_task_reopen(task);
         /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
          * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, state, (WSQI_TASK_ACTIVE | (*state & keep)) + hold));
@@ -3731,7 +3695,7 @@ static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     /* T2, T6: as a finish and a claim. Failure: relaxed, decide anew. */
     while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_FOLLOWED))) {}
     if ((former & WSQI_TASK_DONE) && (state & WSQI_TASK_FOLLOWED))
-        wsqi_task_close(pool, task, (former & WSQI_TASK_CANCELLED) != 0);
+        wsqi_task_close(task, (former & WSQI_TASK_CANCELLED) != 0);
     if (state & WSQI_TASK_WAITED) wsqi_bell_ring(pool, bell);
 }
 
@@ -3746,6 +3710,12 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
          * retried. */
     } while (!wsqi_cas_rlx(&pool->inject.outside, &outside, outside + 2 * count));
     return true;
+}
+
+/* Any thread: these tasks were admitted, and are not spawned. */
+static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
+    wsqi_add_rlx(&pool->inject.outside, 0u - 2 * count); /* Relaxed: as in wsqi_admit. */
+    wsqi_check_quiet(pool);
 }
 
 static void wsqi_cancel_queued(wsq_pool *pool);
@@ -3800,10 +3770,10 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
         return WSQ_OK;
     }
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
-    if (!wsqi_admit(pool, 1)) {
-        wsqi_task_unclaim(pool, task, state);
-        return WSQ_ERR_CLOSED;
+    if (!wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
+    if (!wsqi_task_claim(task, &state, home, 0)) {
+        wsqi_unadmit(pool, 1);
+        return WSQ_ERR_INVALID;
     }
     wsqi_inject_tasks(pool, task, task);
     return WSQ_OK;
@@ -3825,8 +3795,7 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
         return WSQ_OK;
     }
     if (self != NULL) wsqi_count(&self->counters.spawned, 0u - (uint64_t)1);
-    else wsqi_add_rlx(&pool->inject.outside, 0u - (uint64_t)2); /* Relaxed: as in wsqi_admit. */
-    wsqi_check_quiet(pool);
+    else wsqi_unadmit(pool, 1);
     return WSQ_ERR_INVALID;
 }
 
@@ -3904,25 +3873,21 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
                            WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER);
 }
 
-static wsq_result wsqi_unclaim_batch(wsq_pool *pool, wsq_task **tasks, size_t count,
-                                     wsq_result why) {
-    while (count-- > 0)
-        wsqi_task_unclaim(pool, tasks[count], (uint32_t)(uintptr_t)wsqi_get(&tasks[count]->next));
-    return why;
-}
-
-/* All or none of them. */
-static wsq_result wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+/* All of them, or none: false. */
+static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t state = WSQI_TASK_BLOCKER;
         /* Relaxed: the claim checks the state. */
         if (tasks[i] != NULL && tasks[i]->fn != NULL && wsqi_load_rlx(&tasks[i]->flags) == 0)
             state = wsqi_load_rlx(&tasks[i]->state);
-        if (state >= WSQI_TASK_BLOCKER || !wsqi_task_claim(tasks[i], &state, pool, 0))
-            return wsqi_unclaim_batch(pool, tasks, i, WSQ_ERR_INVALID);
-        wsqi_set(&tasks[i]->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_batch */
+        if (state >= WSQI_TASK_BLOCKER || !wsqi_task_claim(tasks[i], &state, pool, 0)) {
+            while (i-- > 0)
+                wsqi_task_unclaim(pool, tasks[i], (uint32_t)(uintptr_t)wsqi_get(&tasks[i]->next));
+            return false;
+        }
+        wsqi_set(&tasks[i]->next, (wsq_task *)(uintptr_t)state); /* for wsqi_task_unclaim */
     }
-    return WSQ_OK;
+    return true;
 }
 
 /* Any thread. As that many spawns, for the price of one notification; on an error none is spawned.
@@ -3935,10 +3900,11 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
     /* Relaxed: a hint. */
     if (self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsq_result result = wsqi_claim_batch(pool, tasks, count);
-    if (result != WSQ_OK) return result;
-    if (self == NULL && !wsqi_admit(pool, count))
-        return wsqi_unclaim_batch(pool, tasks, count, WSQ_ERR_CLOSED);
+    if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
+    if (!wsqi_claim_batch(pool, tasks, count)) {
+        if (self == NULL) wsqi_unadmit(pool, count);
+        return WSQ_ERR_INVALID;
+    }
     if (self != NULL) {
         wsqi_count(&self->counters.spawned, count);
         while (local < count && !pool->lifo_order && wsq_ring_push(&self->ring, tasks[local]))
@@ -4082,45 +4048,9 @@ WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
  * Invariant: a task's state counts the edges to it that are not resolved, and each is resolved
  *            once: by who ends the predecessor, or by who finds it over when it adds the edge. A
  *            predecessor whose FOLLOWED bit was set before its end stays until it is CLOSED.
- * Writers:   after: who adds edges pushes; who ended the predecessor closes. Strays: edge_lock.
- * Source:    ours; the end of an ordinary task is a store (see wsqi_task_done_here), which may
- *            overwrite a FOLLOWED bit that came at this very moment. An edge to a task that may be
- *            running is therefore also a stray: known to the pool, where wsqi_settle finds it.
+ * Writers:   after: who adds edges pushes; who ended the predecessor closes.
+ * Source:    the list of waiters that its end closes: Rust's and Java's one-shot futures.
  * ========================================================================== */
-
-static wsq_edge **wsqi_stray_bucket(wsq_pool *pool, const wsq_task *predecessor) {
-    uint64_t hash = (uint64_t)(uintptr_t)predecessor * 0x9E3779B97F4A7C15u;
-    return &pool->strays[hash >> 58];
-}
-
-static void wsqi_stray_add(wsq_pool *pool, wsq_edge *edge) {
-    wsq_edge **bucket = wsqi_stray_bucket(pool, edge->predecessor);
-    wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
-    wsqi_set(&edge->stray, wsqi_get(bucket));
-    wsqi_set(bucket, edge);
-    wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
-    wsqi_add_rlx(&pool->task_waiters, 1u); /* Relaxed: W7 orders it. */
-    /* W7: see W6. */
-    wsqi_fence_sc();
-}
-
-/* edge_lock's holder: forgets this stray, or (NULL) all to the predecessor. True: there were some.
- * */
-static bool wsqi_stray_forget(wsq_pool *pool, const wsq_task *predecessor, const wsq_edge *only) {
-    wsq_edge **link = wsqi_stray_bucket(pool, predecessor);
-    bool found = false;
-    while (*link != NULL) {
-        if (only != NULL ? *link != only : (*link)->predecessor != predecessor) {
-            link = &(*link)->stray;
-            continue;
-        }
-        *link = (*link)->stray;
-        /* Relaxed: seen late, it costs a needless look. */
-        wsqi_add_rlx(&pool->task_waiters, 0u - 1u);
-        found = true;
-    }
-    return found;
-}
 
 /* Any thread: the predecessor is over. From here on the edge is its owner's. */
 static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
@@ -4139,61 +4069,20 @@ static void wsqi_edges_resolve(wsq_edge *edge, bool cancelled) {
 }
 
 /* The task is over, and it was followed: nobody follows it from now on, and those who did go on. */
-static void wsqi_task_close(wsq_pool *pool, wsq_task *task, bool cancelled) {
-    bool strays = wsqi_load_rlx(&pool->task_waiters) != 0; /* Relaxed: E1 orders it. */
-    if (strays) {
-        wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
-        wsqi_stray_forget(pool, task, NULL); /* before anybody may free them */
-        wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
-    }
+static void wsqi_task_close(wsq_task *task, bool cancelled) {
     /* E4: the edges are visible. Pairs with E5. Release: who finds it closed sees us done with its
      * memory. */
     wsq_edge *edges = (wsq_edge *)wsqi_xchg_acqrel(&task->after, WSQI_CLOSED);
     wsqi_edges_resolve(edges, cancelled);
 }
 
-/* The task's end was a store, and somebody waits for some task: perhaps an edge came to this one at
- * that moment. Its address means nothing unless a stray says that it is still there; and if it has
- * run again since, who ended that run closes it, unless that was by a store, too. */
-static void wsqi_settle_edges(wsq_pool *pool, const wsq_task *ended) {
-    wsq_edge *edge, *edges = NULL;
-    wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
-    edge = wsqi_get(wsqi_stray_bucket(pool, ended));
-    for (; edge != NULL; edge = wsqi_get(&edge->stray))
-        if (edge->predecessor == ended) break;
-    /* T1 */
-    if (edge != NULL && (wsqi_load_acq(&ended->state) & WSQI_TASK_STORED) != 0) {
-        wsq_task *task = edge->predecessor;
-        wsqi_stray_forget(pool, task, NULL);
-        edges = (wsq_edge *)wsqi_xchg_acqrel(&task->after, WSQI_CLOSED); /* E4 */
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
-    wsqi_edges_resolve(edges, false);
-}
-
-static void wsqi_settle_late(wsqi_worker *self, const wsq_task *task) {
-    wsqi_ring_bells(self->pool);
-    wsqi_settle_edges(self->pool, task);
-}
-
 /* Adds the edge to what follows its predecessor. False: that is over. */
 static bool wsqi_edge_link(wsq_edge *edge) {
     wsq_task *task = edge->predecessor;
-    wsq_pool *pool = NULL; /* where the edge is a stray */
-    /* T1: if it is over, what it did is visible; W3: else its pool is. */
+    /* T1: if it is over, what it did is visible. */
     uint32_t state = wsqi_load_acq(&task->state);
     while ((state & WSQI_TASK_FOLLOWED) == 0) {
-        if (state & WSQI_TASK_DONE) { /* and its group may be gone */
-            if (pool == NULL) return false;
-            wsqi_mutex_lock(&pool->lot, &pool->edge_lock);
-            wsqi_stray_forget(pool, task, edge);
-            wsqi_mutex_unlock(&pool->lot, &pool->edge_lock);
-            return false;
-        }
-        if ((state & WSQI_TASK_NEW) == 0 && pool == NULL) {
-            pool = wsqi_task_pool(task);
-            wsqi_stray_add(pool, edge);
-        }
+        if (state & WSQI_TASK_DONE) return false; /* and its group may be gone */
         /* E2: who ends it sees that it is followed. Pairs with E1. Failure: relaxed, decide anew;
          * T1 when it is over. */
         if (wsqi_cas_acqrel(&task->state, &state, state | WSQI_TASK_FOLLOWED)) break;
@@ -4514,8 +4403,6 @@ static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
     wsqi_frame_push(self, &frame, wsqi_full_mark(self));
     wsqi_task_run(self, task);
     wsqi_group_flush(self);
-    wsqi_fence_sc(); /* W6 */
-    wsqi_settle(self);
     wsqi_frame_pop(self, &frame);
 }
 
@@ -4727,7 +4614,7 @@ static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     return mine != NULL;
 }
 
-/* Any thread, counted in task_waiters. Waits until the task is done. WSQ_ERR_CANCELLED: it was
+/* Any thread. Waits until the task is done. WSQ_ERR_CANCELLED: it was
  * cancelled, or the pool has stopped and nobody will touch it any more. */
 static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
     const uint32_t queued = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED;
@@ -4738,10 +4625,11 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
         uint32_t phase = wsqi_load_acq(pool->phase);
         bool running = phase == WSQI_PHASE_RUN;
         if (!running) wsqi_wait_rest(wait);
-        /* W3: what the task did is visible, and its finisher sees that somebody waits. NEW: it was
-         * done, and is being spawned again. Pairs with T2. */
+        /* W3: what the task did is visible, and its finisher sees that somebody waits. Pairs with
+         * T2. */
         uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
-        if (state & (WSQI_TASK_DONE | WSQI_TASK_NEW))
+        if (state & WSQI_TASK_NEW) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
+        if (state & WSQI_TASK_DONE)
             return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
         if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
         /* The shutdown waits for this worker, or one that joins this job, which can only wait for
@@ -4767,11 +4655,7 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     wsq_pool *pool = wsqi_task_pool(task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, task), timeout_ns);
-    wsqi_add_rlx(&pool->task_waiters, 1u); /* Relaxed: W7 orders it. */
-    /* W7: see W6. */
-    wsqi_fence_sc();
     wsq_result result = wsqi_task_await(&wait, task);
-    wsqi_add_rlx(&pool->task_waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless bell. */
     wsqi_wait_end(&wait);
     return result;
 }

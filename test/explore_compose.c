@@ -72,7 +72,6 @@ static void follow(int later, int first) {
 static void end(int count) {
     explore_wait_quiet();
     for (int i = 0; i < count; i++) explore_check(items[i].done);
-    explore_check(pool->task_waiters.v == 0); /* nor is an edge left over */
     explore_check_parked(pool);
     explore_pool_end(pool);
 }
@@ -191,24 +190,6 @@ static void freed_by_successor(void) {
     end(2);
 }
 
-/* Another worker, which ended an earlier run, tells of the end of this one. */
-static void settler(void *arg) {
-    (void)arg;
-    for (int i = 0; i < 8; i++) {
-        wsqi_settle_edges(pool, &items[0].task);
-        wsqi_pause();
-    }
-}
-
-static void settled_by_another(void) {
-    begin(2, plain);
-    explore_start(settler, NULL);
-    spawn(0);
-    follow(1, 0);
-    spawn(1);
-    end(2);
-}
-
 /* The pool is cancelled: each has run, or is cancelled, once, whichever queues they are in. */
 static void edge_against_cancel(void) {
     begin(1, plain);
@@ -227,7 +208,7 @@ static void edge_against_cancel(void) {
 
 /* The predecessor is spawned again meanwhile, in vain: the pool is closed. */
 static void spawner_refused(void *arg) {
-    (void)arg;
+    if (arg != NULL) explore_meet(&gate, 2);
     explore_check(wsq_spawn(pool, &items[0].task) == WSQ_ERR_CLOSED);
 }
 
@@ -239,7 +220,32 @@ static void edge_against_refusal(void) {
     follow(1, 0);
     explore_join();
     explore_check(items[1].task.state.v / WSQI_TASK_BLOCKER == 0);
-    explore_check(pool->task_waiters.v == 0);
+    explore_pool_end(pool);
+}
+
+/* The first spawn of a task is refused: nobody may believe that it is done. */
+static void wait_against_refusal(void) {
+    begin(1, plain);
+    explore_check(wsq_pool_shutdown(pool, WSQ_DRAIN) == WSQ_OK);
+    explore_start(spawner_refused, &gate);
+    explore_meet(&gate, 2);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_ERR_INVALID);
+    explore_pool_end(pool);
+}
+
+/* Likewise of a batch, in which another task cannot be spawned. */
+static void batch_refused(void *arg) {
+    wsq_task *twice[] = {&items[0].task, &items[0].task};
+    (void)arg;
+    explore_meet(&gate, 2);
+    explore_check(wsq_spawn_batch(pool, twice, 2) == WSQ_ERR_INVALID);
+}
+
+static void wait_against_batch(void) {
+    begin(1, plain);
+    explore_start(batch_refused, NULL);
+    explore_meet(&gate, 2);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_ERR_INVALID);
     explore_pool_end(pool);
 }
 
@@ -1741,10 +1747,11 @@ int main(void) {
     explore_random("compose: an edge and a waiter", edge_and_waiter, 2000);
     explore_random("compose: one after two", one_after_two, 2000);
     explore_random("compose: two meet after one", two_meet_after_one, 1000);
-    explore_random("compose: settled by another", settled_by_another, 1500);
     explore_random("compose: freed by its successor", freed_by_successor, 2000);
     explore_random("compose: an edge against cancel", edge_against_cancel, 2000);
     explore_random("compose: an edge against a refusal", edge_against_refusal, 1500);
+    explore_random("compose: a wait against a refusal", wait_against_refusal, 1500);
+    explore_random("compose: a wait against a batch", wait_against_batch, 1500);
     explore_random("compose: one timer", one_timer, 2000);
     explore_random("compose: two timers", two_timers, 2000);
     explore_random("compose: a timer against cancel", timer_against_cancel, 2000);

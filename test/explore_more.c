@@ -570,15 +570,12 @@ static void over_while_waiting(void) {
     explore_pool_end(pool);
 }
 
-/* Likewise before he has said so, but behind his barrier. */
+/* Likewise before he has said so. */
 static void held_up(void *arg) {
     item *it = arg;
     wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, &it->task), WSQ_FOREVER);
-    wsqi_add_rlx(&pool->task_waiters, 1u);
-    wsqi_fence_sc(); /* W7 */
     explore_meet(&gate, 2);
     wsq_result result = wsqi_task_await(&wait, &it->task);
-    wsqi_add_rlx(&pool->task_waiters, 0u - 1u);
     wsqi_wait_end(&wait);
     explore_check(result == (it->done ? WSQ_OK : WSQ_ERR_CANCELLED));
 }
