@@ -140,9 +140,10 @@
  * An EDGE between two tasks makes one start when the other is done.
  *
  * WAITING. A worker that has to wait runs what it waits for, if that is here and has not started;
- * else it blocks, and a STAND-IN, one more thread, works meanwhile. So a wait never runs somebody
- * else's task on your stack, and never costs the pool a core. Stand-ins lie dormant when nobody
- * needs them.
+ * else it blocks, and a STAND-IN, one more thread, works meanwhile. So as long as there are stand-ins
+ * (max_standins), a wait never runs somebody else's task on your stack, and never costs the pool a
+ * core. Without one, as in caller_runs and lend_only pools, the waiter runs whatever task comes.
+ * Stand-ins lie dormant when nobody needs them.
  *
  * THE GUEST. wsq_run brings a thread from outside in: it works on the run itself, in place of one
  * sleeping worker, so `workers` is the number of threads that work, you included. 8 threads can be
@@ -189,7 +190,13 @@
  *
  * lend_only: no threads either, but up to `workers` threads of yours work at the same time, each in
  * wsq_worker_enter until wsq_worker_dismiss or the shutdown. They sleep there when there is nothing
- * to do. No stand-ins.
+ * to do. No stand-ins. While no thread is lent nothing runs, so wsq_pool_wait, a WSQ_DRAIN and
+ * wsq_pool_destroy wait until a thread has come and done what is queued; WSQ_CANCEL needs none.
+ *
+ * DESTROY. When wsq_pool_destroy is called no other thread may be inside a call on the pool, on one
+ * of its tasks, groups or futures, wsq_wake and wsq_spawn included, nor begin one. The threads of
+ * the pool itself may: their tasks are finished first. Shut down first if others may still call:
+ * wsq_pool_shutdown answers them with WSQ_ERR_CLOSED, and they can be waited for then.
  *
  * Memory: the pool allocates when it is created. Later wsq_reduce does (a partial result of more
  * than 128 bytes, when a range is cut), the queue of a WSQ_LIFO pool when it grows, and futures and
@@ -230,17 +237,21 @@
  * spawns a task at that moment. Afterwards the group can be used again. wsq_group_fail keeps the
  * first error. wsq_group_cancel: tasks of the group that have not started never will, and their
  * waiters get WSQ_ERR_CANCELLED; those that run can ask wsq_cancelled. A cancelled group stays so
- * until wsq_group_init. Nothing a group does is per-task memory. It may lie on the stack of a task
+ * until wsq_group_init. Nothing a group does is per-task memory. Its own memory may go when
+ * wsq_group_wait has returned WSQ_OK, wsq_group_pending has said 0, a task of wsq_group_then has
+ * started, or the pool has been waited for or shut down; that its tasks are done one by one is not
+ * enough, for a worker tells a group of several ends at once. A group may lie on the stack of a task
  * that waits for it: in a WSQ_CANCEL shutdown, too, that wait outlasts the group's tasks, but for
  * those that are pending or wait for a predecessor (wsq_group_pending), which need it to their end.
  * For their sake it may last until all tasks that run, of whatever group, have returned or wait.
  *
  * DEPENDENCIES. wsq_task_after(task, predecessor, edge) before wsq_spawn(task): it is queued when
  * its last predecessor is done, in whatever order all of them are spawned. A task that comes after
- * a cancelled one is cancelled. A predecessor must not return WSQ_GONE. In debug builds (without
- * NDEBUG) wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging when for a second every task
- * that is left has waited for a predecessor: they wait in a circle, or for one that was never
- * spawned.
+ * a cancelled one is cancelled. A predecessor must not return WSQ_GONE. It may be a task of another
+ * pool: if the later task's pool is shut down meanwhile, the end of the predecessor cancels it, so
+ * that pool must not be destroyed before. wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging
+ * when for a second every task that is left has waited for a predecessor: they wait in a circle, or
+ * for one that nobody has spawned. (It can be called again.)
  *
  * FORK AND JOIN. Inside a run, a job, or a task. wsq_join does the job here if nobody took it;
  * wsq_reclaim says so instead (true), and you call the function yourself, so that it can be
@@ -288,7 +299,7 @@
  *                            time, and tasks and jobs that call it
  *     WSQ_NO_STATS           with the implementation: counts only what the scheduler itself needs
  *     WSQ_NO_HOOKS           with the implementation: wsq_hooks are never called
- *     NDEBUG                 with the implementation: no WSQ_ASSERT, no look for circles
+ *     NDEBUG                 no WSQ_ASSERT; nothing else depends on it
  *     WSQ_FORCE_PTHREAD      with the implementation: mutex and condition where the kernel could do
  *                            (not on Windows)
  *     WSQ_FORCE_STDATOMIC    everywhere: C11's stdatomic.h instead of the compiler's builtins (C
@@ -706,9 +717,11 @@ struct wsq_edge {
     wsq_edge *next;               /* the next in the predecessor's `after` */
 };
 
-/* Tasks that are waited for, or cancelled, together. The memory is yours, and must stay until its
- * tasks are done and each wsq_group_wait has returned, each task of wsq_group_then has started; and
- * while anybody waits for one of its tasks alone, or lets another come after it. */
+/* Tasks that are waited for, or cancelled, together. The memory is yours. It must stay until each
+ * wsq_group_wait has returned and each task of wsq_group_then has started, and until one of them
+ * has, or wsq_group_pending has said 0, or the pool has been waited for or shut down, after the last
+ * spawn: that its tasks are done one by one is not enough. And while anybody waits for one of its
+ * tasks alone, or lets another come after it. */
 struct wsq_group {
     /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
     wsqi_a64 word;
@@ -2085,7 +2098,10 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 #define WSQ_GUESTS 8
 #endif
 #ifndef WSQ_GROUP_CREDIT
-#define WSQ_GROUP_CREDIT 256 /* 32 at least */
+#define WSQ_GROUP_CREDIT 256
+#endif
+#if WSQ_GROUP_CREDIT < 1
+#error "WSQ_GROUP_CREDIT must be at least 1"
 #endif
 
 /* ==========================================================================
@@ -2165,7 +2181,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 token;   /* WSQI_TOKEN_*: owner parks, anybody unparks */
     wsqi_a32 place;   /* owner writes: as wsq_topology says */
     wsqi_a32 dormant; /* a stand-in that nobody needs; standin_lock's holder writes */
-    wsqi_a32 lent, dismissed; /* a thread was lent for it; that shall leave */
+    wsqi_a32 lent; /* 4 * (threads lent for it so far) + WSQI_LENT_*; see >>pool */
     wsqi_aptr returned; /* its futures that others have freed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
@@ -2941,6 +2957,14 @@ static bool wsqi_inbox_calls(wsqi_worker *self) {
     return !wsqi_inject_empty(&self->inbox);
 }
 
+enum { WSQI_LENT_VACANT, WSQI_LENT_HERE, WSQI_LENT_DISMISSED, WSQI_LENT_MASK };
+
+/* Owner only: a thread that was lent shall leave. */
+static bool wsqi_dismissed(wsqi_worker *self) {
+    /* Relaxed: a request; I2 orders it for a sleeper. */
+    return (wsqi_load_rlx(&self->lent) & WSQI_LENT_MASK) == WSQI_LENT_DISMISSED;
+}
+
 /* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
 static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
     wsq_pool *pool = self->pool;
@@ -2953,7 +2977,7 @@ static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watchin
     while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
         bool over = wait != NULL && (wsqi_wait_heard(wait) || wsqi_wait_late(wait));
         /* Relaxed: I2 orders it. It is heard between two tasks. */
-        over = over || (wait == NULL && wsqi_load_rlx(&self->dismissed) != 0);
+        over = over || (wait == NULL && wsqi_dismissed(self));
         if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
     }
@@ -3031,12 +3055,6 @@ static bool wsqi_quiet(const wsq_pool *pool) {
     return wsqi_pending(pool, &held) == 0 && wsqi_load_acq(&pool->creditors) == 0;
 }
 
-#ifdef NDEBUG
-static bool wsqi_stuck(wsq_pool *pool) {
-    (void)pool;
-    return false;
-}
-#else
 /* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
  * So it seems, at any moment; who waits believes it when it is so for WSQI_STUCK_NS, and hears of
  * it behind W4 and W5. */
@@ -3046,7 +3064,6 @@ static bool wsqi_stuck(wsq_pool *pool) {
     /* Relaxed: a read-modify-write, so as to see its newest value. */
     return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
 }
-#endif
 
 /* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
  * quiet. */
@@ -3799,7 +3816,7 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     return WSQ_ERR_INVALID;
 }
 
-/* Any thread. The back of a queue; outside, the caller looks whether the pool has stopped. */
+/* Any thread. The back of a queue; off the pool, the caller looks whether it has stopped. */
 static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *self = wsqi_local(pool);
     if (wsqi_load_rlx(&task->flags) != 0) { /* Relaxed: the spawn ordered it. */
@@ -3824,6 +3841,7 @@ static bool wsqi_task_unblock(wsq_task *task, bool counted) {
     /* Relaxed: tells only that a wait for the pool may be in vain; see wsqi_stuck. */
     if (counted) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
     wsqi_task_queue(pool, task);
+    if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return true;
 }
 
@@ -3841,7 +3859,6 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
     /* Relaxed: as in wsqi_task_reserve. */
     wsqi_store_rlx(&task->flags, wsqi_load_rlx(&task->flags) | pin);
     if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
-    else if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return WSQ_OK;
 }
 
@@ -4837,10 +4854,8 @@ static bool wsqi_credit_call_in(wsq_pool *pool, wsq_group *group) {
         n += all - before;
     }
     wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-    if (n == 0) return false;
-    wsqi_group_down(pool, group, n, 0);
-    if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
-    return true;
+    if (n != 0) wsqi_group_down(pool, group, n, 0);
+    return n != 0;
 }
 
 /* Owner only: one more task of the group, before it can end. True: it was on credit. */
@@ -4894,9 +4909,7 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
     /* Relaxed: before the task can end; the spawn orders it. */
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
     wsq_result result = wsqi_spawn(pool, task, (char *)group + 1);
-    if (result == WSQ_OK) return WSQ_OK;
-    wsqi_group_down(pool, group, 1, 0);
-    if (self == NULL) wsqi_check_stopped(pool); /* what waits for the group is queued now */
+    if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
     return result;
 }
 
@@ -4965,7 +4978,6 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     if (result != WSQ_OK) return result;
     if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
         if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
-        else if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
         return WSQ_OK;
     }
     /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
@@ -4986,7 +4998,6 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     else wsqi_credit_call_in(pool, group);
     /* Held last, so that it never seems to be held beside what would free it. */
     if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
-    if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return WSQ_OK;
 }
 
@@ -5158,7 +5169,8 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     if (wsqi_future_claim(future)) {
         wsqi_set(&future->result, future->fn(future->arg));
         wsqi_future_end(pool, future, 0);
-    } else {
+    } else { /* claimed at this moment, and called there */
+        wsqi_count(&wsqi_worker_of(ctx)->counters.run, 0u - (uint64_t)1);
         wsqi_future_release(pool, future);
     }
     return WSQ_GONE;
@@ -5277,7 +5289,9 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_run_nested */
     wsqi_count(&self->counters.run, 1);
+    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));
+    wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
     wsqi_frame_pop(self, &frame);
     /* Relaxed: the handle is ours, and so was the word. */
     if (word & WSQI_FUTURE_THEN) wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), true);
@@ -5298,8 +5312,10 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
         wsqi_notify_others(self); /* who may have looked meanwhile */
     }
     if (!wsqi_future_claim(future)) return false;
+    /* Its place in the queue is left behind, as a tombstone: it is no call, and no hook hears of
+     * it. A ring looks for such places when it is full. Relaxed: the claim decides. */
+    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
     wsqi_future_call(self, future, word);
-    /* Its place in the queue is left behind. A ring looks for such places when it is full. */
     if (++self->stale >= WSQ_RING_CAPACITY / 2 && self->pool->lifo_order) wsqi_stale_purge(self);
     return true;
 }
@@ -5380,7 +5396,6 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE)
         wsqi_task_unblock(task, true);
     wsqi_task_held(pool); /* last, as in wsq_group_then */
-    if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return WSQ_OK;
 }
 
@@ -5544,6 +5559,16 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     return false;
 }
 
+/* A guest is about to sleep in a join. If its thread is a worker of another pool, a stand-in takes
+ * its place there, for what the join waits for may need that pool. Returns that worker, or NULL. */
+static wsqi_worker *wsqi_absent_begin(wsqi_worker *self) {
+    wsqi_worker *home = self->host == NULL ? wsqi_missed() : NULL;
+    if (home == NULL || home->host == NULL || home->pool == self->pool) return NULL;
+    if (home->blocking != 0) return NULL; /* wsq_block_begin saw to that */
+    wsqi_block_prepare(home);
+    return wsqi_standin_begin(home) ? home : NULL;
+}
+
 /* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsqi_a64 *word = &self->pool->joiners[self->index / 64];
@@ -5556,6 +5581,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     /* J7: see J5. B3. */
     wsqi_fence_sc();
     if (self->host != NULL) wsqi_standin_joined(self->pool);
+    wsqi_worker *absent = wsqi_absent_begin(self);
     if (!help || !wsqi_look_jobs(self->pool)) {
         wsqi_stat(self->counters.joins_parked, 1);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
@@ -5575,6 +5601,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
         if (resting) wsqi_stir(self->pool);
         wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     }
+    if (absent != NULL) wsqi_standin_end(absent);
     /* Relaxed: seen late, a stand-in retires late. */
     if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 0u - 1u);
     /* I5: a token that still comes is only spurious. */
@@ -6252,7 +6279,8 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     return WSQ_OK;
 }
 
-/* Outside only, when nobody uses the pool any more. Drains it first, unless it was shut down. NULL
+/* Outside only, when no other thread is inside a call on the pool or what belongs to it, wakes and
+ * spawns included. Drains it first, unless it was shut down. NULL
  * is fine. On one of the pool's own threads it does nothing. In a child after fork() it frees the
  * child's copy of the memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
@@ -6277,9 +6305,10 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
 static wsqi_worker *wsqi_lent_take(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
-        uint32_t vacant = 0;
+        uint32_t lent = wsqi_load_rlx(&worker->lent); /* Relaxed: the compare-and-swap checks it. */
+        if ((lent & WSQI_LENT_MASK) != WSQI_LENT_VACANT) continue;
         /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
-        if (wsqi_cas_acq(&worker->lent, &vacant, 1u)) return worker;
+        if (wsqi_cas_acq(&worker->lent, &lent, lent + WSQI_LENT_HERE)) return worker;
     }
     return NULL;
 }
@@ -6301,8 +6330,8 @@ static void wsqi_lent_work(wsqi_worker *self) {
     self->outer = wsqi_self_get();
     wsqi_self_set(self);
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    /* Relaxed: as in wsqi_worker_main; a request. */
-    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN && wsqi_load_rlx(&self->dismissed) == 0) {
+    /* Relaxed: as in wsqi_worker_main. */
+    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN && !wsqi_dismissed(self)) {
         wsq_task *task = wsqi_find_work(self);
         if (task != NULL) wsqi_work(self, task);
         else wsqi_sleep(self, NULL);
@@ -6311,10 +6340,8 @@ static void wsqi_lent_work(wsqi_worker *self) {
     wsqi_inbox_leave(self);
     wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
     wsqi_self_set(self->outer);
-    /* Relaxed: B5 orders it. Here, for one that comes as the next thread enters is for that. */
-    wsqi_store_rlx(&self->dismissed, 0u);
-    /* B5: see B4. */
-    wsqi_store_rel(&self->lent, 0u);
+    /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, and that comes too late. */
+    wsqi_store_rel(&self->lent, (wsqi_load_rlx(&self->lent) | WSQI_LENT_MASK) + 1);
 }
 
 /* A lend_only pool. The calling thread is one of its workers until wsq_worker_dismiss, or the pool
@@ -6340,13 +6367,17 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     return result;
 }
 
-/* Any thread; a lend_only pool: the thread that was lent for this worker leaves as soon as it is
- * between two tasks. What it has queued is for others. */
+/* Any thread; a lend_only pool: the thread that is lent for this worker at the time of the call
+ * leaves as soon as it is between two tasks. What it has queued is for others. */
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
     if (pool == NULL || !pool->lend_only || worker >= pool->workers || wsqi_forked(pool)) return;
-    if (wsqi_load_rlx(&wsqi_block(pool, worker)->lent) == 0) return; /* Relaxed: a request. */
-    wsqi_store_rlx(&wsqi_block(pool, worker)->dismissed, 1u);        /* Relaxed: I2 orders it. */
-    wsqi_token_give(wsqi_block(pool, worker));
+    wsqi_worker *self = wsqi_block(pool, worker);
+    uint32_t lent = wsqi_load_rlx(&self->lent); /* Relaxed: the compare-and-swap checks it. */
+    /* Relaxed: a request. Failure: that thread has been dismissed, or has left, and this is not
+     * for the next one. */
+    if ((lent & WSQI_LENT_MASK) == WSQI_LENT_HERE &&
+        wsqi_cas_rlx(&self->lent, &lent, lent - WSQI_LENT_HERE + WSQI_LENT_DISMISSED))
+        wsqi_token_give(self);
 }
 
 /* ---- count ---- */

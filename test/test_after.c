@@ -385,7 +385,6 @@ static void misuse(void) {
 
 /* ---- circles ---- */
 
-#ifndef NDEBUG
 /* It takes a second to be sure. */
 static void circles(void) {
     enum { LENGTH = 3 };
@@ -429,7 +428,6 @@ static void circle_under_a_waiter(void) {
 #else /* there a circle is a hang */
 static void circles(void) {}
 static void circle_under_a_waiter(void) {}
-#endif
 
 /* Tasks that are held for a moment only, by threads outside: whoever waits for the pool sees no circle. */
 static void hold_or_wait(test_thread *self) {

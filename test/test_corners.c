@@ -561,7 +561,7 @@ static void cleanup_wakes(void) {
 static wsq_poll wait_when_left(wsq_ctx ctx, step *self) {
     step *other = self->arg;
     until_stop(ctx);
-    while (wsqi_load_acq(&wsqi_block(here, 1)->lent) != 0) sched_yield();
+    while (wsqi_load_acq(&wsqi_block(here, 1)->lent) & 3) sched_yield();
     CHECK_EQ(wsq_task_wait(&other->task), WSQ_ERR_CANCELLED);
     return WSQ_DONE;
 }
@@ -579,7 +579,7 @@ static void lend_or_cancel(test_thread *self) {
         return;
     }
     for (unsigned i = 0; i < 2; i++)
-        while (wsqi_load_acq(&wsqi_block(here, i)->lent) == 0) sched_yield();
+        while (wsqi_load_acq(&wsqi_block(here, i)->lent) % 4 == 0) sched_yield();
     await(1);
     cancel(here);
 }
@@ -596,6 +596,76 @@ static void pinned_where_nobody_is_lent(void) {
     test_threads(3, lend_or_cancel, NULL);
     cancelled(&first, 0);
     pool_end(here);
+}
+
+/* ---- two pools that need each other ---- */
+
+static void *at_home(void *arg) {
+    reach(2);
+    return arg;
+}
+
+/* Stolen by the other pool's worker: it needs the pool whose only worker joins it. */
+static void ask_home(wsq_ctx ctx, wsq_job *job) {
+    wsq_future *asked = NULL;
+    (void)ctx, (void)job;
+    reach(1);
+    CHECK_EQ(wsq_submit(here, at_home, NULL, &asked), WSQ_OK);
+    CHECK_EQ(wsq_future_get(asked, NULL), WSQ_OK);
+}
+
+static void fork_abroad(wsq_ctx ctx, void *arg) {
+    wsq_job one, two;
+    (void)arg;
+    wsq_fork(&ctx, &one, ask_home);
+    while (atomic_load(&stage) < 1) { /* each fork offers the first one to a thief */
+        wsq_fork(&ctx, &two, ask_home);
+        if (atomic_load(&stage) >= 1) {
+            wsq_join(&ctx, &two);
+            break;
+        }
+        (void)wsq_reclaim(&ctx, &two);
+    }
+    wsq_join(&ctx, &one);
+}
+
+static wsq_poll run_abroad(wsq_ctx ctx, step *self) {
+    (void)ctx, (void)self;
+    CHECK_EQ(wsq_run(there, fork_abroad, NULL), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void join_in_anothers_pool(void) {
+    start_one((wsq_config){.workers = 1});
+    there = pool_new((wsq_config){.workers = 2});
+    reach(0);
+    step_new(&first, run_abroad, NULL);
+    spawn(here, &first);
+    await_task(&first);
+    CHECK_EQ(atomic_load(&stage), 2);
+    pool_close(there);
+    pool_close(here);
+}
+
+/* The later task's pool was cancelled before the predecessor, of another pool, ended. */
+static void after_another_pools_task(void) {
+    wsq_edge edge;
+    start_one((wsq_config){.workers = 1});
+    there = pool_new((wsq_config){.workers = 1});
+    step_new(&first, pend_once, NULL);
+    step_new(&second, NULL, NULL);
+    spawn(here, &first);
+    CHECK_EQ(wsq_task_after(&second.task, &first.task, &edge), WSQ_OK);
+    spawn(there, &second);
+    CHECK_EQ(wsq_pool_shutdown(there, WSQ_CANCEL), WSQ_OK);
+    CHECK_EQ(second.cleanups, 0);
+    asleep(1); /* the first is pending */
+    wsq_wake(&first.task);
+    await_task(&first);
+    CHECK_EQ(wsq_task_wait(&second.task), WSQ_ERR_CANCELLED);
+    cancelled(&second, 0);
+    pool_close(there);
+    pool_close(here);
 }
 
 /* ---- what outlasts what ---- */
@@ -636,6 +706,8 @@ int main(void) {
     RUN(future_given_up);
     RUN(cleanup_wakes);
     RUN(pinned_where_nobody_is_lent);
+    RUN(join_in_anothers_pool);
+    RUN(after_another_pools_task);
     RUN(after_a_task_without_group);
     return test_end();
 }

@@ -510,6 +510,49 @@ static void misuse(void) {
     pool_end(current);
 }
 
+/* A place in the queue whose future was called elsewhere is no call: neither counted nor told. */
+enum { GOT = 10 };
+
+static unsigned begun, ended;
+
+static void count_calls(void *user, wsq_event event, unsigned worker, const void *subject,
+                        uint64_t value) {
+    (void)user, (void)worker, (void)subject, (void)value;
+    begun += event == WSQ_EVENT_TASK_BEGIN;
+    ended += event == WSQ_EVENT_TASK_END;
+}
+
+static void *told_by_now(void *arg) {
+    CHECK_EQ(begun, ended + 2); /* this one, above the task that waits for it */
+    return arg;
+}
+
+static wsq_poll get_ten(wsq_ctx ctx, step *self) {
+    wsq_future *futures[GOT];
+    (void)self;
+    for (uintptr_t i = 0; i < GOT; i++) futures[i] = submit(wsq_pool_of(ctx), told_by_now, i);
+    for (uintptr_t i = 0; i < GOT; i++) CHECK_EQ(get(futures[i]), i);
+    return WSQ_DONE;
+}
+
+static void calls_are_counted_once(void) {
+    wsq_hooks hooks = {count_calls, NULL};
+    wsq_stats stats;
+    step all;
+    begun = ended = 0;
+    current = pool_new((wsq_config){.workers = 1, .hooks = &hooks});
+    step_new(&all, get_ten, NULL);
+    CHECK_EQ(wsq_spawn(current, &all.task), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(current), WSQ_OK);
+    CHECK_EQ(wsq_pool_shutdown(current, WSQ_DRAIN), WSQ_OK);
+    wsq_pool_stats(current, &stats);
+    CHECK_EQ(stats.run, GOT + 1);
+    CHECK_EQ(stats.finished, GOT + 1);
+    CHECK_EQ(begun, GOT + 1);
+    CHECK_EQ(ended, GOT + 1);
+    pool_close(current);
+}
+
 int main(void) {
     test_begin("test_future");
     RUN(results);
@@ -528,6 +571,7 @@ int main(void) {
     RUN(then_is_held_back);
     RUN(into_another_pool);
     RUN(to_and_fro);
+    RUN(calls_are_counted_once);
     RUN(misuse);
     return test_end();
 }

@@ -41,7 +41,7 @@ static void lend_and_spawn(test_thread *self) {
     }
     /* A thread that comes after the shutdown has begun would be refused. */
     for (unsigned i = 0; i < wsq_pool_workers(pool); i++)
-        while (wsqi_load_acq(&wsqi_block(pool, i)->lent) == 0) test_nap(20000);
+        while (wsqi_load_acq(&wsqi_block(pool, i)->lent) % 4 == 0) test_nap(20000);
     CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
 }
 
@@ -107,6 +107,48 @@ static void a_task_sends_its_worker_away(void) {
     pool_end(pool);
 }
 
+/* A dismissal is for the thread that is there: not for one that comes after it has returned. */
+static atomic_bool calls_over;
+
+static void dismissed_again_and_again(test_thread *self) {
+    wsq_pool *pool = self->arg;
+    if (self->index != 0) { /* two that send it away, as it goes */
+        for (size_t i = 0; i < test_times(2000); i++) wsq_worker_dismiss(pool, 0);
+        atomic_fetch_add(&inside, 1);
+        return;
+    }
+    while (atomic_load(&inside) < 2) CHECK_EQ(wsq_worker_enter(pool), WSQ_OK);
+    wsq_task_init(&tasks[0], leaves);
+    while (!wsq_task_done(&tasks[0])) {
+        CHECK_EQ(atomic_load(&calls_over), false); /* this is the only entry that they are not for */
+        atomic_store(&calls_over, true);
+        CHECK_EQ(wsq_spawn(pool, &tasks[0]), WSQ_OK);
+        CHECK_EQ(wsq_worker_enter(pool), WSQ_OK);
+    }
+}
+
+static void dismissed_too_late(void) {
+    wsq_pool *pool = pool_new((wsq_config){.lend_only = true, .workers = 1});
+    atomic_store(&inside, 0);
+    atomic_store(&calls_over, false);
+    test_threads(3, dismissed_again_and_again, pool);
+    pool_end(pool);
+}
+
+/* What is queued waits for a thread, also in a drain. */
+static void drain_or_enter(test_thread *self) {
+    if (self->index == 0) CHECK_EQ(wsq_pool_shutdown(self->arg, WSQ_DRAIN), WSQ_OK);
+    else CHECK_EQ(wsq_worker_enter(self->arg), WSQ_OK);
+}
+
+static void a_drain_waits_for_a_thread(void) {
+    wsq_pool *pool = pool_new((wsq_config){.lend_only = true, .workers = 1});
+    spawn_all(pool, 100);
+    test_threads(2, drain_or_enter, pool);
+    CHECK_EQ(atomic_load(&ran), 100);
+    pool_end(pool);
+}
+
 static void misuse(void) {
     wsq_pool *pool = NULL;
     wsq_config both = {.lend_only = true, .caller_runs = true};
@@ -124,6 +166,8 @@ int main(void) {
     RUN(threads_are_lent);
     RUN(threads_come_and_go);
     RUN(a_task_sends_its_worker_away);
+    RUN(dismissed_too_late);
+    RUN(a_drain_waits_for_a_thread);
     RUN(misuse);
     return test_end();
 }
