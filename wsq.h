@@ -140,8 +140,8 @@
  * An EDGE between two tasks makes one start when the other is done.
  *
  * WAITING. A worker that has to wait runs what it waits for, if that is here and has not started;
- * else it blocks, and a STAND-IN, one more thread, works meanwhile. So as long as there are stand-ins
- * (max_standins), a wait never runs somebody else's task on your stack, and never costs the pool a
+ * else it blocks, and a STAND-IN, one more thread, works meanwhile. So as long as there are
+ * stand-ins (max_standins), a wait never runs somebody else's task on your stack, and never costs the pool a
  * core. Without one, as in caller_runs and lend_only pools, the waiter runs whatever task comes.
  * Stand-ins lie dormant when nobody needs them.
  *
@@ -240,8 +240,8 @@
  * until wsq_group_init. Nothing a group does is per-task memory. Its own memory may go when
  * wsq_group_wait has returned WSQ_OK, wsq_group_pending has said 0, a task of wsq_group_then has
  * started, or the pool has been waited for or shut down; that its tasks are done one by one is not
- * enough, for a worker tells a group of several ends at once. A group may lie on the stack of a task
- * that waits for it: in a WSQ_CANCEL shutdown, too, that wait outlasts the group's tasks, but for
+ * enough, for a worker tells a group of several ends at once. A group may lie on the stack of a
+ * task that waits for it: in a WSQ_CANCEL shutdown, too, that wait outlasts the group's tasks, but for
  * those that are pending or wait for a predecessor (wsq_group_pending), which need it to their end.
  * For their sake it may last until all tasks that run, of whatever group, have returned or wait.
  *
@@ -718,9 +718,9 @@ struct wsq_edge {
 };
 
 /* Tasks that are waited for, or cancelled, together. The memory is yours. It must stay until each
- * wsq_group_wait has returned and each task of wsq_group_then has started, and until one of them
- * has, or wsq_group_pending has said 0, or the pool has been waited for or shut down, after the last
- * spawn: that its tasks are done one by one is not enough. And while anybody waits for one of its
+ * wsq_group_wait has returned and each task of wsq_group_then has started, and until, after the
+ * last spawn, one of these has happened, or wsq_group_pending has said 0, or the pool has been
+ * waited for or shut down: that its tasks are done one by one is not enough. And while anybody waits for one of its
  * tasks alone, or lets another come after it. */
 struct wsq_group {
     /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */

@@ -425,9 +425,6 @@ static void circle_under_a_waiter(void) {
     CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
     pool_end(pool);
 }
-#else /* there a circle is a hang */
-static void circles(void) {}
-static void circle_under_a_waiter(void) {}
 
 /* Tasks that are held for a moment only, by threads outside: whoever waits for the pool sees no circle. */
 static void hold_or_wait(test_thread *self) {
