@@ -141,9 +141,9 @@
  *
  * WAITING. A worker that has to wait runs what it waits for, if that is here and has not started;
  * else it blocks, and a STAND-IN, one more thread, works meanwhile. So as long as there are
- * stand-ins (max_standins), a wait never runs somebody else's task on your stack, and never costs the pool a
- * core. Without one, as in caller_runs and lend_only pools, the waiter runs whatever task comes.
- * Stand-ins lie dormant when nobody needs them.
+ * stand-ins (max_standins), a wait never runs somebody else's task on your stack, and never costs
+ * the pool a core. Without one, as in caller_runs and lend_only pools, the waiter runs whatever
+ * task comes. Stand-ins lie dormant when nobody needs them.
  *
  * THE GUEST. wsq_run brings a thread from outside in: it works on the run itself, in place of one
  * sleeping worker, so `workers` is the number of threads that work, you included. 8 threads can be
@@ -230,19 +230,18 @@
  *
  * FUTURES. wsq_submit gives a handle that goes to wsq_future_get, which waits and frees it, or to
  * wsq_future_drop; once. wsq_future_then spawns a task of yours when the result is there. wsq_go is
- * a submit without a handle. No allocation once there are enough.
- *
- * GROUPS. wsq_group_init, then wsq_group_spawn from anywhere, the group's own tasks included.
- * wsq_group_wait waits until the count is zero, and may be called by many threads; wsq_group_then
- * spawns a task at that moment. Afterwards the group can be used again. wsq_group_fail keeps the
- * first error. wsq_group_cancel: tasks of the group that have not started never will, and their
- * waiters get WSQ_ERR_CANCELLED; those that run can ask wsq_cancelled. A cancelled group stays so
- * until wsq_group_init. Nothing a group does is per-task memory. Its own memory may go when
- * wsq_group_wait has returned WSQ_OK, wsq_group_pending has said 0, a task of wsq_group_then has
- * started, or the pool has been waited for or shut down; that its tasks are done one by one is not
- * enough, for a worker tells a group of several ends at once. A group may lie on the stack of a
- * task that waits for it: in a WSQ_CANCEL shutdown, too, that wait outlasts the group's tasks, but for
- * those that are pending or wait for a predecessor (wsq_group_pending), which need it to their end.
+ * a submit without a handle. No allocation once there are enough.  GROUPS. wsq_group_init, then
+ * wsq_group_spawn from anywhere, the group's own tasks included. wsq_group_wait waits until the
+ * count is zero, and may be called by many threads; wsq_group_then spawns a task at that moment.
+ * Afterwards the group can be used again. wsq_group_fail keeps the first error. wsq_group_cancel:
+ * tasks of the group that have not started never will, and their waiters get WSQ_ERR_CANCELLED;
+ * those that run can ask wsq_cancelled. A cancelled group stays so until wsq_group_init. Nothing a
+ * group does is per-task memory. Its own memory may go when wsq_group_wait has returned WSQ_OK,
+ * wsq_group_pending has said 0, a task of wsq_group_then has started, or the pool has been waited
+ * for or shut down; that its tasks are done one by one is not enough, for a worker tells a group of
+ * several ends at once. A group may lie on the stack of a task that waits for it: in a WSQ_CANCEL
+ * shutdown, too, that wait outlasts the group's tasks, but for those that are pending or wait for a
+ * predecessor (wsq_group_pending), which need it to their end.
  * For their sake it may last until all tasks that run, of whatever group, have returned or wait.
  *
  * DEPENDENCIES. wsq_task_after(task, predecessor, edge) before wsq_spawn(task): it is queued when
@@ -716,12 +715,11 @@ struct wsq_edge {
     wsq_task *task, *predecessor; /* wsq_task_after writes, before the edge is linked */
     wsq_edge *next;               /* the next in the predecessor's `after` */
 };
-
 /* Tasks that are waited for, or cancelled, together. The memory is yours. It must stay until each
  * wsq_group_wait has returned and each task of wsq_group_then has started, and until, after the
  * last spawn, one of these has happened, or wsq_group_pending has said 0, or the pool has been
- * waited for or shut down: that its tasks are done one by one is not enough. And while anybody waits for one of its
- * tasks alone, or lets another come after it. */
+ * waited for or shut down: that its tasks are done one by one is not enough. And while anybody
+ * waits for one of its tasks alone, or lets another come after it. */
 struct wsq_group {
     /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
     wsqi_a64 word;
