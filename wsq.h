@@ -945,7 +945,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I10    slots and watcher, sleeper   seq_cst       I11         a full slot that nobody watches
  *  I11    slot put; take               seq_cst; acq  I10 I12     likewise
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
- *  I13    sleeper: own inbox           full barrier  I6          a pinned task beside its sleeper
  *  B3     blocks; sleeps in a join     full barrier  itself      the pool runs dry
  *  B1 B2  crew read; one more           acq; rel      each other  a block is read while unfilled
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two holders
@@ -970,11 +969,9 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
  *  P5 P6  stopped?; over               acq; rel      each other  a waiter misses the cancelling
- *  W1 W2  bell rung; read              acq+rel; acq  each other  a waiter sleeps on
+ *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
  *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
- *  W10    sleep that waits for a bell  full barrier  W11         a worker sleeps on beside its bell
- *  W11    bell rung                    full barrier  W10         likewise
  *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
@@ -2124,6 +2121,22 @@ typedef struct wsqi_inject {
     wsq_task *ready, *last;                         /* the lock's holder: oldest first */
 } wsqi_inject;
 
+/* What a thread sleeps on, and nothing else: its worker's, or one on its stack. */
+typedef struct wsqi_parker {
+    wsqi_a32 token; /* WSQI_TOKEN_* */
+    wsqi_lot *lot;
+} wsqi_parker;
+
+/* A thread that waits for a task, a group, a future (each known by its address) or the pool. */
+typedef struct wsqi_wait wsqi_wait;
+
+enum { WSQI_BUCKETS = 16 }; /* a guess: threads that wait at the same time, not tasks */
+
+typedef struct wsqi_waiters {
+    wsqi_a32 lock;    /* wsqi_mutex_lock */
+    wsqi_wait *first; /* under the lock */
+} wsqi_waiters;
+
 /* What a worker was about when it began something else, in the middle of a task; on its stack. */
 typedef struct wsqi_frame {
     struct wsqi_frame *outer;
@@ -2163,7 +2176,6 @@ struct wsqi_worker {
     uint32_t uncredited;   /* owner: tasks it spawned into groups that it had no credit from */
     wsq_future *spare;     /* owner: futures to use again */
     uint32_t stale;        /* owner: futures it ran while it waited; perhaps still in its ring */
-    wsqi_aptr waits_on;    /* owner writes: the bell it may sleep on, or NULL; who pins reads */
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
     bool replaced;         /* owner: and a stand-in works meanwhile */
     bool suspicious;      /* owner: its last time-out found an unattended task */
@@ -2176,7 +2188,7 @@ struct wsqi_worker {
     wsqi_a64 seen_run;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 token;   /* WSQI_TOKEN_*: owner parks, anybody unparks */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
     wsqi_a32 place;   /* owner writes: as wsq_topology says */
     wsqi_a32 dormant; /* a stand-in that nobody needs; standin_lock's holder writes */
     wsqi_a32 lent; /* 4 * (threads lent for it so far) + WSQI_LENT_*; see >>pool */
@@ -2192,8 +2204,6 @@ typedef char wsqi_block_size_is_a_power_of_two_and_holds_a_worker
     [((WSQ_BLOCK_SIZE) & WSQI_BLOCK_MASK) == 0 &&
              sizeof(wsqi_worker) + 8 * sizeof(struct wsqi_entry) <= (WSQ_BLOCK_SIZE)
          ? 1 : -1];
-
-enum { WSQI_BELLS = 16 }; /* a guess: waiters for unrelated tasks rarely share one */
 
 /* wsq_task.state; see >>task */
 enum {
@@ -2234,7 +2244,6 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_a32 attention;    /* tasks queued that come before others: WSQ_HIGH, pinned */
     wsqi_a32 crew;         /* workers and stand-ins that have been started; see standin_lock */
-    wsqi_a32 helping;      /* workers asleep that wait for a bell, too */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
     wsqi_a32 watcher; /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none */
@@ -2246,7 +2255,7 @@ struct wsq_pool {
     wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
     wsqi_a64 dropped;                            /* tasks cancelled by a shutdown */
     wsqi_a64 wakes;                              /* sleepers woken from outside */
-    wsqi_a32 bells[WSQI_BELLS + 1]; /* rung when a task, or (the last) the pool, is done */
+    wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
     wsqi_lot lot;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
@@ -2522,21 +2531,27 @@ enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP };
 
 /* Owner only. Sleeps until a token is there, or the time is up (0: never), or for no reason: every
  * caller loops on a condition of its own. */
-static void wsqi_token_wait(wsqi_worker *self, uint64_t timeout_ns) {
+static void wsqi_park(wsqi_parker *self, uint64_t timeout_ns) {
     uint32_t token = WSQI_TOKEN_NONE;
     /* Relaxed: nothing is read on the strength of it. Failure: the token is here already. */
     if (wsqi_cas_rlx(&self->token, &token, WSQI_TOKEN_ASLEEP))
-        wsqi_lot_wait(&self->pool->lot, &self->token, WSQI_TOKEN_ASLEEP, timeout_ns);
+        wsqi_lot_wait(self->lot, &self->token, WSQI_TOKEN_ASLEEP, timeout_ns);
     /* I1: what was done before the token was given is visible. Pairs with I2. */
     wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
 }
 
 /* Any thread. */
-static void wsqi_token_give(wsqi_worker *worker) {
+static void wsqi_unpark(wsqi_parker *parker) {
     /* I2: what the sleeper waits for is visible to it. Pairs with I1. */
-    if (wsqi_xchg_rel(&worker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
-        wsqi_lot_wake(&worker->pool->lot, &worker->token, false);
+    if (wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
+        wsqi_lot_wake(parker->lot, &parker->token, false);
 }
+
+static void wsqi_token_wait(wsqi_worker *self, uint64_t timeout_ns) {
+    wsqi_park(&self->parker, timeout_ns);
+}
+
+static void wsqi_token_give(wsqi_worker *worker) { wsqi_unpark(&worker->parker); }
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
     return (uint64_t)1 << (self->index % 64);
@@ -2627,16 +2642,6 @@ static void wsqi_notify(wsq_pool *pool) {
      * the work waits for nobody. Pairs with I7 and I8. */
     wsqi_fence_sc();
     if (wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
-}
-
-/* Any thread; work that only this worker may do was just made visible. If it sleeps, it shall look:
- * it then wakes itself, as a notifier that prefers its own bit. */
-static void wsqi_notify_one(wsqi_worker *worker) {
-    /* I6: either this sees its bit, or it sees the work once it has set the bit. Pairs with I13. */
-    wsqi_fence_sc();
-    /* Relaxed: the barrier orders it. */
-    if (wsqi_load_rlx(&worker->pool->sleepers[worker->index / 64]) & wsqi_bit(worker))
-        wsqi_token_give(worker);
 }
 
 /* The same right behind a read-modify-write. */
@@ -2924,21 +2929,57 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     return false;
 }
 
-/* Someone who waits for a bell: a thread, or a worker that sleeps as workers do; see >>wait. */
-typedef struct wsqi_wait {
-    wsq_pool *pool;
-    wsqi_worker *self; /* whose queue this thread owns, or NULL */
-    wsqi_worker *host; /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
-    bool inside;       /* in a task, job or run of the pool */
-    wsqi_a32 *bell;
-    uint32_t rung;     /* the bell when the waiter last looked */
-    uint64_t deadline; /* WSQI_NEVER: none */
-    bool replaced;     /* a stand-in works in the host's place */
-    bool resting;      /* the pool stops */
-} wsqi_wait;
+/* ---- who waits for what: see >>wait ---- */
 
-static bool wsqi_wait_heard(const wsqi_wait *wait) {
-    return wsqi_load_rlx(wait->bell) != wait->rung; /* Relaxed: the waiter listens again (W2). */
+struct wsqi_wait {
+    wsq_pool *pool;
+    wsqi_worker *self;   /* whose queue this thread owns, or NULL */
+    wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
+    bool inside;         /* in a task, job or run of the pool */
+    bool listed;         /* in its bucket */
+    bool replaced;       /* a stand-in works in the host's place */
+    bool resting;        /* the pool stops */
+    const void *key;     /* the address of what is awaited */
+    uint64_t deadline;   /* WSQI_NEVER: none */
+    wsqi_a32 called;     /* 1: look again; who ends what is awaited sets it, the waiter clears it */
+    wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
+    wsqi_parker own;
+    wsqi_wait *next, **link; /* under the bucket's lock */
+};
+
+static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
+    return &pool->waiting[((uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u) >> 60];
+}
+
+/* The bucket's lock is held: a waiter leaves its bucket before it goes, so it is still there. */
+static void wsqi_bucket_call(wsqi_waiters *bucket, const void *key) {
+    for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+        if (key != NULL && wait->key != key) continue;
+        /* W1: who was called sees why. Pairs with W2. */
+        wsqi_store_rel(&wait->called, 1u);
+        wsqi_unpark(wait->parker);
+    }
+}
+
+/* Any thread. Whoever waits for what has this address looks again. It may be gone already. */
+static void wsqi_call(wsq_pool *pool, const void *key) {
+    wsqi_waiters *bucket = wsqi_bucket_for(pool, key);
+    wsqi_mutex_lock(&pool->lot, &bucket->lock);
+    wsqi_bucket_call(bucket, key);
+    wsqi_mutex_unlock(&pool->lot, &bucket->lock);
+}
+
+/* Likewise, for whatever they wait. */
+static void wsqi_call_all(wsq_pool *pool) {
+    for (int i = 0; i < WSQI_BUCKETS; i++) {
+        wsqi_mutex_lock(&pool->lot, &pool->waiting[i].lock);
+        wsqi_bucket_call(&pool->waiting[i], NULL);
+        wsqi_mutex_unlock(&pool->lot, &pool->waiting[i].lock);
+    }
+}
+
+static bool wsqi_wait_called(const wsqi_wait *wait) {
+    return wsqi_load_rlx(&wait->called) != 0; /* Relaxed: the waiter listens again (W2). */
 }
 
 static bool wsqi_wait_late(const wsqi_wait *wait) {
@@ -2966,20 +3007,13 @@ static bool wsqi_dismissed(wsqi_worker *self) {
 /* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
 static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
     wsq_pool *pool = self->pool;
-    if (wait != NULL) wsqi_add_rlx(&pool->helping, 1u); /* Relaxed: the barrier orders it. */
-    /* W10: either who rings sees that a token is wanted, or this hears the bell. Pairs with W11;
-     * I13 when there is no bell. */
-    wsqi_fence_rmw();
-    /* I13: who pins a task to this worker from now on sees the bit. Pairs with I6. */
     /* Relaxed: shutdown hands out tokens after it has set the phase. */
     while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        bool over = wait != NULL && (wsqi_wait_heard(wait) || wsqi_wait_late(wait));
-        /* Relaxed: I2 orders it. It is heard between two tasks. */
+        bool over = wait != NULL && (wsqi_wait_called(wait) || wsqi_wait_late(wait));
         over = over || (wait == NULL && wsqi_dismissed(self));
         if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
     }
-    if (wait != NULL) wsqi_add_rlx(&pool->helping, 0u - 1u); /* Relaxed: late, a needless token. */
     /* Relaxed: the search that follows passes the watch on, behind I9. */
     if (watching) wsqi_store_rlx(&pool->watcher, 0u);
 }
@@ -3006,29 +3040,6 @@ static void wsqi_sleep(wsqi_worker *self, const wsqi_wait *wait) {
     wsqi_sleep_on(self, wait, watching);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     self->searching = !wsqi_asleep(self); /* the pool stops: S counts it as asleep for good */
-}
-
-/* ---- bells: a thread that waits for a task, or for the pool, sleeps on one; see >>wait ---- */
-
-static void wsqi_bell_ring(wsq_pool *pool, wsqi_a32 *bell) {
-    /* W1: who heard the bell sees what it was rung for. Pairs with W2. */
-    wsqi_add_acqrel(bell, 1u);
-    wsqi_lot_wake(&pool->lot, bell, true);
-    /* W11: see W10. P4, in a shutdown: either that, or a worker that leaves, finds a task that is
-     * queued now, or who queued it sees the phase and cancels it. */
-    wsqi_fence_rmw();
-    if (wsqi_load_rlx(&pool->helping) == 0) return; /* Relaxed: the barrier orders it. */
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) wsqi_token_give(wsqi_block(pool, i));
-}
-
-/* The bell of a task, group or future at this address. */
-static wsqi_a32 *wsqi_bell_of(wsq_pool *pool, const void *what) {
-    return &pool->bells[((uint64_t)(uintptr_t)what * 0x9E3779B97F4A7C15u) >> 60];
-}
-
-static void wsqi_ring_bells(wsq_pool *pool) {
-    for (int i = 0; i <= WSQI_BELLS; i++) wsqi_bell_ring(pool, &pool->bells[i]);
 }
 
 /* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
@@ -3071,7 +3082,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
     wsqi_fence_sc();
     /* Relaxed: the barrier orders it. */
     if (wsqi_load_rlx(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
-        wsqi_bell_ring(pool, &pool->bells[WSQI_BELLS]);
+        wsqi_call(pool, pool);
 }
 
 /* ==========================================================================
@@ -3428,7 +3439,7 @@ static void wsqi_stir(wsq_pool *pool) { wsqi_count_threads(pool, &pool->astir, 1
 /* Likewise: not any more. Workers that wait for a group look again. */
 static void wsqi_calm(wsq_pool *pool) {
     wsqi_count_threads(pool, &pool->astir, 0u - 1u);
-    wsqi_ring_bells(pool);
+    wsqi_call_all(pool);
 }
 
 /* Owner only, once the pool stops: what the others have queued, too, for one that is in the middle
@@ -3536,7 +3547,7 @@ WSQI_COLD static void wsqi_task_close(wsq_task *task, bool cancelled);
 WSQI_COLD static void wsqi_task_release(wsq_pool *pool, wsq_task *task, uint32_t former,
                                         uint32_t state) {
     if (former & WSQI_TASK_FOLLOWED) wsqi_task_close(task, (state & WSQI_TASK_CANCELLED) != 0);
-    if (former & WSQI_TASK_WAITED) wsqi_bell_ring(pool, wsqi_bell_of(pool, task));
+    if (former & WSQI_TASK_WAITED) wsqi_call(pool, task);
 }
 
 /* Any thread that took the task for itself. From the exchange on its memory may be gone, unless
@@ -3558,10 +3569,10 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
         wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
         wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
         wsqi_inject_push(&worker->inbox, task, task);
-        wsqi_notify_one(pool->caller_runs ? wsqi_block(pool, 0) : worker); /* who sleeps */
-        /* I6: it may be the one who waits for it. Relaxed: notify's full barrier orders it. */
-        wsqi_a32 *bell = (wsqi_a32 *)wsqi_load_rlx(&worker->waits_on);
-        if (bell != NULL) wsqi_bell_ring(pool, bell);
+        /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
+        wsqi_token_give(pool->caller_runs ? wsqi_block(pool, 0) : worker);
+        /* P4: for wsqi_check_stopped. */
+        wsqi_fence_rmw();
         return;
     }
     if (flags & WSQI_FLAG_HIGH) wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
@@ -3706,12 +3717,11 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
 /* The spawn failed: the task is as it was, but for those who follow it since. */
 static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
-    wsqi_a32 *bell = wsqi_bell_of(pool, task);
     /* T2, T6: as a finish and a claim. Failure: relaxed, decide anew. */
     while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_FOLLOWED))) {}
     if ((former & WSQI_TASK_DONE) && (state & WSQI_TASK_FOLLOWED))
         wsqi_task_close(task, (former & WSQI_TASK_CANCELLED) != 0);
-    if (state & WSQI_TASK_WAITED) wsqi_bell_ring(pool, bell);
+    if (state & WSQI_TASK_WAITED) wsqi_call(pool, task);
 }
 
 /* Any thread. False: the pool takes no more tasks from outside. */
@@ -4143,11 +4153,11 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 /* ==========================================================================
  * >>wait
  * Purpose:   threads that sleep until a task, or every task, is done.
- * Invariant: a waiter reads a bell, then says that it waits, then looks, then sleeps while the bell
- *            is as it was. Bells belong to the pool: nobody wakes an address inside a task that may
- *            be gone.
- * Writers:   bells: who finishes what somebody waits for.
- * Source:    Reed, Kanodia: Synchronization with Eventcounts and Sequencers (1979).
+ * Invariant: a waiter is in its bucket, then says in the word of what it waits for that somebody
+ *            waits, then looks, then sleeps until it is called. The buckets belong to the pool, and
+ *            know an object by its address: nobody touches a task that may be gone.
+ * Writers:   a bucket: whoever holds its lock.
+ * Source:    the parking lot of WebKit (Pizlo 2015); Linux's futex.
  * ========================================================================== */
 
 static bool wsqi_over(const wsq_pool *pool) {
@@ -4171,17 +4181,7 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     if (wsqi_local(pool) != NULL) return;
     /* W9: see W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
-        wsqi_ring_bells(pool);
-}
-
-/* For a shutdown: waits until nobody works. */
-static void wsqi_pump_claim(wsq_pool *pool) {
-    for (;;) {
-        /* W2: loaded behind the exchange in wsqi_pump_enter, it could be a ring that is over. */
-        uint32_t rung = wsqi_load_acq(&pool->bells[WSQI_BELLS]);
-        if (wsqi_pump_enter(pool)) return;
-        wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
-    }
+        wsqi_call_all(pool);
 }
 
 /* The thread that works: one task, by the worker whose turn it is. */
@@ -4433,29 +4433,56 @@ static wsqi_worker *wsqi_missed(void) {
     return guest;
 }
 
-static wsqi_wait wsqi_wait_begin(wsq_pool *pool, wsqi_a32 *bell, uint64_t timeout_ns) {
-    wsqi_wait wait;
+static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
+                            uint64_t timeout_ns) {
+    wsqi_worker *block = wsqi_self_get();
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
-    wait.pool = pool;
-    wait.self = wsqi_local(pool);
-    wait.host = wsqi_missed();
-    wait.inside = wsqi_inside(pool) != NULL;
-    wait.bell = bell;
-    wait.rung = 0;
-    wait.deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
-    wait.replaced = wait.resting = false;
-    return wait;
+    wait->pool = pool;
+    wait->self = wsqi_local(pool);
+    wait->host = wsqi_missed();
+    wait->inside = wsqi_inside(pool) != NULL;
+    wait->listed = wait->replaced = wait->resting = false;
+    wait->key = key;
+    wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
+    wsqi_store_rlx(&wait->called, 0u);                     /* Relaxed: not shared yet, both. */
+    wsqi_store_rlx(&wait->own.token, WSQI_TOKEN_NONE);
+    wait->own.lot = &pool->lot;
+    wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
+static void wsqi_wait_list(wsqi_wait *wait) {
+    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    wait->next = bucket->first;
+    wait->link = &bucket->first;
+    if (wait->next != NULL) wait->next->link = &wait->next;
+    bucket->first = wait;
+    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
+    wait->listed = true;
+}
+
+static void wsqi_wait_unlist(wsqi_wait *wait) {
+    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    *wait->link = wait->next;
+    if (wait->next != NULL) wait->next->link = wait->link;
+    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
+    wait->listed = false;
+}
+
+/* From here on the waiter is called when it is to look again; so it looks after this. */
 static void wsqi_wait_listen(wsqi_wait *wait) {
-    if (wait->self != NULL) {
-        wsqi_store_rlx(&wait->self->waits_on, wait->bell); /* Relaxed: I13 orders it. */
-        /* I13: who pins a task to this worker from now on rings; what came before is found below.
-         * Pairs with I6. */
-        wsqi_fence_sc();
-    }
-    /* W2: if the bell rang for us, we see why. Pairs with W1. */
-    wait->rung = wsqi_load_acq(wait->bell);
+    if (!wait->listed) wsqi_wait_list(wait);
+    /* W2: if we were called, we see why. Pairs with W1. */
+    (void)wsqi_xchg_acq(&wait->called, 0u);
+}
+
+/* The waiter sleeps elsewhere from here on. wsqi_wait_called tells of who called it just before. */
+static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
+    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    wait->parker = parker;
+    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
 }
 
 /* Owner only: the pool stops, and waits for this worker. */
@@ -4466,19 +4493,18 @@ static void wsqi_wait_rest(wsqi_wait *wait) {
 }
 
 static void wsqi_wait_end(wsqi_wait *wait) {
-    /* Relaxed: seen late, it costs a needless bell; a wait around this one listens anew. */
-    if (wait->self != NULL) wsqi_store_rlx(&wait->self->waits_on, NULL);
+    if (wait->listed) wsqi_wait_unlist(wait);
     if (wait->replaced) wsqi_standin_end(wait->host);
     if (wait->resting) wsqi_stir(wait->pool);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
 
-/* The thread sleeps until the bell rings, or for no reason. */
-static void wsqi_wait_lot(const wsqi_wait *wait) {
+/* The thread sleeps until it is called, or for no reason. */
+static void wsqi_wait_park(const wsqi_wait *wait) {
     uint64_t now = wait->deadline != WSQI_NEVER ? wsqi_clock_ns() : 0, timeout = 0;
     if (now != 0) timeout = wait->deadline > now ? wait->deadline - now : 1;
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
-    wsqi_lot_wait(&wait->pool->lot, wait->bell, wait->rung, timeout);
+    if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, timeout);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
@@ -4515,16 +4541,20 @@ static void wsqi_wait_block(wsqi_wait *wait) {
  * worker does. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
-    if (!wsqi_pump(pool) && !wsqi_wait_heard(wait)) { /* not by a job that the pump ran */
+    if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* not by a job that the pump ran */
+        wsqi_worker *first = wsqi_block(pool, 0);
+        wsqi_parker *former = wait->parker;
         wsqi_wait_block(wait);
-        wsqi_search_begin(wsqi_block(pool, 0));
-        wsqi_sleep(wsqi_block(pool, 0), wait);
+        wsqi_wait_move(wait, &first->parker);
+        wsqi_search_begin(first);
+        wsqi_sleep(first, wait);
+        wsqi_wait_move(wait, former);
         pool->turn = 0; /* it is a searcher now: its turn */
     }
     wsqi_pump_leave(pool);
 }
 
-/* Waits for the bell, for a while. False: the time is up. */
+/* Waits, for a while. False: the time is up. */
 static bool wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -4542,7 +4572,7 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
         return true;
     }
     wsqi_wait_block(wait);
-    wsqi_wait_lot(wait);
+    wsqi_wait_park(wait);
     return true;
 }
 
@@ -4556,8 +4586,9 @@ WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
     if (pool == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
-    wsqi_wait wait = wsqi_wait_begin(pool, &pool->bells[WSQI_BELLS], WSQ_FOREVER);
+    wsqi_wait wait;
     bool quiet, over, stuck;
+    wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
     /* W5: see W4. */
     wsqi_fence_sc();
@@ -4571,7 +4602,7 @@ WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
         if (quiet || over || (stuck && wsqi_wait_late(&wait))) break;
         wsqi_wait_sleep(&wait);
     }
-    wsqi_add_rlx(&pool->waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless bell. */
+    wsqi_add_rlx(&pool->waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless call. */
     wsqi_wait_end(&wait);
     return quiet ? WSQ_OK : over ? WSQ_ERR_CANCELLED : WSQ_ERR_INVALID;
 }
@@ -4669,7 +4700,8 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (state & WSQI_TASK_DONE) return state & WSQI_TASK_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
     wsq_pool *pool = wsqi_task_pool(task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, task), timeout_ns);
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, task, timeout_ns);
     wsq_result result = wsqi_task_await(&wait, task);
     wsqi_wait_end(&wait);
     return result;
@@ -4726,7 +4758,6 @@ static void wsqi_group_start(wsq_group *group) {
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t missed) {
     /* Relaxed: the compare-and-swap checks it. */
     uint64_t word = wsqi_load_rlx(&group->word), next;
-    wsqi_a32 *bell = wsqi_bell_of(pool, group);
     do {
         next = (word - n * WSQI_GROUP_TASK) | missed;
         if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED;
@@ -4735,7 +4766,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     } while (!wsqi_cas_acqrel(&group->word, &word, next));
     if (next >= WSQI_GROUP_TASK) return;
     if (word & WSQI_GROUP_THEN) wsqi_group_start(group);
-    if (word & WSQI_GROUP_WAITED) wsqi_bell_ring(pool, bell);
+    if (word & WSQI_GROUP_WAITED) wsqi_call(pool, group);
 }
 
 /* Owner, under credit_lock. Returns what is left. */
@@ -4939,7 +4970,7 @@ static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
         if (word < WSQI_GROUP_TASK)
             return word & (WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED) ? WSQ_ERR_CANCELLED : WSQ_OK;
         if (over) return WSQ_ERR_CANCELLED;
-        /* Relaxed: a hint, the bells are rung after that. */
+        /* Relaxed: a hint, everybody is called after that. */
         bool stops = wait->inside && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN;
         if (stops) wsqi_wait_rest(wait);
         else if (wait->self != NULL && !wsqi_wait_late(wait) &&
@@ -4962,7 +4993,8 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
     if (group == NULL) return WSQ_ERR_INVALID;
     wsq_pool *pool = group->pool;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, group), timeout_ns);
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, group, timeout_ns);
     wsq_result result = wsqi_group_await(&wait, group);
     wsqi_wait_end(&wait);
     return result;
@@ -5145,13 +5177,12 @@ static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
 static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t flags) {
     /* F4: the result is visible to who sees it done. Pairs with F5. */
     uint32_t word = wsqi_or_acqrel(&future->word, WSQI_FUTURE_DONE | flags);
-    wsqi_a32 *bell = wsqi_bell_of(pool, future);
     if (word & WSQI_FUTURE_THEN) {
         wsq_task *then = (wsq_task *)wsqi_load_rlx(&future->then); /* Relaxed: F4 orders it. */
         wsqi_task_unblock(then, true);
     }
     wsqi_future_release(pool, future);
-    if (word & WSQI_FUTURE_WAITED) wsqi_bell_ring(pool, bell);
+    if (word & WSQI_FUTURE_WAITED) wsqi_call(pool, future);
 }
 
 static bool wsqi_future_claim(wsq_future *future) {
@@ -5364,7 +5395,8 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
     if (self != NULL && !wsq_future_done(future) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
         here = wsqi_future_here(self, future, &whole);
     if (!here) {
-        wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, future), WSQ_FOREVER);
+        wsqi_wait wait;
+        wsqi_wait_begin(&wait, pool, future, WSQ_FOREVER);
         outcome = wsqi_future_await(&wait, future);
         wsqi_wait_end(&wait);
     }
@@ -5981,6 +6013,7 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     memset((void *)self, 0, sizeof *self);
     self->pool = pool;
     self->host = self;
+    self->parker.lot = &pool->lot;
     self->index = index;
     self->lifo_left = pool->lifo_cap;
     self->floor = wsqi_base(self);
@@ -6116,21 +6149,28 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     return ok;
 }
 
-/* Sleeps until there are none of these threads, whom standin_lock counts, and who then ring. */
-static void wsqi_await_none(wsq_pool *pool, wsqi_a32 *count) {
+/* Sleeps until there are none of these threads, whom standin_lock counts, and who then call. */
+static void wsqi_await_none(wsqi_wait *wait, wsqi_a32 *count) {
+    wsq_pool *pool = wait->pool;
     for (;;) {
-        /* Relaxed: the lock orders both. */
-        uint32_t rung = wsqi_load_rlx(&pool->bells[WSQI_BELLS]);
+        wsqi_wait_listen(wait);
         wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-        uint32_t left = wsqi_load_rlx(count); /* Relaxed: likewise. */
+        uint32_t left = wsqi_load_rlx(count); /* Relaxed: the lock orders it. */
         wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
         if (left == 0) return;
-        wsqi_lot_wait(&pool->lot, &pool->bells[WSQI_BELLS], rung, 0);
+        wsqi_wait_park(wait);
     }
 }
 
+/* For a shutdown: waits until nobody pumps. */
+static void wsqi_pump_claim(wsqi_wait *wait) {
+    for (wsqi_wait_listen(wait); !wsqi_pump_enter(wait->pool); wsqi_wait_listen(wait))
+        wsqi_wait_park(wait);
+}
+
 /* Stops the first `count` threads, and the stand-ins, and waits for them. */
-static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
+static void wsqi_pool_join(wsqi_wait *wait, unsigned count) {
+    wsq_pool *pool = wait->pool;
     /* no stand-in starts from here on, for the phase has changed */
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
@@ -6138,7 +6178,7 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     for (unsigned i = 0; i < crew + WSQ_GUESTS; i++) wsqi_token_give(wsqi_nth(pool, crew, i));
     for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    wsqi_await_none(pool, &pool->lent);
+    wsqi_await_none(wait, &pool->lent);
     for (unsigned i = pool->workers; i < crew; i++) {
         /* Relaxed: the lock orders it. */
         if (wsqi_load_rlx(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
@@ -6151,7 +6191,10 @@ static bool wsqi_pool_start(wsq_pool *pool) {
         if (wsqi_worker_start(wsqi_block(pool, i), wsqi_worker_main)) continue;
         /* Relaxed: the token orders it (I2). */
         wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_STOP);
-        wsqi_pool_join(pool, i);
+        wsqi_wait wait;
+        wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
+        wsqi_pool_join(&wait, i);
+        wsqi_wait_end(&wait);
         return false;
     }
     return true;
@@ -6236,21 +6279,25 @@ static void wsqi_cancel_own(wsqi_worker *self) {
     } while (wsqi_queue_length(self) != 0 || wsqi_load_rlx(&self->lifo) != NULL);
 }
 
-static void wsqi_pool_stop(wsq_pool *pool) {
-    wsqi_ring_bells(pool); /* workers that wait for a task look again */
-    wsqi_pool_join(pool, pool->workers);
-    wsqi_pump_claim(pool);
+static void wsqi_pool_stop(wsqi_wait *wait) {
+    wsq_pool *pool = wait->pool;
+    /* P4: either a worker that leaves finds a task that is queued now, or who queued it sees the
+     * phase and cancels it. Pairs with itself. */
+    wsqi_fence_sc();
+    wsqi_call_all(pool); /* workers that wait for a task look again */
+    wsqi_pool_join(wait, pool->workers);
+    wsqi_pump_claim(wait);
     unsigned crew = wsqi_crew(pool);
     for (unsigned i = 0; i < crew; i++) {
         if (pool->caller_runs) wsqi_run_dry(wsqi_block(pool, i)); /* as a thread that leaves */
         wsqi_cancel_own(wsqi_block(pool, i));
     }
     if (pool->caller_runs) wsqi_calm(pool); /* the pump is this thread's */
-    wsqi_await_none(pool, &pool->astir); /* nobody is in the middle of cancelling something */
+    wsqi_await_none(wait, &pool->astir); /* nobody is in the middle of cancelling something */
     /* P6: what was cancelled is visible. Pairs with P5. */
     wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
     wsqi_pump_leave(pool);
-    wsqi_ring_bells(pool); /* everybody else does */
+    wsqi_call_all(pool); /* everybody else does */
 }
 
 /* Outside only; WSQ_ERR_INVALID on one of the pool's own threads. Spawns from outside are refused
@@ -6268,11 +6315,13 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     /* Relaxed: as in wsqi_admit. */
     while (!(outside & 1) && !wsqi_cas_rlx(&pool->inject.outside, &outside, outside + 1)) {}
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
-    wsqi_wait wait = wsqi_wait_begin(pool, &pool->bells[WSQI_BELLS], WSQ_FOREVER);
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
     wsqi_wait_block(&wait);
     /* Relaxed: the token orders it for the workers (I2). Failure: somebody else is at it. */
-    if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_STOP)) wsqi_pool_stop(pool);
-    for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait)) wsqi_wait_lot(&wait);
+    if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_STOP)) wsqi_pool_stop(&wait);
+    for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
+        wsqi_wait_park(&wait);
     wsqi_wait_end(&wait);
     return WSQ_OK;
 }
@@ -6361,7 +6410,7 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
         wsqi_calm(pool);
     }
     wsqi_count_threads(pool, &pool->lent, 0u - 1u);
-    wsqi_bell_ring(pool, &pool->bells[WSQI_BELLS]);
+    wsqi_call(pool, pool);
     return result;
 }
 

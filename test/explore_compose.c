@@ -387,7 +387,7 @@ static void timer_against_watcher(void) {
     explore_start(give_up, &watches);
     set_timer(0, 1000000);
     explore_join();
-    explore_check(watches || worker->token.v != WSQI_TOKEN_HERE);
+    explore_check(watches || worker->parker.token.v != WSQI_TOKEN_HERE);
     wsqi_store_rlx(&pool->watcher, 0u);
     explore_check(wsq_wake_cancel(pool, &items[0].task));
     explore_pool_end(pool);
@@ -411,7 +411,7 @@ static void earlier_timer_against_watcher(void) {
     explore_start(go_on, &until);
     set_timer(0, 1000000);
     explore_join();
-    explore_check(until <= pool->timer_next.v || worker->token.v == WSQI_TOKEN_HERE);
+    explore_check(until <= pool->timer_next.v || worker->parker.token.v == WSQI_TOKEN_HERE);
     wsqi_store_rlx(&pool->watcher, 0u);
     for (int i = 0; i < 2; i++) explore_check(wsq_wake_cancel(pool, &items[i].task));
     explore_pool_end(pool);

@@ -573,7 +573,8 @@ static void over_while_waiting(void) {
 /* Likewise before he has said so. */
 static void held_up(void *arg) {
     item *it = arg;
-    wsqi_wait wait = wsqi_wait_begin(pool, wsqi_bell_of(pool, &it->task), WSQ_FOREVER);
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, &it->task, WSQ_FOREVER);
     explore_meet(&gate, 2);
     wsq_result result = wsqi_task_await(&wait, &it->task);
     wsqi_wait_end(&wait);
@@ -586,21 +587,6 @@ static void over_before_waiting(void) {
     explore_start(held_up, &items[0]);
     cancels(NULL);
     explore_meet(&gate, 2);
-    explore_pool_end(pool);
-}
-
-/* The first bell has no barrier of another bell before it. */
-static void cancel_at_first_bell(void) {
-    static item many[256];
-    item *it = many;
-    begin(1, plain);
-    while (wsqi_bell_of(pool, &it->task) != &pool->bells[0]) it++;
-    memset(it, 0, sizeof *it);
-    wsq_task_init(&it->task, run_item);
-    it->step = woken;
-    explore_check(wsq_spawn(pool, &it->task) == WSQ_OK);
-    explore_start(patient, it);
-    cancels(NULL);
     explore_pool_end(pool);
 }
 
@@ -670,12 +656,15 @@ static void pumps_once(void *arg) {
     if (wsqi_pump_enter(pool)) wsqi_pump_leave(pool);
 }
 
-/* It hears the bell that the pump rings, whenever it first looked at it. */
+/* It is called when the pump is free, whenever it first looked. */
 static void pump_is_claimed(void) {
     wsq_config config = {.caller_runs = true};
     begin(1, config);
     explore_fiber *other = explore_start(pumps_once, NULL);
-    wsqi_pump_claim(pool);
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
+    wsqi_pump_claim(&wait);
+    wsqi_wait_end(&wait);
     wsqi_store_rel(&pool->pump, 0u); /* as at first */
     explore_join_one(other);
     explore_pool_end(pool);
@@ -1133,7 +1122,6 @@ int main(void) {
     explore_random("more: cancel against a wait inside", cancel_wait_inside, 3000);
     explore_random("more: over while one waits", over_while_waiting, 3000);
     explore_random("more: over before one waits", over_before_waiting, 3000);
-    explore_random("more: cancelled at the first bell", cancel_at_first_bell, 2000);
     explore_random("more: cancel local tasks", cancel_local_tasks, 2000);
     explore_random("more: stopped, and left behind", stop_and_leave_behind, 1500);
     explore_random("more: stopped against a pump", stop_against_pump, 3000);

@@ -664,7 +664,7 @@ static void after_another_pools_task(void) {
     await_task(&first);
     CHECK_EQ(wsq_task_wait(&second.task), WSQ_ERR_CANCELLED);
     cancelled(&second, 0);
-    pool_close(there);
+    pool_end(there);
     pool_close(here);
 }
 
