@@ -5933,16 +5933,19 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
     if (begin < end) wsqi_for_range(ctx, &loop, begin, end);
 }
 
-/* A partial result of up to this many bytes lives in the job; a larger one is allocated. A
- * guess. */
+/* A partial result of up to this many bytes lives on the stack of whoever split; a larger one is
+ * allocated. A guess. Either way its cache lines are its own, so that two threads do not write to
+ * one, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
+
+/* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
+#define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 typedef struct wsqi_reduce_job {
     wsq_job job;
     const wsq_reducer *reducer;
     size_t begin, end, grain;
     void *partial;
-    WSQI_ALIGNED(16) unsigned char storage[WSQI_PARTIAL_INLINE];
 } wsqi_reduce_job;
 
 static void wsqi_reduce_range(wsq_ctx ctx, const wsq_reducer *reducer, size_t begin, size_t end,
@@ -5961,12 +5964,15 @@ static bool wsqi_reduce_split(wsq_ctx ctx, const wsqi_reduce_job *range, size_t 
     const wsq_reducer *reducer = range->reducer;
     const wsq_allocator *allocator = wsq_pool_of(ctx)->allocator;
     bool small = reducer->size <= WSQI_PARTIAL_INLINE;
+    size_t bytes = (size_t)WSQI_LINE_UP(reducer->size);
+    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
     wsqi_reduce_job upper;
     upper.reducer = reducer;
     upper.begin = middle;
     upper.end = range->end;
     upper.grain = range->grain;
-    upper.partial = small ? upper.storage : wsqi_allocate(allocator, reducer->size, WSQ_CACHELINE);
+    upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
+    if (!small) upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
     if (upper.partial == NULL) return false;
     wsq_fork(&ctx, &upper.job, wsqi_reduce_half);
     wsqi_reduce_range(ctx, reducer, range->begin, middle, range->grain, range->partial);
@@ -5974,7 +5980,7 @@ static bool wsqi_reduce_split(wsq_ctx ctx, const wsqi_reduce_job *range, size_t 
         wsqi_reduce_range(ctx, reducer, middle, range->end, range->grain, range->partial);
     else
         reducer->combine(range->partial, upper.partial, reducer->arg);
-    if (!small) wsqi_release(allocator, upper.partial, reducer->size);
+    if (!small) wsqi_release(allocator, upper.partial, bytes);
     return true;
 }
 
@@ -6000,7 +6006,8 @@ static void wsqi_reduce_range(wsq_ctx ctx, const wsq_reducer *reducer, size_t be
 }
 
 /* As wsq_for, but body adds its piece to a partial result; partial results are combined in order,
- * so `combine` need not be commutative. *result (reducer->size bytes) is initialised here. */
+ * so `combine` need not be commutative. *result (reducer->size bytes) is initialised here: it is
+ * the first partial result. The others lie on cache lines of their own. */
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                               const wsq_reducer *reducer, void *result) {
     if (reducer == NULL || result == NULL || reducer->size == 0) return WSQ_ERR_INVALID;
