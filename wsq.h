@@ -1064,7 +1064,8 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  *     bool wsqi_lot_init(wsqi_lot *lot)       false, and nothing taken: the system said no
  *     void wsqi_lot_fini(wsqi_lot *lot)       nobody sleeps there any more
  *     void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns)
- *                                             timeout_ns 0: none. It leaves errno as it was
+ *                                             timeout_ns 0: none; else an hour at most. It leaves
+ *                                             errno as it was
  *     void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all)
  *                                             one sleeper, or all; more is allowed. The word is a
  *                                             name only: its memory may be gone
@@ -1153,10 +1154,9 @@ static bool wsqi_lot_init(wsqi_lot *lot) {
 
 static void wsqi_lot_fini(wsqi_lot *lot) { (void)lot; }
 
-/* A time-out has the system's tick, up to 16 ms. The longest is an hour: to return early is
- * allowed. */
+/* A time-out has the system's tick, up to 16 ms. */
 static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
-    uint64_t ms = timeout_ns < 3600000000000u ? (timeout_ns + 999999) / 1000000 : 3600000;
+    uint64_t ms = (timeout_ns + 999999) / 1000000;
     DWORD error = GetLastError(); /* the caller's */
     lot->wait(word, &expected, sizeof expected, timeout_ns ? (DWORD)ms : INFINITE);
     SetLastError(error);
@@ -1372,8 +1372,8 @@ static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
 #elif defined(WSQI_SLEEP_WASM)
 
 static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
-    bool ends = timeout_ns > 0 && timeout_ns < UINT64_MAX / 4;
-    emscripten_futex_wait(word, expected, ends ? (double)timeout_ns / 1e6 : __builtin_inf());
+    double ms = timeout_ns > 0 ? (double)timeout_ns / 1e6 : __builtin_inf();
+    emscripten_futex_wait(word, expected, ms);
 }
 
 static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
@@ -1457,7 +1457,7 @@ static void wsqi_lot_close(wsqi_lot *lot, int count) {
 static int wsqi_cond_init(pthread_cond_t *condition) { return pthread_cond_init(condition, NULL); }
 
 static void wsqi_cond_wait(wsqi_bucket *bucket, uint64_t timeout_ns) {
-    struct timespec span = wsqi_timespec(timeout_ns < INT64_MAX ? timeout_ns : INT64_MAX);
+    struct timespec span = wsqi_timespec(timeout_ns);
     pthread_cond_timedwait_relative_np(&bucket->changed, &bucket->mutex, &span);
 }
 
@@ -1474,9 +1474,7 @@ static int wsqi_cond_init(pthread_cond_t *condition) {
 }
 
 static void wsqi_cond_wait(wsqi_bucket *bucket, uint64_t timeout_ns) {
-    uint64_t now = wsqi_clock_ns();
-    uint64_t end = timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
-    struct timespec until = wsqi_timespec(end);
+    struct timespec until = wsqi_timespec(wsqi_clock_ns() + timeout_ns);
     pthread_cond_timedwait(&bucket->changed, &bucket->mutex, &until);
 }
 
@@ -1630,7 +1628,7 @@ static bool wsqi_file_read(const char *path, char *text, size_t size) {
 
 /* The quota of one control group in cores, rounded up; 0: unlimited or unknown. */
 static unsigned wsqi_cgroup_quota(const char *group) {
-    char path[576], text[64], *end;
+    char path[4160], text[64], *end;
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group); /* version 2: "quota period" */
     if (wsqi_file_read(path, text, sizeof text)) {
         long quota = strtol(text, &end, 10), period = strtol(end, NULL, 10);
@@ -1643,45 +1641,90 @@ static unsigned wsqi_cgroup_quota(const char *group) {
     return quota > 0 && period > 0 ? (unsigned)((quota + period - 1) / period) : 0;
 }
 
-/* The path of this process's control group in place of `text`: /proc/self/cgroup holds lines of
- * "number:controllers:path"; version 2's is "0::path". */
-static void wsqi_cgroup_path(char *text) {
-    char *path = text, *line = strstr(text, "0::");
-    if (line == NULL) line = strstr(text, ":cpu");
-    if (line != NULL) line = strchr(line + 3, '/');
-    if (line != NULL) {
-        while (*line && *line != '\n') *path++ = *line++;
+/* Whether a list such as "cpu,cpuacct", up to a colon, has the word "cpu". */
+static bool wsqi_cgroup_has_cpu(const char *list) {
+    for (; *list && *list != ':'; list += strcspn(list, ",:"), list += *list == ',') {
+        if (strncmp(list, "cpu", 3) == 0 && (list[3] == ',' || list[3] == ':')) return true;
     }
-    *path = 0;
+    return false;
 }
 
-/* Marks the processors of a list such as "0-3,8". */
+/* The path of this process's control group in place of `text`: /proc/self/cgroup holds lines of
+ * "number:controllers:path". Version 2's line is "0::path"; where a line of version 1 has the
+ * controller "cpu", version 2 has it not. */
+static void wsqi_cgroup_path(char *text) {
+    const char *path = "", *line = text;
+    for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *list = strchr(line, ':'), *end = list != NULL ? strchr(list + 1, ':') : NULL;
+        if (end == NULL || end[1] != '/') continue;
+        bool two = strncmp(line, "0::", 3) == 0;
+        if ((two && *path == 0) || wsqi_cgroup_has_cpu(list + 1)) path = end + 1;
+    }
+    size_t length = strcspn(path, "\n");
+    memmove(text, path, length);
+    text[length] = 0;
+}
+
+/* Takes the first range off a list such as "0-3,8"; false: it is empty. */
+static bool wsqi_list_range(const char **list, unsigned long *first, unsigned long *last) {
+    char *end;
+    if (**list < '0' || **list > '9') return false;
+    *first = *last = strtoul(*list, &end, 10);
+    if (*end == '-') *last = strtoul(end + 1, &end, 10);
+    *list = *end == ',' ? end + 1 : end;
+    return true;
+}
+
+/* Marks the processors of such a list. */
 static void wsqi_list_mark(const char *list, uint32_t *places, unsigned count, uint32_t mark) {
-    while (*list >= '0' && *list <= '9') {
-        char *end;
-        unsigned long first = strtoul(list, &end, 10), last = first;
-        if (*end == '-') last = strtoul(end + 1, &end, 10);
+    unsigned long first, last;
+    while (wsqi_list_range(&list, &first, &last)) {
         for (; first <= last && first < count; first++) places[first] |= mark;
-        list = *end == ',' ? end + 1 : end;
+    }
+}
+
+#define WSQI_LIST_BYTES 4096 /* the most that the system writes into one of these files */
+
+/* The first processor of those that share the last cache with this one; 0: the system does not say,
+ * or it is offline. Some cores of a processor may have one level less than others. */
+static uint32_t wsqi_cache_read(unsigned cpu, char *text) {
+    char path[96];
+    for (unsigned level = 3; level >= 2; level--) {
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/cache/index%u/shared_cpu_list",
+                 cpu, level);
+        if (wsqi_file_read(path, text, WSQI_LIST_BYTES))
+            return (uint32_t)strtoul(text, NULL, 10) & 0xffffu;
+    }
+    return 0;
+}
+
+/* Marks the processors of each node with its number; there may be gaps between those. */
+static void wsqi_nodes_read(uint32_t *places, unsigned count) {
+    char path[64], text[WSQI_LIST_BYTES], nodes[WSQI_LIST_BYTES];
+    const char *list = nodes;
+    unsigned long node, last;
+    if (!wsqi_file_read("/sys/devices/system/node/online", nodes, sizeof nodes)) return;
+    while (wsqi_list_range(&list, &node, &last)) {
+        for (; node <= last && node < 0x10000u; node++) {
+            snprintf(path, sizeof path, "/sys/devices/system/node/node%lu/cpulist", node);
+            if (wsqi_file_read(path, text, sizeof text))
+                wsqi_list_mark(text, places, count, (uint32_t)node << 16);
+        }
     }
 }
 
 /* The place of each of the first `count` processors, 0 where the system does not say: its node, and
- * the first processor that it shares the last cache with. Returns how many there are. */
+ * the first processor that it shares the last cache with. Returns how many there may be; some of
+ * them may be offline. */
 static unsigned wsqi_places_read(uint32_t *places, unsigned count) {
-    char path[96], text[512];
+    char text[WSQI_LIST_BYTES];
+    const char *list = text;
+    unsigned long first, last;
     unsigned n = 0;
-    for (; n < count; n++) {
-        snprintf(path, sizeof path, "%s/cpu%u/cache/index3/shared_cpu_list",
-                 "/sys/devices/system/cpu", n);
-        if (!wsqi_file_read(path, text, sizeof text)) break;
-        places[n] = (uint32_t)strtoul(text, NULL, 10) & 0xffffu;
-    }
-    for (uint32_t node = 1; node < 1024; node++) { /* node 0 is 0 */
-        snprintf(path, sizeof path, "/sys/devices/system/node/node%u/cpulist", (unsigned)node);
-        if (!wsqi_file_read(path, text, sizeof text)) break;
-        wsqi_list_mark(text, places, n, node << 16);
-    }
+    if (!wsqi_file_read("/sys/devices/system/cpu/possible", text, sizeof text)) return 0;
+    while (wsqi_list_range(&list, &first, &last)) n = last < count ? (unsigned)last + 1 : count;
+    for (unsigned cpu = 0; cpu < n; cpu++) places[cpu] = wsqi_cache_read(cpu, text);
+    wsqi_nodes_read(places, n);
     return n;
 }
 
@@ -1695,7 +1738,7 @@ static unsigned wsqi_cpu_now(void) {
 /* Cores that this process may use: its affinity mask, and the quota of every group above it. */
 static unsigned wsqi_cpu_count(void) {
     unsigned long mask[128] = {0}; /* 8192 processors, the kernel's own limit */
-    char group[512];
+    char group[4096];
     unsigned count = 0;
     long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
     for (long i = 0; i < bytes / (long)sizeof mask[0]; i++) {
@@ -1733,6 +1776,14 @@ static unsigned wsqi_cpu_count(void) {
 #define wsqi_guard_create() ((wsqi_a32 *)NULL)
 #define wsqi_guard_destroy(guard) ((void)(guard))
 #endif
+
+/* The longest that a thread sleeps at once: seconds have 31 bits somewhere, microseconds elsewhere,
+ * and whoever sleeps goes to sleep again. A guess. */
+#define WSQI_LONGEST_NS 3600000000000u
+
+static void wsqi_lot_sleep(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    wsqi_lot_wait(lot, word, expected, timeout_ns < WSQI_LONGEST_NS ? timeout_ns : WSQI_LONGEST_NS);
+}
 
 /* Memory on an `alignment` boundary (a power of two, a pointer's at least), or NULL. */
 static void *wsqi_allocate(const wsq_allocator *allocator, size_t size, size_t alignment) {
@@ -2520,7 +2571,7 @@ static void wsqi_token_wait(wsqi_worker *self, uint64_t timeout_ns) {
     uint32_t token = WSQI_TOKEN_NONE;
     /* Relaxed: nothing is read on the strength of it. Failure: the token is here already. */
     if (wsqi_cas_rlx(&self->token, &token, WSQI_TOKEN_ASLEEP))
-        wsqi_lot_wait(&self->pool->lot, &self->token, WSQI_TOKEN_ASLEEP, timeout_ns);
+        wsqi_lot_sleep(&self->pool->lot, &self->token, WSQI_TOKEN_ASLEEP, timeout_ns);
     /* I1: what was done before the token was given is visible. Pairs with I2. */
     wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
 }
@@ -4576,7 +4627,7 @@ static void wsqi_wait_lot(const wsqi_wait *wait) {
     uint64_t now = wait->deadline != WSQI_NEVER ? wsqi_clock_ns() : 0, timeout = 0;
     if (now != 0) timeout = wait->deadline > now ? wait->deadline - now : 1;
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
-    wsqi_lot_wait(&wait->pool->lot, wait->bell, wait->rung, timeout);
+    wsqi_lot_sleep(&wait->pool->lot, wait->bell, wait->rung, timeout);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
