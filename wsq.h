@@ -278,9 +278,10 @@
  *     WSQ_ASSERT(x)          everywhere; assert(x) from assert.h. What it finds is a mistake of the
  *                            caller
  *     WSQ_CACHELINE          everywhere; 64, on Apple's ARM 128. Bytes that two threads must not
- *                            share
+ *                            share. This and the next two are plain numbers, written alike in each
+ *                            file: where one differs the linker misses a symbol that names them
  *     WSQ_RING_CAPACITY      everywhere; 256. A power of two from 2 up
- *     WSQ_BLOCK_SIZE         everywhere; 1 MiB (128 KiB on 32 bits). A power of two: bytes of a
+ *     WSQ_BLOCK_SIZE         everywhere; 1048576 (131072 on 32 bits). A power of two: bytes of a
  *                            worker with its job stack, 8 each; only what is used becomes resident
  *     WSQ_MALLOC, WSQ_FREE   with the implementation; malloc, free. Used where no wsq_allocator is
  *                            given
@@ -422,11 +423,27 @@
 /* Bytes of a worker's block: its header and its job stack. Memory is touched only as it is used. */
 #ifndef WSQ_BLOCK_SIZE
 #if UINTPTR_MAX > 0xffffffffu
-#define WSQ_BLOCK_SIZE ((size_t)1 << 20)
+#define WSQ_BLOCK_SIZE 1048576
 #else
-#define WSQ_BLOCK_SIZE ((size_t)1 << 17)
+#define WSQ_BLOCK_SIZE 131072
 #endif
 #endif
+
+#if defined(WSQ_ATOMIC_HEADER)
+#define WSQI_REPLACED 1
+#else
+#define WSQI_REPLACED 0
+#endif
+
+/* A name that tells what every file has to agree on: they all refer to it, the implementation
+ * defines it. */
+#define WSQI_NAME_OF(version, line, ring, block, replaced) \
+    wsq_##version##_with_WSQ_CACHELINE_##line##_WSQ_RING_CAPACITY_##ring##_WSQ_BLOCK_SIZE_##block \
+    ##_WSQ_ATOMIC_HEADER_##replaced
+#define WSQI_NAME(version, line, ring, block, replaced) \
+    WSQI_NAME_OF(version, line, ring, block, replaced)
+#define WSQI_CONFIGURED \
+    WSQI_NAME(WSQ_VERSION, WSQ_CACHELINE, WSQ_RING_CAPACITY, WSQ_BLOCK_SIZE, WSQI_REPLACED)
 
 #define WSQI_BLOCK_MASK ((uintptr_t)(WSQ_BLOCK_SIZE)-1)
 
@@ -827,6 +844,19 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg);
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                               const wsq_reducer *reducer, void *result);
+
+/* A file whose layout or inline functions differ from the implementation's does not link, and the
+ * linker names the macros. */
+#if !defined(WSQ_STATIC)
+WSQ_API void WSQI_CONFIGURED(void);
+#if defined(_MSC_VER)
+#define WSQI_TEXT_OF(x) #x
+#define WSQI_TEXT(x) WSQI_TEXT_OF(x)
+__pragma(detect_mismatch("wsq.h", WSQI_TEXT(WSQI_CONFIGURED)))
+#elif defined(WSQI_GNU)
+static void (*const wsqi_configured)(void) __attribute__((used)) = WSQI_CONFIGURED;
+#endif
+#endif
 
 /* ==========================================================================
  * >>inline: fork and join, the whole of their common path
@@ -6094,6 +6124,10 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * again costs two threads more than that. */
 #ifndef WSQI_SPIN_ROUNDS
 #define WSQI_SPIN_ROUNDS 18
+#endif
+
+#if !defined(WSQ_STATIC)
+WSQ_API void WSQI_CONFIGURED(void) {}
 #endif
 
 WSQ_API const char *wsq_result_string(wsq_result result) {
