@@ -16,7 +16,7 @@ BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c)) $(LAMBDA)
 LAMBDA   = $(if $(shell command -v $(CXX) 2>/dev/null),$(B)/examples/11_lambda)
 # Also on mutexes and conditions: whatever sleeps.
-PTHREAD  = $(patsubst %,$(B)/pthread/test/test_%,corners faults idle pool programs standin timer)
+PTHREAD  = $(patsubst %,$(B)/pthread/test/test_%,corners faults idle pool programs standin system timer)
 
 all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
 

@@ -288,9 +288,10 @@
  *     WSQ_ASSERT(x)          everywhere; assert(x) from assert.h. What it finds is a mistake of the
  *                            caller
  *     WSQ_CACHELINE          everywhere; 64, on Apple's ARM 128. Bytes that two threads must not
- *                            share
+ *                            share. This and the next two are plain numbers, written alike in each
+ *                            file: where one differs the linker misses a symbol that names them
  *     WSQ_RING_CAPACITY      everywhere; 256. A power of two from 2 up
- *     WSQ_BLOCK_SIZE         everywhere; 1 MiB (128 KiB on 32 bits). A power of two: bytes of a
+ *     WSQ_BLOCK_SIZE         everywhere; 1048576 (131072 on 32 bits). A power of two: bytes of a
  *                            worker with its job stack, 8 each; only what is used becomes resident
  *     WSQ_MALLOC, WSQ_FREE   with the implementation; malloc, free. Used where no wsq_allocator is
  *                            given
@@ -432,11 +433,27 @@
 /* Bytes of a worker's block: its header and its job stack. Memory is touched only as it is used. */
 #ifndef WSQ_BLOCK_SIZE
 #if UINTPTR_MAX > 0xffffffffu
-#define WSQ_BLOCK_SIZE ((size_t)1 << 20)
+#define WSQ_BLOCK_SIZE 1048576
 #else
-#define WSQ_BLOCK_SIZE ((size_t)1 << 17)
+#define WSQ_BLOCK_SIZE 131072
 #endif
 #endif
+
+#if defined(WSQ_ATOMIC_HEADER)
+#define WSQI_REPLACED 1
+#else
+#define WSQI_REPLACED 0
+#endif
+
+/* A name that tells what every file has to agree on: they all refer to it, the implementation
+ * defines it. */
+#define WSQI_NAME_OF(version, line, ring, block, replaced) \
+    wsq_##version##_with_WSQ_CACHELINE_##line##_WSQ_RING_CAPACITY_##ring##_WSQ_BLOCK_SIZE_##block \
+    ##_WSQ_ATOMIC_HEADER_##replaced
+#define WSQI_NAME(version, line, ring, block, replaced) \
+    WSQI_NAME_OF(version, line, ring, block, replaced)
+#define WSQI_CONFIGURED \
+    WSQI_NAME(WSQ_VERSION, WSQ_CACHELINE, WSQ_RING_CAPACITY, WSQ_BLOCK_SIZE, WSQI_REPLACED)
 
 #define WSQI_BLOCK_MASK ((uintptr_t)(WSQ_BLOCK_SIZE)-1)
 
@@ -479,6 +496,7 @@
  *   wsqi_fence_rmw()                     a full barrier right behind a read-modify-write: free on
  *                                        x86
  *
+ *   WSQI_OPAQUE(pointer)                 if there is one: see >>inline
  *   wsqi_get(p), wsqi_set(p, value)      plain access to memory that changes hands: the words above
  *                                        order it, and a tester can check that they do
  * -------------------------------------------------------------------------- */
@@ -837,6 +855,19 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                               const wsq_reducer *reducer, void *result);
 
+/* A file whose layout or inline functions differ from the implementation's does not link, and the
+ * linker names the macros. */
+#if !defined(WSQ_STATIC)
+WSQ_API void WSQI_CONFIGURED(void);
+#if defined(_MSC_VER)
+#define WSQI_TEXT_OF(x) #x
+#define WSQI_TEXT(x) WSQI_TEXT_OF(x)
+__pragma(detect_mismatch("wsq.h", WSQI_TEXT(WSQI_CONFIGURED)))
+#elif defined(WSQI_GNU)
+static void (*const wsqi_configured)(void) __attribute__((used)) = WSQI_CONFIGURED;
+#endif
+#endif
+
 /* ==========================================================================
  * >>inline: fork and join, the whole of their common path
  * ========================================================================== */
@@ -854,7 +885,8 @@ typedef struct wsqi_front {
 /* Keeps the compiler from computing the block's address once and carrying it across the calls
  * between fork and join: two instructions are cheaper than a register (fib: 1.25 against 1.38 ns,
  * gcc 12, Zen 5). */
-#if defined(WSQI_GNU)
+#if defined(WSQI_OPAQUE)
+#elif defined(WSQI_GNU)
 #define WSQI_OPAQUE(pointer) __asm__("" : "+r"(pointer))
 #else
 #define WSQI_OPAQUE(pointer) ((void)0)
@@ -1070,7 +1102,8 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  *     bool wsqi_lot_init(wsqi_lot *lot)       false, and nothing taken: the system said no
  *     void wsqi_lot_fini(wsqi_lot *lot)       nobody sleeps there any more
  *     void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns)
- *                                             timeout_ns 0: none. It leaves errno as it was
+ *                                             timeout_ns 0: none; else an hour at most. It leaves
+ *                                             errno as it was
  *     void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all)
  *                                             one sleeper, or all; more is allowed. The word is a
  *                                             name only: its memory may be gone
@@ -1159,10 +1192,9 @@ static bool wsqi_lot_init(wsqi_lot *lot) {
 
 static void wsqi_lot_fini(wsqi_lot *lot) { (void)lot; }
 
-/* A time-out has the system's tick, up to 16 ms. The longest is an hour: to return early is
- * allowed. */
+/* A time-out has the system's tick, up to 16 ms. */
 static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
-    uint64_t ms = timeout_ns < 3600000000000u ? (timeout_ns + 999999) / 1000000 : 3600000;
+    uint64_t ms = (timeout_ns + 999999) / 1000000;
     DWORD error = GetLastError(); /* the caller's */
     lot->wait(word, &expected, sizeof expected, timeout_ns ? (DWORD)ms : INFINITE);
     SetLastError(error);
@@ -1378,8 +1410,8 @@ static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
 #elif defined(WSQI_SLEEP_WASM)
 
 static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
-    bool ends = timeout_ns > 0 && timeout_ns < UINT64_MAX / 4;
-    emscripten_futex_wait(word, expected, ends ? (double)timeout_ns / 1e6 : __builtin_inf());
+    double ms = timeout_ns > 0 ? (double)timeout_ns / 1e6 : __builtin_inf();
+    emscripten_futex_wait(word, expected, ms);
 }
 
 static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
@@ -1463,7 +1495,7 @@ static void wsqi_lot_close(wsqi_lot *lot, int count) {
 static int wsqi_cond_init(pthread_cond_t *condition) { return pthread_cond_init(condition, NULL); }
 
 static void wsqi_cond_wait(wsqi_bucket *bucket, uint64_t timeout_ns) {
-    struct timespec span = wsqi_timespec(timeout_ns < INT64_MAX ? timeout_ns : INT64_MAX);
+    struct timespec span = wsqi_timespec(timeout_ns);
     pthread_cond_timedwait_relative_np(&bucket->changed, &bucket->mutex, &span);
 }
 
@@ -1480,9 +1512,7 @@ static int wsqi_cond_init(pthread_cond_t *condition) {
 }
 
 static void wsqi_cond_wait(wsqi_bucket *bucket, uint64_t timeout_ns) {
-    uint64_t now = wsqi_clock_ns();
-    uint64_t end = timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
-    struct timespec until = wsqi_timespec(end);
+    struct timespec until = wsqi_timespec(wsqi_clock_ns() + timeout_ns);
     pthread_cond_timedwait(&bucket->changed, &bucket->mutex, &until);
 }
 
@@ -1636,7 +1666,7 @@ static bool wsqi_file_read(const char *path, char *text, size_t size) {
 
 /* The quota of one control group in cores, rounded up; 0: unlimited or unknown. */
 static unsigned wsqi_cgroup_quota(const char *group) {
-    char path[576], text[64], *end;
+    char path[4160], text[64], *end;
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group); /* version 2: "quota period" */
     if (wsqi_file_read(path, text, sizeof text)) {
         long quota = strtol(text, &end, 10), period = strtol(end, NULL, 10);
@@ -1649,45 +1679,90 @@ static unsigned wsqi_cgroup_quota(const char *group) {
     return quota > 0 && period > 0 ? (unsigned)((quota + period - 1) / period) : 0;
 }
 
-/* The path of this process's control group in place of `text`: /proc/self/cgroup holds lines of
- * "number:controllers:path"; version 2's is "0::path". */
-static void wsqi_cgroup_path(char *text) {
-    char *path = text, *line = strstr(text, "0::");
-    if (line == NULL) line = strstr(text, ":cpu");
-    if (line != NULL) line = strchr(line + 3, '/');
-    if (line != NULL) {
-        while (*line && *line != '\n') *path++ = *line++;
+/* Whether a list such as "cpu,cpuacct", up to a colon, has the word "cpu". */
+static bool wsqi_cgroup_has_cpu(const char *list) {
+    for (; *list && *list != ':'; list += strcspn(list, ",:"), list += *list == ',') {
+        if (strncmp(list, "cpu", 3) == 0 && (list[3] == ',' || list[3] == ':')) return true;
     }
-    *path = 0;
+    return false;
 }
 
-/* Marks the processors of a list such as "0-3,8". */
+/* The path of this process's control group in place of `text`: /proc/self/cgroup holds lines of
+ * "number:controllers:path". Version 2's line is "0::path"; where a line of version 1 has the
+ * controller "cpu", version 2 has it not. */
+static void wsqi_cgroup_path(char *text) {
+    const char *path = "", *line = text;
+    for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *list = strchr(line, ':'), *end = list != NULL ? strchr(list + 1, ':') : NULL;
+        if (end == NULL || end[1] != '/') continue;
+        bool two = strncmp(line, "0::", 3) == 0;
+        if ((two && *path == 0) || wsqi_cgroup_has_cpu(list + 1)) path = end + 1;
+    }
+    size_t length = strcspn(path, "\n");
+    memmove(text, path, length);
+    text[length] = 0;
+}
+
+/* Takes the first range off a list such as "0-3,8"; false: it is empty. */
+static bool wsqi_list_range(const char **list, unsigned long *first, unsigned long *last) {
+    char *end;
+    if (**list < '0' || **list > '9') return false;
+    *first = *last = strtoul(*list, &end, 10);
+    if (*end == '-') *last = strtoul(end + 1, &end, 10);
+    *list = *end == ',' ? end + 1 : end;
+    return true;
+}
+
+/* Marks the processors of such a list. */
 static void wsqi_list_mark(const char *list, uint32_t *places, unsigned count, uint32_t mark) {
-    while (*list >= '0' && *list <= '9') {
-        char *end;
-        unsigned long first = strtoul(list, &end, 10), last = first;
-        if (*end == '-') last = strtoul(end + 1, &end, 10);
+    unsigned long first, last;
+    while (wsqi_list_range(&list, &first, &last)) {
         for (; first <= last && first < count; first++) places[first] |= mark;
-        list = *end == ',' ? end + 1 : end;
+    }
+}
+
+#define WSQI_LIST_BYTES 4096 /* the most that the system writes into one of these files */
+
+/* The first processor of those that share the last cache with this one; 0: the system does not say,
+ * or it is offline. Some cores of a processor may have one level less than others. */
+static uint32_t wsqi_cache_read(unsigned cpu, char *text) {
+    char path[96];
+    for (unsigned level = 3; level >= 2; level--) {
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/cache/index%u/shared_cpu_list",
+                 cpu, level);
+        if (wsqi_file_read(path, text, WSQI_LIST_BYTES))
+            return (uint32_t)strtoul(text, NULL, 10) & 0xffffu;
+    }
+    return 0;
+}
+
+/* Marks the processors of each node with its number; there may be gaps between those. */
+static void wsqi_nodes_read(uint32_t *places, unsigned count) {
+    char path[64], text[WSQI_LIST_BYTES], nodes[WSQI_LIST_BYTES];
+    const char *list = nodes;
+    unsigned long node, last;
+    if (!wsqi_file_read("/sys/devices/system/node/online", nodes, sizeof nodes)) return;
+    while (wsqi_list_range(&list, &node, &last)) {
+        for (; node <= last && node < 0x10000u; node++) {
+            snprintf(path, sizeof path, "/sys/devices/system/node/node%lu/cpulist", node);
+            if (wsqi_file_read(path, text, sizeof text))
+                wsqi_list_mark(text, places, count, (uint32_t)node << 16);
+        }
     }
 }
 
 /* The place of each of the first `count` processors, 0 where the system does not say: its node, and
- * the first processor that it shares the last cache with. Returns how many there are. */
+ * the first processor that it shares the last cache with. Returns how many there may be; some of
+ * them may be offline. */
 static unsigned wsqi_places_read(uint32_t *places, unsigned count) {
-    char path[96], text[512];
+    char text[WSQI_LIST_BYTES];
+    const char *list = text;
+    unsigned long first, last;
     unsigned n = 0;
-    for (; n < count; n++) {
-        snprintf(path, sizeof path, "%s/cpu%u/cache/index3/shared_cpu_list",
-                 "/sys/devices/system/cpu", n);
-        if (!wsqi_file_read(path, text, sizeof text)) break;
-        places[n] = (uint32_t)strtoul(text, NULL, 10) & 0xffffu;
-    }
-    for (uint32_t node = 1; node < 1024; node++) { /* node 0 is 0 */
-        snprintf(path, sizeof path, "/sys/devices/system/node/node%u/cpulist", (unsigned)node);
-        if (!wsqi_file_read(path, text, sizeof text)) break;
-        wsqi_list_mark(text, places, n, node << 16);
-    }
+    if (!wsqi_file_read("/sys/devices/system/cpu/possible", text, sizeof text)) return 0;
+    while (wsqi_list_range(&list, &first, &last)) n = last < count ? (unsigned)last + 1 : count;
+    for (unsigned cpu = 0; cpu < n; cpu++) places[cpu] = wsqi_cache_read(cpu, text);
+    wsqi_nodes_read(places, n);
     return n;
 }
 
@@ -1701,7 +1776,7 @@ static unsigned wsqi_cpu_now(void) {
 /* Cores that this process may use: its affinity mask, and the quota of every group above it. */
 static unsigned wsqi_cpu_count(void) {
     unsigned long mask[128] = {0}; /* 8192 processors, the kernel's own limit */
-    char group[512];
+    char group[4096];
     unsigned count = 0;
     long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
     for (long i = 0; i < bytes / (long)sizeof mask[0]; i++) {
@@ -1740,6 +1815,14 @@ static unsigned wsqi_cpu_count(void) {
 #define wsqi_guard_destroy(guard) ((void)(guard))
 #endif
 
+/* The longest that a thread sleeps at once: seconds have 31 bits somewhere, microseconds elsewhere,
+ * and whoever sleeps goes to sleep again. A guess. */
+#define WSQI_LONGEST_NS 3600000000000u
+
+static void wsqi_lot_sleep(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    wsqi_lot_wait(lot, word, expected, timeout_ns < WSQI_LONGEST_NS ? timeout_ns : WSQI_LONGEST_NS);
+}
+
 /* Memory on an `alignment` boundary (a power of two, a pointer's at least), or NULL. */
 static void *wsqi_allocate(const wsq_allocator *allocator, size_t size, size_t alignment) {
     if (allocator != NULL) return allocator->allocate(size, alignment, allocator->user);
@@ -1748,19 +1831,17 @@ static void *wsqi_allocate(const wsq_allocator *allocator, size_t size, size_t a
     if (raw == NULL) return NULL;
     uintptr_t start = (uintptr_t)raw + sizeof(void *) + alignment - 1;
     char *memory = raw + ((start & ~(uintptr_t)(alignment - 1)) - (uintptr_t)raw);
-    memcpy(memory - sizeof(void *), &raw, sizeof(void *));
+    ((void **)(void *)memory)[-1] = raw;
     return memory;
 }
 
 static void wsqi_release(const wsq_allocator *allocator, void *memory, size_t size) {
-    char *raw;
     if (memory == NULL) return;
     if (allocator != NULL) {
         allocator->release(memory, size, allocator->user);
         return;
     }
-    memcpy(&raw, (char *)memory - sizeof(void *), sizeof(void *));
-    WSQ_FREE(raw);
+    WSQ_FREE(((void **)memory)[-1]);
 }
 
 /* ---- a mutex, for what is rare; 0 free, 1 held, 2 held and wanted (Drepper 2004) ---- */
@@ -1967,9 +2048,11 @@ static wsqi_array *wsqi_array_create(const wsq_allocator *allocator, uint64_t ca
     size_t bytes = sizeof(wsqi_array) + (size_t)capacity * sizeof(wsqi_aptr);
     wsqi_array *array = (wsqi_array *)wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
     if (array == NULL) return NULL;
-    memset((void *)array, 0, bytes); /* a late thief may read a slot that nobody wrote */
     array->mask = capacity - 1;
+    array->older = NULL;
     array->bytes = bytes;
+    /* A late thief may read a slot that nobody wrote. Relaxed: not shared yet. */
+    for (uint64_t i = 0; i < capacity; i++) wsqi_store_rlx(wsqi_array_slot(array, i), NULL);
     return array;
 }
 
@@ -2535,7 +2618,7 @@ static void wsqi_park(wsqi_parker *self, uint64_t timeout_ns) {
     uint32_t token = WSQI_TOKEN_NONE;
     /* Relaxed: nothing is read on the strength of it. Failure: the token is here already. */
     if (wsqi_cas_rlx(&self->token, &token, WSQI_TOKEN_ASLEEP))
-        wsqi_lot_wait(self->lot, &self->token, WSQI_TOKEN_ASLEEP, timeout_ns);
+        wsqi_lot_sleep(self->lot, &self->token, WSQI_TOKEN_ASLEEP, timeout_ns);
     /* I1: what was done before the token was given is visible. Pairs with I2. */
     wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
 }
@@ -5874,16 +5957,19 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
     if (begin < end) wsqi_for_range(ctx, &loop, begin, end);
 }
 
-/* A partial result of up to this many bytes lives in the job; a larger one is allocated. A
- * guess. */
+/* A partial result of up to this many bytes lives on the stack of whoever split; a larger one is
+ * allocated. A guess. Either way its cache lines are its own, so that two threads do not write to
+ * one, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
+
+/* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
+#define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 typedef struct wsqi_reduce_job {
     wsq_job job;
     const wsq_reducer *reducer;
     size_t begin, end, grain;
     void *partial;
-    WSQI_ALIGNED(16) unsigned char storage[WSQI_PARTIAL_INLINE];
 } wsqi_reduce_job;
 
 static void wsqi_reduce_range(wsq_ctx ctx, const wsq_reducer *reducer, size_t begin, size_t end,
@@ -5902,12 +5988,15 @@ static bool wsqi_reduce_split(wsq_ctx ctx, const wsqi_reduce_job *range, size_t 
     const wsq_reducer *reducer = range->reducer;
     const wsq_allocator *allocator = wsq_pool_of(ctx)->allocator;
     bool small = reducer->size <= WSQI_PARTIAL_INLINE;
+    size_t bytes = (size_t)WSQI_LINE_UP(reducer->size);
+    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
     wsqi_reduce_job upper;
     upper.reducer = reducer;
     upper.begin = middle;
     upper.end = range->end;
     upper.grain = range->grain;
-    upper.partial = small ? upper.storage : wsqi_allocate(allocator, reducer->size, WSQ_CACHELINE);
+    upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
+    if (!small) upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
     if (upper.partial == NULL) return false;
     wsq_fork(&ctx, &upper.job, wsqi_reduce_half);
     wsqi_reduce_range(ctx, reducer, range->begin, middle, range->grain, range->partial);
@@ -5915,7 +6004,7 @@ static bool wsqi_reduce_split(wsq_ctx ctx, const wsqi_reduce_job *range, size_t 
         wsqi_reduce_range(ctx, reducer, middle, range->end, range->grain, range->partial);
     else
         reducer->combine(range->partial, upper.partial, reducer->arg);
-    if (!small) wsqi_release(allocator, upper.partial, reducer->size);
+    if (!small) wsqi_release(allocator, upper.partial, bytes);
     return true;
 }
 
@@ -5941,7 +6030,8 @@ static void wsqi_reduce_range(wsq_ctx ctx, const wsq_reducer *reducer, size_t be
 }
 
 /* As wsq_for, but body adds its piece to a partial result; partial results are combined in order,
- * so `combine` need not be commutative. *result (reducer->size bytes) is initialised here. */
+ * so `combine` need not be commutative. *result (reducer->size bytes) is initialised here: it is
+ * the first partial result. The others lie on cache lines of their own. */
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                               const wsq_reducer *reducer, void *result) {
     if (reducer == NULL || result == NULL || reducer->size == 0) return WSQ_ERR_INVALID;
@@ -5975,6 +6065,10 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * again costs two threads more than that. */
 #ifndef WSQI_SPIN_ROUNDS
 #define WSQI_SPIN_ROUNDS 18
+#endif
+
+#if !defined(WSQ_STATIC)
+WSQ_API void WSQI_CONFIGURED(void) {}
 #endif
 
 WSQ_API const char *wsq_result_string(wsq_result result) {

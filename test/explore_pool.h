@@ -11,7 +11,7 @@
 #define WSQ_GUESTS 0
 #endif
 #ifndef WSQ_BLOCK_SIZE
-#define WSQ_BLOCK_SIZE ((size_t)4096)
+#define WSQ_BLOCK_SIZE 4096
 #endif
 #define WSQ_GROUP_CREDIT 2 /* at once */
 #define WSQ_CACHELINE 16 /* nothing is shared by two cores here */

@@ -40,6 +40,20 @@ user_of_c() { # C compiler, C++ compiler
         build "$2" -std=c++11 $both $dir/user.cpp "$out/matrix.o"
 }
 
+# A file that only includes the header with another value than the implementation: the link fails, and
+# says which macro it may be.
+differs() { # C compiler, compiler of the other file with its options, macro, value, what the linker says
+    c=$1
+    "$c" -std=c11 $strict -c $dir/user.c -o "$out/user.o" &&
+        "$c" -std=c11 $strict -c $dir/implementation.c -o "$out/matrix.o" &&
+        $2 -c $dir/bystander.c -o "$out/same.o" &&
+        $2 -D"$3=$4" -c $dir/bystander.c -o "$out/other.o" || return 1
+    build "$c" -pthread "$out/user.o" "$out/matrix.o" "$out/same.o" || return 1
+    "$c" -pthread "$out/user.o" "$out/matrix.o" "$out/other.o" -o "$out/program" 2>"$out/link" && return 1
+    cat "$out/link"
+    grep -q "_$3_${5-$4}" "$out/link"
+}
+
 no_warnings() { # a compile command
     sources='examples/*.c bench/*.c test/model/*.c'
     case $1 in clang) sources="$sources test/*.c" ;; esac # gcc has just compiled them, aloud
@@ -63,6 +77,11 @@ matrix() { # C compiler, C++ compiler
     done
     check "$1 two files" build $c11 -O2 $dir/user.c $dir/implementation.c
     check "$1 WSQ_STATIC in two files" build $c11 $dir/static_one.c $dir/static_two.c
+    for macro in WSQ_CACHELINE=128 WSQ_RING_CAPACITY=16 WSQ_BLOCK_SIZE=65536; do
+        check "$1 a file with $macro" differs "$1" "$c11" ${macro%=*} ${macro#*=}
+    done
+    check "$1 a file with WSQ_ATOMIC_HEADER" \
+        differs "$1" "$c11 -I." WSQ_ATOMIC_HEADER '"test/model/atomic.h"' 1
     if ! command -v "$2" >/dev/null; then
         skip "compile matrix of $2" 'not installed'
         return
@@ -70,6 +89,7 @@ matrix() { # C compiler, C++ compiler
     for std in c++11 c++20; do
         check "$2 -std=$std" build "$2" -std=$std $both $dir/whole.cpp
     done
+    check "$2 a file with WSQ_RING_CAPACITY=8" differs "$1" "$2 -std=c++11 $both -x c++" WSQ_RING_CAPACITY 8
     check "$2 user of a C implementation" user_of_c "$1" "$2"
 }
 

@@ -340,6 +340,68 @@ static void nested_reductions(void) {
     }
 }
 
+/* Partial results of any size: each on cache lines of its own, but for the first, which is the caller's.
+ * What is behind a short one, on its last line, is nobody else's. */
+typedef struct vast { unsigned char bytes[5 * WSQ_CACHELINE]; } vast;
+
+typedef struct wide_arg {
+    wsq_reducer reducer;
+    vast result;
+    atomic_size_t partials;
+} wide_arg;
+
+static size_t wide_lines(const wide_arg *self) {
+    return (self->reducer.size + WSQ_CACHELINE - 1) / WSQ_CACHELINE * WSQ_CACHELINE;
+}
+
+static void wide_init(void *partial, void *arg) {
+    wide_arg *self = arg;
+    memset(partial, 0, self->reducer.size);
+    if (partial == &self->result) return;
+    atomic_fetch_add(&self->partials, 1);
+    if ((uintptr_t)partial % WSQ_CACHELINE != 0) FAIL("a partial result begins a cache line");
+    memset(partial, 0, wide_lines(self));
+}
+
+static size_t wide_used(const wide_arg *self, const void *partial) {
+    return partial == &self->result ? self->reducer.size : wide_lines(self);
+}
+
+static void wide_body(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg) {
+    wide_arg *self = arg;
+    unsigned char *bytes = partial;
+    (void)ctx;
+    for (size_t i = 0; i < wide_used(self, partial); i++) bytes[i] = (unsigned char)(bytes[i] + end - begin);
+    if (begin % 16 == 0) sched_yield();
+}
+
+static void wide_combine(void *left, const void *right, void *arg) {
+    wide_arg *self = arg;
+    const unsigned char *from = right;
+    for (size_t i = 0; i < wide_lines(self); i++)
+        if (from[i] != from[0]) FAIL("nobody else writes to a partial result's lines");
+    for (size_t i = 0; i < wide_used(self, left); i++) ((unsigned char *)left)[i] += from[i];
+}
+
+static void wide_run(wsq_ctx ctx, void *arg) {
+    wide_arg *self = arg;
+    CHECK_EQ(wsq_reduce(ctx, 0, 200, 1, &self->reducer, &self->result), WSQ_OK);
+    for (size_t i = 0; i < self->reducer.size; i++) CHECK_EQ(self->result.bytes[i], 200);
+}
+
+static void partials_lie_alone(void) {
+    static const size_t sizes[] = {1, 8, 16, 24, 32, 64, 100, 128, 129, 200, 300};
+    size_t partials = 0;
+    wsq_pool *pool = pool_of(4);
+    for (size_t i = 0; i < test_times(50) * 11; i++) {
+        wide_arg all = {.reducer = {sizes[i % 11], wide_init, wide_body, wide_combine, &all}};
+        CHECK_EQ(wsq_run(pool, wide_run, &all), WSQ_OK);
+        partials += atomic_load(&all.partials);
+    }
+    CHECK(partials > 0);
+    pool_end(pool);
+}
+
 static void bad_reducers_run(wsq_ctx ctx, void *arg) {
     wsq_reducer good = {sizeof(uint64_t), sum_init, inner_body, sum_combine, NULL};
     wsq_reducer bad[4] = {good, good, good, good};
@@ -371,6 +433,7 @@ int main(void) {
     RUN(reduce_against_sequential);
     RUN(reduce_in_order);
     RUN(nested_reductions);
+    RUN(partials_lie_alone);
     RUN(bad_reducers);
     return test_end();
 }

@@ -61,7 +61,8 @@ static void returns_at_once(void) {
     wsqi_a32 word;
     wsqi_store_rlx(&word, 7);
     wsqi_lot_wait(&lot, &word, 6, 0);
-    wsqi_lot_wait(&lot, &word, 8, UINT64_MAX);
+    wsqi_lot_wait(&lot, &word, 8, WSQI_LONGEST_NS);
+    wsqi_lot_sleep(&lot, &word, 8, UINT64_MAX);
     wsqi_lot_wait(&lot, &word, 7, 1);
     wsqi_lot_wait(&lot, &word, 7, 999999999);
     wsqi_lot_wait(&lot, &word, 7, 1000000001);

@@ -10,7 +10,7 @@
 #define WSQ_RING_CAPACITY 4
 #define WSQ_GUESTS 2
 #ifdef __SANITIZE_THREAD__
-#define WSQ_BLOCK_SIZE ((size_t)1 << 16)
+#define WSQ_BLOCK_SIZE 65536
 #endif
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"

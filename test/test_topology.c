@@ -138,30 +138,6 @@ static void misuse(void) {
     CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_ERR_INVALID);
 }
 
-/* ---- what Linux's files say ---- */
-
-#if defined(__linux__) && defined(wsqi_places_read)
-static void check_group(const char *file, const char *path) {
-    char text[64];
-    snprintf(text, sizeof text, "%s", file);
-    wsqi_cgroup_path(text);
-    CHECK(strcmp(text, path) == 0);
-}
-
-static void texts(void) {
-    uint32_t places[10] = {0};
-    wsqi_list_mark("0-2,5,8-20\n", places, 10, 3);
-    wsqi_list_mark("\n", places, 10, 4);
-    for (unsigned i = 0; i < 10; i++)
-        CHECK_EQ(places[i], i <= 2 || i == 5 || i >= 8 ? 3 : 0);
-    check_group("0::/a/b\n", "/a/b"); /* version 2, alone */
-    check_group("4:memory:/m\n3:cpu,cpuacct:/c\n", "/c");
-    check_group("1:cpu:/c\n0::/u", "/u"); /* both */
-    check_group("4:memory:/m\n", "");
-    check_group("", "");
-}
-#endif
-
 int main(void) {
     test_begin("test_topology");
     RUN(distances);
@@ -170,8 +146,5 @@ int main(void) {
     RUN(places_change);
     RUN(this_machine);
     RUN(misuse);
-#if defined(__linux__) && defined(wsqi_places_read)
-    RUN(texts);
-#endif
     return test_end();
 }

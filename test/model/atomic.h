@@ -39,5 +39,6 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
 
 #define wsqi_fence_sc() atomic_thread_fence(memory_order_seq_cst)
 #define wsqi_pause() ((void)0)
+#define WSQI_OPAQUE(pointer) ((void)0)
 
 #endif /* MODEL_ATOMIC_H */

@@ -11,8 +11,9 @@
 #define WSQ_PLATFORM_HEADER "test/model/platform.h"
 #define WSQ_RING_CAPACITY 2
 #define WSQ_RING_START 0xffffffffu /* the indices wrap at once */
-#define WSQ_BLOCK_SIZE 4096u
+#define WSQ_BLOCK_SIZE 4096
 #define WSQ_NO_STATS
+#define WSQ_STATIC /* what a program does not call, the checker does not see */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 

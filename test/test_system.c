@@ -1,0 +1,297 @@
+/* What wsq.h reads of Linux's /sys and /proc, on machines that only the test knows: their files are in a
+ * table here. And what it asks of the kernel's clock. */
+#include "test.h"
+
+#ifdef __linux__
+#include <errno.h>
+#include <fcntl.h>
+
+static int fake_open(const char *path, int flags);
+static ssize_t fake_read(int file, void *text, size_t size);
+static int fake_close(int file);
+long fake_syscall(long number, ...);
+int fake_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until);
+
+#define open fake_open
+#define read fake_read
+#define close fake_close
+#define syscall fake_syscall
+#define pthread_cond_timedwait fake_timedwait
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+#undef open
+#undef read
+#undef close
+#undef syscall
+#undef pthread_cond_timedwait
+
+#include <stdarg.h>
+
+/* ---- time-outs ---- */
+
+static atomic_llong longest; /* seconds that a thread asked to sleep for */
+
+static void asks_for(long long seconds) {
+    long long most = atomic_load(&longest);
+    while (seconds > most && !atomic_compare_exchange_weak(&longest, &most, seconds)) {}
+}
+
+int fake_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until) {
+    asks_for((long long)until->tv_sec - (long long)(wsqi_clock_ns() / 1000000000u));
+    return pthread_cond_timedwait(condition, mutex, until);
+}
+
+long fake_syscall(long number, ...) {
+    const int given = number == SYS_futex ? 6 : number == SYS_prctl ? 5 : 3;
+    va_list list;
+    long a[6] = {0};
+    va_start(list, number);
+    for (int i = 0; i < given; i++) a[i] = va_arg(list, long);
+    va_end(list);
+#ifdef WSQI_FUTEX
+    if (number == SYS_futex && a[1] == WSQI_FUTEX_WAIT_PRIVATE && a[3] != 0)
+        asks_for(((const wsqi_futex_time *)a[3])->sec);
+#endif
+    return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static wsq_poll woken_twice(wsq_ctx ctx, wsq_task *task) {
+    static atomic_int runs;
+    (void)ctx, (void)task;
+    return atomic_fetch_add(&runs, 1) == 0 ? WSQ_PENDING : WSQ_DONE;
+}
+
+typedef struct patient { wsq_task *task; atomic_bool begun; } patient;
+
+static void *wait_for_long(void *arg) {
+    patient *self = arg;
+    atomic_store(&self->begun, true);
+    CHECK_EQ(wsq_task_wait_for(self->task, 3000000000u * (uint64_t)1000000000u), WSQ_OK);
+    return NULL;
+}
+
+/* Seconds from 2^31 to 2^32 do not fit where time_t has 32 bits: the watcher of a timer, a park time-out,
+ * a thread that waits. Nobody asks the system for so many. */
+static void spans_fit(void) {
+    const wsq_config config = {.workers = 2, .park_timeout_ns = 2500000000u * (uint64_t)1000000000u};
+    wsq_pool *pool;
+    wsq_task task;
+    patient waiter = {.task = &task};
+    pthread_t thread;
+    CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK);
+    wsq_task_init(&task, woken_twice);
+    CHECK_EQ(wsq_spawn(pool, &task), WSQ_OK);
+    CHECK_EQ(wsq_wake_after(pool, &task, 3500000000u * (uint64_t)1000000000u), WSQ_OK);
+    CHECK_EQ(pthread_create(&thread, NULL, wait_for_long, &waiter), 0);
+    while (!atomic_load(&waiter.begun) || atomic_load(&longest) == 0) sched_yield();
+    test_nap(20000000);
+    CHECK(atomic_load(&longest) <= INT32_MAX);
+    CHECK(wsq_wake_cancel(pool, &task));
+    wsq_wake(&task);
+    pthread_join(thread, NULL);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- files ---- */
+
+/* A file's path below "/sys/devices/system" or elsewhere, and what is in it. */
+typedef struct fake_file { const char *path, *text; } fake_file;
+
+static const fake_file *files; /* up to one without a path */
+
+/* A descriptor is the file's number. */
+static int fake_open(const char *path, int flags) {
+    static const char devices[] = "/sys/devices/system/";
+    (void)flags;
+    if (strncmp(path, devices, sizeof devices - 1) == 0) path += sizeof devices - 1;
+    for (int i = 0; files != NULL && files[i].path != NULL; i++)
+        if (strcmp(files[i].path, path) == 0) return i;
+    errno = ENOENT;
+    return -1;
+}
+
+static ssize_t fake_read(int file, void *text, size_t size) {
+    size_t length = strlen(files[file].text);
+    if (length > size) length = size;
+    memcpy(text, files[file].text, length);
+    return (ssize_t)length;
+}
+
+static int fake_close(int file) {
+    (void)file;
+    return 0;
+}
+
+enum { MOST = 64 };
+
+static uint32_t places[MOST];
+
+static unsigned read_places(const fake_file *machine) {
+    memset(places, 0, sizeof places);
+    files = machine;
+    unsigned count = wsqi_places_read(places, MOST);
+    files = NULL;
+    return count;
+}
+
+#define CACHE(cpu, level) "cpu/cpu" #cpu "/cache/index" #level "/shared_cpu_list"
+
+/* The kernel keeps no cache folder of a processor that is offline. */
+static void offline_processor(void) {
+    static const fake_file machine[] = {{"cpu/possible", "0-5\n"},
+                                        {CACHE(0, 3), "0,2\n"},
+                                        {CACHE(2, 3), "0,2\n"},
+                                        {CACHE(3, 3), "3-4\n"},
+                                        {CACHE(4, 3), "3-4\n"},
+                                        {NULL, NULL}};
+    static const uint32_t expected[] = {0, 0, 0, 3, 3, 0};
+    CHECK_EQ(read_places(machine), 6);
+    for (int i = 0; i < 6; i++) CHECK_EQ(places[i], expected[i]);
+}
+
+/* Memory may be taken out with its node, and a node may have no processors. */
+static void missing_node(void) {
+    static const fake_file machine[] = {{"cpu/possible", "0-5\n"},
+                                        {CACHE(0, 3), "0-1\n"},
+                                        {CACHE(1, 3), "0-1\n"},
+                                        {CACHE(2, 3), "2-3\n"},
+                                        {CACHE(3, 3), "2-3\n"},
+                                        {CACHE(4, 3), "4-5\n"},
+                                        {CACHE(5, 3), "4-5\n"},
+                                        {"node/online", "0,2-3,8\n"},
+                                        {"node/node0/cpulist", "0-1\n"},
+                                        {"node/node2/cpulist", "2-3\n"},
+                                        {"node/node3/cpulist", "\n"},
+                                        {"node/node8/cpulist", "4,5\n"},
+                                        {NULL, NULL}};
+    static const uint32_t expected[] = {0, 0, 2 << 16 | 2, 2 << 16 | 2, 8 << 16 | 4, 8 << 16 | 4};
+    CHECK_EQ(read_places(machine), 6);
+    for (int i = 0; i < 6; i++) CHECK_EQ(places[i], expected[i]);
+}
+
+/* Cores that have no third level beside cores that have. */
+static void levels_differ(void) {
+    static const fake_file machine[] = {{"cpu/possible", "0-3\n"},
+                                        {CACHE(0, 2), "0\n"},
+                                        {CACHE(0, 3), "0-1\n"},
+                                        {CACHE(1, 2), "1\n"},
+                                        {CACHE(1, 3), "0-1\n"},
+                                        {CACHE(2, 2), "2-3\n"},
+                                        {CACHE(3, 2), "2-3\n"},
+                                        {NULL, NULL}};
+    static const uint32_t expected[] = {0, 0, 2, 2};
+    CHECK_EQ(read_places(machine), 4);
+    for (int i = 0; i < 4; i++) CHECK_EQ(places[i], expected[i]);
+}
+
+static void odd_machines(void) {
+    static const fake_file nothing[] = {{NULL, NULL}};
+    static const fake_file silent[] = {{"cpu/possible", "0-3\n"}, {"node/online", "0\n"}, {NULL, NULL}};
+    static const fake_file large[] = {{"cpu/possible", "0-8191\n"},
+                                      {"node/online", "0-1\n"},
+                                      {"node/node1/cpulist", "60-8191\n"},
+                                      {NULL, NULL}};
+    CHECK_EQ(read_places(nothing), 0);
+    CHECK_EQ(read_places(silent), 4);
+    for (int i = 0; i < 4; i++) CHECK_EQ(places[i], 0);
+    CHECK_EQ(read_places(large), MOST);
+    for (uint32_t i = 0; i < MOST; i++) CHECK_EQ(places[i], i < 60 ? 0 : 1 << 16);
+}
+
+/* A pool on such a machine knows who is near. */
+static void pool_is_placed(void) {
+    static const fake_file machine[] = {{"cpu/possible", "0-3\n"},
+                                        {CACHE(0, 3), "0\n"},
+                                        {CACHE(2, 3), "2-3\n"},
+                                        {CACHE(3, 3), "2-3\n"},
+                                        {NULL, NULL}};
+    const wsq_config config = {.workers = 3};
+    wsq_pool *pool;
+    files = machine;
+    CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK);
+    files = NULL;
+    CHECK(pool->placed);
+    CHECK_EQ(pool->cpus, 4);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- control groups ---- */
+
+static void lists(void) {
+    uint32_t marks[10] = {0};
+    wsqi_list_mark("0-2,5,8-20\n", marks, 10, 3);
+    wsqi_list_mark("\n", marks, 10, 4);
+    for (unsigned i = 0; i < 10; i++) CHECK_EQ(marks[i], i <= 2 || i == 5 || i >= 8 ? 3 : 0);
+}
+
+static void check_group(const char *file, const char *path) {
+    char text[256];
+    snprintf(text, sizeof text, "%s", file);
+    wsqi_cgroup_path(text);
+    if (!CHECK(strcmp(text, path) == 0)) fprintf(stderr, "    %s: %s\n", file, text);
+}
+
+static void group_paths(void) {
+    check_group("0::/a/b\n", "/a/b"); /* version 2, alone */
+    check_group("4:memory:/m\n3:cpu,cpuacct:/c\n", "/c");
+    check_group("3:cpuacct,cpu:/c\n", "/c");
+    check_group("6:cpuset:/s\n5:cpuacct:/a\n3:cpu:/c\n", "/c");
+    check_group("6:cpuset:/s\n", "");
+    check_group("1:name=0::/n\n10::/x\n", "");
+    check_group("1:cpu:/c\n0::/u", "/c"); /* both: the controller is in one of them */
+    check_group("0::/u\n1:cpu:/c", "/c");
+    check_group("0::/u\n1:cpuset:/s\n2:name=systemd:/n\n", "/u");
+    check_group("4:memory:/m\n", "");
+    check_group("nothing\n:\n\n::\n", "");
+    check_group("", "");
+}
+
+static unsigned count_cores(const fake_file *machine) {
+    files = machine;
+    unsigned count = wsqi_cpu_count();
+    files = NULL;
+    return count;
+}
+
+/* The quota of a group, or of one above it; never more than the affinity mask allows. */
+static void group_quotas(void) {
+    static char far[3000];
+    const fake_file two[] = {{"/proc/self/cgroup", "0::/a/b\n"},
+                             {"/sys/fs/cgroup/a/cpu.max", "100000 100000\n"},
+                             {"/sys/fs/cgroup/a/b/cpu.max", "max 100000\n"},
+                             {NULL, NULL}};
+    const fake_file one[] = {{"/proc/self/cgroup", "2:cpuset:/s\n1:cpu,cpuacct:/c\n0::/u\n"},
+                             {"/sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "50000\n"},
+                             {"/sys/fs/cgroup/cpu/c/cpu.cfs_period_us", "100000\n"},
+                             {NULL, NULL}};
+    const fake_file long_one[] = {{"/proc/self/cgroup", far},
+                                  {"/sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "50000\n"},
+                                  {"/sys/fs/cgroup/cpu/c/cpu.cfs_period_us", "100000\n"},
+                                  {NULL, NULL}};
+    const fake_file none[] = {{"/proc/self/cgroup", "0::/\n"}, {NULL, NULL}};
+    memset(far, 'x', sizeof far - 10); /* as a container engine names its groups, for each controller */
+    memcpy(far, "9:memory:/", 10);
+    strcpy(far + sizeof far - 10, "\n1:cpu:/c");
+    CHECK_EQ(count_cores(two), 1);
+    CHECK_EQ(count_cores(one), 1);
+    CHECK_EQ(count_cores(long_one), 1);
+    CHECK_EQ(count_cores(none), count_cores(NULL));
+}
+
+#endif
+
+int main(void) {
+    test_begin("test_system");
+#ifdef __linux__
+    RUN(spans_fit);
+    RUN(lists);
+    RUN(offline_processor);
+    RUN(missing_node);
+    RUN(levels_differ);
+    RUN(odd_machines);
+    RUN(pool_is_placed);
+    RUN(group_paths);
+    RUN(group_quotas);
+#endif
+    return test_end();
+}
