@@ -430,9 +430,9 @@
 
 #define WSQI_BLOCK_MASK ((uintptr_t)(WSQ_BLOCK_SIZE)-1)
 
-#define WSQ_LIFO_OFF UINT32_MAX
-#define WSQ_STANDINS_OFF UINT_MAX
-#define WSQ_FOREVER UINT64_MAX /* a time-out that never comes */
+#define WSQ_LIFO_OFF UINT32_MAX    /* wsq_config.lifo_cap: workers have no LIFO slot */
+#define WSQ_STANDINS_OFF UINT_MAX  /* wsq_config.max_standins: nobody stands in */
+#define WSQ_FOREVER UINT64_MAX     /* a time-out that never comes */
 
 #if defined(__GNUC__) || defined(__clang__) /* clang-cl has the latter only */
 #define WSQI_GNU 1
@@ -614,8 +614,8 @@ typedef struct wsq_random { uint32_t one, two; } wsq_random;
 /* The tuner: from the measured time per task it computes how many tasks a worker may run between
  * two looks at the global queue. One thread uses it. The members are for reading. */
 typedef struct wsq_tune {
-    uint64_t average_ns, target_ns;
-    uint32_t interval, min_interval, max_interval;
+    uint64_t average_ns, target_ns; /* the moving average of a task; how long a task may wait */
+    uint32_t interval, min_interval, max_interval; /* tasks between two looks; its bounds */
 } wsq_tune;
 
 /* ---- the pool ---- */
@@ -664,6 +664,7 @@ typedef enum wsq_event {
  * the index `worker`, often, and from several threads at once. It must not spawn, wait or wake. The
  * struct is copied; what `user` points to is the caller's and must outlive the pool. */
 struct wsq_hooks {
+    /* This is told each event. NULL: nobody is told. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
                   uint64_t value);
     void *user; /* the first argument of event */
@@ -761,7 +762,7 @@ typedef enum wsq_priority {
  * owns the memory, which must stay until the task is done; wsq_task_init sets it up, and the
  * members are for the scheduler. */
 struct wsq_task {
-    wsq_task_fn fn;
+    wsq_task_fn fn;         /* wsq_task_init writes */
     wsq_cleanup_fn cleanup; /* before the spawn; called when the task is cancelled */
     wsq_task *next;         /* whoever holds the task in a queue of the pool */
     wsqi_aptr pool;         /* a wsq_pool, or a wsq_group + 1; wsq_spawn writes */
@@ -806,7 +807,7 @@ typedef void (*wsq_job_fn)(wsq_ctx ctx, wsq_job *job);
 /* A job. It is a member of a struct on the caller's stack, between wsq_fork and wsq_join or
  * wsq_reclaim in the same function. The members are for the scheduler. */
 struct wsq_job {
-    wsq_job_fn fn;
+    wsq_job_fn fn;  /* wsq_fork writes */
     wsqi_a32 done;  /* WSQI_JOB_*; meaningful once published; see >>forkjoin */
     wsqi_a32 thief; /* 1 + index of the worker that took it; a hint for the join */
 };
