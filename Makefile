@@ -37,6 +37,10 @@ check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
 matrix: ## platforms and languages, one line each; ROWS='musl wasm': only these
 	@sh test/matrix.sh $(ROWS)
 
+docs: ## the reference page: build/docs/index.html, one file
+	@mkdir -p $(B)/docs
+	sh .docs/page.sh > $(B)/docs/index.html
+
 install: ## the header and wsq.pc, under DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 644 wsq.h $(DESTDIR)$(PREFIX)/include
@@ -113,5 +117,5 @@ clean: ## remove build/
 help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-.PHONY: all demo test test-examples check-all check-headers matrix install memcheck analyze coverage fuzz \
+.PHONY: all demo test test-examples check-all check-headers matrix docs install memcheck analyze coverage fuzz \
     model mutate bench bench-peers bench-counts asan ubsan tsan msan sanitized clean help

@@ -299,8 +299,8 @@
  *                            >>platform
  *     WSQ_GROUP_CREDIT       with the implementation; 256. Tasks that a worker counts in a group at
  *                            once
- *     WSQ_RING_START, WSQ_PUBLISH_ALWAYS   for tests: a ring's first index; publish every job at
- *     once
+ *     WSQ_RING_START         for tests, everywhere: a ring's first index
+ *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
  * --------------------------------------------------------------------------
  * >>errors
@@ -583,7 +583,8 @@ typedef struct wsqi_entry { wsq_job *job; } *wsq_ctx;
 /* ---- queues: items are void *, never NULL ---- */
 
 /* A bounded queue, first in, first out: one thread, its owner, pushes and pops, any thread steals.
- * It needs no pool. The caller owns the memory, which needs the alignment of WSQ_CACHELINE. */
+ * It needs no pool. The caller owns the memory, which needs the alignment of WSQ_CACHELINE. The
+ * members are for the scheduler. */
 typedef struct wsq_ring {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 head; /* [steal:32 | real:32]; owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 tail; /* owner writes, thieves read */
@@ -593,7 +594,7 @@ typedef struct wsq_ring {
 typedef struct wsqi_array wsqi_array;
 /* A queue that grows: its owner pushes and pops the newest item, any thread steals the oldest. It
  * needs no pool. The caller owns the struct, with the alignment of WSQ_CACHELINE; the deque owns
- * the array behind it, which wsq_deque_fini frees. */
+ * the array behind it, which wsq_deque_fini frees. The members are for the scheduler. */
 typedef struct wsq_deque {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 top;    /* thieves, and the owner for the last item: CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 bottom; /* owner writes, thieves read */
@@ -608,7 +609,8 @@ typedef enum wsq_steal {
     WSQ_STEAL_LOST   /* another thread took the item first: a second attempt may succeed */
 } wsq_steal;
 
-/* A generator of pseudo-random numbers, for one thread. wsq_random_seed sets it up. */
+/* A generator of pseudo-random numbers, for one thread. wsq_random_seed sets it up, and the members
+ * are for the scheduler. */
 typedef struct wsq_random { uint32_t one, two; } wsq_random;
 
 /* The tuner: from the measured time per task it computes how many tasks a worker may run between
@@ -772,7 +774,8 @@ struct wsq_task {
 };
 
 /* One dependency between two tasks, for wsq_task_after. The caller owns the memory and writes
- * nothing to it. The edge and both tasks must stay until the later task starts. */
+ * nothing to it: the members are for the scheduler. The edge and both tasks must stay until the
+ * later task starts. */
 struct wsq_edge {
     wsq_task *task, *predecessor; /* wsq_task_after writes, before the edge is linked */
     wsq_edge *next;               /* the next in the predecessor's `after` */
@@ -782,7 +785,7 @@ struct wsq_edge {
 /* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
  * sets it up. It must stay until its tasks are done, each wsq_group_wait has returned and each task
  * of wsq_group_then has started; and while anybody waits for one of its tasks alone, or lets
- * another task come after one of them. */
+ * another task come after one of them. The members are for the scheduler. */
 struct wsq_group {
     /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
     wsqi_a64 word;
@@ -831,6 +834,8 @@ typedef struct wsq_reducer {
  * >>api: "any thread" means any thread of the process, workers included. `self` in place of the
  * first name means that only the owner may call.
  * ========================================================================== */
+
+/* ---- words for results ---- */
 
 /* This returns a few English words for a result, "unknown result" for a number that is none. The
  * string is static. Any thread may call this. */
