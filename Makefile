@@ -1,7 +1,9 @@
 # wsq is one header: copy wsq.h, and this file is not needed. `make help` lists the targets.
 CC      ?= cc
 CFLAGS  ?= -O2
+CXXFLAGS ?= -O2
 PREFIX  ?= /usr/local
+INTO     = $(DESTDIR)$(PREFIX)
 WARN     = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Wstrict-prototypes
 B       ?= build
 SOAK    ?= 5e7
@@ -37,12 +39,22 @@ check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
 matrix: ## platforms and languages, one line each; ROWS='musl wasm': only these
 	@sh test/matrix.sh $(ROWS)
 
-install: ## the header and wsq.pc, under DESTDIR and PREFIX
-	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	install -m 644 wsq.h $(DESTDIR)$(PREFIX)/include
-	@version=$$(sed -n '1s/.*version \([0-9.]*\).*/\1/p' wsq.h) && printf '%s\n' 'prefix=$(PREFIX)' '' \
+docs: ## the reference page: build/docs/index.html, one file
+	@mkdir -p $(B)/docs
+	sh .docs/page.sh > $(B)/docs/index.html
+
+install: ## the header, wsq.pc and wsqConfig.cmake, under DESTDIR and PREFIX
+	install -d "$(INTO)/include" "$(INTO)/lib/pkgconfig" "$(INTO)/lib/cmake/wsq"
+	install -m 644 wsq.h "$(INTO)/include"
+	install -m 644 examples/packaging/cmake/wsqConfig*.cmake "$(INTO)/lib/cmake/wsq"
+	@version=$$(sed -n '1s/.*version \([0-9.]*\).*/\1/p' wsq.h) && printf '%s\n' \
+	    "prefix=$$(printf '%s' '$(PREFIX)' | sed 's/[ \\]/\\&/g')" '' \
 	    'Name: wsq' 'Description: Work-stealing scheduler, one C header' "Version: $$version" \
-	    'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/wsq.pc
+	    'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread' > "$(INTO)/lib/pkgconfig/wsq.pc"
+
+uninstall: ## take away what install has put there
+	rm -f "$(INTO)/include/wsq.h" "$(INTO)/lib/pkgconfig/wsq.pc" "$(INTO)"/lib/cmake/wsq/wsqConfig*.cmake
+	[ ! -d "$(INTO)/lib/cmake/wsq" ] || rmdir "$(INTO)/lib/cmake/wsq"
 
 bench: ## build and run every benchmark, some minutes
 	@$(MAKE_J) -s $(BENCHES)
@@ -89,23 +101,23 @@ sanitized:
 
 $(B)/pthread/%: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(COMPILE) -DWSQ_FORCE_PTHREAD $< -o $@ -lm
+	$(COMPILE) -DWSQ_FORCE_PTHREAD $< -o $@ $(LDFLAGS) -lm
 
 $(B)/test/%: test/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(COMPILE) $< -o $@ -lm
+	$(COMPILE) $< -o $@ $(LDFLAGS) -lm
 
 $(B)/bench/%: bench/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(COMPILE) -DNDEBUG -DBENCH_FLAGS='"$(CFLAGS) -DNDEBUG"' $< -o $@ -lm
+	$(COMPILE) -DNDEBUG -DBENCH_FLAGS='"$(CFLAGS) -DNDEBUG"' $< -o $@ $(LDFLAGS) -lm
 
 $(B)/%: %.cpp $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(CXX) -std=c++11 -Wall -Wextra -Wpedantic -DNDEBUG $(CPPFLAGS) $(CFLAGS) $(EXTRA) -pthread $< -o $@
+	$(CXX) -std=c++11 -Wall -Wextra -Wpedantic -DNDEBUG $(CPPFLAGS) $(CXXFLAGS) $(EXTRA) -pthread $< -o $@ $(LDFLAGS)
 
 $(B)/%: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(COMPILE) -DNDEBUG $< -o $@ -lm
+	$(COMPILE) -DNDEBUG $< -o $@ $(LDFLAGS) -lm
 
 clean: ## remove build/
 	rm -rf build
@@ -113,5 +125,5 @@ clean: ## remove build/
 help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-.PHONY: all demo test test-examples check-all check-headers matrix install memcheck analyze coverage fuzz \
+.PHONY: all demo test test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
     model mutate bench bench-peers bench-counts asan ubsan tsan msan sanitized clean help

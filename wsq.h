@@ -310,8 +310,8 @@
  *                            >>platform
  *     WSQ_GROUP_CREDIT       with the implementation; 256. Tasks that a worker counts in a group at
  *                            once
- *     WSQ_RING_START, WSQ_PUBLISH_ALWAYS   for tests: a ring's first index; publish every job at
- *     once
+ *     WSQ_RING_START         for tests, everywhere: a ring's first index
+ *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
  * --------------------------------------------------------------------------
  * >>errors
@@ -457,9 +457,9 @@
 
 #define WSQI_BLOCK_MASK ((uintptr_t)(WSQ_BLOCK_SIZE)-1)
 
-#define WSQ_LIFO_OFF UINT32_MAX
-#define WSQ_STANDINS_OFF UINT_MAX
-#define WSQ_FOREVER UINT64_MAX /* a time-out that never comes */
+#define WSQ_LIFO_OFF UINT32_MAX    /* wsq_config.lifo_cap: workers have no LIFO slot */
+#define WSQ_STANDINS_OFF UINT_MAX  /* wsq_config.max_standins: nobody stands in */
+#define WSQ_FOREVER UINT64_MAX     /* a time-out that never comes */
 
 #if defined(__GNUC__) || defined(__clang__) /* clang-cl has the latter only */
 #define WSQI_GNU 1
@@ -576,32 +576,43 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
  * >>types
  * ========================================================================== */
 
+/* What most functions return. A failure is a negative value, and after it everything is as it was
+ * before the call. wsq_result_string names a result in words. */
 typedef enum wsq_result {
-    WSQ_OK = 0,
-    WSQ_ERR_MEMORY = -1,    /* the allocator said no */
-    WSQ_ERR_INVALID = -2,   /* an argument, or the state it is in, does not fit the call */
+    WSQ_OK = 0,             /* the call did what its contract says */
+    WSQ_ERR_MEMORY = -1,    /* the allocator returned NULL */
+    WSQ_ERR_INVALID = -2,   /* an argument is wrong, or an object is in a state that forbids it */
     WSQ_ERR_THREAD = -3,    /* the system started no thread */
-    WSQ_ERR_CLOSED = -4,    /* the pool is shutting down */
-    WSQ_ERR_TIMEOUT = -5,   /* the time was up first */
-    WSQ_ERR_FORKED = -6,    /* the pool belongs to the parent process */
-    WSQ_ERR_CANCELLED = -7  /* the task was cancelled: it never finished */
+    WSQ_ERR_CLOSED = -4,    /* the pool is shutting down and takes no more work */
+    WSQ_ERR_TIMEOUT = -5,   /* the time was up before the event came */
+    WSQ_ERR_FORKED = -6,    /* the pool belongs to the parent process, this is a child of fork() */
+    WSQ_ERR_CANCELLED = -7  /* what was waited for was cancelled: it never ran to its end */
 } wsq_result;
 
+/* A pool of workers. wsq_pool_create allocates one and wsq_pool_destroy frees it; between the two
+ * any thread may use it. */
 typedef struct wsq_pool wsq_pool;
+/* The handle of a call that wsq_submit has queued. The pool owns its memory. The handle must go to
+ * wsq_future_get or to wsq_future_drop, once; after that it is no handle any more. */
+typedef struct wsq_future wsq_future;
 typedef struct wsq_task wsq_task;
 typedef struct wsq_job wsq_job;
 typedef struct wsq_edge wsq_edge;
 typedef struct wsq_group wsq_group;
-typedef struct wsq_future wsq_future;
 typedef struct wsq_hooks wsq_hooks;
 typedef struct wsq_allocator wsq_allocator;
 typedef struct wsqi_worker wsqi_worker;
 
-/* The top of a worker's job stack: the next free entry. Pass it on to whatever you call. */
+/* The context: where the next fork puts its job on the worker's job stack. Every function that the
+ * scheduler calls receives one and passes its own on to whatever it calls. It is valid on the
+ * thread that received it, until the function that received it returns. */
 typedef struct wsqi_entry { wsq_job *job; } *wsq_ctx;
 
 /* ---- queues: items are void *, never NULL ---- */
 
+/* A bounded queue, first in, first out: one thread, its owner, pushes and pops, any thread steals.
+ * It needs no pool. The caller owns the memory, which needs the alignment of WSQ_CACHELINE. The
+ * members are for the scheduler. */
 typedef struct wsq_ring {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 head; /* [steal:32 | real:32]; owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 tail; /* owner writes, thieves read */
@@ -609,6 +620,9 @@ typedef struct wsq_ring {
 } wsq_ring;
 
 typedef struct wsqi_array wsqi_array;
+/* A queue that grows: its owner pushes and pops the newest item, any thread steals the oldest. It
+ * needs no pool. The caller owns the struct, with the alignment of WSQ_CACHELINE; the deque owns
+ * the array behind it, which wsq_deque_fini frees. The members are for the scheduler. */
 typedef struct wsq_deque {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 top;    /* thieves, and the owner for the last item: CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 bottom; /* owner writes, thieves read */
@@ -616,109 +630,169 @@ typedef struct wsq_deque {
     const wsq_allocator *allocator;              /* before start only */
 } wsq_deque;
 
-typedef enum wsq_steal { WSQ_STEAL_OK, WSQ_STEAL_EMPTY, WSQ_STEAL_LOST } wsq_steal;
+/* What wsq_deque_steal found. */
+typedef enum wsq_steal {
+    WSQ_STEAL_OK,    /* an item */
+    WSQ_STEAL_EMPTY, /* the deque was empty */
+    WSQ_STEAL_LOST   /* another thread took the item first: a second attempt may succeed */
+} wsq_steal;
 
+/* A generator of pseudo-random numbers, for one thread. wsq_random_seed sets it up, and the members
+ * are for the scheduler. */
 typedef struct wsq_random { uint32_t one, two; } wsq_random;
 
+/* The tuner: from the measured time per task it computes how many tasks a worker may run between
+ * two looks at the global queue. One thread uses it. The members are for reading. */
 typedef struct wsq_tune {
-    uint64_t average_ns, target_ns;
-    uint32_t interval, min_interval, max_interval;
+    uint64_t average_ns, target_ns; /* the moving average of a task; how long a task may wait */
+    uint32_t interval, min_interval, max_interval; /* tasks between two looks; its bounds */
 } wsq_tune;
 
 /* ---- the pool ---- */
 
-typedef enum wsq_order { WSQ_FIFO, WSQ_LIFO } wsq_order;
-typedef enum wsq_shutdown { WSQ_DRAIN, WSQ_CANCEL } wsq_shutdown;
+/* In which order a worker runs the tasks that it spawned itself. */
+typedef enum wsq_order {
+    WSQ_FIFO, /* the oldest first, from a ring, with a LIFO slot for the task woken last */
+    WSQ_LIFO  /* the newest first, from a deque; thieves take the oldest */
+} wsq_order;
 
+/* What a shutdown does with the work that is left. */
+typedef enum wsq_shutdown {
+    WSQ_DRAIN, /* all of it runs to its end */
+    WSQ_CANCEL /* what runs returns, what has not started is cancelled */
+} wsq_shutdown;
+
+/* Where a pool gets its memory. Both functions are called from any thread, possibly from several at
+ * once, and must not call the pool. The struct is copied; what `user` points to is the caller's and
+ * must outlive the pool. */
 struct wsq_allocator {
-    void *(*allocate)(size_t size, size_t alignment, void *user); /* NULL: no memory */
+    /* This returns `size` bytes at a multiple of `alignment` (a power of two), or NULL: no
+     * memory. */
+    void *(*allocate)(size_t size, size_t alignment, void *user);
+    /* This frees what allocate returned; `size` is the same as then. */
     void (*release)(void *memory, size_t size, void *user);
-    void *user;
+    void *user; /* the last argument of both */
 };
 
-/* What wsq_hooks are told. subject and value: */
+/* What a hook is told, with two further arguments, `subject` and `value`. They are NULL and 0 where
+ * the event's line does not name them. */
 typedef enum wsq_event {
     WSQ_EVENT_START,      /* a worker's thread begins */
-    WSQ_EVENT_STOP,       /* it ends */
-    WSQ_EVENT_PARK,       /* it goes to sleep */
-    WSQ_EVENT_UNPARK,     /* it is awake */
-    WSQ_EVENT_TASK_BEGIN, /* the function of a task, a stolen job, or (NULL) a run is called */
-    WSQ_EVENT_TASK_END,   /* it returned: the same, whose memory may be gone; a task's wsq_poll */
-    WSQ_EVENT_STEAL,      /* the first stolen task, or the job; the victim's index */
-    WSQ_EVENT_PUBLISH     /* jobs are offered to others: NULL; how many */
+    WSQ_EVENT_STOP,       /* a worker's thread ends */
+    WSQ_EVENT_PARK,       /* the worker goes to sleep */
+    WSQ_EVENT_UNPARK,     /* the worker is awake again */
+    WSQ_EVENT_TASK_BEGIN, /* a function is about to be called; subject: the wsq_task, the stolen
+                           * wsq_job, or NULL for that of wsq_run */
+    WSQ_EVENT_TASK_END,   /* it returned; subject: the same address, whose memory may be gone;
+                           * value: the wsq_poll of a task */
+    WSQ_EVENT_STEAL,      /* work was stolen; subject: the first task, or the job; value: the
+                           * victim's index */
+    WSQ_EVENT_PUBLISH     /* jobs were made visible to thieves; value: how many */
 } wsq_event;
 
-/* Called on the worker's own thread, which must not spawn, wait or wake meanwhile. */
+/* A function that observes a pool (wsq_config.hooks). It is called on the thread of the worker with
+ * the index `worker`, often, and from several threads at once. It must not spawn, wait or wake. The
+ * struct is copied; what `user` points to is the caller's and must outlive the pool. */
 struct wsq_hooks {
+    /* This is told each event. NULL: nobody is told. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
                   uint64_t value);
-    void *user;
+    void *user; /* the first argument of event */
 };
 
-/* Where a worker runs at this moment: node << 16 | a group of cores within it that share a cache.
- * Called on the worker's own thread, each time it looks for work elsewhere. */
+/* A function that tells a pool which workers are near each other, where the system does not. */
 typedef struct wsq_topology {
+    /* This returns where the calling thread, the worker with this index, runs at this moment: the
+     * node in the upper 16 bits; in the lower 16, which of the node's groups of cores with a common
+     * cache. It is called on the worker's own thread, each time it looks for work elsewhere. */
     uint32_t (*place)(unsigned worker, void *user);
-    void *user;
+    void *user; /* the last argument of place */
 } wsq_topology;
 
+/* What a pool is created with. A zeroed struct asks for the default of every member. */
 typedef struct wsq_config {
-    unsigned workers;           /* 0: one per usable core (affinity and cgroup quota respected) */
+    unsigned workers;           /* threads that work at the same time, at most 16383; 0: one for
+                                 * each usable core (affinity and cgroup quota are respected), or
+                                 * one with caller_runs */
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
                                  * workers, at least 64 (8 on Windows and on 32 bits);
                                  * WSQ_STANDINS_OFF: none */
-    bool caller_runs;           /* no threads are started: wsq_pool_run_one pumps */
-    bool lend_only;             /* no threads are started: wsq_worker_enter lends them */
-    uint64_t seed;              /* 0: from the clock; else victim choice is reproducible */
-    uint64_t park_timeout_ns;   /* 0: none */
+    bool caller_runs;           /* true: the pool starts no threads, wsq_pool_run_one pumps it */
+    bool lend_only;             /* true: the pool starts no threads, wsq_worker_enter lends them */
+    uint64_t seed;              /* of the random choice of victims; 0: from the clock */
+    uint64_t park_timeout_ns;   /* a worker that has slept for so long looks for lost tasks, which
+                                 * wsq_stats.rescued counts; 0: never */
     uint64_t target_latency_ns; /* how long a task may wait in the global queue; 0: 1 ms */
-    uint32_t min_interval;      /* 0: 8 tasks */
-    uint32_t max_interval;      /* 0: 255 tasks */
+    uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 8 */
+    uint32_t max_interval;      /* most tasks between two such looks; 0: 255 */
     uint32_t lifo_cap;          /* tasks in a row from the LIFO slot; 0: 3; WSQ_LIFO_OFF: no slot */
-    uint32_t budget;            /* tasks in a tick, and wsq_budget_take calls in a task; 0: 128 */
-    wsq_order order;            /* WSQ_FIFO: the ring. WSQ_LIFO: the deque */
-    size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's */
-    const char *name;           /* thread name prefix; NULL: "wsq" */
-    const wsq_hooks *hooks;     /* NULL: none; copied, as is the allocator */
-    const wsq_allocator *allocator; /* NULL: WSQ_MALLOC and WSQ_FREE */
-    const wsq_topology *topology;   /* NULL: what Linux says, elsewhere all are near */
+    uint32_t budget;            /* calls of wsq_budget_take that say true in one run of a task, and
+                                 * tasks between two measurements of their time; 0: 128 */
+    wsq_order order;            /* WSQ_FIFO: a ring for each worker. WSQ_LIFO: a deque */
+    size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default */
+    const char *name;           /* prefix of the threads' names, 9 bytes of it; NULL: "wsq" */
+    const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
+    const wsq_allocator *allocator; /* copied; NULL: WSQ_MALLOC and WSQ_FREE */
+    const wsq_topology *topology;   /* copied; NULL: what Linux says; elsewhere all are near */
 } wsq_config;
 
+/* What wsq_worker_stats and wsq_pool_stats report. All are counts since the pool was created, but
+ * the last three. With WSQ_NO_STATS the scheduler counts only what it needs itself. */
 typedef struct wsq_stats {
-    uint64_t spawned;        /* tasks made runnable for the first time, by this worker */
+    uint64_t spawned;        /* tasks that this worker spawned */
     uint64_t run;            /* calls of a task's function */
     uint64_t finished;       /* tasks that ended: WSQ_DONE, WSQ_GONE or cancelled */
     uint64_t lifo_hits;      /* runs from the LIFO slot */
-    uint64_t local_pops;     /* runs from the own ring or deque */
+    uint64_t local_pops;     /* runs from the worker's own ring or deque */
     uint64_t global_batches; /* visits to the global queue that brought something */
-    uint64_t global_tasks;   /* tasks that these brought */
-    uint64_t steal_attempts; /* victims looked at */
-    uint64_t steals;         /* successes among them */
-    uint64_t tasks_stolen;   /* tasks that these brought */
+    uint64_t global_tasks;   /* tasks that these visits brought */
+    uint64_t steal_attempts; /* victims that the worker looked at */
+    uint64_t steals;         /* attempts that brought something */
+    uint64_t tasks_stolen;   /* tasks that the steals brought */
     uint64_t overflows;      /* times that half a ring moved to the global queue */
     uint64_t searches;       /* times that the worker went looking for work elsewhere */
-    uint64_t parks;          /* times that it slept */
-    uint64_t wakes_sent;     /* sleepers that it woke */
-    uint64_t rescued;        /* time-outs that found an unattended task: a lost wake-up, so 0 */
-    uint64_t published;      /* jobs offered to thieves */
-    uint64_t jobs_stolen;    /* jobs taken from others */
-    uint64_t joins_parked;   /* joins that slept */
-    uint64_t average_task_ns; /* moving average; of a pool: the mean over its workers */
-    uint64_t interval;        /* tasks between two looks at the global queue; likewise */
-    uint64_t queue_depth;     /* tasks in the local queue now */
+    uint64_t parks;          /* times that the worker went to sleep */
+    uint64_t wakes_sent;     /* sleepers that the worker woke */
+    uint64_t rescued;        /* tasks that only park_timeout_ns found: lost wake-ups, so 0 */
+    uint64_t published;      /* jobs made visible to thieves */
+    uint64_t jobs_stolen;    /* jobs taken from other workers */
+    uint64_t joins_parked;   /* joins that slept because their job was stolen and still ran */
+    uint64_t average_task_ns; /* moving average of the time per task; of a pool: the mean */
+    uint64_t interval;        /* tasks between two looks at the global queue; of a pool: the mean */
+    uint64_t queue_depth;     /* tasks in the worker's own queue at this moment */
 } wsq_stats;
 
 /* ---- tasks ---- */
 
-typedef enum wsq_poll { WSQ_DONE, WSQ_PENDING, WSQ_YIELD, WSQ_GONE } wsq_poll;
-typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, wsq_task *task);
-typedef wsq_poll (*wsq_cleanup_fn)(wsq_task *task); /* WSQ_DONE, or WSQ_GONE: it freed the task */
-typedef enum wsq_priority { WSQ_NORMAL, WSQ_HIGH, WSQ_LOW } wsq_priority;
+/* What a task's function returns: what becomes of the task. */
+typedef enum wsq_poll {
+    WSQ_DONE,    /* it is finished: its waiters wake, and its memory is the caller's again */
+    WSQ_PENDING, /* it waits: it runs again after a wsq_wake, also after one that came meanwhile */
+    WSQ_YIELD,   /* it has more to do, and runs again after others had their turn */
+    WSQ_GONE     /* it is finished, and its function has given its memory away: nobody may wait for
+                  * it, wake it or come after it */
+} wsq_poll;
 
-/* Embed it in a struct of your own, which wsq_container_of reaches. The memory is yours, and must
- * stay until the task is done. */
+/* A task's function. It runs on one worker at a time, and receives the task, from which
+ * wsq_container_of leads to the struct around it. */
+typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, wsq_task *task);
+
+/* What is called, once, in place of the task's function when the task is cancelled; see
+ * wsq_task_set_cleanup. It returns WSQ_DONE, or WSQ_GONE if it has freed the task's memory. */
+typedef wsq_poll (*wsq_cleanup_fn)(wsq_task *task);
+
+/* How urgent a task is; see wsq_task_set_priority. */
+typedef enum wsq_priority {
+    WSQ_NORMAL, /* what every task is until it is told otherwise */
+    WSQ_HIGH,   /* before all others, as soon as any worker is between two tasks */
+    WSQ_LOW     /* when there is nothing else to do, but now and then all the same */
+} wsq_priority;
+
+/* A task. It is a member of a struct of the caller's, which wsq_container_of reaches. The caller
+ * owns the memory, which must stay until the task is done; wsq_task_init sets it up, and the
+ * members are for the scheduler. */
 struct wsq_task {
-    wsq_task_fn fn;
+    wsq_task_fn fn;         /* wsq_task_init writes */
     wsq_cleanup_fn cleanup; /* before the spawn; called when the task is cancelled */
     wsq_task *next;         /* whoever holds the task in a queue of the pool */
     wsqi_aptr pool;         /* a wsq_pool, or a wsq_group + 1; wsq_spawn writes */
@@ -727,17 +801,20 @@ struct wsq_task {
     wsqi_a32 flags;         /* whoever spawns, or the task itself: WSQI_FLAG_* */
 };
 
-/* One "after" between two tasks. The memory is yours; all three must stay until the later task
- * starts. */
+/* One dependency between two tasks, for wsq_task_after. The caller owns the memory and writes
+ * nothing to it: the members are for the scheduler. The edge and both tasks must stay until the
+ * later task starts. */
 struct wsq_edge {
     wsq_task *task, *predecessor; /* wsq_task_after writes, before the edge is linked */
     wsq_edge *next;               /* the next in the predecessor's `after` */
 };
-/* Tasks that are waited for, or cancelled, together. The memory is yours. It must stay until each
- * wsq_group_wait has returned and each task of wsq_group_then has started, and until, after the
- * last spawn, one of these has happened, or wsq_group_pending has said 0, or the pool has been
- * waited for or shut down: that its tasks are done one by one is not enough. And while anybody
- * waits for one of its tasks alone, or lets another come after it. */
+
+/* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
+ * sets it up. It must stay until each wsq_group_wait has returned and each task of wsq_group_then
+ * has started, and until, after the last spawn, one of these has happened, or wsq_group_pending has
+ * said 0, or the pool has been waited for or shut down: that its tasks are done one by one is not
+ * enough. It must also stay while anybody waits for one of its tasks alone, or lets another task
+ * come after one of them. The members are for the scheduler. */
 struct wsq_group {
     /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
     wsqi_a64 word;
@@ -749,109 +826,438 @@ struct wsq_group {
     wsq_pool *pool;     /* wsq_group_init writes */
 };
 
+/* The address of the struct of type `type` whose member `member` is at `pointer`. */
 #define wsq_container_of(pointer, type, member) \
     ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
 
 /* ---- jobs ---- */
 
+/* A job's function. It receives the job, from which wsq_container_of leads to the struct around it:
+ * arguments come from there, and the result goes there. */
 typedef void (*wsq_job_fn)(wsq_ctx ctx, wsq_job *job);
 
-/* Embed it in a struct on your stack: arguments in, result out. */
+/* A job. It is a member of a struct on the caller's stack, between wsq_fork and wsq_join or
+ * wsq_reclaim in the same function. The members are for the scheduler. */
 struct wsq_job {
-    wsq_job_fn fn;
+    wsq_job_fn fn;  /* wsq_fork writes */
     wsqi_a32 done;  /* WSQI_JOB_*; meaningful once published; see >>forkjoin */
     wsqi_a32 thief; /* 1 + index of the worker that took it; a hint for the join */
 };
 
+/* How wsq_reduce computes its result. Partial results are memory of the scheduler's, `size` bytes
+ * each, but for the last, which is the caller's `result`. The functions run on several threads at
+ * once, each on a partial result of its own. */
 typedef struct wsq_reducer {
-    size_t size;                            /* bytes of one partial result */
-    void (*init)(void *partial, void *arg); /* store the identity */
+    size_t size; /* bytes of one partial result */
+    /* This stores the identity of `combine` (0 for a sum) in *partial. */
+    void (*init)(void *partial, void *arg);
+    /* This adds the elements begin .. end - 1 to *partial. */
     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg);
-    void (*combine)(void *left, const void *right, void *arg); /* associative; order is kept */
-    void *arg;
+    /* This adds *right, which comes from later elements, to *left. It must be associative; it need
+     * not be commutative, since the order of the elements is kept. */
+    void (*combine)(void *left, const void *right, void *arg);
+    void *arg; /* the last argument of all three */
 } wsq_reducer;
 
 /* ==========================================================================
- * >>api
+ * >>api: "any thread" means any thread of the process, workers included. `self` in place of the
+ * first name means that only the owner may call.
  * ========================================================================== */
 
+/* ---- words for results ---- */
+
+/* This returns a few English words for a result, "unknown result" for a number that is none. The
+ * string is static. Any thread may call this. */
 WSQ_API const char *wsq_result_string(wsq_result result);
 
+/* ---- a ring: first in, first out, bounded ---- */
+
+/* This makes the ring empty. It must not be shared yet. */
 WSQ_API void wsq_ring_init(wsq_ring *ring);
-WSQ_API bool wsq_ring_push(wsq_ring *self, void *item);          /* false: full */
-WSQ_API void *wsq_ring_pop(wsq_ring *self);                      /* oldest, or NULL */
-WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out);       /* newest half of a full ring */
-WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self);  /* half, or NULL */
-WSQ_API size_t wsq_ring_length(const wsq_ring *ring);            /* any thread, a snapshot */
 
-WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity); /* a power of two; grows */
+/* The owner appends an item, which must not be NULL. It returns false if there is no room:
+ * WSQ_RING_CAPACITY items are queued, or a thief has not finished copying old ones. */
+WSQ_API bool wsq_ring_push(wsq_ring *self, void *item);
+
+/* The owner takes the oldest item. It returns NULL if the ring is empty. */
+WSQ_API void *wsq_ring_pop(wsq_ring *self);
+
+/* The owner of a full ring takes the newer half out: WSQ_RING_CAPACITY / 2 items, oldest first, go
+ * to `out`, which must have room for them. It returns their number, or 0 if the ring is not full or
+ * a thief is at work, and then nothing has changed. */
+WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out);
+
+/* The owner of `self` takes the older half of the victim's items, rounded up, as far as there is
+ * room: the oldest is returned, the others are appended to `self`. The victim is another ring. NULL
+ * means that there is nothing for the caller now: the victim is empty, another thief is at work, or
+ * a race was lost. */
+WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self);
+
+/* This returns how many items are queued. Any thread may call this. The number is a snapshot; 0
+ * means that the ring was empty at some moment of the call, or that its owner was at work on
+ * it. */
+WSQ_API size_t wsq_ring_length(const wsq_ring *ring);
+
+/* ---- a deque: last in, first out for its owner, grows ---- */
+
+/* This makes the deque empty, with room for `capacity` items until it grows, from WSQ_MALLOC. It
+ * must not be shared yet.
+ * WSQ_ERR_INVALID: `capacity` is not a power of two.
+ * WSQ_ERR_MEMORY: there is no memory, and the deque must not be used. */
+WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity);
+
+/* This frees the deque's arrays. Nobody may use the deque any more, and what is queued is
+ * forgotten. */
 WSQ_API void wsq_deque_fini(wsq_deque *deque);
-WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item);  /* or WSQ_ERR_MEMORY */
-WSQ_API void *wsq_deque_pop(wsq_deque *self);                    /* newest, or NULL */
-WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item); /* oldest */
-WSQ_API size_t wsq_deque_length(const wsq_deque *deque);         /* any thread, a snapshot */
 
+/* The owner appends an item, which must not be NULL. A full deque doubles its array; the old one is
+ * kept until wsq_deque_fini, for thieves that still read it.
+ * WSQ_ERR_MEMORY: it cannot grow, and nothing has changed. */
+WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item);
+
+/* The owner takes the newest item. It returns NULL if the deque is empty. */
+WSQ_API void *wsq_deque_pop(wsq_deque *self);
+
+/* Any thread takes the oldest item, stores it in *item and returns WSQ_STEAL_OK. With
+ * WSQ_STEAL_EMPTY and WSQ_STEAL_LOST *item is unchanged. */
+WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item);
+
+/* This returns how many items are queued. Any thread may call this; the number is a snapshot. */
+WSQ_API size_t wsq_deque_length(const wsq_deque *deque);
+
+/* ---- random numbers and the tuner, as the workers use them ---- */
+
+/* This sets the generator up. Every seed is a good one, 0 too; equal seeds give equal numbers. */
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed);
+
+/* This returns the next number, 0 .. 2^32 - 1. It is fast and can be predicted: nothing in
+ * cryptography may use it. */
 WSQ_API uint32_t wsq_random_next(wsq_random *random);
+
+/* This returns a number 0 .. n - 1, with nearly equal chances: each is off by at most n / 2^32. For
+ * n = 0 it is 0. */
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n);
 
+/* This sets the tuner up with the config's target_latency_ns, min_interval and max_interval, or for
+ * NULL with their defaults. It starts at 50 us per task. */
 WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config);
+
+/* This tells the tuner that `tasks` tasks took `elapsed_ns` nanoseconds, sleep excluded. It returns
+ * the new interval: how many tasks fit into the target. The average moves by a tenth of the
+ * difference. */
 WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t tasks);
 
+/* ---- pools ---- */
+
+/* This creates a pool, starts its threads and stores it in *out. A NULL config asks for all
+ * defaults; a config is copied, and so are its hooks, allocator and topology. After an error
+ * nothing is left behind, and *out is unchanged. Any thread may call this.
+ * WSQ_ERR_INVALID: `out` is NULL, or a member of the config is out of its range or contradicts
+ * another (caller_runs and lend_only; an allocator or a topology without its functions).
+ * WSQ_ERR_MEMORY: there is no memory for the pool.
+ * WSQ_ERR_THREAD: the system started no thread. */
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
+
+/* This refuses spawns from outside from now on, ends the work that is left as `mode` says, and
+ * returns when the pool's threads are gone. WSQ_DRAIN: every task spawned so far runs to its end,
+ * with all that these spawn; tasks that wait for a wake are waited for. (What other threads spawn
+ * meanwhile from wsq_run may be cancelled.) WSQ_CANCEL: what runs now returns, and what has not
+ * started is cancelled. A second call waits for the first. Only threads outside the pool may call
+ * this.
+ * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, `mode` is none, or the
+ * pool is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode);
+
+/* This drains the pool, unless it was shut down before, and frees it. Nobody may use the pool, its
+ * tasks that are not done, or its futures any more. NULL is allowed. Inside one of the pool's own
+ * tasks or runs it does nothing. In a child process after fork() it frees the child's copy of the
+ * memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool);
+
+/* This sleeps until every task spawned so far is done, with all that these spawn; a task that waits
+ * for a wake is waited for. With caller_runs the calling thread runs the tasks. Only threads
+ * outside the pool may call this.
+ * WSQ_ERR_CANCELLED: the pool was shut down, and some tasks never ran.
+ * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, which would wait for
+ * itself; or (without NDEBUG) all tasks that are left have waited a second for predecessors that
+ * cannot come; or the pool is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool);
+
+/* This returns how many workers the pool has. It never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
+
+/* This returns how many tasks are spawned and not done. Any thread may call this; the number is a
+ * snapshot. At 0, no worker touches any of their groups again. */
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool);
+
+/* This stores the sums over all workers, guests and outside threads in *out; average_task_ns and
+ * interval are means over the workers. Any thread may call this; the numbers are a snapshot. */
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out);
+
+/* This stores the statistics of one worker in *out, all 0 for an index (wsq_worker_index) at which
+ * nobody has worked. Any thread may call this; the numbers are a snapshot. */
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out);
+
+/* This writes a table to `file`: a row for each worker and (with a plus) each stand-in so far, and
+ * one for the pool. Any thread may call this. */
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
+
+/* This runs one task of a caller_runs pool on the calling thread. It returns false if no task can
+ * run now, another thread is pumping, or the pool is shut down. Any thread may call this. */
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool);
+
+/* This makes the calling thread one of the workers of a lend_only pool. It returns WSQ_OK after
+ * wsq_worker_dismiss, or when the pool shuts down, and must have returned before wsq_pool_destroy
+ * is called.
+ * WSQ_ERR_INVALID: every worker has a thread, the pool is not lend_only or is NULL, or the caller
+ * is inside the pool.
+ * WSQ_ERR_CLOSED: the pool is shutting down.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool);
+
+/* This asks the thread that was lent to this worker of a lend_only pool to leave, which it does
+ * between two tasks. What it has queued is left to others. Any thread may call this; without such a
+ * thread it does nothing. */
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker);
+
+/* This returns the pool that the context belongs to. */
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx);
+
+/* This returns the index of the worker that the context belongs to: 0 .. wsq_pool_workers - 1, or
+ * from there on, a stand-in or a guest of wsq_run. No two threads have the same index at the same
+ * time. */
 WSQ_API unsigned wsq_worker_index(wsq_ctx ctx);
+
+/* This returns the index of the worker that the calling thread is, as wsq_worker_index does, or -1
+ * on a thread that works in no pool. */
 WSQ_API int wsq_worker_self(void);
 
+/* ---- tasks ---- */
+
+/* This sets a task up, before its first spawn; a task that is done may be set up again. It must not
+ * be shared yet. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn);
+
+/* This queues the task: its function is called on some worker, soon. Any thread may call this. What
+ * the caller wrote before is visible to the function. The task's memory must stay until the task is
+ * done; a task that is done may be spawned again, once nobody waits for its former end any more.
+ * After an error the task is as it was.
+ * WSQ_ERR_INVALID: the task has no function, or is queued, running or waiting for a wake already;
+ * or an argument is NULL.
+ * WSQ_ERR_CLOSED: the pool is shutting down.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task);
+
+/* This spawns `count` tasks, all or none, and is cheaper than as many calls of wsq_spawn. The array
+ * may go when this returns. Any thread may call this.
+ * WSQ_ERR_INVALID: one of them cannot be spawned, stands in the array twice, comes after others,
+ * has a priority or was pinned; or an argument is NULL.
+ * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count);
+
+/* This makes a task run again that returned, or is about to return, WSQ_PENDING. What the caller
+ * wrote before is visible to that run. Any thread may call this, any number of times: several wakes
+ * before the task runs count as one, and one that comes while the task runs is not lost. It does
+ * nothing for a task that is queued already, is done, or was never spawned. The task's memory must
+ * be there: whoever may wake a task must know that it is not freed yet. */
 WSQ_API void wsq_wake(wsq_task *task);
+
+/* This returns whether the task is done, or was cancelled; then what it did is visible to the
+ * caller. Any thread may call this. */
 WSQ_API bool wsq_task_done(const wsq_task *task);
+
+/* This sleeps until the task is done; then what it did is visible to the caller. Any thread may
+ * call this. On a worker the task runs here, if this worker has it in its own queue; else the
+ * worker blocks, and a stand-in works in its place.
+ * WSQ_ERR_CANCELLED: the task was cancelled, or will never run because the pool has been shut down.
+ * WSQ_ERR_INVALID: the task is NULL or was never spawned.
+ * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_task_wait(wsq_task *task);
+
+/* This this waits as wsq_task_wait does, but for `timeout_ns` nanoseconds at most; 0 only looks,
+ * WSQ_FOREVER is no limit.
+ * WSQ_ERR_TIMEOUT: the time was up first.
+ * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_task_wait. */
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
+
+/* This gives the task a function that is called in place of its own when the task is cancelled, on
+ * any thread, to free what the task owns. It is set before the spawn. NULL: none. */
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup);
+
+/* This sets how urgent the task is: before its spawn, or in its own function for what comes after
+ * that run.
+ * WSQ_ERR_INVALID: `priority` is none, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
+
+/* This lets `task` start only when `predecessor` is done. It is called before `task` is spawned, as
+ * often as there are predecessors, with an edge of the caller's for each; the predecessor may be
+ * done, running, or not spawned yet. A task whose predecessor is cancelled is cancelled too. Until
+ * `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
+ * second time; it must not return WSQ_GONE. Any thread may call this, but for one `task` one at a
+ * time.
+ * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^23 others or after itself, or an
+ * argument is NULL. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
+
+/* This spawns the task as wsq_spawn does, pinned: only the worker with the index `worker`, which is
+ * below wsq_pool_workers, runs it, after each wake too, until it is done. Any thread may call this.
+ * WSQ_ERR_INVALID: there is no such worker, or as in wsq_spawn.
+ * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task);
+
+/* This wakes the task, which is one of this pool's, `delay_ns` nanoseconds from now; timers with
+ * equal times fire in the order of the calls. Until then the task's memory must stay, or
+ * wsq_wake_cancel be called. Any thread may call this.
+ * WSQ_ERR_MEMORY: no timer was set.
+ * WSQ_ERR_INVALID: an argument is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns);
+
+/* This takes all timers of the task back, in a time linear in the number of timers that are set. It
+ * returns false if there was none; a timer that has fired has woken the task. When this returns, no
+ * timer touches the task any more. Any thread may call this. */
 WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task);
+
+/* This returns whether the work should stop: the group of the calling task was cancelled, or the
+ * pool stops. It is called with the context of a task's own function; in the task's jobs,
+ * wsq_group_cancelled answers. */
 WSQ_API bool wsq_cancelled(wsq_ctx ctx);
+
+/* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
+ * this once per step. It returns false when the task has had its share: it should return WSQ_YIELD.
+ * On a thread that is no worker it returns true. */
 WSQ_API bool wsq_budget_take(void);
+
+/* This says that the calling task, job or run is about to block outside the scheduler (in a system
+ * call, on a mutex): until wsq_block_end a stand-in works in this worker's place, if max_standins
+ * allows. Pairs may be nested. `ctx` is the caller's own. */
 WSQ_API void wsq_block_begin(wsq_ctx ctx);
+
+/* This ends what wsq_block_begin began, before that task, job or run returns, with the same
+ * context. */
 WSQ_API void wsq_block_end(wsq_ctx ctx);
 
+/* ---- function calls as tasks, and their results ---- */
+
+/* This calls fn(arg) on some worker, soon. What `arg` points to is the caller's and must stay as
+ * long as `fn` needs it. A call that is cancelled never happens, nor one for which this returns an
+ * error. Any thread may call this.
+ * WSQ_ERR_MEMORY: there is no memory for one more.
+ * WSQ_ERR_CLOSED: the pool is shutting down.
+ * WSQ_ERR_INVALID: the pool or `fn` is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg);
+
+/* This this does what wsq_go does, and stores a handle in *out from which what `fn` returns can be
+ * fetched. The handle must go to wsq_future_get or to wsq_future_drop, once. After an error *out is
+ * unchanged. Any thread may call this.
+ * WSQ_ERR_INVALID: the pool, `fn` or `out` is NULL.
+ * WSQ_ERR_MEMORY, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_go. */
 WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out);
+
+/* This sleeps until the future is done, stores what its function returned in *result (unless
+ * `result` is NULL), and frees the future, whatever this returns but WSQ_ERR_FORKED and
+ * WSQ_ERR_INVALID. Any thread that has the handle may call this, once. On a worker the function is
+ * called here, if nobody has started it; else the worker blocks, and a stand-in works in its place.
+ * WSQ_ERR_CANCELLED: the function was never called, and *result is unchanged.
+ * WSQ_ERR_INVALID: the future is NULL.
+ * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
+
+/* This returns whether wsq_future_get would return without waiting. Any thread that has the handle
+ * may call this. */
 WSQ_API bool wsq_future_done(const wsq_future *future);
+
+/* This spawns `task`, into the future's pool, when the future is done or cancelled, at once if it
+ * is already; the task may then call wsq_future_get, which does not wait. Any thread that has the
+ * handle may call this, once for each future.
+ * WSQ_ERR_INVALID: the future has such a task already, the task cannot be spawned (wsq_spawn), or
+ * an argument is NULL.
+ * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task);
+
+/* This gives the handle back: nobody wants the result. The function is called all the same, and the
+ * future is freed after that. Any thread that has the handle may call this. NULL is allowed. */
 WSQ_API void wsq_future_drop(wsq_future *future);
 
+/* ---- groups ---- */
+
+/* This sets a group up, before its first use or to use a cancelled one again. It must not be
+ * shared.
+ * WSQ_ERR_INVALID: an argument is NULL. */
 WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool);
+
+/* This spawns the task into the group's pool, as wsq_spawn does, and counts it in the group until
+ * it is done. Any thread may call this, the group's own tasks included.
+ * WSQ_ERR_CANCELLED: the group is cancelled.
+ * WSQ_ERR_INVALID, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task);
+
+/* This sleeps until every task of the group is done, for `timeout_ns` nanoseconds at most; 0 only
+ * looks, WSQ_FOREVER is no limit. Then what the tasks did is visible to the caller, and the group
+ * can be used again. Any number of threads may call this. A worker runs the tasks of this group
+ * that are in its own queue, and no others; then it blocks, and a stand-in works in its place.
+ * WSQ_ERR_CANCELLED: not all of them ran. None runs any more; but after a shutdown some may still
+ * be pending, or wait for a predecessor (wsq_group_pending counts them), and need the group until
+ * they are woken.
+ * WSQ_ERR_TIMEOUT: the time was up first.
+ * WSQ_ERR_INVALID: the group is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns);
+
+/* This spawns `task`, into the group's pool, when no task of the group is left, at once if none is
+ * now. No thread waits for that. `task` itself is not counted in the group. Any thread may call
+ * this, any number of times.
+ * WSQ_ERR_INVALID, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task);
+
+/* This cancels the group, until wsq_group_init: a task of it that has not started never will; it is
+ * cancelled when its turn comes, or when it is woken. What runs goes on, and can ask wsq_cancelled.
+ * Any thread may call this. */
 WSQ_API void wsq_group_cancel(wsq_group *group);
+
+/* This returns whether wsq_group_cancel was called. Any thread may call this. */
 WSQ_API bool wsq_group_cancelled(const wsq_group *group);
+
+/* This keeps `error` for wsq_group_error, if it is the first that is not 0. What the numbers mean
+ * is the caller's business, and the group goes on. Any thread may call this. */
 WSQ_API void wsq_group_fail(wsq_group *group, int error);
+
+/* This returns the first error that wsq_group_fail was told, 0 if there is none. It is final once
+ * wsq_group_wait has returned. Any thread may call this. */
 WSQ_API int wsq_group_error(const wsq_group *group);
+
+/* This returns how many tasks of the group are spawned and not done. Any thread may call this; the
+ * number is a snapshot, and while tasks of the group spawn others into it, it may be too high by up
+ * to WSQ_GROUP_CREDIT for each worker. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
+/* ---- fork and join: wsq_fork, wsq_join and wsq_reclaim follow in >>inline ---- */
+
+/* This calls fn(ctx, arg) on the calling thread, with a context in which it may fork, loop and
+ * reduce, and returns when `fn` has returned. Idle workers help. Any thread may call this, inside a
+ * task or a run too. When WSQ_GUESTS threads are inside already, `fn` runs as a task while an
+ * outside caller waits, and without help on a worker. After an error `fn` was not called.
+ * WSQ_ERR_CLOSED: the pool is shutting down.
+ * WSQ_ERR_CANCELLED: it was cancelled while the call waited as a task.
+ * WSQ_ERR_INVALID: the pool or `fn` is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
+
+/* This calls `body` for pieces that together are begin .. end - 1, each element once, here and on
+ * whoever helps, in no order. It returns when all are done. `ctx` is the caller's own. `grain` is
+ * how many elements one call gets at most; between two calls the loop gives half of what is left
+ * away if somebody is idle. 0 chooses as many as take about 10 us, measured as it goes. */
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg);
+
+/* This loops as wsq_for does; `body` adds its piece to a partial result, and partial results are
+ * combined in the order of the elements. The result goes to *result, `reducer->size` bytes of the
+ * caller's, which are initialised here. Partial results above 128 bytes are allocated; without
+ * memory the loop goes on with fewer.
+ * WSQ_ERR_INVALID: an argument or a function of the reducer is NULL, or its size is 0. */
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                               const wsq_reducer *reducer, void *result);
 
@@ -902,8 +1308,10 @@ static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
 }
 
-/* Owner only. Offers the job to whoever is idle; it must be joined by this function, newest
- * first. */
+/* This offers the job to whoever is idle: fn(ctx, job) will be called, once. `*ctx` is the caller's
+ * own context, and is advanced. The job must be joined, by wsq_join or wsq_reclaim, in the function
+ * that forked it, the newest job first, and its memory must stay until then. It may be called
+ * inside a run, a job or a task. When the job stack is full the job runs here, at once. */
 static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
     wsq_ctx entry = *ctx;
     wsqi_set(&job->fn, fn);
@@ -914,8 +1322,9 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
         *ctx = wsqi_fork_slow(entry);
 }
 
-/* Owner only. True: nobody took the job, call the function yourself (directly, so that it can be
- * inlined). False: it is done. Either way it is joined. */
+/* This joins a job as wsq_join does, but does not call its function. It returns true if nobody took
+ * the job: then the caller does its work itself, by a direct call that the compiler can inline. It
+ * returns false if the job is done, and then what it did is visible. Either way it is joined. */
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
     bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0;
@@ -934,7 +1343,10 @@ static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     return true;
 }
 
-/* Owner only. The job is done when this returns: here, if nobody took it. */
+/* This joins the newest job that the caller has forked: the job is done when it returns, and what
+ * it did is visible. A job that nobody took is called here. While another worker runs it, this one
+ * helps with other jobs, never with tasks, and then sleeps. `*ctx` is the context that wsq_fork
+ * advanced; it is taken back. */
 static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
     if (wsq_reclaim(ctx, job)) job->fn(*ctx, job);
 }

@@ -1,19 +1,21 @@
 /* The suite: what a thread pool does all day, beside what a program would write for itself.
  *
- *   micro    100,000 tasks of 1 us from outside      beside a mutex pool, a thread for each task
- *   sort     quicksort of 10^7 integers              beside the sequential one
- *   mixed    80% 1 us, 15% 100 us, 5% 10 ms          beside a mutex pool, fixed shares
- *   stress   10^6 empty tasks from 8 outside threads beside a mutex pool
+ *   micro    100,000 tasks of 1 us from outside       beside a mutex pool, a thread for each task
+ *   sort     quicksort of 10^7 integers, 1..16 workers beside the sequential one
+ *   mixed    10,000: 80% 1 us, 15% 100 us, 5% 10 ms   beside a mutex pool, fixed shares
+ *   stress   10^6 empty tasks from 8 outside threads  beside a mutex pool
  *   price    of a spawn, of a steal, of memory
  *
  * suite [--workers N] [--rounds N]. Every figure is the median of the rounds; the lines about where
- * the work went are those of the last round. */
+ * the work went are of one more round. A thread for each task is what C++'s std::async starts. The
+ * lines at the end, which begin with "# summary", repeat what matters, and name what wsq lost. */
 #include "quick.h"
 #include "rivals.h"
 
 #define MICRO 100000
 #define SORTED 10000000
-#define MIXED 2000
+#define MIXED 10000
+#define MIXED_ROUNDS 3 /* 5 s of work each time */
 #define STRESS 1000000
 #define SUBMITTERS 8
 #define STEALS 2000
@@ -101,6 +103,7 @@ static void prepare(long count) {
 /* ---- ways to run `count` units; each returns ns until all are done ---- */
 
 static double submit_ns; /* of it: until all were handed over */
+static double submissions[BENCH_MAX_ROUNDS];
 
 static double run_wsq(long count) {
     prepare(count);
@@ -140,6 +143,19 @@ static void report(const char *name, double value, const char *unit_name, const 
     bench_line(name, value, unit_name, workers, rest);
 }
 
+/* For the end. */
+static struct {
+    char lost[256];
+    double sort_speedup, spawn_ns, steal_ns, utilisation;
+} summary;
+
+static void note_loss(const char *line, double times) {
+    size_t used = strlen(summary.lost);
+    if (times >= 0.97) return;
+    snprintf(summary.lost + used, sizeof summary.lost - used, " %s (%.2f)", line + strlen("suite/"),
+             times);
+}
+
 /* Interleaves the ways; prints the median time of each, and how much faster wsq (the first) is. */
 static void compare(const char *name, long count, double (*const ways[])(long),
                     const char *const names[], int way_count, double work_ns) {
@@ -147,6 +163,7 @@ static void compare(const char *name, long count, double (*const ways[])(long),
     char line[96], rest[96];
     for (int round = 0; round < rounds; round++) {
         for (int way = way_count; way-- > 0;) samples[way][round] = ways[way](count);
+        submissions[round] = submit_ns; /* of wsq, which comes last */
     }
     for (int way = 0; way < way_count; way++) {
         bench_summary s = bench_summarise(samples[way], rounds);
@@ -159,24 +176,48 @@ static void compare(const char *name, long count, double (*const ways[])(long),
         for (int round = 0; round < rounds; round++)
             ratios[round] = samples[way][round] / samples[0][round];
         snprintf(line, sizeof line, "suite/%s_%s_to_wsq", name, names[way]);
-        report(line, bench_summarise(ratios, rounds).median, "x", "");
+        double times = bench_summarise(ratios, rounds).median;
+        report(line, times, "x", "");
+        note_loss(line, times);
     }
+}
+
+/* How long it took to hand the tasks over, in the rounds of the last comparison. */
+static void report_submission(const char *name, long count) {
+    char line[96], rest[64];
+    bench_summary s = bench_summarise(submissions, rounds);
+    snprintf(line, sizeof line, "suite/%s_submission", name);
+    snprintf(rest, sizeof rest, "spread=%.1f%% tasks_per_s=%.3g", s.spread,
+             (double)count / s.median * 1e9);
+    report(line, s.median / 1e6, "ms", rest);
+}
+
+/* How far the worker that did most, or least, is from an equal share, in percent of that. */
+static double deviation(const double *parts) {
+    double sum = 0, worst = 0;
+    for (unsigned i = 0; i < workers; i++) sum += parts[i];
+    for (unsigned i = 0; i < workers; i++) {
+        double off = parts[i] / (sum / workers) - 1;
+        if (off < 0) off = -off;
+        if (off > worst) worst = off;
+    }
+    return 100 * worst;
 }
 
 /* Where the tasks of the last run of wsq went. */
 static void report_distribution(const char *name, long count, const wsq_stats *before) {
     wsq_stats after;
     char line[96], rest[160];
-    uint64_t least = UINT64_MAX, most = 0;
+    double tasks[BENCH_MAX_WORKERS];
     wsq_pool_stats(pool, &after);
     for (unsigned i = 0; i < workers; i++) {
-        if (tracks[i].tasks < least) least = tracks[i].tasks;
-        if (tracks[i].tasks > most) most = tracks[i].tasks;
+        tasks[i] = (double)tracks[i].tasks;
+        snprintf(line, sizeof line, "suite/%s_worker_%u", name, i);
+        snprintf(rest, sizeof rest, "share=%.1f%%", 100 * tasks[i] / (double)count);
+        report(line, tasks[i], "tasks", rest);
     }
-    snprintf(line, sizeof line, "suite/%s_share", name);
-    snprintf(rest, sizeof rest, "least=%.1f%% most=%.1f%%", 100 * (double)least / (double)count,
-             100 * (double)most / (double)count);
-    report(line, 100.0 / workers, "%", rest);
+    snprintf(line, sizeof line, "suite/%s_deviation", name);
+    report(line, deviation(tasks), "%", "of=tasks");
     uint64_t attempts = after.steal_attempts - before->steal_attempts;
     uint64_t steals = after.steals - before->steals;
     snprintf(line, sizeof line, "suite/%s_steals", name);
@@ -194,14 +235,12 @@ static void report_distribution(const char *name, long count, const wsq_stats *b
 static void suite_micro(void) {
     static double (*const ways[])(long) = {run_wsq, run_mutex, run_threads};
     static const char *const names[] = {"wsq", "mutex_pool", "threads"};
-    char rest[64];
     wsq_stats before;
     for (long i = 0; i < MICRO; i++) units[i].loops = loops_for(1);
     compare("micro", MICRO, ways, names, 3, MICRO * 1e3);
+    report_submission("micro", MICRO);
     wsq_pool_stats(pool, &before);
     run_wsq(MICRO);
-    snprintf(rest, sizeof rest, "tasks_per_s=%.3g", MICRO / submit_ns * 1e9);
-    report("suite/micro_submission", submit_ns / 1e6, "ms", rest);
     report_distribution("micro", MICRO, &before);
 }
 
@@ -213,19 +252,80 @@ static void sort_root(wsq_ctx ctx, void *arg) {
     quick(ctx, arg, SORTED);
 }
 
-static double sort_once(bool parallel) {
+/* ns; `in`: NULL for the sequential one. */
+static double sort_once(wsq_pool *in, void (*root)(wsq_ctx ctx, void *arg)) {
     memcpy(data, input, SORTED * sizeof *data);
     uint64_t start = bench_now();
-    if (parallel) bench_check(wsq_run(pool, sort_root, data) == WSQ_OK, "run");
+    if (in != NULL) bench_check(wsq_run(in, root, data) == WSQ_OK, "run");
     else quick_plain(data, SORTED);
     double ns = bench_since(start);
     for (long i = 1; i < SORTED; i++) bench_check(data[i - 1] <= data[i], "sorted");
     return ns;
 }
 
+/* The tree that `quick` makes of these numbers: its forks, and its depth. */
+static int sort_tree(int32_t *a, size_t n, long *forks) {
+    if (n < QUICK_CUTOFF) return 0;
+    size_t cut = partition(a, n);
+    ++*forks;
+    int left = sort_tree(a, cut, forks), right = sort_tree(a + cut, n - cut, forks);
+    return 1 + (left > right ? left : right);
+}
+
+/* As `quick`, and every worker counts the numbers that it sorts at the leaves. */
+static void counted_run(wsq_ctx ctx, wsq_job *job);
+
+static void counted(wsq_ctx ctx, int32_t *a, size_t n) {
+    if (n < QUICK_CUTOFF) {
+        quick_plain(a, n);
+        tracks[wsq_worker_index(ctx) % BENCH_MAX_WORKERS].tasks += n;
+        return;
+    }
+    size_t cut = partition(a, n);
+    quick_job right = {.a = a + cut, .n = n - cut};
+    wsq_fork(&ctx, &right.job, counted_run);
+    counted(ctx, a, cut);
+    wsq_join(&ctx, &right.job);
+}
+
+static void counted_run(wsq_ctx ctx, wsq_job *job) {
+    quick_job *self = wsq_container_of(job, quick_job, job);
+    counted(ctx, self->a, self->n);
+}
+
+static void counted_root(wsq_ctx ctx, void *arg) {
+    counted(ctx, arg, SORTED);
+}
+
+/* The caller of wsq_run works in place of one worker, so `workers` of the threads have a share. */
+static void sort_balance(void) {
+    double shares[BENCH_MAX_WORKERS] = {0}, most = 0;
+    memset(tracks, 0, sizeof tracks);
+    sort_once(pool, counted_root);
+    for (unsigned i = 0, k = 0; i < BENCH_MAX_WORKERS && k < workers; i++)
+        if (tracks[i].tasks != 0) shares[k++] = (double)tracks[i].tasks;
+    for (unsigned i = 0; i < workers; i++) most = shares[i] > most ? shares[i] : most;
+    char rest[64];
+    snprintf(rest, sizeof rest, "largest_share=%.1f%%", 100 * most / SORTED);
+    report("suite/sort_deviation", deviation(shares), "%", rest);
+}
+
+static void sort_scaling(double plain) {
+    char rest[64];
+    for (unsigned n = 1; n <= 16; n *= 2) {
+        double samples[BENCH_MAX_ROUNDS];
+        for (int i = 0; i < rounds; i++) samples[i] = sort_once(bench_pool(n), sort_root);
+        double times = plain / bench_summarise(samples, rounds).median;
+        unsigned cores = n < bench_all_workers() ? n : bench_all_workers();
+        snprintf(rest, sizeof rest, "per_core=%.1f%%", 100 * times / cores);
+        bench_line("suite/sort_scaling", times, "x", n, rest);
+    }
+}
+
 static void suite_sort(void) {
     double plain[BENCH_MAX_ROUNDS], parallel[BENCH_MAX_ROUNDS], speedup[BENCH_MAX_ROUNDS];
     char rest[96];
+    long forks = 0;
     wsq_stats before, after;
     wsq_random random;
     wsq_random_seed(&random, 1);
@@ -234,50 +334,113 @@ static void suite_sort(void) {
     for (long i = 0; i < SORTED; i++) input[i] = (int32_t)wsq_random_next(&random);
     wsq_pool_stats(pool, &before);
     for (int i = 0; i < rounds; i++) {
-        plain[i] = sort_once(false);
-        parallel[i] = sort_once(true);
+        plain[i] = sort_once(NULL, NULL);
+        parallel[i] = sort_once(pool, sort_root);
         speedup[i] = plain[i] / parallel[i];
     }
     wsq_pool_stats(pool, &after);
     double times = bench_summarise(speedup, rounds).median;
-    report("suite/sort_plain", bench_summarise(plain, rounds).median / 1e6, "ms", "");
+    double ns = bench_summarise(plain, rounds).median;
+    summary.sort_speedup = times;
+    report("suite/sort_plain", ns / 1e6, "ms", "");
     report("suite/sort_wsq", bench_summarise(parallel, rounds).median / 1e6, "ms", "");
     snprintf(rest, sizeof rest, "efficiency=%.1f%% jobs_published=%.0f jobs_stolen=%.0f",
              100 * times / workers, (double)(after.published - before.published) / rounds,
              (double)(after.jobs_stolen - before.jobs_stolen) / rounds);
     report("suite/sort_speedup", times, "x", rest);
+    memcpy(data, input, SORTED * sizeof *data);
+    int depth = sort_tree(data, SORTED, &forks);
+    snprintf(rest, sizeof rest, "depth=%d", depth);
+    report("suite/sort_forks", (double)forks, "forks", rest);
+    sort_balance();
+    sort_scaling(ns);
     free(input);
     free(data);
 }
 
 /* ---- 3. mixed ---- */
 
-static void suite_mixed(void) {
-    static double (*const ways[])(long) = {run_wsq, run_mutex, run_shares};
-    static const char *const names[] = {"wsq", "mutex_pool", "shares"};
-    double work_ns = 0, busy = 0, gap = 0;
-    wsq_random random;
-    wsq_stats before;
-    char rest[64];
-    wsq_random_seed(&random, 1);
-    for (long i = 0; i < MIXED; i++) {
-        uint32_t dice = wsq_random_below(&random, 100);
-        double us = dice < 80 ? 1 : dice < 95 ? 100 : 10000;
-        units[i].loops = loops_for(us);
-        work_ns += us * 1e3;
+static const double sizes_us[] = {1, 100, 10000};
+static wsqi_a64 stolen[3]; /* steals whose first task was of this size */
+
+static int size_of(const unit *self) {
+    return self->loops == loops_for(1) ? 0 : self->loops == loops_for(100) ? 1 : 2;
+}
+
+static void count_steal(void *user, wsq_event event, unsigned worker, const void *subject,
+                        uint64_t value) {
+    const wsq_task *task = subject;
+    (void)user, (void)worker, (void)value;
+    if (event != WSQ_EVENT_STEAL || task->fn != unit_poll) return;
+    wsqi_add_rlx(&stolen[size_of(wsq_container_of(task, unit, task))], (uint64_t)1);
+}
+
+static wsq_poll spawn_all(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (long i = 0; i < MIXED; i++) wsq_spawn(wsq_pool_of(ctx), &units[i].task);
+    return WSQ_DONE;
+}
+
+/* Spawned by a task, so that all that is not its worker's own share is stolen. */
+static void mixed_steals(void) {
+    long count[3] = {0};
+    wsq_hooks hooks = {.event = count_steal};
+    wsq_config config = {.workers = workers, .hooks = &hooks};
+    wsq_pool *watched = NULL;
+    wsq_task first;
+    bench_check(wsq_pool_create(&watched, &config) == WSQ_OK, "pool");
+    prepare(MIXED);
+    wsq_task_init(&first, spawn_all);
+    wsq_spawn(watched, &first);
+    bench_check(wsq_pool_wait(watched) == WSQ_OK, "wait");
+    wsq_pool_destroy(watched);
+    for (long i = 0; i < MIXED; i++) count[size_of(&units[i])]++;
+    for (int i = 0; i < 3; i++) {
+        char line[64], rest[64];
+        double steals = (double)wsqi_load_rlx(&stolen[i]);
+        snprintf(line, sizeof line, "suite/mixed_steals_%gus", sizes_us[i]);
+        snprintf(rest, sizeof rest, "tasks=%ld per_task=%.4f", count[i], steals / (double)count[i]);
+        report(line, steals, "steals", rest);
     }
-    compare("mixed", MIXED, ways, names, 3, work_ns);
+}
+
+static void mixed_utilisation(void) {
+    double busy = 0, gap = 0, parts[BENCH_MAX_WORKERS];
+    wsq_stats before;
+    char rest[96];
     tracking = true;
     wsq_pool_stats(pool, &before);
     double ns = run_wsq(MIXED);
     tracking = false;
     for (unsigned i = 0; i < workers; i++) {
-        busy += (double)tracks[i].busy;
+        busy += parts[i] = (double)tracks[i].busy;
         if ((double)tracks[i].longest_gap > gap) gap = (double)tracks[i].longest_gap;
     }
-    snprintf(rest, sizeof rest, "longest_idle_gap_us=%.1f", gap / 1e3);
-    report("suite/mixed_utilisation", 100 * busy / ns / workers, "%", rest);
+    summary.utilisation = 100 * busy / ns / workers;
+    snprintf(rest, sizeof rest, "longest_idle_gap_us=%.1f deviation=%.1f%%", gap / 1e3,
+             deviation(parts));
+    report("suite/mixed_utilisation", summary.utilisation, "%", rest);
     report_distribution("mixed", MIXED, &before);
+}
+
+static void suite_mixed(void) {
+    static double (*const ways[])(long) = {run_wsq, run_mutex, run_shares};
+    static const char *const names[] = {"wsq", "mutex_pool", "shares"};
+    double work_ns = 0;
+    int all_rounds = rounds;
+    wsq_random random;
+    wsq_random_seed(&random, 1);
+    for (long i = 0; i < MIXED; i++) {
+        uint32_t dice = wsq_random_below(&random, 100);
+        double us = sizes_us[dice < 80 ? 0 : dice < 95 ? 1 : 2];
+        units[i].loops = loops_for(us);
+        work_ns += us * 1e3;
+    }
+    if (rounds > MIXED_ROUNDS) rounds = MIXED_ROUNDS;
+    compare("mixed", MIXED, ways, names, 3, work_ns);
+    rounds = all_rounds;
+    mixed_utilisation();
+    mixed_steals();
 }
 
 /* ---- 4. stress ---- */
@@ -331,6 +494,7 @@ static void suite_stress(void) {
     wsq_stats before;
     for (long i = 0; i < STRESS; i++) units[i].loops = 0;
     compare("stress", STRESS, ways, names, 2, 0);
+    report_submission("stress", STRESS);
     wsq_pool_stats(pool, &before);
     double ns = stress_wsq(STRESS);
     report("suite/stress_per_task", ns / STRESS, "ns", "");
@@ -385,14 +549,16 @@ static void suite_price(void) {
     for (long i = 0; i < STRESS; i++) units[i].loops = 0;
     start = bench_now();
     for (long i = 0; i < STRESS; i++) wsq_spawn(pool, &units[i].task);
-    report("suite/price_spawn", bench_since(start) / STRESS, "ns", "from=outside");
+    summary.spawn_ns = bench_since(start) / STRESS;
+    report("suite/price_spawn", summary.spawn_ns, "ns", "from=outside");
     wsq_pool_wait(pool);
     if (workers > 1) {
         wsq_task_init(&self.task, provoke);
         wsq_spawn(pool, &self.task);
         wsq_pool_wait(pool);
         qsort(self.samples, STEALS, sizeof *self.samples, bench_order);
-        report("suite/price_steal_p50", self.samples[STEALS / 2], "ns", "until=the-task-begins");
+        summary.steal_ns = self.samples[STEALS / 2];
+        report("suite/price_steal_p50", summary.steal_ns, "ns", "until=the-task-begins");
         report("suite/price_steal_p99", self.samples[STEALS * 99 / 100], "ns", "");
     }
     report("suite/price_task", (double)sizeof(wsq_task), "bytes", "");
@@ -407,6 +573,19 @@ static void suite_price(void) {
     report("suite/price_worker_resident", (double)(resident_kib() - before) / 64, "KiB",
            "with=its-thread's-stack");
     wsq_pool_destroy(crowd);
+}
+
+static void suite_summary(void) {
+    printf("# summary: %u workers on %u cores: quicksort %.2f times as fast as one thread, "
+           "%.1f%% of what %u could; ",
+           workers, bench_all_workers(), summary.sort_speedup, 100 * summary.sort_speedup / workers,
+           workers);
+    printf("mixed tasks keep them %.1f%% busy\n", summary.utilisation);
+    printf("# summary: a spawn from outside takes %.0f ns, a task %zu bytes", summary.spawn_ns,
+           sizeof(wsq_task));
+    if (summary.steal_ns > 0) printf(", a stolen task begins after %.0f ns", summary.steal_ns);
+    printf("\n# summary: slower than the other way in:%s\n",
+           summary.lost[0] ? summary.lost : " nothing");
 }
 
 static int arguments(int argc, char **argv) {
@@ -434,6 +613,7 @@ int main(int argc, char **argv) {
     suite_mixed();
     suite_stress();
     suite_price();
+    suite_summary();
     mutex_pool_stop(&mutexes);
     free(units);
     free(rivals);

@@ -11,8 +11,12 @@
 #   shape      functions of at most 60 lines, 100 columns, no tabs, no #if in a function body,
 #              sections in the order of the table of contents, nothing left to do
 #   names      what stands at file scope begins with wsq_, wsqi_, WSQ_ or WSQI_
+#
+# and contracts.awk: every public name has its contract, every error is named, no text names a ghost.
 cd "$(dirname "$0")/.." || exit 1
-exec awk '
+awk -f test/contracts.awk "${1:-wsq.h}" README.md bench/README.md
+contracts=$?
+awk '
 function breach(line, text) {
     printf "%s:%d: %s\n", FILENAME, line, text
     breaches++
@@ -263,4 +267,4 @@ END {
     printf "%s: %d lines, %d labels, %d breaches\n", FILENAME, NR, count, breaches
     exit breaches > 0
 }
-' "${1:-wsq.h}"
+' "${1:-wsq.h}" && exit "$contracts"

@@ -1,0 +1,125 @@
+#!/bin/sh
+# usage: test/test_docs.sh [build directory [folder for pictures]]
+# The reference page: every public name has its place, every link leads somewhere, nothing is loaded
+# from elsewhere. In a browser without a window it finds what is searched for, has a light and a dark
+# face, and fits on a phone. The pictures stay, if a folder is given, to be looked at.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${1:-${B:-build}}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+pictures=${2:-$work}
+page=$build/docs/index.html
+failed=0
+
+fail() {
+    echo "FAIL  $*"
+    failed=1
+}
+
+# ---- the text ----
+
+mkdir -p "$build/docs" "$pictures"
+sh .docs/page.sh >"$page" || exit 1
+grep -o 'id="[^"]*"' "$page" | sed 's/^id="//; s/"$//' | sort >"$work/ids"
+grep -o 'href="#[^"]*"' "$page" | sed 's/^href="#//; s/"$//' | sort -u >"$work/links"
+sed -n '/^#ifndef WSQ_H$/,/^#endif .* WSQ_H/p' wsq.h >"$work/declarations"
+{
+    sed -nE 's/^(WSQ_API|static inline) [^(]*[ *](wsq_[a-z_0-9]+)\(.*/\2/p' "$work/declarations"
+    sed -nE 's/^(typedef )?(struct|enum) (wsq_[a-z_]+) \{.*/\3/p' "$work/declarations"
+    sed -nE 's/^typedef .*\(\*(wsq_[a-z_]+)\).*/\1/p' "$work/declarations"
+    sed -nE 's/^#define ((WSQ|wsq)_[A-Za-z_]+).*/\1/p' "$work/declarations" | grep -vx WSQ_H
+} | sort -u >"$work/names"
+
+names=$(wc -l <"$work/names")
+[ "$names" -ge 90 ] || fail "only $names public names were found"
+comm -23 "$work/names" "$work/ids" | while read -r name; do echo "FAIL  $name is not on the page"; done | tee "$work/missing"
+[ ! -s "$work/missing" ] || failed=1
+twice=$(uniq -d "$work/ids")
+[ -z "$twice" ] || fail "anchors that are there twice:" $twice
+dead=$(comm -13 "$work/ids" "$work/links" | grep .)
+[ -z "$dead" ] || fail "links that lead nowhere:" $dead
+! grep -nE '(src|href)="[^#]|@import|url\(' "$page" || fail 'something is loaded from elsewhere'
+! grep -n '@EXAMPLES' "$page" || fail 'an example is left out'
+! grep -nE '[^W]SQ_|[^w]sq_' "$page" || fail 'a name is cut'
+excerpts=$(grep -c '<summary>Example' "$page")
+[ "$excerpts" -ge 30 ] || fail "only $excerpts functions have an example"
+echo "      $names names, $(wc -l <"$work/links") links, $excerpts examples, $(wc -c <"$page") bytes"
+
+# ---- in a browser ----
+
+for browser in chromium chromium-browser google-chrome ''; do
+    command -v "$browser" >/dev/null && break
+done
+if [ -z "$browser" ]; then
+    echo 'skip  the page in a browser: needs one (Debian: chromium)'
+    exit $failed
+fi
+
+browse() { # file, window, option
+    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+        --disable-background-networking --disable-component-update --disable-sync \
+        --hide-scrollbars --virtual-time-budget=3000 --user-data-dir="$work/profile" \
+        --window-size="$2" "$3" "file://$work/$1.html" 2>"$work/log"
+}
+
+# A copy of the page that does something by itself. What it says stands in its title.
+with() { # name, script
+    sed '/^<\/html>/d' "$page" >"$work/$1.html"
+    printf '<script>%s</script></html>\n' "$2" >>"$work/$1.html"
+}
+
+title() { sed -n 's/.*<title>\([^<]*\)<.*/\1/p' | head -n 1; }
+
+# shellcheck disable=SC2016
+search='const ask = text => { box.value = text; show(); 
+        return found.firstChild.getAttribute("href") || "nothing"; };
+    const said = [ask("group wait"), ask("SPAWN"), ask("affinity quota"), ask("zzzz")];
+    box.value = "spawn"; show();
+    const key = name => box.dispatchEvent(new KeyboardEvent("keydown", { key: name, cancelable: true }));
+    key("ArrowDown"); key("ArrowUp"); key("Enter");
+    document.title = [...said, location.hash, found.hidden].join(" ");'
+with search "$search"
+said=$(browse search 1300,900 --dump-dom | title)
+echo "      search: $said"
+case $said in
+'#wsq_group_wait #wsq_spawn #wsq_config nothing #wsq_spawn true') ;;
+*) fail "the search says \"$said\"" && tail -n 3 "$work/log" ;;
+esac
+
+# A frame as wide as a phone: nothing may be wider than it, and the contents begin closed.
+phone='const frame = document.createElement("iframe");
+    frame.style = "width:390px;height:800px;border:0"; frame.srcdoc = "<!doctype html>" + text;
+    frame.onload = () => { const inside = frame.contentDocument;
+        document.title = inside.documentElement.scrollWidth + " "
+            + inside.querySelector("#menu details").open; };
+    document.body.append(frame);'
+with phone "document.currentScript.remove(); const text = document.documentElement.outerHTML; $phone"
+said=$(browse phone 1300,900 --dump-dom | title)
+echo "      phone: $said"
+[ "$said" = "390 false" ] || fail "on a phone: $said"
+
+# The faces: a background each, that of the button and that of the system.
+with theme 'const back = () => getComputedStyle(document.body).backgroundColor;
+    const faces = [back()], button = document.getElementById("theme");
+    button.click(); faces.push(back()); button.click(); faces.push(back());
+    document.title = faces.join(" ").replace(/, /g, ",");'
+said=$(browse theme 1300,900 --dump-dom | title)
+echo "      faces: $said"
+case $said in
+'rgb(255,255,255) rgb(15,20,25) rgb(255,255,255)') ;;
+*) fail "the faces are $said" ;;
+esac
+
+picture() { # name, window
+    browse "$1" "$2" "--screenshot=$pictures/$1.png" >/dev/null
+    [ "$(wc -c <"$pictures/$1.png")" -ge 20000 ] || fail "the picture $1 is blank"
+}
+with light ''
+picture light 1300,1000
+with dark 'document.documentElement.dataset.theme = "dark";
+    for (const item of document.querySelectorAll("main > :not(#wsq_spawn):not(#wsq_pool_create)"))
+        item.remove();
+    for (const item of document.querySelectorAll("details")) item.open = true;'
+picture dark 1300,1000
+exit $failed
