@@ -1868,26 +1868,33 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
 
 WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
-/* A full ring gives its newer half to `out` (which holds WSQ_RING_CAPACITY / 2): tasks that came
- * from the global queue sit in the older half, and must not bounce back. Returns how many; 0 when
- * the ring is not full or a steal is under way. */
-WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
+/* Owner only. What is behind the oldest WSQ_RING_CAPACITY / 2 items goes to `out`, which holds as
+ * many. A thief that read a longer tail before takes no more than those. Returns how many; 0 when
+ * there are none, or a steal is under way. */
+static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
     uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
     uint64_t head = wsqi_load_rlx(&self->head); /* Relaxed: the compare-and-swap checks it. */
     uint32_t start = wsqi_head_real(head);
-    if (tail - start != WSQ_RING_CAPACITY) return 0; /* a thief at work has moved real past steal */
+    if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
     /* Everything is claimed: for thieves this looks like a steal under way. Relaxed: they read
      * nothing but the head then. Failure: a thief was faster. */
     if (!wsqi_cas_rlx(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
-    for (uint32_t i = 0; i < half; i++)
-        out[i] = wsqi_get(&self->slots[(start + half + i) & WSQI_RING_MASK]);
+    for (uint32_t i = start + half; i != tail; i++)
+        out[i - start - half] = wsqi_get(&self->slots[i & WSQI_RING_MASK]);
     /* R1: a thief that read the head before all this finds it unchanged after; it must see the
      * slots. */
     wsqi_store_rel(&self->tail, start + half);
     /* R7: who sees the older half exposed again sees the shorter tail. Pairs with R5. */
     wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
-    return half;
+    return tail - start - half;
+}
+
+/* A full ring gives its newer half to `out` (which holds WSQ_RING_CAPACITY / 2): tasks that came
+ * from the global queue sit in the older half, and must not bounce back. Returns how many; 0 when
+ * the ring is not full or a steal is under way. */
+WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
+    return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
 
 /* The last phase of a steal: the claimed slots are free again. */
@@ -2141,6 +2148,7 @@ struct wsqi_worker {
     /* owner: jobs that a full stack ran at once, and that are not joined yet */
     uint32_t run_at_fork;
     bool searching;       /* owner: S counts it as a searcher */
+    bool spilled;         /* owner, alone: its ring's newer half follows what went before */
     wsq_task *unsettled;   /* owner: ended, and its waiters not looked for; only an address */
     wsq_group *group;      /* owner: of the running task, or NULL */
     wsqi_frame *frames;    /* owner: what waits below it on this stack, the newest first */
@@ -3106,29 +3114,41 @@ WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
 WSQI_COLD static void wsqi_credit_close(wsqi_worker *self);
 WSQI_COLD static bool wsqi_stale_purge(wsqi_worker *self);
 
-/* Owner only: its tasks go to the global queue from now on, until it has fetched all of them from
- * there. So the only worker of a pool runs them in the order in which they came. */
-static void wsqi_order_keep(wsqi_worker *self) {
-    if (self->pool->workers == 1) self->order = WSQ_SHARED;
+/* Owner only. What is behind the ring's older half, then the task, if there is one, move to the
+ * global queue as one batch; the task alone while a thief is at the ring. */
+static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
+    void *out[WSQ_RING_CAPACITY / 2];
+    wsq_task *newest = task, *oldest = task;
+    for (size_t i = wsqi_ring_spill(&self->ring, out); i-- > 0; oldest = (wsq_task *)out[i]) {
+        if (newest == NULL) newest = (wsq_task *)out[i];
+        else wsqi_set(&oldest->next, (wsq_task *)out[i]);
+    }
+    if (newest != NULL) wsqi_inject_push(&self->pool->inject, newest, oldest);
 }
 
-/* Owner only. There is no room here, so the task goes to the global queue; and with it, as one
- * batch, the newer half of a full ring, unless a thief is at it, or the order counts. */
+/* Owner only, the only worker of its pool, which is to keep the order of its spawns. Some of its
+ * tasks are in the global queue: what came after them follows, now and until it has fetched all. */
+static void wsqi_order_keep(wsqi_worker *self) {
+    if (self->spilled) wsqi_spill(self, NULL);
+    self->spilled = false;
+    self->order = WSQ_SHARED;
+}
+
+/* Owner only. There is no room in the ring, or the task does not belong there. */
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
-    void *out[WSQ_RING_CAPACITY / 2];
-    size_t count = 0;
-    wsq_task *newest = task, *oldest = task;
-    if (self->order == WSQ_FIFO) {
-        if (self->stale >= WSQ_RING_CAPACITY / 2 && wsqi_stale_purge(self) &&
-            wsqi_ring_push(&self->ring, task))
-            return;
-        wsqi_order_keep(self);
-        if (self->order == WSQ_FIFO) count = wsq_ring_spill(&self->ring, out);
-        wsqi_stat(self->counters.overflows, 1);
+    wsq_pool *pool = self->pool;
+    if (self->order != WSQ_FIFO) {
+        wsqi_inject_push(&pool->inject, task, task);
+        return;
     }
-    for (size_t i = count; i-- > 0; oldest = (wsq_task *)out[i])
-        wsqi_set(&oldest->next, (wsq_task *)out[i]);
-    wsqi_inject_push(&self->pool->inject, newest, oldest);
+    if (self->stale >= WSQ_RING_CAPACITY / 2 && wsqi_stale_purge(self) &&
+        wsqi_ring_push(&self->ring, task))
+        return;
+    wsqi_stat(self->counters.overflows, 1);
+    wsqi_spill(self, task);
+    if (pool->workers > 1) return;
+    self->spilled = true; /* and it looks at the order before it takes the next */
+    self->turn_left = 0;
 }
 
 /* Owner only. To the back of the own queue; the caller notifies. */
@@ -3357,6 +3377,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_task *task = NULL;
     wsqi_turn_clock(self);
     self->turn_left = self->tune.interval;
+    if (self->spilled) wsqi_order_keep(self);
     wsqi_timers_fire(pool);
     if (++self->turns % WSQI_LOW_TURN == 0) task = wsqi_take_low(self);
     if (task == NULL) task = wsqi_take_urgent(self, false);
@@ -3984,11 +4005,12 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
         return wsqi_unclaim_batch(pool, tasks, count, WSQ_ERR_CLOSED);
     if (self != NULL) {
         wsqi_count(&self->counters.spawned, count);
+        if (self->spilled) wsqi_order_keep(self);
         while (local < count && self->order == WSQ_FIFO &&
                wsq_ring_push(&self->ring, tasks[local]))
             local++;
         while (local < count && pool->order == WSQ_LIFO) wsqi_push_local(self, tasks[local++]);
-        if (local < count) wsqi_order_keep(self);
+        if (local < count && pool->workers == 1) wsqi_order_keep(self);
     }
     for (size_t i = local + 1; i < count; i++) wsqi_set(&tasks[i]->next, tasks[i - 1]);
     if (local < count) wsqi_inject_tasks(pool, tasks[count - 1], tasks[local]);
