@@ -650,10 +650,11 @@ typedef struct wsq_tune {
 
 /* ---- the pool ---- */
 
-/* In which order a worker runs the tasks that it spawned itself. */
+/* In which order the tasks of a pool run. */
 typedef enum wsq_order {
-    WSQ_FIFO, /* the oldest first, from a ring, with a LIFO slot for the task woken last */
-    WSQ_LIFO  /* the newest first, from a deque; thieves take the oldest */
+    WSQ_FIFO,  /* each worker: the oldest first, from a ring; a LIFO slot for the task woken last */
+    WSQ_LIFO,  /* each worker: the newest first, from a deque; thieves take the oldest */
+    WSQ_SHARED /* all workers: the oldest first, from one queue; see >>guide */
 } wsq_order;
 
 /* What a shutdown does with the work that is left. */
@@ -723,12 +724,13 @@ typedef struct wsq_config {
     uint64_t park_timeout_ns;   /* a worker that has slept for so long looks for lost tasks, which
                                  * wsq_stats.rescued counts; 0: never */
     uint64_t target_latency_ns; /* how long a task may wait in the global queue; 0: 1 ms */
-    uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 8 */
+    uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two such looks; 0: 255 */
     uint32_t lifo_cap;          /* tasks in a row from the LIFO slot; 0: 3; WSQ_LIFO_OFF: no slot */
-    uint32_t budget;            /* calls of wsq_budget_take that say true in one run of a task, and
-                                 * tasks between two measurements of their time; 0: 128 */
-    wsq_order order;            /* WSQ_FIFO: a ring for each worker. WSQ_LIFO: a deque */
+    uint32_t budget;            /* calls of wsq_budget_take that say true in one run of a task;
+                                 * 0: 128 */
+    wsq_order order;            /* WSQ_FIFO: a ring for each worker. WSQ_LIFO: a deque. WSQ_SHARED:
+                                 * neither, all tasks are in the global queue */
     size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default */
     const char *name;           /* prefix of the threads' names, 9 bytes of it; NULL: "wsq" */
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
@@ -2366,26 +2368,33 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
 
 WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
-/* A full ring gives its newer half to `out` (which holds WSQ_RING_CAPACITY / 2): tasks that came
- * from the global queue sit in the older half, and must not bounce back. Returns how many; 0 when
- * the ring is not full or a steal is under way. */
-WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
+/* Owner only. What is behind the oldest WSQ_RING_CAPACITY / 2 items goes to `out`, which holds as
+ * many. A thief that read a longer tail before takes no more than those. Returns how many; 0 when
+ * there are none, or a steal is under way. */
+static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
     uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
     uint64_t head = wsqi_load_rlx(&self->head); /* Relaxed: the compare-and-swap checks it. */
     uint32_t start = wsqi_head_real(head);
-    if (tail - start != WSQ_RING_CAPACITY) return 0; /* a thief at work has moved real past steal */
+    if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
     /* Everything is claimed: for thieves this looks like a steal under way. Relaxed: they read
      * nothing but the head then. Failure: a thief was faster. */
     if (!wsqi_cas_rlx(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
-    for (uint32_t i = 0; i < half; i++)
-        out[i] = wsqi_get(&self->slots[(start + half + i) & WSQI_RING_MASK]);
+    for (uint32_t i = start + half; i != tail; i++)
+        out[i - start - half] = wsqi_get(&self->slots[i & WSQI_RING_MASK]);
     /* R1: a thief that read the head before all this finds it unchanged after; it must see the
      * slots. */
     wsqi_store_rel(&self->tail, start + half);
     /* R7: who sees the older half exposed again sees the shorter tail. Pairs with R5. */
     wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
-    return half;
+    return tail - start - half;
+}
+
+/* A full ring gives its newer half to `out` (which holds WSQ_RING_CAPACITY / 2): tasks that came
+ * from the global queue sit in the older half, and must not bounce back. Returns how many; 0 when
+ * the ring is not full or a steal is under way. */
+WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
+    return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
 
 /* The last phase of a steal: the claimed slots are free again. */
@@ -2648,8 +2657,10 @@ struct wsqi_worker {
     wsqi_worker *host;
     wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
     unsigned index;
-    uint32_t global_left; /* owner: tasks until the global queue comes first */
-    uint32_t tick_left;   /* owner: tasks until the tick ends */
+    wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
+    uint32_t turn_left;   /* owner: tasks until the global queue has its turn */
+    uint32_t turns;       /* owner: of which every WSQI_LOW_TURN-th is a WSQ_LOW task's */
+    uint32_t looks;       /* owner: [rows of WSQ_HIGH tasks | those in this row] */
     uint32_t lifo_left;   /* owner: tasks until the LIFO slot has to wait for the ring */
     uint32_t budget_left; /* owner: what wsq_budget_take still gives the running task */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
@@ -2657,9 +2668,8 @@ struct wsqi_worker {
     wsq_ctx floor;        /* owner: where the job stack of what it starts next begins */
     /* owner: jobs that a full stack ran at once, and that are not joined yet */
     uint32_t run_at_fork;
-    uint32_t low_left;    /* owner: looks at the global queue until a WSQ_LOW task comes first */
     bool searching;       /* owner: S counts it as a searcher */
-    bool was_pinned;      /* owner: its last task came from the inbox: now the others' turn */
+    bool spilled;         /* owner, alone: its ring's newer half follows what went before */
     wsq_group *group;      /* owner: of the running task, or NULL */
     wsqi_frame *frames;    /* owner: what waits below it on this stack, the newest first */
     wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
@@ -2675,7 +2685,8 @@ struct wsqi_worker {
     bool replaced;         /* owner: and a stand-in works meanwhile */
     bool suspicious;      /* owner: its last time-out found an unattended task */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
-    uint64_t tick_start;  /* owner: 0 between ticks */
+    uint64_t turn_start;  /* owner: when the turn began; 0: it has run dry since */
+    uint64_t turn_run;    /* owner: counters.run then */
     wsq_random random;
     wsq_tune tune;
     /* thieves: the ring's head when it held one task; the watcher: counters.run at its last look */
@@ -2724,7 +2735,8 @@ struct wsq_pool {
     wsqi_worker *first;
     unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
     uint32_t lifo_cap, budget, spin_rounds;
-    bool caller_runs, lend_only, lifo_order;
+    bool caller_runs, lend_only;
+    wsq_order order;
     uint32_t turn; /* caller_runs: which worker's */
     uint64_t park_timeout_ns;
     wsq_allocator allocator_copy;
@@ -2765,6 +2777,7 @@ struct wsq_pool {
     wsqi_a32 absent;            /* standin_lock writes: blocked guests, which may be thieves */
     wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
     wsqi_a32 astir;             /* threads that may run or cancel tasks; see wsqi_rest */
+    wsqi_a32 sweeping;          /* 1: a thread cancels what is queued; see wsqi_check_stopped */
     size_t stack_size;
     uint64_t seed;
     wsq_tune tune; /* as each worker's begins */
@@ -2984,7 +2997,7 @@ static uint32_t wsqi_tune_clamp(wsq_tune *tune) {
 WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config) {
     tune->target_ns =
         config != NULL && config->target_latency_ns ? config->target_latency_ns : 1000000;
-    tune->min_interval = config != NULL && config->min_interval ? config->min_interval : 8;
+    tune->min_interval = config != NULL && config->min_interval ? config->min_interval : 2;
     tune->max_interval = config != NULL && config->max_interval ? config->max_interval : 255;
     if (tune->max_interval < tune->min_interval) tune->max_interval = tune->min_interval;
     tune->average_ns = 50000;
@@ -3181,8 +3194,8 @@ static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned crew, unsigned n) {
 }
 
 static size_t wsqi_queue_length(const wsqi_worker *worker) {
-    return worker->pool->lifo_order ? wsq_deque_length(&worker->deque)
-                                    : wsq_ring_length(&worker->ring);
+    return worker->pool->order == WSQ_LIFO ? wsq_deque_length(&worker->deque)
+                                           : wsq_ring_length(&worker->ring);
 }
 
 /* Is a job to be had? Asks for some where none is public. The caller passed a full barrier. */
@@ -3595,25 +3608,48 @@ WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
 WSQI_COLD static void wsqi_credit_close(wsqi_worker *self);
 WSQI_COLD static bool wsqi_stale_purge(wsqi_worker *self);
 
-/* Owner only. The ring is full: its newer half and the task move to the global queue as one batch,
- * or the task alone while a thief is at the ring. */
-WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
+/* Owner only. What is behind the ring's older half, then the task, if there is one, move to the
+ * global queue as one batch; the task alone while a thief is at the ring. */
+static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
+    wsq_task *newest = task, *oldest = task;
+    for (size_t i = wsqi_ring_spill(&self->ring, out); i-- > 0; oldest = (wsq_task *)out[i]) {
+        if (newest == NULL) newest = (wsq_task *)out[i];
+        else wsqi_set(&oldest->next, (wsq_task *)out[i]);
+    }
+    if (newest != NULL) wsqi_inject_push(&self->pool->inject, newest, oldest);
+}
+
+/* Owner only, the only worker of its pool, which is to keep the order of its spawns. Some of its
+ * tasks are in the global queue: what came after them follows, now and until it has fetched all. */
+static void wsqi_order_keep(wsqi_worker *self) {
+    if (self->spilled) wsqi_spill(self, NULL);
+    self->spilled = false;
+    self->order = WSQ_SHARED;
+}
+
+/* Owner only. There is no room in the ring, or the task does not belong there. */
+WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
+    wsq_pool *pool = self->pool;
+    if (self->order != WSQ_FIFO) {
+        wsqi_inject_push(&pool->inject, task, task);
+        return;
+    }
     if (self->stale >= WSQ_RING_CAPACITY / 2 && wsqi_stale_purge(self) &&
         wsqi_ring_push(&self->ring, task))
         return;
-    size_t count = self->pool->lifo_order ? 0 : wsq_ring_spill(&self->ring, out);
-    wsq_task *newest = task, *oldest = task;
-    for (size_t i = count; i-- > 0; oldest = (wsq_task *)out[i])
-        wsqi_set(&oldest->next, (wsq_task *)out[i]);
     wsqi_stat(self->counters.overflows, 1);
-    wsqi_inject_push(&self->pool->inject, newest, oldest);
+    wsqi_spill(self, task);
+    if (pool->workers > 1) return;
+    self->spilled = true; /* and it looks at the order before it takes the next */
+    self->turn_left = 0;
 }
 
 /* Owner only. To the back of the own queue; the caller notifies. */
 static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
-    bool done = self->pool->lifo_order ? wsq_deque_push(&self->deque, task) == WSQ_OK
-                                       : wsqi_ring_push(&self->ring, task);
+    bool done = self->order == WSQ_FIFO
+                    ? wsqi_ring_push(&self->ring, task)
+                    : self->order == WSQ_LIFO && wsq_deque_push(&self->deque, task) == WSQ_OK;
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
 }
 
@@ -3650,65 +3686,73 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
         return task;
     }
     self->lifo_left = self->pool->lifo_cap;
-    task = (wsq_task *)(self->pool->lifo_order ? wsq_deque_pop(&self->deque)
-                                               : wsqi_ring_pop(&self->ring));
+    task = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+                                                      : wsqi_ring_pop(&self->ring));
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
     return task;
 }
 
-/* 2. A batch from the global queue: the first is returned, the rest goes where thieves can reach
- * it. */
-static wsq_task *wsqi_take_global(wsqi_worker *self) {
+/* Owner only: how many tasks of the global queue it can take. has: it has one to run already, and
+ * they go behind what is here. A deque has no back: there they would bury it. */
+static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
+    if (self->pool->order == WSQ_FIFO) return wsqi_ring_room(&self->ring) + (has ? 0 : 1);
+    return has ? 0 : self->pool->order == WSQ_LIFO && wsqi_queue_length(self) == 0 ? 64 : 1;
+}
+
+/* 2. A batch from the global queue. Its first is returned, unless there is a task already; the rest
+ * goes where thieves can reach it. */
+static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
-    uint32_t most = pool->lifo_order ? 64 : wsqi_ring_room(&self->ring) + 1, count = 1, left;
-    wsq_task *first = wsqi_inject_take(pool, most, &left), *next;
-    self->global_left = self->tune.interval;
-    if (first == NULL) return NULL;
-    for (wsq_task *task = wsqi_get(&first->next); task != NULL; task = next, count++) {
-        next = wsqi_get(&task->next);
-        wsqi_push_local(self, task);
+    uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left;
+    wsq_task *next = most != 0 ? wsqi_inject_take(pool, most, &left) : NULL, *one;
+    if (next == NULL) return task;
+    if (left == 0) self->order = pool->order; /* see wsqi_order_keep */
+    for (; (one = next) != NULL; count++) {
+        next = wsqi_get(&one->next);
+        if (task == NULL) task = one;
+        else if (pool->order == WSQ_LIFO) wsqi_push_local(self, one);
+        else wsqi_ring_push(&self->ring, one); /* there is room */
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
     /* While they moved, a look would have missed them. A searcher tells on leaving. */
     if (count + left > 1 && !self->searching) wsqi_notify_others(self);
-    return first;
+    return task;
+}
+
+/* Owner only. It runs this one first: what else is here is for others, if it was to be the next and
+ * so was told to nobody. */
+static void wsqi_tell_rest(wsqi_worker *self, const wsq_task *task, uint32_t left) {
+    if (task == NULL || self->searching) return;
+    if (left > 0 || wsqi_queue_length(self) != 0) wsqi_notify_others(self);
 }
 
 /* Owner only. One WSQ_LOW task: only while nothing else is to be had, or when its turn has come. */
 static wsq_task *wsqi_take_low(wsqi_worker *self) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take_from(self->pool, &self->pool->low, 1, &left);
-    if (task != NULL && left > 0 && !self->searching) wsqi_notify_others(self);
+    wsqi_tell_rest(self, task, left);
     return task;
 }
 
-/* WSQ_LOW tasks starve no longer than this many looks at the global queue, about 16 ms. A guess. */
-#define WSQI_LOW_TURN 16
+/* So many tasks in a row may be WSQ_HIGH; the one after them is another. A guess. */
+#define WSQI_HIGH_ROW 15u
 
-/* 0. The global queue's turn: timers, now and then a WSQ_LOW task, then the others. */
-WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
-    wsq_task *task = NULL;
-    wsqi_timers_fire(self->pool);
-    if (self->low_left-- == 0) {
-        self->low_left = WSQI_LOW_TURN - 1;
-        task = wsqi_take_low(self);
-    }
-    if (task == NULL) return wsqi_take_global(self);
-    self->global_left = self->tune.interval;
-    return task;
-}
-
-/* Owner only. What comes before all others: WSQ_HIGH tasks, then, every other time, this worker's
- * own pinned ones. */
-WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self) {
+/* Owner only. What comes before all others: WSQ_HIGH tasks; and of the tasks that these leave room
+ * for, every other one is pinned to this worker. dry: nothing else is here. */
+WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
-    uint32_t left;
-    wsq_task *task = wsqi_inject_take_from(pool, &pool->high, 1, &left);
-    if (task != NULL && left > 0 && !self->searching) wsqi_notify_others(self);
-    self->was_pinned = task == NULL && !self->was_pinned;
-    if (self->was_pinned) task = wsqi_inbox_take(&self->inbox);
+    uint32_t left = 0, row = self->looks % (WSQI_HIGH_ROW + 1);
+    wsq_task *task = NULL;
+    if (dry || row < WSQI_HIGH_ROW) task = wsqi_inject_take_from(pool, &pool->high, 1, &left);
+    if (task != NULL) {
+        self->looks += row < WSQI_HIGH_ROW;
+    } else {
+        self->looks += WSQI_HIGH_ROW + 1 - row; /* a row ends; every other one with a pinned task */
+        if (dry || self->looks / (WSQI_HIGH_ROW + 1) % 2 != 0) task = wsqi_inbox_take(&self->inbox);
+    }
     if (task != NULL) wsqi_add_rlx(&pool->attention, 0u - 1u); /* Relaxed: a hint. */
+    wsqi_tell_rest(self, task, left);
     return task;
 }
 
@@ -3725,7 +3769,7 @@ static bool wsqi_fresh(wsqi_worker *victim) {
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     void *item = NULL;
     uint32_t before = wsqi_load_rlx(&self->ring.tail); /* Relaxed: own word. */
-    if (self->pool->lifo_order) {
+    if (self->pool->order == WSQ_LIFO) {
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
     } else if (self->pool->caller_runs || !wsqi_fresh(victim)) {
         item = wsq_ring_steal(&victim->ring, &self->ring);
@@ -3790,28 +3834,54 @@ static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
     return false;
 }
 
-/* ---- ticks ---- */
+/* ---- turns ---- */
 
-/* Owner only: a tick begins, and one ends unless the worker slept. With caller_runs the time
- * between two calls is not the pool's, and the order must not depend on the clock: the interval
- * stays as it is. */
-static void wsqi_tick_end(wsqi_worker *self) {
+/* Owner only: the clock of a turn starts; what it measured of the last one, unless the worker ran
+ * dry, goes into the average. With caller_runs the time between two calls is not the pool's, and
+ * the order must not depend on the clock: the interval stays as it is. */
+static void wsqi_turn_clock(wsqi_worker *self) {
     uint64_t now = self->pool->caller_runs ? 1 : wsqi_clock_ns();
-    if (self->tick_start != 0 && !self->pool->caller_runs) {
-        wsq_tune_update(&self->tune, now - self->tick_start, self->pool->budget - self->tick_left);
+    uint64_t run = wsqi_load_rlx(&self->counters.run); /* Relaxed: own word. */
+    if (self->turn_start != 0 && !self->pool->caller_runs) {
+        wsq_tune_update(&self->tune, now - self->turn_start, (uint32_t)(run - self->turn_run));
         /* Relaxed: statistic. */
         wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns);
         wsqi_store_rlx(&self->counters.interval, self->tune.interval);
     }
-    self->tick_start = now;
-    self->tick_left = self->pool->budget;
+    self->turn_start = now;
+    self->turn_run = run;
 }
 
-/* Owner only: it ran dry. What comes now is no task's time; a tick that was too short to tell is
+/* Owner only: it ran dry. What comes now is no task's time; a turn that was too short to tell is
  * lost. */
-static void wsqi_tick_stop(wsqi_worker *self) {
-    if (self->tick_start != 0 && self->pool->budget - self->tick_left >= 16) wsqi_tick_end(self);
-    self->tick_start = 0;
+static void wsqi_turn_stop(wsqi_worker *self) {
+    /* Relaxed: own word. */
+    uint64_t run = wsqi_load_rlx(&self->counters.run) - self->turn_run;
+    if (self->turn_start != 0 && run >= 16) wsqi_turn_clock(self);
+    self->turn_start = 0;
+}
+
+/* WSQ_LOW tasks starve no longer than this many turns, about 16 ms. A guess. */
+#define WSQI_LOW_TURN 16
+
+/* 0. The global queue's turn. Timers fire, now and then a WSQ_LOW task runs, and what waits in the
+ * global queue gets in line behind what is here, or, in a WSQ_LIFO pool, has every other turn. */
+WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsq_task *task = NULL;
+    wsqi_turn_clock(self);
+    self->turn_left = self->tune.interval;
+    if (self->spilled) wsqi_order_keep(self);
+    wsqi_timers_fire(pool);
+    if (++self->turns % WSQI_LOW_TURN == 0) task = wsqi_take_low(self);
+    if (task == NULL) task = wsqi_take_urgent(self, false);
+    if (task == NULL && (pool->order != WSQ_LIFO || self->turns % 2 == 0))
+        task = wsqi_take_local(self);
+    /* A full ring, and no task of it is run: the next may be. */
+    if (task != NULL && pool->order == WSQ_FIFO && wsqi_ring_room(&self->ring) == 0)
+        self->turn_left = 0;
+    task = wsqi_take_global(self, task);
+    return task != NULL ? task : wsqi_take_local(self);
 }
 
 /* ---- searching ---- */
@@ -3827,34 +3897,29 @@ static void wsqi_backoff(uint32_t round) {
  * was stolen and has been run, so everything may look different now. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    wsqi_tick_stop(self);
+    wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (!self->searching && !wsqi_search_begin(self)) return false;
     for (uint32_t round = 0; round < pool->spin_rounds && *task == NULL; round++) {
         if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return false; /* Relaxed: a hint. */
-        if (wsqi_steal_pass(self, false, task)) return true;
-        if (*task == NULL) *task = wsqi_take_global(self);
+        *task = wsqi_take_urgent(self, true);
+        if (*task == NULL && wsqi_steal_pass(self, false, task)) return true;
+        if (*task == NULL) *task = wsqi_take_global(self, NULL);
         if (*task == NULL) *task = wsqi_take_low(self);
         if (*task == NULL) wsqi_backoff(round);
     }
     return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
 }
 
-/* What is near: it never leaves the worker's own lines, but when the global queue's turn has
- * come. */
+/* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
+ * or something is urgent. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
+    if (!WSQI_LIKELY(self->turn_left != 0)) return wsqi_take_turn(self); /* 0. */
     /* Relaxed: a hint; who sleeps looks into the queues. */
-    if (!WSQI_LIKELY(wsqi_load_rlx(&self->pool->attention) == 0)) task = wsqi_take_urgent(self);
-    if (task == NULL && self->global_left == 0) task = wsqi_take_turn(self); /* 0. */
-    return task != NULL ? task : wsqi_take_local(self);                      /* 1. */
-}
-
-/* A pinned task, although it had the last turn: nothing else is here. */
-static wsq_task *wsqi_inbox_take_now(wsqi_worker *self) {
-    wsq_task *task = wsqi_inbox_take(&self->inbox);
-    if (task != NULL) wsqi_add_rlx(&self->pool->attention, 0u - 1u); /* Relaxed: a hint. */
-    return task;
+    if (!WSQI_LIKELY(wsqi_load_rlx(&self->pool->attention) == 0))
+        task = wsqi_take_urgent(self, false);
+    return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
 /* Owner only: it has nothing at hand, or blocks. What it has done is told. */
@@ -3869,14 +3934,15 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
         wsqi_timers_fire(self->pool);
-        if (task == NULL) task = wsqi_slot_take(self);   /* past its cap: the queue is empty */
-        if (task == NULL) task = wsqi_take_global(self); /* 2. */
-        if (task == NULL) task = wsqi_inbox_take_now(self);
+        if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or past the slot's cap */
+        if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
+        if (task == NULL) task = wsqi_take_urgent(self, true);
         if (task != NULL) break;
         wsqi_run_dry(self);
         if (!wsqi_search(self, &task)) break; /* 3. and 4. */
         task = wsqi_find_near(self);          /* a job was run: everything may look different now */
     } while (task == NULL);
+    if (task != NULL && self->turn_start == 0) wsqi_turn_clock(self);
     return task;
 }
 
@@ -3892,9 +3958,7 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
 static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
         wsqi_group_flush(self);
-    if (self->tick_left == 0 || self->tick_start == 0) wsqi_tick_end(self);
-    self->tick_left--;
-    if (self->global_left > 0) self->global_left--;
+    if (self->turn_left > 0) self->turn_left--;
     wsqi_task_run(self, task);
 }
 
@@ -4077,18 +4141,20 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
 
 /* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
  * next to run here unless something else waits, and only then may it be worth another worker's
- * while. A deque has no back for its owner: there it goes to the global queue. */
+ * while. The back is in the global queue if there is none here: a deque has none for its owner, and
+ * what waits in the global queue comes before a task that is alone here. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
+    wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_load_rlx(&task->flags) == 0)) { /* Relaxed: the spawn ordered it. */
-        wsqi_queue_special(self->pool, task);
+        wsqi_queue_special(pool, task);
         return;
     }
-    bool next = self->global_left != 0 && wsqi_queue_length(self) == 0 &&
+    bool next = self->turn_left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_rlx(&self->lifo) == NULL; /* Relaxed: own words, or emptied by a thief. */
-    /* The back of the queue is behind what waits in the global one. */
-    if (next && !wsqi_inject_empty(&self->pool->inject)) self->global_left = 0;
-    if (!next && self->pool->lifo_order) wsqi_inject_push(&self->pool->inject, task, task);
-    else wsqi_push_local(self, task);
+    if (next ? !wsqi_inject_empty(&pool->inject) : pool->order == WSQ_LIFO)
+        wsqi_inject_push(&pool->inject, task, task);
+    else
+        wsqi_push_local(self, task);
     if (!next) wsqi_notify_others(self);
 }
 
@@ -4239,14 +4305,22 @@ static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
 }
 
 static void wsqi_cancel_queued(wsq_pool *pool);
+static bool wsqi_queued(wsq_pool *pool);
 
 /* Any thread; it queued a task behind a full barrier. */
 static void wsqi_check_stopped(wsq_pool *pool) {
     /* P4. Relaxed: the barrier orders it; see wsqi_pool_stop. */
     if (WSQI_LIKELY(wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)) return;
-    wsqi_stir(pool);
-    wsqi_cancel_queued(pool);
-    wsqi_calm(pool);
+    while (wsqi_queued(pool)) {
+        /* G3. Else another thread sweeps, or this one, further down its stack; it looks again. */
+        if (wsqi_xchg_acq(&pool->sweeping, 1u) != 0) return;
+        wsqi_stir(pool);
+        wsqi_cancel_queued(pool);
+        wsqi_store_rel(&pool->sweeping, 0u); /* G4 */
+        wsqi_calm(pool);
+        /* P4: either this sees what is queued now, or who queued it sees that nobody sweeps. */
+        wsqi_fence_sc();
+    }
 }
 
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
@@ -4427,9 +4501,12 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
     }
     if (self != NULL) {
         wsqi_count(&self->counters.spawned, count);
-        while (local < count && !pool->lifo_order && wsq_ring_push(&self->ring, tasks[local]))
+        if (self->spilled) wsqi_order_keep(self);
+        while (local < count && self->order == WSQ_FIFO &&
+               wsq_ring_push(&self->ring, tasks[local]))
             local++;
-        while (local < count && pool->lifo_order) wsqi_push_local(self, tasks[local++]);
+        while (local < count && pool->order == WSQ_LIFO) wsqi_push_local(self, tasks[local++]);
+        if (local < count && pool->workers == 1) wsqi_order_keep(self);
     }
     for (size_t i = local + 1; i < count; i++) wsqi_set(&tasks[i]->next, tasks[i - 1]);
     if (local < count) wsqi_inject_tasks(pool, tasks[count - 1], tasks[local]);
@@ -4735,7 +4812,7 @@ static void wsqi_worker_clear(wsqi_worker *self) {
     for (; task != NULL || (task = wsqi_take_local(self)) != NULL; task = NULL)
         wsqi_inject_push(&self->pool->inject, task, task);
     if (self->searching) wsqi_search_end(self);
-    wsqi_tick_stop(self);
+    wsqi_turn_stop(self);
     wsqi_notify(self->pool);
     wsqi_run_dry(self);
 }
@@ -5133,12 +5210,12 @@ static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
     if (next != NULL && wsqi_is_wanted(next, task, group)) return next;
     if (next != NULL) wsqi_push_local(self, next);
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        next = (wsq_task *)(self->pool->lifo_order ? wsq_deque_pop(&self->deque)
-                                                   : wsqi_ring_pop(&self->ring));
+        next = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+                                                          : wsqi_ring_pop(&self->ring));
         if (next == NULL) break;
         if (wsqi_is_wanted(next, task, group)) return next;
         wsqi_push_local(self, next);
-        if (self->pool->lifo_order) break; /* only the newest is in reach */
+        if (self->pool->order == WSQ_LIFO) break; /* only the newest is in reach */
     }
     return wsqi_inbox_take_back(self, task, group);
 }
@@ -5711,7 +5788,7 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
 /* Owner only: takes the futures out of its queue that it has run already, while it waited for them.
  * Nested waits would fill every queue with them. False: there was none. */
 static bool wsqi_stale_purge(wsqi_worker *self) {
-    bool lifo = self->pool->lifo_order;
+    bool lifo = self->pool->order == WSQ_LIFO;
     wsq_task *rest = NULL, **end = &rest, *task;
     uint64_t purged = 0;
     self->stale = 0;
@@ -5826,7 +5903,7 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     /* Relaxed: THEN is this thread's own, the rest is checked. */
     uint32_t word = wsqi_load_rlx(&future->word);
-    if (self->pool->lifo_order || wsqi_queue_length(self) == 1) {
+    if (self->pool->order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
         if (*whole) {
             wsqi_future_call(self, future, word);
@@ -5840,7 +5917,8 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
      * it. A ring looks for such places when it is full. Relaxed: the claim decides. */
     wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
     wsqi_future_call(self, future, word);
-    if (++self->stale >= WSQ_RING_CAPACITY / 2 && self->pool->lifo_order) wsqi_stale_purge(self);
+    if (++self->stale >= WSQ_RING_CAPACITY / 2 && self->pool->order == WSQ_LIFO)
+        wsqi_stale_purge(self);
     return true;
 }
 
@@ -6505,7 +6583,7 @@ static wsq_result wsqi_config_check(const wsq_config *config) {
     if (config->workers > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
     if (config->caller_runs && config->lend_only) return WSQ_ERR_INVALID;
     if (standins > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
-    if (config->order != WSQ_FIFO && config->order != WSQ_LIFO) return WSQ_ERR_INVALID;
+    if ((unsigned)config->order > WSQ_SHARED) return WSQ_ERR_INVALID;
     if (config->max_interval != 0 && config->max_interval < config->min_interval)
         return WSQ_ERR_INVALID;
     if (config->topology != NULL && config->topology->place == NULL) return WSQ_ERR_INVALID;
@@ -6528,13 +6606,13 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     wsqi_poke(self);                                             /* nothing is public */
     wsq_random_seed(&self->random, pool->seed + index);
     self->tune = pool->tune;
-    self->global_left = self->tune.interval;
-    self->low_left = WSQI_LOW_TURN - 1;
+    self->order = pool->order;
+    self->turn_left = self->tune.interval;
     /* Relaxed: not shared yet. */
     wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns);
     wsqi_store_rlx(&self->counters.interval, self->tune.interval);
     wsq_ring_init(&self->ring);
-    return !pool->lifo_order || index >= pool->guest_base ||
+    return pool->order != WSQ_LIFO || index >= pool->guest_base ||
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->allocator) == WSQ_OK;
 }
 
@@ -6551,7 +6629,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator_copy;
     const wsq_allocator *allocator = pool->allocator != NULL ? &copy : NULL;
     unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; pool->lifo_order && i < crew; i++)
+    for (unsigned i = 0; pool->order == WSQ_LIFO && i < crew; i++)
         wsq_deque_fini(&wsqi_block(pool, i)->deque);
     wsqi_chunk *chunk = (wsqi_chunk *)pool->future_chunks, *next;
     for (; chunk != NULL; chunk = next) {
@@ -6633,7 +6711,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
     pool->caller_runs = config->caller_runs;
     pool->lend_only = config->lend_only;
-    pool->lifo_order = config->order == WSQ_LIFO;
+    pool->order = config->order;
     /* So that a deadline does not wrap. */
     pool->park_timeout_ns = config->park_timeout_ns < WSQI_NEVER / 2 ? config->park_timeout_ns : 0;
     /* Relaxed: not shared yet. Where the caller runs, whoever pumps is one thread. */
@@ -6642,7 +6720,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->lifo_cap = config->lifo_cap == WSQ_LIFO_OFF ? 0
                      : config->lifo_cap != 0          ? config->lifo_cap
                                                       : 3;
-    if (pool->lifo_order) pool->lifo_cap = 0; /* the queue itself is last in, first out */
+    if (pool->order != WSQ_FIFO) pool->lifo_cap = 0; /* no slot: nobody overtakes, or all do */
     wsqi_pool_place(pool, config);
     pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
     wsqi_store_rlx(&pool->timer_next, WSQI_NEVER); /* Relaxed: not shared yet, as what follows. */
@@ -6752,23 +6830,29 @@ static void wsqi_cancel_inject(wsq_pool *pool, wsqi_inject *inject) {
     }
 }
 
+/* Any thread: is a task in the global queues, or has one come to an inbox? */
+static bool wsqi_queued(wsq_pool *pool) {
+    bool some = !wsqi_inject_empty(&pool->inject) || !wsqi_inject_empty(&pool->high) ||
+                !wsqi_inject_empty(&pool->low);
+    for (unsigned i = 0; i < pool->workers && !some; i++) /* Relaxed: as wsqi_inject_empty. */
+        some = wsqi_load_rlx(&wsqi_block(pool, i)->inbox.incoming) != NULL;
+    return some;
+}
+
 /* Any thread, once the pool has stopped: what is in the global queues, or has come to an inbox,
  * will never run; nor what waits for that. */
 static void wsqi_cancel_queued(wsq_pool *pool) {
-    bool more;
     do {
         wsqi_cancel_inject(pool, &pool->inject);
         wsqi_cancel_inject(pool, &pool->high);
         wsqi_cancel_inject(pool, &pool->low);
-        more = !wsqi_inject_empty(&pool->inject) || !wsqi_inject_empty(&pool->high);
         for (unsigned i = 0; i < pool->workers; i++) {
             wsqi_aptr *incoming = &wsqi_block(pool, i)->inbox.incoming;
             if (wsqi_load_rlx(incoming) == NULL) continue; /* Relaxed: as wsqi_inject_empty. */
             /* G2: the links are visible. Pairs with G1. */
             wsqi_cancel_chain(pool, (wsq_task *)wsqi_xchg_acq(incoming, NULL));
-            more = true;
         }
-    } while (more);
+    } while (wsqi_queued(pool));
     wsqi_check_quiet(pool);
 }
 

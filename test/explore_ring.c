@@ -60,8 +60,9 @@ static bool steal(wsq_ring *victim, wsq_ring *self) {
 static void spill(wsq_ring *self) {
     void *out[CAPACITY / 2];
     int before = 0;
-    size_t n = wsq_ring_spill(self, out);
-    explore_check(n == 0 || n == CAPACITY / 2);
+    bool full = explore_choose(2); /* or whatever is behind its older half */
+    size_t n = full ? wsq_ring_spill(self, out) : wsqi_ring_spill(self, out);
+    explore_check(n == 0 || n == CAPACITY / 2 || (!full && n < CAPACITY / 2));
     for (size_t i = 0; i < n; i++) {
         int number = take(out[i]);
         explore_check(number > before);
@@ -120,7 +121,7 @@ static void owner(int steps) {
             int number = take(it);
             explore_check(number > last); /* first in, first out */
             last = number;
-        } else if (!push(&rings[0])) {
+        } else if (!push(&rings[0]) || explore_choose(4) == 0) {
             spill(&rings[0]);
         }
     }

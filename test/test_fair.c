@@ -4,6 +4,7 @@
 #include "../wsq.h"
 #include "test.h"
 #include "pool.h"
+#include "compose.h"
 
 /* ---- two tasks that wake each other, and a third ---- */
 
@@ -111,7 +112,8 @@ static unsigned long wait_in_a_crowd(wsq_config config) {
 
 static void task_from_outside(void) {
     CHECK(wait_in_a_crowd((wsq_config){.workers = 1, .caller_runs = true}) <= 255);
-    CHECK(wait_in_a_crowd((wsq_config){.workers = 1, .caller_runs = true, .max_interval = 8}) <= 8);
+    CHECK(wait_in_a_crowd((wsq_config){.workers = 1, .caller_runs = true, .max_interval = 8}) <= 8 + CROWD);
+    CHECK(wait_in_a_crowd((wsq_config){.workers = 1, .caller_runs = true, .order = WSQ_SHARED}) <= CROWD + 1);
     CHECK(wait_in_a_crowd((wsq_config){.workers = 1, .caller_runs = true, .order = WSQ_LIFO}) <= 255);
 }
 
@@ -145,6 +147,7 @@ static void crowd_with_threads(void) {
     crowd_until_stopped(1, WSQ_FIFO);
     crowd_until_stopped(2, WSQ_FIFO);
     crowd_until_stopped(8, WSQ_FIFO);
+    crowd_until_stopped(2, WSQ_SHARED);
 }
 
 static void crowd_last_in_first_out(void) {
@@ -227,6 +230,120 @@ static void stranded_slots(void) {
     pool_end(pool);
 }
 
+/* ---- every lane against every other: tasks that do nothing but yield in some of them, and one that comes
+ * to another, and that they wait for ---- */
+
+enum lane { OUTSIDE, HIGH, LOW, PINNED, INSIDE, WOKEN, TIMED, LANES };
+enum { CROWDED = 4, /* the first four, in any combination */ YIELDERS = 2 };
+
+static atomic_bool came;
+
+static wsq_poll yield_until_it_came(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    (void)self;
+    return atomic_load(&came) ? WSQ_DONE : WSQ_YIELD;
+}
+
+static wsq_poll come(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    if (self->arg != NULL && self->runs == 1) return WSQ_PENDING; /* until it is woken */
+    atomic_store(&came, true);
+    return WSQ_DONE;
+}
+
+/* From outside, or as if by a task of worker 0. */
+static void arrive(wsq_pool *pool, step *one, enum lane lane) {
+    wsqi_worker *outside = wsqi_self_get();
+    if (pool->caller_runs && (lane == INSIDE || lane == WOKEN)) wsqi_self_set(wsqi_block(pool, 0));
+    if (lane == HIGH || lane == LOW)
+        CHECK_EQ(wsq_task_set_priority(&one->task, lane == HIGH ? WSQ_HIGH : WSQ_LOW), WSQ_OK);
+    if (lane == PINNED) CHECK_EQ(wsq_spawn_on(pool, 0, &one->task), WSQ_OK);
+    else if (lane == WOKEN) wsq_wake(&one->task);
+    else if (lane == TIMED) CHECK_EQ(wsq_wake_after(pool, &one->task, 0), WSQ_OK);
+    else CHECK_EQ(wsq_spawn(pool, &one->task), WSQ_OK);
+    wsqi_self_set(outside);
+}
+
+/* How many runs of others it waited for, where the caller runs. */
+static unsigned long wait_among(wsq_config config, unsigned crowded, enum lane lane) {
+    static step yielders[CROWDED * YIELDERS], late;
+    wsq_pool *pool = pool_new(config);
+    unsigned long steps = 0;
+    atomic_store(&came, false);
+    step_new(&late, come, lane == WOKEN || lane == TIMED ? &late : NULL);
+    if (late.arg != NULL) {
+        CHECK_EQ(wsq_spawn(pool, &late.task), WSQ_OK);
+        if (config.caller_runs) CHECK(wsq_pool_run_one(pool));
+        step_asleep(&late);
+        while (wsqi_load_acq(&late.task.state) & WSQI_TASK_NEW) sched_yield();
+    }
+    for (unsigned i = 0; i < CROWDED * YIELDERS; i++) {
+        step_new(&yielders[i], yield_until_it_came, NULL);
+        if (crowded >> i / YIELDERS & 1) arrive(pool, &yielders[i], (enum lane)(i / YIELDERS));
+    }
+    for (int i = 0; i < 50 && config.caller_runs && crowded != 0; i++) CHECK(wsq_pool_run_one(pool));
+    arrive(pool, &late, lane);
+    while (config.caller_runs && !atomic_load(&came) && steps++ < 100000) CHECK(wsq_pool_run_one(pool));
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK); /* with threads: a hang if it starves */
+    pool_end(pool);
+    return steps;
+}
+
+/* Of 16 tasks in a row 15 are WSQ_HIGH and, in a worker with pinned ones, one of 32 is plain; the interval is
+ * 20 tasks here, and one turn of 16 is for a WSQ_LOW one. */
+static void nobody_starves(void) {
+    const unsigned long interval = 20, row = WSQI_HIGH_ROW + 1, all = CROWDED * YIELDERS + 1;
+    const wsq_order orders[] = {WSQ_FIFO, WSQ_LIFO, WSQ_SHARED};
+    for (int o = 0; o < 3; o++) {
+        for (unsigned crowded = 0; crowded < 1 << CROWDED; crowded++) {
+            for (enum lane lane = OUTSIDE; lane < LANES; lane++) {
+                unsigned long waited = wait_among(
+                    (wsq_config){.workers = 1, .caller_runs = true, .order = orders[o]}, crowded, lane);
+                unsigned long bound = interval + 2 * row * all;
+                if (lane == LOW) bound = WSQI_LOW_TURN * interval * all;
+                if (lane == HIGH) bound = 2 + YIELDERS;
+                if (waited > bound) printf("order %d, crowded %u, lane %d: %lu\n", o, crowded, lane, waited);
+                CHECK(waited <= bound);
+            }
+        }
+    }
+}
+
+static void nobody_starves_with_threads(void) {
+    const wsq_order orders[] = {WSQ_FIFO, WSQ_LIFO, WSQ_SHARED};
+    for (int i = 0; i < 6; i++) {
+        for (unsigned crowded = 1; crowded < 1 << CROWDED; crowded += 2 + (unsigned)i % 2)
+            for (enum lane lane = OUTSIDE; lane < LANES; lane++)
+                (void)wait_among((wsq_config){.workers = 1 + (unsigned)i % 2, .order = orders[i / 2]}, crowded, lane);
+    }
+}
+
+/* A worker that spins, and would do so for ever, finds what comes to any lane. */
+static void lend(test_thread *self) { CHECK_EQ(wsq_worker_enter(self->arg), WSQ_OK); }
+
+static void spawn_to_spinner(test_thread *self) {
+    wsq_pool *pool = self->arg;
+    if (self->index == 0) {
+        lend(self);
+        return;
+    }
+    for (enum lane lane = OUTSIDE; lane < INSIDE; lane++) {
+        step one;
+        while (wsqi_searching(wsqi_load_acq(&pool->idle)) == 0) sched_yield();
+        step_new(&one, come, NULL);
+        arrive(pool, &one, lane);
+        CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK); /* a hang if it is not looked for */
+    }
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+}
+
+static void found_while_spinning(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .lend_only = true});
+    pool->spin_rounds = UINT32_MAX;
+    test_threads(2, spawn_to_spinner, pool);
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_fair");
     RUN(cap_of_the_slot);
@@ -235,5 +352,8 @@ int main(void) {
     RUN(crowd_last_in_first_out);
     RUN(stranded_slot);
     RUN(stranded_slots);
+    RUN(nobody_starves);
+    RUN(nobody_starves_with_threads);
+    RUN(found_while_spinning);
     return test_end();
 }

@@ -1,0 +1,292 @@
+/* The order in which tasks start: with one worker that of their spawns; with several, too, in a WSQ_SHARED
+ * pool. The programs here hang, or write a wrong file, when it is another. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+#include "test.h"
+#include "pool.h"
+#include "compose.h"
+
+enum { TASKS = 4000 };
+
+static atomic_uint started;
+static unsigned log_of[2 * TASKS];
+
+/* ---- one worker ---- */
+
+static wsq_poll note(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    log_of[atomic_fetch_add(&started, 1)] = self->number;
+    return WSQ_DONE;
+}
+
+static unsigned out_of_order(unsigned count) {
+    unsigned wrong = atomic_load(&started) != count;
+    for (unsigned i = 0; i < count; i++) wrong += log_of[i] != i;
+    atomic_store(&started, 0);
+    return wrong;
+}
+
+static const wsq_config alone[] = {{.workers = 1}, {.workers = 1, .caller_runs = true},
+                                   {.workers = 1, .lifo_cap = WSQ_LIFO_OFF},
+                                   {.workers = 1, .max_interval = 1},
+                                   {.workers = 1, .order = WSQ_SHARED},
+                                   {.workers = 1, .order = WSQ_SHARED, .caller_runs = true}};
+enum { ALONE = sizeof alone / sizeof *alone };
+
+static void spawned_outside(void) {
+    for (size_t k = 0; k < ALONE; k++) {
+        wsq_pool *pool = pool_new(alone[k]);
+        for (size_t round = 0; round < test_times(20); round++) {
+            step *steps = step_array(TASKS, note, NULL);
+            uint64_t random = test_seed + round;
+            for (unsigned i = 0; i < TASKS; i++) {
+                steps[i].number = i;
+                CHECK_EQ(wsq_spawn(pool, &steps[i].task), WSQ_OK);
+                if (test_below(&random, 100) == 0) test_spin(test_below(&random, 2000));
+            }
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            CHECK_EQ(out_of_order(TASKS), 0);
+            free(steps);
+        }
+        pool_end(pool);
+    }
+}
+
+/* All at once from a task, and now and then a handful from one of these: more than a ring holds. */
+static step *brood;
+static unsigned hatched;
+
+static void hatch(wsq_pool *pool, unsigned count) {
+    wsq_task *batch[300];
+    step *first = brood + hatched;
+    if (count > TASKS - hatched) count = TASKS - hatched;
+    for (unsigned i = 0; i < count; i++) first[i].number = hatched + i;
+    hatched += count; /* before the first of them may run */
+    if (count <= 300 && count % 3 == 0) {
+        for (unsigned i = 0; i < count; i++) batch[i] = &first[i].task;
+        CHECK_EQ(wsq_spawn_batch(pool, batch, count), WSQ_OK);
+    } else {
+        for (unsigned i = 0; i < count; i++) CHECK_EQ(wsq_spawn(pool, &first[i].task), WSQ_OK);
+    }
+}
+
+static wsq_poll note_and_hatch(wsq_ctx ctx, step *self) {
+    log_of[atomic_fetch_add(&started, 1)] = self->number;
+    if (self->number == 0) hatch(wsq_pool_of(ctx), 1000);
+    else if (self->number % 7 == 0) hatch(wsq_pool_of(ctx), self->number % 31);
+    else if (self->number % 97 == 0) hatch(wsq_pool_of(ctx), 300);
+    return WSQ_DONE;
+}
+
+static void spawned_inside(void) {
+    for (size_t k = 0; k < ALONE; k++) {
+        wsq_pool *pool = pool_new(alone[k]);
+        for (size_t round = 0; round < test_times(20); round++) {
+            brood = step_array(TASKS, note_and_hatch, NULL);
+            hatched = 0;
+            hatch(pool, 1);
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            CHECK_EQ(hatched, TASKS);
+            CHECK_EQ(out_of_order(TASKS), 0);
+            free(brood);
+        }
+        pool_end(pool);
+    }
+}
+
+/* WSQ_HIGH and pinned tasks between them do not change the others' order. */
+static void among_others(void) {
+    for (size_t k = 0; k < ALONE; k++) {
+        wsq_pool *pool = pool_new(alone[k]);
+        for (size_t round = 0; round < test_times(20); round++) {
+            step *steps = step_array(TASKS, note, NULL), *others = step_array(TASKS, NULL, NULL);
+            for (unsigned i = 0; i < TASKS; i++) {
+                steps[i].number = i;
+                CHECK_EQ(wsq_spawn(pool, &steps[i].task), WSQ_OK);
+                if (i % 3 == 0) CHECK_EQ(wsq_spawn_on(pool, 0, &others[i].task), WSQ_OK);
+                if (i % 3 == 0) continue;
+                CHECK_EQ(wsq_task_set_priority(&others[i].task, i % 2 ? WSQ_HIGH : WSQ_LOW), WSQ_OK);
+                CHECK_EQ(wsq_spawn(pool, &others[i].task), WSQ_OK);
+            }
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            CHECK_EQ(out_of_order(TASKS), 0);
+            free(steps);
+            free(others);
+        }
+        pool_end(pool);
+    }
+}
+
+/* A compressor: blocks are packed by many workers, and written by a pool of one, in the order in which they
+ * are handed to it. */
+typedef struct block {
+    wsq_task pack, write;
+    unsigned char in[64], out[64];
+} block;
+
+static unsigned char *file_end;
+
+static wsq_poll pack_block(wsq_ctx ctx, wsq_task *task) {
+    block *self = wsq_container_of(task, block, pack);
+    (void)ctx;
+    for (int i = 0; i < 64; i++) self->out[i] = (unsigned char)(self->in[i] ^ 0x5a);
+    return WSQ_DONE;
+}
+
+static wsq_poll write_block(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    memcpy(file_end, wsq_container_of(task, block, write)->out, 64);
+    file_end += 64;
+    return WSQ_DONE;
+}
+
+static void one_thread_writer(void) {
+    wsq_pool *packers = pool_new((wsq_config){.workers = 3}), *writer = pool_new((wsq_config){.workers = 1});
+    block *blocks = calloc(TASKS, sizeof *blocks);
+    unsigned char *file = malloc(TASKS * sizeof blocks->in);
+    unsigned wrong = 0;
+    for (size_t round = 0; round < test_times(10); round++) {
+        uint64_t random = test_seed + round;
+        file_end = file;
+        for (unsigned i = 0; i < TASKS; i++) {
+            for (int k = 0; k < 64; k++) blocks[i].in[k] = (unsigned char)test_below(&random, 256);
+            wsq_task_init(&blocks[i].pack, pack_block);
+            wsq_task_init(&blocks[i].write, write_block);
+            CHECK_EQ(wsq_spawn(packers, &blocks[i].pack), WSQ_OK);
+        }
+        for (unsigned i = 0; i < TASKS; i++) {
+            CHECK_EQ(wsq_task_wait(&blocks[i].pack), WSQ_OK);
+            CHECK_EQ(wsq_spawn(writer, &blocks[i].write), WSQ_OK);
+        }
+        CHECK_EQ(wsq_pool_wait(writer), WSQ_OK);
+        for (unsigned i = 0; i < TASKS; i++)
+            for (int k = 0; k < 64; k++) wrong += file[i * 64 + (unsigned)k] != (blocks[i].in[k] ^ 0x5a);
+    }
+    CHECK_EQ(wrong, 0);
+    free(blocks);
+    free(file);
+    pool_end(packers);
+    pool_end(writer);
+}
+
+/* ---- several ---- */
+
+static atomic_bool released;
+
+static wsq_poll hold(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    (void)self;
+    atomic_fetch_add(&started, 1);
+    while (!atomic_load(&released)) sched_yield();
+    return WSQ_DONE;
+}
+
+/* As many blocking tasks as workers, and one more, which can still be cancelled while they block. */
+static void a_fifth(void) {
+    for (unsigned workers = 1; workers <= 4; workers++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = workers, .order = WSQ_SHARED});
+        for (size_t round = 0; round < test_times(200); round++) {
+            step four[4], fifth;
+            wsq_group group;
+            CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+            atomic_store(&started, 0);
+            atomic_store(&released, false);
+            for (unsigned i = 0; i < workers; i++) {
+                step_new(&four[i], hold, NULL);
+                CHECK_EQ(wsq_spawn(pool, &four[i].task), WSQ_OK);
+            }
+            step_new(&fifth, NULL, NULL);
+            CHECK_EQ(wsq_group_spawn(&group, &fifth.task), WSQ_OK);
+            while (atomic_load(&started) < workers) sched_yield();
+            wsq_group_cancel(&group);
+            atomic_store(&released, true);
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            CHECK_EQ(fifth.runs, 0);
+        }
+        pool_end(pool);
+    }
+    atomic_store(&started, 0);
+}
+
+/* Task i waits until its predecessor has written. Nobody but that one can let it go on. */
+static atomic_uint written;
+static bool declares; /* the worker may be replaced meanwhile */
+
+static wsq_poll write_in_turn(wsq_ctx ctx, step *self) {
+    if (declares) wsq_block_begin(ctx);
+    while (atomic_load(&written) != self->number) sched_yield();
+    if (declares) wsq_block_end(ctx);
+    atomic_store(&written, self->number + 1);
+    return WSQ_DONE;
+}
+
+static void in_turn(unsigned workers, wsq_order order, bool declared) {
+    enum { LENGTH = 2000 };
+    wsq_pool *pool = pool_new((wsq_config){.workers = workers, .order = order, .max_standins = 4});
+    declares = declared;
+    for (size_t round = 0; round < test_times(4); round++) {
+        step *steps = step_array(LENGTH, write_in_turn, NULL);
+        atomic_store(&written, 0);
+        for (unsigned i = 0; i < LENGTH; i++) {
+            steps[i].number = i;
+            CHECK_EQ(wsq_spawn(pool, &steps[i].task), WSQ_OK);
+        }
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK); /* a hang if one waits behind its successor */
+        CHECK_EQ(atomic_load(&written), LENGTH);
+        free(steps);
+    }
+    pool_end(pool);
+}
+
+static void each_waits_for_the_last(void) {
+    for (unsigned workers = 1; workers <= 8; workers *= 2) {
+        in_turn(workers, WSQ_SHARED, false);
+        in_turn(workers, WSQ_SHARED, true);
+        in_turn(workers, WSQ_FIFO, false); /* each has a queue, but no task lies behind a later one */
+    }
+}
+
+/* When a task starts, all before it have: but for those that another worker holds, and is about to start. */
+static atomic_uint early;
+static unsigned others;
+
+static wsq_poll start_in_turn(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    if (self->runs > 1) return WSQ_DONE;
+    if (atomic_fetch_add(&started, 1) + others < self->number) atomic_fetch_add(&early, 1);
+    return self->number % 5 == 0 ? WSQ_YIELD : WSQ_DONE;
+}
+
+static void start_in_order(void) {
+    atomic_store(&early, 0);
+    for (unsigned workers = 1; workers <= 8; workers++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = workers, .order = WSQ_SHARED});
+        others = workers - 1;
+        for (size_t round = 0; round < test_times(10); round++) {
+            step *steps = step_array(TASKS, start_in_turn, NULL);
+            atomic_store(&started, 0);
+            for (unsigned i = 0; i < TASKS; i++) {
+                steps[i].number = i;
+                CHECK_EQ(wsq_spawn(pool, &steps[i].task), WSQ_OK);
+            }
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            CHECK_EQ(atomic_load(&started), TASKS);
+            free(steps);
+        }
+        pool_end(pool);
+    }
+    CHECK_EQ(atomic_load(&early), 0);
+    atomic_store(&started, 0);
+}
+
+int main(void) {
+    test_begin("test_order");
+    RUN(spawned_outside);
+    RUN(spawned_inside);
+    RUN(among_others);
+    RUN(one_thread_writer);
+    RUN(a_fifth);
+    RUN(each_waits_for_the_last);
+    RUN(start_in_order);
+    return test_end();
+}
