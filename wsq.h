@@ -1,4 +1,4 @@
-/* wsq.h - version 1.1.0 - a work-stealing scheduler: fair tasks and fork-join, in one C file
+/* wsq.h - version 2.0.0 - a work-stealing scheduler: fair tasks and fork-join, in one C file
  *
  * Do this in ONE C or C++ file:
  *
@@ -230,7 +230,9 @@
  *
  * FUTURES. wsq_submit gives a handle that goes to wsq_future_get, which waits and frees it, or to
  * wsq_future_drop; once. wsq_future_then spawns a task of yours when the result is there. wsq_go is
- * a submit without a handle. No allocation once there are enough.  GROUPS. wsq_group_init, then
+ * a submit without a handle. No allocation once there are enough.
+ *
+ * GROUPS. wsq_group_init, then
  * wsq_group_spawn from anywhere, the group's own tasks included. wsq_group_wait waits until the
  * count is zero, and may be called by many threads; wsq_group_then spawns a task at that moment.
  * Afterwards the group can be used again. wsq_group_fail keeps the first error. wsq_group_cancel:
@@ -375,6 +377,16 @@
  * --------------------------------------------------------------------------
  * >>changes
  *
+ * 2.0.0  attributes of a task before its spawn (wsq_task_set_worker, _set_group), so that a batch
+ *        can have them; wsq_task_cancel, wsq_future_cancel; wsq_loop_stop; wsq_pool_slots; all
+ *        time-outs alike; WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG.
+ *        What changes in a program written for 1.1:
+ *            wsq_group_wait(group, WSQ_FOREVER)   wsq_group_wait(group)
+ *            wsq_group_wait(group, ns)            wsq_group_wait_for(group, ns)
+ *            arrays by worker index               of wsq_pool_slots(pool) elements
+ *            wsq_pool_wait in a release build     may return WSQ_ERR_INVALID, as in a debug build,
+ *                                                 when tasks wait for each other in a circle
+ *            a file with another configuration    does not link any more, where it crashed
  * 1.1.0  futures, groups, dependencies, cancellation, priorities, pinned tasks, timers, time-outs,
  *        stand-ins, hooks, fork(); Windows, BSDs, macOS, WebAssembly
  * 1.0.0  tasks, fork and join, loops and reductions, the two queues
@@ -387,7 +399,7 @@
  * >>config
  * ========================================================================== */
 
-#define WSQ_VERSION 1001000 /* major * 1000000 + minor * 1000 + patch */
+#define WSQ_VERSION 2000000 /* major * 1000000 + minor * 1000 + patch */
 
 #include <limits.h>
 #include <stdbool.h>
@@ -459,6 +471,7 @@
 
 #define WSQ_LIFO_OFF UINT32_MAX    /* wsq_config.lifo_cap: workers have no LIFO slot */
 #define WSQ_STANDINS_OFF UINT_MAX  /* wsq_config.max_standins: nobody stands in */
+#define WSQ_ANY_WORKER UINT_MAX    /* wsq_task_set_worker: the task is not pinned */
 #define WSQ_FOREVER UINT64_MAX     /* a time-out that never comes */
 
 #if defined(__GNUC__) || defined(__clang__) /* clang-cl has the latter only */
@@ -982,13 +995,24 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool);
  * outside the pool may call this.
  * WSQ_ERR_CANCELLED: the pool was shut down, and some tasks never ran.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, which would wait for
- * itself; or (without NDEBUG) all tasks that are left have waited a second for predecessors that
+ * itself; or all tasks that are left have waited a second for predecessors that
  * cannot come; or the pool is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool);
 
+/* This waits as wsq_pool_wait does, but for `timeout_ns` nanoseconds at most; 0 only looks,
+ * WSQ_FOREVER is no limit.
+ * WSQ_ERR_TIMEOUT: the time was up first.
+ * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_pool_wait. */
+WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns);
+
 /* This returns how many workers the pool has. It never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
+
+/* This returns a number that is larger than every index of wsq_worker_index, wsq_worker_self and
+ * the hooks of this pool: how long an array must be that has an element for each thread. It never
+ * changes. Any thread may call this. */
+WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool);
 
 /* This returns how many tasks are spawned and not done. Any thread may call this; the number is a
  * snapshot. At 0, no worker touches any of their groups again. */
@@ -1039,7 +1063,7 @@ WSQ_API int wsq_worker_self(void);
 /* ---- tasks ---- */
 
 /* This sets a task up, before its first spawn; a task that is done may be set up again. It must not
- * be shared yet. */
+ * be shared yet. A task that is all zero but for `fn` is set up, too. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn);
 
 /* This queues the task: its function is called on some worker, soon. Any thread may call this. What
@@ -1047,15 +1071,17 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn);
  * done; a task that is done may be spawned again, once nobody waits for its former end any more.
  * After an error the task is as it was.
  * WSQ_ERR_INVALID: the task has no function, or is queued, running or waiting for a wake already;
- * or an argument is NULL.
+ * or it is pinned to a worker that the pool lacks, or in a group of another pool; or an argument is
+ * NULL.
  * WSQ_ERR_CLOSED: the pool is shutting down.
+ * WSQ_ERR_CANCELLED: the task has a group (wsq_task_set_group) that was cancelled.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task);
 
 /* This spawns `count` tasks, all or none, and is cheaper than as many calls of wsq_spawn. The array
  * may go when this returns. Any thread may call this.
- * WSQ_ERR_INVALID: one of them cannot be spawned, stands in the array twice, comes after others,
- * has a priority or was pinned; or an argument is NULL.
+ * WSQ_ERR_INVALID: one of them cannot be spawned, stands in the array twice, comes after others, or
+ * has a group that is cancelled or of another pool; or an argument is NULL.
  * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count);
 
@@ -1078,7 +1104,7 @@ WSQ_API bool wsq_task_done(const wsq_task *task);
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 
-/* This this waits as wsq_task_wait does, but for `timeout_ns` nanoseconds at most; 0 only looks,
+/* This waits as wsq_task_wait does, but for `timeout_ns` nanoseconds at most; 0 only looks,
  * WSQ_FOREVER is no limit.
  * WSQ_ERR_TIMEOUT: the time was up first.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_task_wait. */
@@ -1093,6 +1119,17 @@ WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup);
  * WSQ_ERR_INVALID: `priority` is none, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
 
+/* This pins the task, before its spawn: only the worker with this index runs it, from its next
+ * spawn on, until this is called again; WSQ_ANY_WORKER: any worker. A spawn into a pool that has no
+ * such worker fails.
+ * WSQ_ERR_INVALID: no pool can have that many workers, or the task is NULL. */
+WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
+
+/* This puts the task into a group, before its spawn: from then on each wsq_spawn, wsq_spawn_on or
+ * wsq_spawn_batch of it spawns it as wsq_group_spawn does; NULL: into none. A spawn into another
+ * pool than the group's fails. */
+WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
+
 /* This lets `task` start only when `predecessor` is done. It is called before `task` is spawned, as
  * often as there are predecessors, with an edge of the caller's for each; the predecessor may be
  * done, running, or not spawned yet. A task whose predecessor is cancelled is cancelled too. Until
@@ -1106,7 +1143,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 /* This spawns the task as wsq_spawn does, pinned: only the worker with the index `worker`, which is
  * below wsq_pool_workers, runs it, after each wake too, until it is done. Any thread may call this.
  * WSQ_ERR_INVALID: there is no such worker, or as in wsq_spawn.
- * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
+ * WSQ_ERR_CLOSED, WSQ_ERR_CANCELLED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task);
 
 /* This wakes the task, which is one of this pool's, `delay_ns` nanoseconds from now; timers with
@@ -1122,10 +1159,19 @@ WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay
  * timer touches the task any more. Any thread may call this. */
 WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task);
 
-/* This returns whether the work should stop: the group of the calling task was cancelled, or the
+/* This returns whether the work should stop: the calling task or its group was cancelled, or the
  * pool stops. It is called with the context of a task's own function; in the task's jobs,
  * wsq_group_cancelled answers. */
 WSQ_API bool wsq_cancelled(wsq_ctx ctx);
+
+/* This cancels the task: if it has not started, waits for a wake, or comes after others that are
+ * not done, its function is not called (again). In place of that its cleanup is called when its
+ * turn comes, soon, or, if it comes after others, when they are done; and whoever waits for it gets
+ * WSQ_ERR_CANCELLED. A run that is under way goes on, and can ask wsq_cancelled; only if it then
+ * returns WSQ_PENDING or WSQ_YIELD is the task cancelled. wsq_task_wait tells which it was. It does
+ * nothing for a task that is done or was never spawned. Any thread may call this that knows that
+ * the task's memory is there. */
+WSQ_API void wsq_task_cancel(wsq_task *task);
 
 /* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
  * this once per step. It returns false when the task has had its share: it should return WSQ_YIELD.
@@ -1168,6 +1214,18 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
 
+/* This waits as wsq_future_get does, but for `timeout_ns` nanoseconds at most; 0 only looks,
+ * WSQ_FOREVER is no limit. On a worker that has to call the function itself it lasts as long as
+ * that, unless `timeout_ns` is 0.
+ * WSQ_ERR_TIMEOUT: the time was up first, and the handle is still the caller's.
+ * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_future_get. */
+WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result);
+
+/* This cancels the future: if its function has not been called yet it never will be, and
+ * wsq_future_get says WSQ_ERR_CANCELLED. A function that runs already goes on. The handle remains
+ * the caller's. Any thread that has the handle may call this. */
+WSQ_API void wsq_future_cancel(wsq_future *future);
+
 /* This returns whether wsq_future_get would return without waiting. Any thread that has the handle
  * may call this. */
 WSQ_API bool wsq_future_done(const wsq_future *future);
@@ -1197,17 +1255,22 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool);
  * WSQ_ERR_INVALID, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task);
 
-/* This sleeps until every task of the group is done, for `timeout_ns` nanoseconds at most; 0 only
- * looks, WSQ_FOREVER is no limit. Then what the tasks did is visible to the caller, and the group
- * can be used again. Any number of threads may call this. A worker runs the tasks of this group
- * that are in its own queue, and no others; then it blocks, and a stand-in works in its place.
+/* This sleeps until every task of the group is done. Then what the tasks did is visible to the
+ * caller, and the group can be used again. Any number of threads may call this. A worker runs the
+ * tasks of this group that are in its own queue, and no others; then it blocks, and a stand-in
+ * works in its place.
  * WSQ_ERR_CANCELLED: not all of them ran. None runs any more; but after a shutdown some may still
  * be pending, or wait for a predecessor (wsq_group_pending counts them), and need the group until
  * they are woken.
- * WSQ_ERR_TIMEOUT: the time was up first.
  * WSQ_ERR_INVALID: the group is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
-WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns);
+WSQ_API wsq_result wsq_group_wait(wsq_group *group);
+
+/* This waits as wsq_group_wait does, but for `timeout_ns` nanoseconds at most; 0 only looks,
+ * WSQ_FOREVER is no limit.
+ * WSQ_ERR_TIMEOUT: the time was up first.
+ * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_group_wait. */
+WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns);
 
 /* This spawns `task`, into the group's pool, when no task of the group is left, at once if none is
  * now. No thread waits for that. `task` itself is not counted in the group. Any thread may call
@@ -1249,9 +1312,10 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
 
 /* This calls `body` for pieces that together are begin .. end - 1, each element once, here and on
- * whoever helps, in no order. It returns when all are done. `ctx` is the caller's own. `grain` is
- * how many elements one call gets at most; between two calls the loop gives half of what is left
- * away if somebody is idle. 0 chooses as many as take about 10 us, measured as it goes. */
+ * whoever helps, in no order. It returns when all are done, or wsq_loop_stop was called. `ctx` is
+ * the caller's own. `grain` is how many elements one call gets at most; between two calls the loop
+ * gives half of what is left away if somebody is idle. 0 chooses as many as take about 10 us,
+ * measured as it goes. */
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg);
 
@@ -1262,6 +1326,12 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
  * WSQ_ERR_INVALID: an argument or a function of the reducer is NULL, or its size is 0. */
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                               const wsq_reducer *reducer, void *result);
+
+/* This ends the wsq_for or wsq_reduce whose body calls it, the innermost one, early: calls of the
+ * body that run already go on, but elements for which none has begun are left out (find any, first
+ * error). What wsq_reduce has found so far is its result. The body passes its own context. It does
+ * nothing outside a loop. */
+WSQ_API void wsq_loop_stop(wsq_ctx ctx);
 
 /* A file whose layout or inline functions differ from the implementation's does not link, and the
  * linker names the macros. */
@@ -2641,10 +2711,14 @@ typedef struct wsqi_waiters {
     wsqi_wait *first; /* under the lock */
 } wsqi_waiters;
 
+typedef struct wsqi_loop wsqi_loop; /* see >>parallel */
+
 /* What a worker was about when it began something else, in the middle of a task; on its stack. */
 typedef struct wsqi_frame {
     struct wsqi_frame *outer;
+    wsq_task *task;
     wsq_group *group;
+    struct wsqi_loop *loop;
     wsq_ctx floor;
     uint32_t budget_left;
 } wsqi_frame;
@@ -2670,7 +2744,9 @@ struct wsqi_worker {
     uint32_t run_at_fork;
     bool searching;       /* owner: S counts it as a searcher */
     bool spilled;         /* owner, alone: its ring's newer half follows what went before */
-    wsq_group *group;      /* owner: of the running task, or NULL */
+    wsq_task *task;        /* owner: the running one, or NULL */
+    wsq_group *group;      /* owner: its group, or NULL */
+    wsqi_loop *loop;       /* owner: the innermost one that it is in, or NULL */
     wsqi_frame *frames;    /* owner: what waits below it on this stack, the newest first */
     wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
     uint64_t done_count;
@@ -2717,12 +2793,12 @@ enum {
     WSQI_TASK_NOTIFIED = 2,
     WSQI_TASK_DONE = 4,
     WSQI_TASK_WAITED = 8,     /* somebody sleeps until it is done */
-    WSQI_TASK_NEW = 16,       /* not spawned yet */
+    WSQI_TASK_PENDING = 16,   /* it waits for a wake, or was woken and is queued for that */
     WSQI_TASK_CANCELLED = 32, /* with DONE */
     WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
-    WSQI_TASK_DOOMED = 128,   /* it will be cancelled, for what it waited for was */
+    WSQI_TASK_DOOMED = 128,   /* it will be cancelled: it was asked to, or a predecessor was */
     WSQI_TASK_BLOCKER = 256,  /* and all bits above: how many ends it waits for, unqueued */
-    WSQI_TASK_IDLE_MASK = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED | WSQI_TASK_DONE | WSQI_TASK_NEW
+    WSQI_TASK_LIVE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING /* spawned, and not over */
 };
 
 typedef struct wsqi_timer {
@@ -2793,6 +2869,11 @@ enum {
     WSQI_PHASE_STOP, /* the workers cancel what they have, and leave; so does who queues a task */
     WSQI_PHASE_OVER  /* they are gone, and everything is cancelled */
 };
+
+/* A task that was never spawned; a zeroed one is. */
+static inline bool wsqi_task_new(uint32_t state) {
+    return (state & (WSQI_TASK_LIVE | WSQI_TASK_DONE)) == 0;
+}
 
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return (wsqi_worker *)(void *)((char *)pool->first + (size_t)index * WSQ_BLOCK_SIZE);
@@ -3965,16 +4046,22 @@ static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
 /* Owner only: begins something else, whose jobs go from `floor` on. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *frame, wsq_ctx floor) {
     frame->outer = self->frames;
+    frame->task = self->task;
     frame->group = self->group;
+    frame->loop = self->loop;
     frame->floor = self->floor;
     frame->budget_left = self->budget_left;
     self->frames = frame;
     self->floor = floor;
+    self->task = NULL;
     self->group = NULL;
+    self->loop = NULL;
 }
 
 static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *frame) {
+    self->task = frame->task;
     self->group = frame->group;
+    self->loop = frame->loop;
     self->floor = frame->floor;
     self->budget_left = frame->budget_left;
     self->frames = frame->outer;
@@ -4053,20 +4140,34 @@ static void wsqi_worker_main(void *arg) {
 /* ==========================================================================
  * >>task: one word of state
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
- * Invariant: ACTIVE: queued by a spawn, or running. NOTIFIED: to be run (again). Neither: it waits
- *            for a wake, and who sets NOTIFIED then queues it.
+ * Invariant: no bit: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: it waits for
+ *            a wake, and the thread that then sets NOTIFIED queues it. NOTIFIED: to be run (again).
  * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them.
  * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
  *            ours: a task's first run, and its next after a yield, cost no read-modify-write.
  * ========================================================================== */
 
-/* task->flags: how it is queued. 0: as any other. */
+/* task->flags: how it is queued (0: as any other), and whether it has a group by attribute. */
 enum {
     WSQI_FLAG_HIGH = 1,
     WSQI_FLAG_LOW = 2,
-    WSQI_FLAG_PINNED = 4, /* to the worker whose index is in the upper half */
-    WSQI_FLAG_WORKER = 16
+    WSQI_FLAG_PINNED = 4,  /* to the worker whose index is in the upper half */
+    WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, for that spawn */
+    WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
+    WSQI_FLAG_WORKER = 16  /* the bit from which on the index stands */
 };
+
+#define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAG_GROUPED)
+
+/* Relaxed: who asks has the task from its spawn, which orders it. */
+static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
+    return wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE;
+}
+
+/* Of a task that is being spawned into this pool. */
+static bool wsqi_flags_fit(const wsq_pool *pool, uint32_t flags) {
+    return (flags & WSQI_FLAG_PINNED) == 0 || flags >> WSQI_FLAG_WORKER < pool->workers;
+}
 
 /* Before start only. What is left out is written before it is read. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
@@ -4074,7 +4175,7 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->cleanup = NULL;
     wsqi_store_rlx(&task->flags, 0u); /* Relaxed: not shared yet, all three. */
     wsqi_store_rlx(&task->after, NULL);
-    wsqi_store_rlx(&task->state, (uint32_t)WSQI_TASK_NEW); /* Relaxed: not shared yet. */
+    wsqi_store_rlx(&task->state, 0u);
 }
 
 /* Any thread. */
@@ -4100,6 +4201,22 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) 
     return WSQ_OK;
 }
 
+WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
+    if (task == NULL || (worker > 0xffffu && worker != WSQ_ANY_WORKER)) return WSQ_ERR_INVALID;
+    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
+    flags &= WSQI_FLAG_HIGH | WSQI_FLAG_LOW | WSQI_FLAG_GROUPED;
+    if (worker != WSQ_ANY_WORKER)
+        flags |= WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER;
+    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+    return WSQ_OK;
+}
+
+WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group) {
+    uint32_t flags = wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE; /* Relaxed: the spawn's. */
+    if (group != NULL) wsqi_store_rlx(&task->pool, (char *)group + 1); /* Relaxed: likewise. */
+    wsqi_store_rlx(&task->flags, flags | (group != NULL ? WSQI_FLAG_GROUPED : 0u));
+}
+
 WSQI_COLD static void wsqi_task_close(wsq_task *task, bool cancelled);
 
 /* Any thread, which has just ended the task: somebody follows it, or waits for it. */
@@ -4123,7 +4240,7 @@ static void wsqi_check_stopped(wsq_pool *pool);
 
 /* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
-    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn ordered it. */
+    uint32_t flags = wsqi_task_queue_flags(task);
     if (flags & WSQI_FLAG_PINNED) {
         wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
         wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
@@ -4145,7 +4262,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
  * what waits in the global queue comes before a task that is alone here. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
-    if (!WSQI_LIKELY(wsqi_load_rlx(&task->flags) == 0)) { /* Relaxed: the spawn ordered it. */
+    if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
         wsqi_queue_special(pool, task);
         return;
     }
@@ -4161,10 +4278,11 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
 /* The task's function said WSQ_PENDING: it sleeps until a wake, unless one came while it ran. */
 static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
-    while ((state & WSQI_TASK_NOTIFIED) == 0) {
+    while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0) {
         /* T3: what the task did is visible to its next run, through who wakes it. Pairs with T4.
-         * Failure: relaxed, somebody added a bit, retried. */
-        if (wsqi_cas_rel(&task->state, &state, state & ~(uint32_t)WSQI_TASK_ACTIVE)) return;
+         * Failure: relaxed, somebody added a bit, retried. ACTIVE goes, PENDING comes. */
+        if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
+            return;
     }
     wsqi_requeue(self, task);
 }
@@ -4189,6 +4307,7 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only: one call of the function. True: the task is over. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
+    self->task = task;
     self->budget_left = self->pool->budget;
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = wsqi_task_call(self, task);
@@ -4216,13 +4335,16 @@ WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
     if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0)) {
-        uint32_t active = WSQI_TASK_ACTIVE - (state & WSQI_TASK_ACTIVE);
+        bool woken = (state & WSQI_TASK_PENDING) != 0;
+        uint32_t active = woken ? (uint32_t)(WSQI_TASK_ACTIVE - WSQI_TASK_PENDING) : 0;
         if (state & WSQI_TASK_DOOMED) {
+            /* T5: what was done before it was cancelled is visible to its cleanup. */
+            (void)wsqi_load_acq(&task->state);
             wsqi_cancel_task(self->pool, task);
             return;
         }
         /* T5: what was done before the wake is visible to this run, and a wake from now on is for
-         * the next. Pairs with T4. NOTIFIED goes; ACTIVE comes, unless it is there. */
+         * the next. Pairs with T4. NOTIFIED goes; and ACTIVE comes for PENDING. */
         wsqi_add_acqrel(&task->state, active - WSQI_TASK_NOTIFIED);
     }
     wsq_group *group = wsqi_task_group(task);
@@ -4239,13 +4361,27 @@ static inline bool wsqi_task_notify(wsq_task *task) {
      * a task that is notified already needs it: else a run that takes that notification could miss
      * our writes. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
-    return (state & WSQI_TASK_IDLE_MASK) == 0; /* else its memory may be gone from here on */
+    /* Else its memory may be gone from here on. */
+    return (state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
 /* Any thread; idempotent. The task runs (again) after this: what was written before is visible to
  * it. A wake of a task that is not spawned yet, or is done, does nothing. */
 WSQ_API void wsq_wake(wsq_task *task) {
     if (wsqi_task_notify(task)) wsqi_task_schedule(wsqi_task_pool(task), task);
+}
+
+/* ACTIVE: its worker finds the mark before its next run. PENDING: it is queued, for the same. */
+WSQ_API void wsq_task_cancel(wsq_task *task) {
+    uint32_t state = wsqi_load_rlx(&task->state), next; /* Relaxed: the compare-and-swap checks. */
+    do {
+        if ((state & WSQI_TASK_LIVE) == 0) return;
+        next = state | WSQI_TASK_DOOMED;
+        if (state & WSQI_TASK_PENDING) next |= WSQI_TASK_NOTIFIED;
+        /* T4: as a wake, for the cleanup. Failure: relaxed, decide anew. */
+    } while (!wsqi_cas_acqrel(&task->state, &state, next));
+    if ((state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
+        wsqi_task_schedule(wsqi_task_pool(task), task);
 }
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task is over, nobody can follow it any more */
@@ -4264,7 +4400,7 @@ static inline void wsqi_task_reopen(wsq_task *task) {
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
     const uint32_t keep = WSQI_TASK_FOLLOWED | WSQI_TASK_DOOMED | (0u - WSQI_TASK_BLOCKER);
     do {
-        if ((*state & (WSQI_TASK_NEW | WSQI_TASK_DONE)) == 0) return false;
+        if (*state & WSQI_TASK_LIVE) return false;
         /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
          * into two pools at the same time are the caller's mistake. */
         wsqi_store_rlx(&task->pool, home);
@@ -4333,7 +4469,7 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *self = wsqi_local(pool);
     if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
-    if (!WSQI_LIKELY(wsqi_load_rlx(&task->flags) == 0)) { /* Relaxed: the spawn ordered it. */
+    if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
         wsqi_queue_special(pool, task);
         if (self == NULL) wsqi_check_stopped(pool);
     } else if (self == NULL) {
@@ -4373,19 +4509,25 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
+/* Whoever has claimed it: a pin of a former wsq_spawn_on is over. */
+static void wsqi_task_unpin(wsq_task *task) {
+    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: nobody queues it before. */
+    if (flags & WSQI_FLAG_ONCE)
+        wsqi_store_rlx(&task->flags, /* Relaxed: its queue orders it. */
+                       flags & (WSQI_FLAG_HIGH | WSQI_FLAG_LOW | WSQI_FLAG_GROUPED));
+}
+
 /* Any thread. The task is spawned, and counted, but held back until wsqi_task_unblock. */
 static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the claim checks it. */
+    if (!wsqi_flags_fit(pool, wsqi_task_queue_flags(task))) return WSQ_ERR_INVALID;
     /* Relaxed: a hint. */
     if (self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     if (self == NULL && (wsqi_forked(pool) || !wsqi_admit(pool, 1))) return wsqi_refusal(pool);
     if (self != NULL) wsqi_count(&self->counters.spawned, 1); /* before it can finish */
     if (wsqi_task_claim(task, &state, home, WSQI_TASK_BLOCKER)) {
-        /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. Once pinned is not
-         * for ever. */
-        uint32_t flags = wsqi_load_rlx(&task->flags);
-        wsqi_store_rlx(&task->flags, flags & (WSQI_FLAG_HIGH | WSQI_FLAG_LOW));
+        wsqi_task_unpin(task);
         return WSQ_OK;
     }
     if (self != NULL) wsqi_count(&self->counters.spawned, 0u - (uint64_t)1);
@@ -4396,7 +4538,7 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
 /* Any thread. The back of a queue; off the pool, the caller looks whether it has stopped. */
 static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *self = wsqi_local(pool);
-    if (wsqi_load_rlx(&task->flags) != 0) { /* Relaxed: the spawn ordered it. */
+    if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
     } else if (self != NULL) {
         wsqi_push_local(self, task);
@@ -4433,16 +4575,18 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    /* Relaxed: as in wsqi_task_reserve. */
-    wsqi_store_rlx(&task->flags, wsqi_load_rlx(&task->flags) | pin);
+    if (pin != 0) { /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. */
+        uint32_t lane = WSQI_FLAG_HIGH | WSQI_FLAG_LOW | WSQI_FLAG_GROUPED;
+        /* Relaxed: likewise. */
+        wsqi_store_rlx(&task->flags, (wsqi_load_rlx(&task->flags) & lane) | pin);
+    }
     if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
     return WSQ_OK;
 }
 
 /* It waits for nothing, and is queued as any other. */
 static inline bool wsqi_task_plain(const wsq_task *task, uint32_t state) {
-    /* Relaxed: the caller's. */
-    return WSQI_LIKELY((wsqi_load_rlx(&task->flags) | state / WSQI_TASK_BLOCKER) == 0);
+    return WSQI_LIKELY((wsqi_task_queue_flags(task) | state / WSQI_TASK_BLOCKER) == 0);
 }
 
 static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
@@ -4451,67 +4595,30 @@ static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) 
     return wsqi_spawn_slow(pool, task, home, 0);
 }
 
-/* Any thread. WSQ_ERR_INVALID: the task has no function, or is queued, running, or waiting for a
- * wake. WSQ_ERR_CLOSED: the pool is shutting down. The task is as it was then. */
-WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
-    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
-    return wsqi_spawn(pool, task, pool);
+/* Any thread; pin: WSQI_FLAG_PINNED and more, or 0. */
+static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin);
+
+/* The task's group by attribute, or NULL. */
+static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
+    /* Relaxed: the caller's. */
+    bool grouped = !WSQI_LIKELY((wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) == 0);
+    return grouped ? wsqi_task_group(task) : NULL;
 }
 
-/* Any thread. As wsq_spawn, but only the worker of this index, 0 .. wsq_pool_workers - 1, runs the
- * task, after every wake too. */
+WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsq_group *group = wsqi_task_grouped(task);
+    if (WSQI_LIKELY(group == NULL)) return wsqi_spawn(pool, task, pool);
+    return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
+}
+
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     if (worker >= pool->workers) return WSQ_ERR_INVALID;
-    return wsqi_spawn_slow(pool, task, pool,
-                           WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER);
-}
-
-/* All of them, or none: false. */
-static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t state = WSQI_TASK_BLOCKER;
-        /* Relaxed: the claim checks the state. */
-        if (tasks[i] != NULL && tasks[i]->fn != NULL && wsqi_load_rlx(&tasks[i]->flags) == 0)
-            state = wsqi_load_rlx(&tasks[i]->state);
-        if (state >= WSQI_TASK_BLOCKER || !wsqi_task_claim(tasks[i], &state, pool, 0)) {
-            while (i-- > 0)
-                wsqi_task_unclaim(pool, tasks[i], (uint32_t)(uintptr_t)wsqi_get(&tasks[i]->next));
-            return false;
-        }
-        wsqi_set(&tasks[i]->next, (wsq_task *)(uintptr_t)state); /* for wsqi_task_unclaim */
-    }
-    return true;
-}
-
-/* Any thread. As that many spawns, for the price of one notification; on an error none is spawned.
- * WSQ_ERR_INVALID for tasks with predecessors or a priority, too. */
-WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
-    if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
-    if (count == 0) return WSQ_OK;
-    wsqi_worker *self = wsqi_local(pool);
-    size_t local = 0;
-    /* Relaxed: a hint. */
-    if (self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
-    if (!wsqi_claim_batch(pool, tasks, count)) {
-        if (self == NULL) wsqi_unadmit(pool, count);
-        return WSQ_ERR_INVALID;
-    }
-    if (self != NULL) {
-        wsqi_count(&self->counters.spawned, count);
-        if (self->spilled) wsqi_order_keep(self);
-        while (local < count && self->order == WSQ_FIFO &&
-               wsq_ring_push(&self->ring, tasks[local]))
-            local++;
-        while (local < count && pool->order == WSQ_LIFO) wsqi_push_local(self, tasks[local++]);
-        if (local < count && pool->workers == 1) wsqi_order_keep(self);
-    }
-    for (size_t i = local + 1; i < count; i++) wsqi_set(&tasks[i]->next, tasks[i - 1]);
-    if (local < count) wsqi_inject_tasks(pool, tasks[count - 1], tasks[local]);
-    else wsqi_notify_others(self);
-    return WSQ_OK;
+    uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
+    wsq_group *group = wsqi_task_grouped(task);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, pin);
+    return group->pool == pool ? wsqi_spawn_into(group, task, pin) : WSQ_ERR_INVALID;
 }
 
 /* Inside a task's function: takes one unit of its budget. False: the task has had its share, time
@@ -4708,7 +4815,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
         return WSQ_ERR_INVALID;
     uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
     do {
-        if ((state & (WSQI_TASK_NEW | WSQI_TASK_DONE)) == 0 ||
+        if ((state & WSQI_TASK_LIVE) != 0 ||
             state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
             return WSQ_ERR_INVALID;
         /* Relaxed: the spawn orders it. Failure: decide anew. */
@@ -5154,13 +5261,14 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
 
 /* Outside only. WSQ_ERR_INVALID inside the pool's own tasks and runs: some would wait for
  * themselves. WSQ_ERR_CANCELLED: the pool was shut down and some never will be. */
-WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
+WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     if (pool == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_wait wait;
     bool quiet, over, stuck;
-    wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
+    wsqi_wait_begin(&wait, pool, pool, timeout_ns);
+    uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
     /* W5: see W4. */
     wsqi_fence_sc();
@@ -5169,15 +5277,20 @@ WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) {
         over = wsqi_over(pool);
         quiet = wsqi_quiet(pool);
         stuck = wsqi_stuck(pool);
-        if (!stuck) wait.deadline = WSQI_NEVER;
-        else if (wait.deadline == WSQI_NEVER) wait.deadline = wsqi_clock_ns() + WSQI_STUCK_NS;
-        if (quiet || over || (stuck && wsqi_wait_late(&wait))) break;
+        if (!stuck) stuck_until = WSQI_NEVER;
+        else if (stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
+        wait.deadline = deadline < stuck_until ? deadline : stuck_until;
+        if (quiet || over || wsqi_wait_late(&wait)) break;
         wsqi_wait_sleep(&wait);
     }
     wsqi_add_rlx(&pool->waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless call. */
     wsqi_wait_end(&wait);
-    return quiet ? WSQ_OK : over ? WSQ_ERR_CANCELLED : WSQ_ERR_INVALID;
+    if (quiet) return WSQ_OK;
+    if (over) return WSQ_ERR_CANCELLED;
+    return deadline < stuck_until ? WSQ_ERR_TIMEOUT : WSQ_ERR_INVALID;
 }
+
+WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) { return wsq_pool_wait_for(pool, WSQ_FOREVER); }
 
 /* Owner only: takes what is waited for out of the own slot or queue, wherever it is: the task, or
  * one of the group. A slot with another task is emptied into the queue, since its owner is about to
@@ -5246,7 +5359,7 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
         /* W3: what the task did is visible, and its finisher sees that somebody waits. Pairs with
          * T2. */
         uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
-        if (state & WSQI_TASK_NEW) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
+        if (wsqi_task_new(state)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
         if (state & WSQI_TASK_DONE)
             return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
         if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
@@ -5268,7 +5381,7 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
-    if (state & WSQI_TASK_NEW) return WSQ_ERR_INVALID;
+    if (wsqi_task_new(state)) return WSQ_ERR_INVALID;
     if (state & WSQI_TASK_DONE) return state & WSQI_TASK_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
     wsq_pool *pool = wsqi_task_pool(task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -5498,21 +5611,108 @@ static inline wsq_result wsqi_group_spawn_here(wsqi_worker *self, wsq_group *gro
     return claimed ? WSQ_OK : WSQ_ERR_INVALID;
 }
 
-/* Any thread. As wsq_spawn, into the group's pool. WSQ_ERR_CANCELLED: the group was cancelled. */
-WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
-    if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the claim checks it. */
+    void *home = (char *)group + 1;
     if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
-    if (self != NULL && wsqi_task_plain(task, state))
+    if (self != NULL && pin == 0 && wsqi_task_plain(task, state))
         return wsqi_group_spawn_here(self, group, task, state);
     /* Relaxed: before the task can end; the spawn orders it. */
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
-    wsq_result result = wsqi_spawn(pool, task, (char *)group + 1);
+    wsq_result result = pin == 0 ? wsqi_spawn(pool, task, home)
+                                 : wsqi_spawn_slow(pool, task, home, pin);
     if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
     return result;
 }
+
+WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
+    if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    return wsqi_spawn_into(group, task, 0);
+}
+
+/* ---- batches ---- */
+
+/* Takes one task of a batch, and counts it in its group; false: it cannot be spawned. */
+static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
+    if (task == NULL || task->fn == NULL) return false;
+    wsq_group *group = wsqi_task_grouped(task);
+    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the claim checks it. */
+    void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
+    if (state >= WSQI_TASK_BLOCKER || !wsqi_flags_fit(pool, wsqi_task_queue_flags(task)))
+        return false;
+    if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
+    /* Relaxed: before the task can end; the spawn orders it. */
+    if (group != NULL) wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+    if (wsqi_task_claim(task, &state, home, 0)) {
+        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
+        return true;
+    }
+    if (group != NULL) wsqi_group_down(pool, group, 1, 0);
+    return false;
+}
+
+static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
+    wsq_group *group = wsqi_task_group(task);
+    wsqi_task_unclaim(pool, task, (uint32_t)(uintptr_t)wsqi_get(&task->next));
+    if (group != NULL) wsqi_group_down(pool, group, 1, 0);
+}
+
+/* All of them, or none: false. */
+static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (wsqi_claim_one(pool, tasks[i])) continue;
+        while (i-- > 0) wsqi_unclaim_one(pool, tasks[i]);
+        return false;
+    }
+    return true;
+}
+
+/* Any thread: queues what is claimed. From its queueing on a task is not ours. */
+static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    wsqi_worker *self = wsqi_local(pool);
+    wsq_task *newest = NULL, *oldest = NULL;
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
+    if (self != NULL && self->spilled) wsqi_order_keep(self);
+    for (size_t i = 0; i < count; i++) {
+        wsqi_task_unpin(tasks[i]);
+        if (wsqi_task_queue_flags(tasks[i]) != 0) {
+            wsqi_queue_special(pool, tasks[i]);
+            continue;
+        }
+        fits = fits && (self->order != WSQ_FIFO || wsq_ring_push(&self->ring, tasks[i]));
+        some = some || fits;
+        if (fits && self->order == WSQ_LIFO) wsqi_push_local(self, tasks[i]);
+        if (fits) continue;
+        if (oldest == NULL) oldest = tasks[i];
+        else wsqi_set(&tasks[i]->next, newest);
+        newest = tasks[i];
+    }
+    if (newest != NULL && self != NULL && pool->workers == 1) wsqi_order_keep(self);
+    if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
+    else if (some) wsqi_notify_others(self);
+    if (self == NULL) wsqi_check_stopped(pool);
+}
+
+WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
+    if (count == 0) return WSQ_OK;
+    wsqi_worker *self = wsqi_local(pool);
+    /* Relaxed: a hint. */
+    if (self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
+    if (!wsqi_claim_batch(pool, tasks, count)) {
+        if (self == NULL) wsqi_unadmit(pool, count);
+        return WSQ_ERR_INVALID;
+    }
+    if (self != NULL) wsqi_count(&self->counters.spawned, count);
+    wsqi_queue_batch(pool, tasks, count);
+    return WSQ_OK;
+}
+
+/* ---- waiting for a group ---- */
 
 /* In the pool that stops; `self`, if it is a worker, rests. False: of the group's tasks none runs,
  * and none will: those that are left are pending or held. A task below on this very stack does not
@@ -5561,7 +5761,7 @@ static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
  * (wsq_group_pending): they are cancelled when they are woken, and the group must stay until then.
  * WSQ_ERR_TIMEOUT: the time was up first (0 ns: only looks). A worker runs tasks of this group that
  * it has itself, and no others; then it blocks, and a stand-in works in its place. */
-WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
+WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
     if (group == NULL) return WSQ_ERR_INVALID;
     wsq_pool *pool = group->pool;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -5570,6 +5770,10 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group, uint64_t timeout_ns) {
     wsq_result result = wsqi_group_await(&wait, group);
     wsqi_wait_end(&wait);
     return result;
+}
+
+WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
+    return wsq_group_wait_for(group, WSQ_FOREVER);
 }
 
 /* Any thread. Spawns the task when the group is done, at once if it is; no thread waits. */
@@ -5620,6 +5824,8 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
+    /* Relaxed: a request. */
+    if (self->task != NULL && (wsqi_load_rlx(&self->task->state) & WSQI_TASK_DOOMED)) return true;
     return wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN; /* Relaxed: a hint. */
 }
 
@@ -5950,14 +6156,14 @@ static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
         if (word & WSQI_FUTURE_DONE)
             return (word & WSQI_FUTURE_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
         if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
-        wsqi_wait_sleep(wait);
+        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
 
 /* Any thread, once: waits for the future, stores what its function returned in *result (if that is
  * not NULL), and frees the future. On a worker it runs here if nobody has started it; else the
  * worker blocks, and a stand-in works in its place. WSQ_ERR_CANCELLED: it never ran. */
-WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
+WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result) {
     if (future == NULL) return WSQ_ERR_INVALID;
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -5965,18 +6171,31 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
     wsq_result outcome = WSQ_OK;
     bool here = false, whole = false;
     /* Relaxed: a hint. */
-    if (self != NULL && !wsq_future_done(future) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
+    if (self != NULL && timeout_ns != 0 && !wsq_future_done(future) &&
+        wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
         here = wsqi_future_here(self, future, &whole);
     if (!here) {
         wsqi_wait wait;
-        wsqi_wait_begin(&wait, pool, future, WSQ_FOREVER);
+        wsqi_wait_begin(&wait, pool, future, timeout_ns);
         outcome = wsqi_future_await(&wait, future);
         wsqi_wait_end(&wait);
     }
+    if (outcome == WSQ_ERR_TIMEOUT) return outcome;
     if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
     if (whole) wsqi_future_free(pool, future);
     else wsqi_future_release(pool, future);
     return outcome;
+}
+
+WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
+    return wsq_future_get_for(future, WSQ_FOREVER, result);
+}
+
+/* Whoever has the handle: it ends as cancelled, unless it has been started; what is left behind in
+ * a queue is a tombstone, as in wsqi_future_here. */
+WSQ_API void wsq_future_cancel(wsq_future *future) {
+    if (wsqi_future_forbid(future)) /* Relaxed: the claim decides. */
+        wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
 }
 
 /* Any thread that has the handle: it is not wanted any more. The function is called all the same,
@@ -6392,55 +6611,82 @@ static inline bool wsqi_wanted(wsq_ctx ctx) {
     return wsqi_load_rlx(&wsqi_front_of(ctx)->fork_trap) == NULL; /* Relaxed: a hint. */
 }
 
-typedef struct wsqi_for_job {
-    wsq_job job;
-    size_t begin, end, grain;
+/* What all pieces of a loop share; on the stack of its wsq_for or wsq_reduce. */
+struct wsqi_loop {
+    size_t grain;
     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg);
     void *arg;
+    const wsq_reducer *reducer;
+    wsqi_a32 stopped; /* any body sets it */
+};
+
+/* Relaxed, both: a request. What the bodies did is visible by their joins. */
+static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
+    return wsqi_load_rlx(&loop->stopped) != 0;
+}
+
+WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
+    wsqi_loop *loop = wsqi_worker_of(ctx)->loop;
+    if (loop != NULL) wsqi_store_rlx(&loop->stopped, 1u); /* Relaxed: a request. */
+}
+
+typedef struct wsqi_for_job {
+    wsq_job job;
+    wsqi_loop *loop;
+    size_t begin, end;
 } wsqi_for_job;
 
-static void wsqi_for_range(wsq_ctx ctx, const wsqi_for_job *loop, size_t begin, size_t end);
+static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end);
 
 static void wsqi_for_half(wsq_ctx ctx, wsq_job *job) {
     wsqi_for_job *half = wsq_container_of(job, wsqi_for_job, job);
-    wsqi_for_range(ctx, half, half->begin, half->end);
+    wsqi_for_range(ctx, half->loop, half->begin, half->end);
 }
 
 /* Forks off the upper half and goes on with the lower. */
-static void wsqi_for_split(wsq_ctx ctx, const wsqi_for_job *loop, size_t begin, size_t middle,
-                           size_t end) {
-    wsqi_for_job upper; /* not a copy of *loop, whose job others may be writing */
+static void wsqi_for_split(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t middle, size_t end) {
+    wsqi_for_job upper;
+    upper.loop = loop;
     upper.begin = middle;
     upper.end = end;
-    upper.grain = loop->grain;
-    upper.body = loop->body;
-    upper.arg = loop->arg;
     wsq_fork(&ctx, &upper.job, wsqi_for_half);
     wsqi_for_range(ctx, loop, begin, middle);
     wsq_join(&ctx, &upper.job);
 }
 
-static void wsqi_for_range(wsq_ctx ctx, const wsqi_for_job *loop, size_t begin, size_t end) {
-    wsqi_grain grain = wsqi_grain_start(loop->grain);
-    while (end - begin > grain.size) {
-        if (wsqi_wanted(ctx)) {
-            wsqi_for_split(ctx, loop, begin, wsqi_grain_middle(&grain, begin, end), end);
-            return;
-        }
-        size_t step = wsqi_grain_step(&grain, begin);
-        loop->body(ctx, begin, step, loop->arg);
-        wsqi_grain_learn(&grain, step - begin);
-        begin = step;
-    }
-    if (begin < end) loop->body(ctx, begin, end, loop->arg);
+/* Owner only: the loop that the body may stop. Returns the one around it. */
+static inline wsqi_loop *wsqi_loop_enter(wsq_ctx ctx, wsqi_loop *loop) {
+    wsqi_worker *self = wsqi_worker_of(ctx);
+    wsqi_loop *outer = self->loop;
+    self->loop = loop;
+    return outer;
 }
 
-/* Calls body for pieces that together are [begin, end), here and on whoever helps, in no order. A
- * piece is cut only while somebody is idle. grain: the most elements between two looks for that; 0:
- * as many as take about 10 us, measured as it goes. */
+/* The steps of a range, until somebody wants half of the rest: true, from *begin on. */
+static bool wsqi_for_steps(wsq_ctx ctx, wsqi_loop *loop, wsqi_grain *grain, size_t *begin,
+                           size_t end) {
+    while (end - *begin > grain->size && !wsqi_loop_stopped(loop)) {
+        if (wsqi_wanted(ctx)) return true;
+        size_t step = wsqi_grain_step(grain, *begin);
+        loop->body(ctx, *begin, step, loop->arg);
+        wsqi_grain_learn(grain, step - *begin);
+        *begin = step;
+    }
+    if (*begin < end && !wsqi_loop_stopped(loop)) loop->body(ctx, *begin, end, loop->arg);
+    return false;
+}
+
+static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end) {
+    wsqi_grain grain = wsqi_grain_start(loop->grain);
+    wsqi_loop *outer = wsqi_loop_enter(ctx, loop);
+    if (wsqi_for_steps(ctx, loop, &grain, &begin, end))
+        wsqi_for_split(ctx, loop, begin, wsqi_grain_middle(&grain, begin, end), end);
+    (void)wsqi_loop_enter(ctx, outer);
+}
+
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
-    wsqi_for_job loop = WSQI_INIT;
+    wsqi_loop loop = WSQI_INIT;
     loop.grain = grain;
     loop.body = body;
     loop.arg = arg;
@@ -6457,78 +6703,89 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
 
 typedef struct wsqi_reduce_job {
     wsq_job job;
-    const wsq_reducer *reducer;
-    size_t begin, end, grain;
+    wsqi_loop *loop;
+    size_t begin, end;
     void *partial;
 } wsqi_reduce_job;
 
-static void wsqi_reduce_range(wsq_ctx ctx, const wsq_reducer *reducer, size_t begin, size_t end,
-                              size_t grain, void *partial);
+static void wsqi_reduce_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end,
+                              void *partial);
 
 /* Stolen: the upper half gets a result of its own. */
 static void wsqi_reduce_half(wsq_ctx ctx, wsq_job *job) {
     wsqi_reduce_job *half = wsq_container_of(job, wsqi_reduce_job, job);
-    half->reducer->init(half->partial, half->reducer->arg);
-    wsqi_reduce_range(ctx, half->reducer, half->begin, half->end, half->grain, half->partial);
+    const wsq_reducer *reducer = half->loop->reducer;
+    reducer->init(half->partial, reducer->arg);
+    wsqi_reduce_range(ctx, half->loop, half->begin, half->end, half->partial);
 }
 
 /* Forks off [middle, end) and goes on with the lower half. If nobody took it, it continues the same
  * result. False: no memory for a second result, nothing was done. */
 static bool wsqi_reduce_split(wsq_ctx ctx, const wsqi_reduce_job *range, size_t middle) {
-    const wsq_reducer *reducer = range->reducer;
+    wsqi_loop *loop = range->loop;
+    const wsq_reducer *reducer = loop->reducer;
     const wsq_allocator *allocator = wsq_pool_of(ctx)->allocator;
     bool small = reducer->size <= WSQI_PARTIAL_INLINE;
     size_t bytes = (size_t)WSQI_LINE_UP(reducer->size);
     unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
     wsqi_reduce_job upper;
-    upper.reducer = reducer;
+    upper.loop = loop;
     upper.begin = middle;
     upper.end = range->end;
-    upper.grain = range->grain;
     upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
     if (!small) upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
     if (upper.partial == NULL) return false;
     wsq_fork(&ctx, &upper.job, wsqi_reduce_half);
-    wsqi_reduce_range(ctx, reducer, range->begin, middle, range->grain, range->partial);
+    wsqi_reduce_range(ctx, loop, range->begin, middle, range->partial);
     if (wsq_reclaim(&ctx, &upper.job))
-        wsqi_reduce_range(ctx, reducer, middle, range->end, range->grain, range->partial);
+        wsqi_reduce_range(ctx, loop, middle, range->end, range->partial);
     else
         reducer->combine(range->partial, upper.partial, reducer->arg);
     if (!small) wsqi_release(allocator, upper.partial, bytes);
     return true;
 }
 
-static void wsqi_reduce_range(wsq_ctx ctx, const wsq_reducer *reducer, size_t begin, size_t end,
-                              size_t size, void *partial) {
-    wsqi_grain grain = wsqi_grain_start(size);
-    while (end - begin > grain.size) {
-        if (wsqi_wanted(ctx)) {
-            wsqi_reduce_job range;
-            range.reducer = reducer;
-            range.begin = begin;
-            range.end = end;
-            range.grain = size;
-            range.partial = partial;
-            if (wsqi_reduce_split(ctx, &range, wsqi_grain_middle(&grain, begin, end))) return;
+/* True: the range was split, and is done. */
+static bool wsqi_reduce_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
+                             size_t end, void *partial) {
+    wsqi_reduce_job range;
+    range.loop = loop;
+    range.begin = begin;
+    range.end = end;
+    range.partial = partial;
+    return wsqi_reduce_split(ctx, &range, wsqi_grain_middle(grain, begin, end));
+}
+
+static void wsqi_reduce_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end,
+                              void *partial) {
+    const wsq_reducer *reducer = loop->reducer;
+    wsqi_grain grain = wsqi_grain_start(loop->grain);
+    wsqi_loop *outer = wsqi_loop_enter(ctx, loop);
+    while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
+        if (wsqi_wanted(ctx) && wsqi_reduce_give(ctx, loop, &grain, begin, end, partial)) {
+            begin = end;
+            break;
         }
         size_t step = wsqi_grain_step(&grain, begin);
         reducer->body(ctx, begin, step, partial, reducer->arg);
         wsqi_grain_learn(&grain, step - begin);
         begin = step;
     }
-    if (begin < end) reducer->body(ctx, begin, end, partial, reducer->arg);
+    if (begin < end && !wsqi_loop_stopped(loop))
+        reducer->body(ctx, begin, end, partial, reducer->arg);
+    (void)wsqi_loop_enter(ctx, outer);
 }
 
-/* As wsq_for, but body adds its piece to a partial result; partial results are combined in order,
- * so `combine` need not be commutative. *result (reducer->size bytes) is initialised here: it is
- * the first partial result. The others lie on cache lines of their own. */
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                               const wsq_reducer *reducer, void *result) {
     if (reducer == NULL || result == NULL || reducer->size == 0) return WSQ_ERR_INVALID;
     if (reducer->init == NULL || reducer->body == NULL || reducer->combine == NULL)
         return WSQ_ERR_INVALID;
+    wsqi_loop loop = WSQI_INIT;
+    loop.grain = grain;
+    loop.reducer = reducer;
     reducer->init(result, reducer->arg);
-    if (begin < end) wsqi_reduce_range(ctx, reducer, begin, end, grain, result);
+    if (begin < end) wsqi_reduce_range(ctx, &loop, begin, end, result);
     return WSQ_OK;
 }
 
@@ -7020,6 +7277,8 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
 /* ---- count ---- */
 
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; }
+
+WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return pool->blocks; }
 
 /* Tasks spawned and not done. Any thread, a snapshot; at 0, no worker looks at any of their groups
  * again. */

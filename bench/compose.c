@@ -104,7 +104,7 @@ static double measure_group(const bench_case *self) {
     wsq_group_init(&group, self->pool);
     prepare(self);
     double ns = measure_driver(self, spawn_handful, &group);
-    bench_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK, "group");
+    bench_check(wsq_group_wait(&group) == WSQ_OK, "group");
     return ns;
 }
 

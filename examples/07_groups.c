@@ -73,7 +73,7 @@ int main(void) {
     }
     wsq_task_init(&last, report);
     wsq_group_then(&group, &last); /* spawned when the group is done */
-    wsq_result result = wsq_group_wait(&group, WSQ_FOREVER);
+    wsq_result result = wsq_group_wait(&group);
     wsq_task_wait(&last);
 
     uint64_t x = atomic_load(&found);

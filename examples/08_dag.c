@@ -171,7 +171,7 @@ static void make_all(unsigned jobs) {
     for (size_t i = 0; i < ordered; i++) {
         if (wsq_group_spawn(&group, &order[i]->task) != WSQ_OK) skip(&order[i]->task);
     }
-    wsq_group_wait(&group, WSQ_FOREVER);
+    wsq_group_wait(&group);
     wsq_pool_destroy(pool);
     printf("%u made, %u skipped, %.2f s\n", made, skipped, now() - began);
 }

@@ -546,7 +546,7 @@ static void group_wait(void) {
     group_spawn(0);
     group_spawn(1);
     group_spawn(2);
-    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
     check_group(3);
     end(3);
 }
@@ -561,7 +561,7 @@ static void group_is_freed(void) {
         init(&all->items[i]);
         explore_check(wsq_group_spawn(&all->group, &all->items[i].task) == WSQ_OK);
     }
-    explore_check(wsq_group_wait(&all->group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&all->group) == WSQ_OK);
     for (int i = 0; i < 2; i++) explore_check(wsqi_get(&all->items[i].letter) == 1);
     explore_free(all);
     explore_check(wsq_pool_wait(pool) == WSQ_OK);
@@ -570,7 +570,7 @@ static void group_is_freed(void) {
 
 static void group_waiter(void *arg) {
     (void)arg;
-    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
 }
 
 static void two_wait_for_group(void) {
@@ -578,7 +578,7 @@ static void two_wait_for_group(void) {
     group_spawn(0);
     explore_start(group_waiter, NULL);
     group_spawn(1);
-    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
     check_group(2);
     end(2);
 }
@@ -588,7 +588,7 @@ static void group_with_time(void) {
     group_spawn(0);
     group_spawn(1);
     wsq_result result;
-    do result = wsq_group_wait(&group, 1000);
+    do result = wsq_group_wait_for(&group, 1000);
     while (result == WSQ_ERR_TIMEOUT);
     explore_check(result == WSQ_OK);
     check_group(2);
@@ -720,7 +720,7 @@ static void failed_group_spawn(void) {
     items[0].waits = true;
     spawn(0);
     explore_check(wsq_group_spawn(&group, &items[0].task) == WSQ_ERR_INVALID);
-    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
     send(0);
     end(1);
 }
@@ -736,7 +736,7 @@ static void cancel_against_group(void) {
     explore_start(canceller, NULL);
     group_spawn(1);
     group_spawn(2);
-    wsq_result result = wsq_group_wait(&group, WSQ_FOREVER);
+    wsq_result result = wsq_group_wait(&group);
     explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
     check_group(3);
     end(0);
@@ -777,10 +777,10 @@ static void begin_creditor(int more, bool refused) {
 
 static void credit_called_in(void) {
     begin_creditor(2, false);
-    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
     explore_check(wsqi_get(&items[1].letter) == 1);
     meet_creditor(&second_gate);
-    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
     explore_check(wsqi_get(&items[2].letter) == 1 && wsqi_get(&items[3].letter) == 1);
     end(4);
     explore_check(group.word.v == 0);
@@ -788,7 +788,7 @@ static void credit_called_in(void) {
 
 static void credit_refused(void) {
     begin_creditor(0, true);
-    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
     meet_creditor(&second_gate);
     end(2);
     explore_check(group.word.v == 0);
@@ -810,8 +810,8 @@ static void credit_and_time(void) {
     int how = (int)explore_choose(3);
     if (how == 0) explore_wait_quiet();
     while (how == 1 && wsq_group_pending(&group) != 0) wsqi_pause();
-    while (how == 2 && wsq_group_wait(&group, 1000) != WSQ_OK) wsqi_pause();
-    explore_check(wsq_group_wait(&group, 0) == WSQ_OK);
+    while (how == 2 && wsq_group_wait_for(&group, 1000) != WSQ_OK) wsqi_pause();
+    explore_check(wsq_group_wait_for(&group, 0) == WSQ_OK);
     explore_check(wsqi_get(&items[1].letter) == 1);
     meet_creditor(&second_gate);
     end(2);
@@ -879,7 +879,7 @@ static void group_from_inside(void) {
     begin_group(1 + (unsigned)explore_choose(2), plain);
     items[0].task.fn = items[1].task.fn = run_inside;
     group_spawn(0);
-    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
     check_group(4);
     memset(&group, 0xa5, sizeof group);
     end(4);
@@ -939,7 +939,7 @@ static wsq_poll run_across(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     explore_check(wsq_group_spawn(&other_group, &items[2].task) == WSQ_OK);
     group_spawn(1);
-    explore_check(wsq_group_wait(&other_group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&other_group) == WSQ_OK);
     explore_check(wsqi_get(&items[3].letter) == 1);
     wsqi_set(&it->letter, 1);
     it->done = 1;
@@ -952,7 +952,7 @@ static void group_across_groups(void) {
     items[0].task.fn = run_across;
     items[2].task.fn = run_in_other;
     group_spawn(0);
-    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
     check_group(2);
     end(4);
 }
@@ -965,7 +965,7 @@ static void cancel_what_sleeps(void) {
     explore_start(canceller, NULL);
     send(0);
     explore_check(wsq_pool_wait(pool) == WSQ_OK);
-    wsq_result result = wsq_group_wait(&group, WSQ_FOREVER);
+    wsq_result result = wsq_group_wait(&group);
     explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
     check_group(1);
     end(0);
@@ -976,7 +976,7 @@ static void group_against_shutdown(void) {
     group_spawn(0);
     group_spawn(1);
     explore_check(wsq_pool_shutdown(pool, explore_choose(2) ? WSQ_CANCEL : WSQ_DRAIN) == WSQ_OK);
-    wsq_result result = wsq_group_wait(&group, WSQ_FOREVER);
+    wsq_result result = wsq_group_wait(&group);
     explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
     check_group(2);
     explore_pool_end(pool);
@@ -1002,7 +1002,7 @@ static void keep(void) {
         ours++;
     }
     if (lingers) linger();
-    wsq_result result = wsq_group_wait(own, WSQ_FOREVER);
+    wsq_result result = wsq_group_wait(own);
     for (int i = 1; i <= kept; i++) {
         explore_check(items[i].done + items[i].cleaned == 1);
         done += items[i].done;
@@ -1092,7 +1092,7 @@ static void pinned_elsewhere_without_threads(void) {
 /* Its task waits for a group with a task that is never woken: that wait ends first. */
 static void wait_in_vain(wsq_group *one, int i) {
     if (wsq_group_spawn(one, &items[i].task) == WSQ_OK)
-        explore_check(wsq_group_wait(one, WSQ_FOREVER) == WSQ_ERR_CANCELLED);
+        explore_check(wsq_group_wait(one) == WSQ_ERR_CANCELLED);
 }
 
 static wsq_poll run_kept(wsq_ctx ctx, wsq_task *task) {
@@ -1131,7 +1131,7 @@ static wsq_poll run_above_join(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     group_spawn(1);
     group_spawn(2);
-    (void)wsq_group_wait(&group, WSQ_FOREVER);
+    (void)wsq_group_wait(&group);
     explore_check(items[1].done + items[1].cleaned == 1);
     wsq_container_of(task, item, task)->done = 1;
     return WSQ_DONE;
@@ -1256,7 +1256,7 @@ static wsq_poll run_parent(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     group_spawn(1);
     group_spawn(2);
-    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
     explore_check(wsqi_get(&items[1].letter) == 1 && wsqi_get(&items[2].letter) == 1);
     it->done = 1;
     return WSQ_DONE;

@@ -286,7 +286,7 @@ static wsq_group group;
 /* Likewise, as one of a group: the end of 1 is a store, which only the barrier behind it tells. */
 static wsq_poll runs_group_inside(item *it) {
     post(&items[1]);
-    explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
     return meets(it);
 }
 
@@ -305,7 +305,7 @@ static void done_inside_group(void) {
     explore_check(wsq_group_spawn(&group, &items[1].task) == WSQ_OK);
     explore_wait_quiet();
     spawn(0, whole ? runs_one_of_group : runs_group_inside);
-    if (whole) explore_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK);
+    if (whole) explore_check(wsq_group_wait(&group) == WSQ_OK);
     else wait_for(1);
     explore_meet(&gate, 2);
     end(2);
@@ -686,7 +686,7 @@ static void refused_twice(void) {
     explore_start(refused, NULL);
     refused(NULL);
     explore_join();
-    explore_check(items[0].task.state.v == WSQI_TASK_NEW);
+    explore_check(items[0].task.state.v == 0);
     wsq_pool_destroy(pool);
 }
 
@@ -752,7 +752,7 @@ static void lent_threads(void) {
     cancels(NULL);
     explore_check(wsqi_get(&entered) == wsqi_get(&left));
     for (int i = 0; i < 4; i++)
-        explore_check(wsq_task_done(&items[i].task) || items[i].task.state.v == WSQI_TASK_NEW);
+        explore_check(wsq_task_done(&items[i].task) || items[i].task.state.v == 0);
     explore_pool_end(pool);
 }
 

@@ -176,7 +176,7 @@ static void check_decided(wsq_shutdown mode) {
         uint32_t state = items[i].task.state.v;
         bool in = items[i].result == WSQ_OK;
         explore_check(in || items[i].result == WSQ_ERR_CLOSED);
-        if (!in) explore_check(items[i].runs == 0 && state == WSQI_TASK_NEW);
+        if (!in) explore_check(items[i].runs == 0 && state == 0);
         if (in && mode == WSQ_DRAIN) explore_check(items[i].runs == 1);
         if (in) explore_check(state & WSQI_TASK_DONE);
         if (in) explore_check(items[i].runs == !(state & WSQI_TASK_CANCELLED));

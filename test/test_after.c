@@ -490,7 +490,7 @@ static void cancel_propagates(void) {
         CHECK_EQ(wsq_task_wait(&next.task), WSQ_ERR_CANCELLED);
         CHECK_EQ(wsq_task_wait(&doomed.task), WSQ_ERR_CANCELLED);
         CHECK_EQ(wsq_task_wait(&other.task), WSQ_OK);
-        CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_ERR_CANCELLED);
+        CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
         after(&late, &doomed, &edges[0]);
         spawn(pool, &late);
         CHECK_EQ(wsq_task_wait(&late.task), WSQ_ERR_CANCELLED);

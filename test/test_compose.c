@@ -115,7 +115,7 @@ static unsigned long by_tasks(wsq_pool *pool, uint64_t seed, unsigned depth, uns
         }
         node_spawn(&children[i], grouped ? &my->group : NULL);
     }
-    if (grouped) (void)fine(wsq_group_wait(&my->group, WSQ_FOREVER), "a group's wait");
+    if (grouped) (void)fine(wsq_group_wait(&my->group), "a group's wait");
     bool backwards = test_below(&random, 2) == 0;
     for (unsigned i = 0; i < count; i++) {
         node *child = &children[backwards ? count - 1 - i : i];

@@ -244,7 +244,7 @@ static void cancelled_on_credit(void) {
     CHECK(wsq_pool_run_one(here));
     cancel(here);
     for (int i = 0; i < MEMBERS; i++) cancelled(&members[i], 0);
-    CHECK_EQ(wsq_group_wait(&group_here, WSQ_FOREVER), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_group_wait(&group_here), WSQ_ERR_CANCELLED);
     pool_end(here);
     free(members);
 }
@@ -680,7 +680,7 @@ static void after_a_task_without_group(void) {
     step_new(&second, NULL, NULL);
     CHECK_EQ(wsq_group_init(group, here), WSQ_OK);
     CHECK_EQ(wsq_group_spawn(group, &first.task), WSQ_OK);
-    CHECK_EQ(wsq_group_wait(group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(group), WSQ_OK);
     memset(group, 0xa5, sizeof *group);
     free(group);
     CHECK_EQ(wsq_task_after(&second.task, &first.task, &edge), WSQ_OK);

@@ -481,7 +481,7 @@ static int calls_not_refused(heirloom *all) {
            (wsq_go(pool, say_nothing, NULL) != WSQ_ERR_FORKED) +
            (wsq_submit(pool, echo, NULL, &future) != WSQ_ERR_FORKED) +
            (wsq_wake_after(pool, spare, 1) != WSQ_ERR_FORKED) +
-           (wsq_group_wait(&all->group, WSQ_FOREVER) != WSQ_ERR_FORKED) +
+           (wsq_group_wait(&all->group) != WSQ_ERR_FORKED) +
            (wsq_future_get(all->future, NULL) != WSQ_ERR_FORKED) +
            (wsq_pool_shutdown(pool, WSQ_DRAIN) != WSQ_ERR_FORKED);
 }
@@ -525,7 +525,7 @@ static void forks(void) {
         pid_t child = knows ? fork() : -1;
         if (child == 0) LEAVE(child_main(&all));
         if (knows) CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
-        CHECK_EQ(wsq_group_wait(&all.group, WSQ_FOREVER), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&all.group), WSQ_OK);
         CHECK_EQ(wsq_future_get(all.future, NULL), WSQ_OK);
         wsq_pool_destroy(all.pool);
     }

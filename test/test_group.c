@@ -50,12 +50,12 @@ static void reuse_of(wsq_pool *pool) {
     step *steps = step_array(COUNT, add_number, NULL);
     wsq_group group;
     group_new(&group, pool);
-    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK); /* empty */
-    CHECK_EQ(wsq_group_wait(&group, 0), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK); /* empty */
+    CHECK_EQ(wsq_group_wait_for(&group, 0), WSQ_OK);
     for (size_t round = 1; round <= 1 + test_times(20); round++) {
         atomic_store(&sum, 0);
         for (int i = 0; i < COUNT; i++) spawn_in(&group, &steps[i]);
-        CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
         CHECK_EQ(atomic_load(&sum), COUNT * (COUNT - 1) / 2);
         CHECK_EQ(wsq_group_pending(&group), 0);
         bool all = true;
@@ -85,7 +85,7 @@ static void errors(void) {
         CHECK_EQ(wsq_group_pending(&group), i + 1);
     }
     CHECK_EQ(wsq_group_error(&group), 0);
-    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
     CHECK_EQ(wsq_group_error(&group), -1); /* the first, and some[0] had none */
     CHECK_EQ(some[3].runs, 1);
     wsq_group_fail(&group, 7);
@@ -108,7 +108,7 @@ static void misuse(void) {
     CHECK_EQ(wsq_group_spawn(NULL, &one.task), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_group_spawn(&group, NULL), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_group_spawn(&group, &bare), WSQ_ERR_INVALID);
-    CHECK_EQ(wsq_group_wait(NULL, 0), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_wait_for(NULL, 0), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_group_then(NULL, &one.task), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_group_then(&group, NULL), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_group_then(&group, &bare), WSQ_ERR_INVALID);
@@ -146,15 +146,15 @@ static void time_outs(void) {
     step_new(&one, NULL, NULL);
     gate_close(&door, pool, -1);
     spawn_in(&group, &one);
-    CHECK_EQ(wsq_group_wait(&group, 0), WSQ_ERR_TIMEOUT);
+    CHECK_EQ(wsq_group_wait_for(&group, 0), WSQ_ERR_TIMEOUT);
     uint64_t start = now_ns();
-    CHECK_EQ(wsq_group_wait(&group, 3000000), WSQ_ERR_TIMEOUT);
+    CHECK_EQ(wsq_group_wait_for(&group, 3000000), WSQ_ERR_TIMEOUT);
     CHECK(now_ns() - start >= 3000000);
     CHECK_EQ(one.runs, 0);
     gate_open(&door);
-    CHECK_EQ(wsq_group_wait(&group, UINT64_MAX - 1), WSQ_OK); /* a deadline past the end of time */
+    CHECK_EQ(wsq_group_wait_for(&group, UINT64_MAX - 1), WSQ_OK); /* a deadline past the end of time */
     CHECK_EQ(one.runs, 1);
-    CHECK_EQ(wsq_group_wait(&group, 0), WSQ_OK);
+    CHECK_EQ(wsq_group_wait_for(&group, 0), WSQ_OK);
     pool_close(pool);
 }
 
@@ -162,7 +162,7 @@ static void time_outs(void) {
 static wsq_poll wait_shortly(wsq_ctx ctx, step *self) {
     uint64_t start = now_ns();
     (void)ctx;
-    CHECK_EQ(wsq_group_wait(self->arg, 2000000), WSQ_ERR_TIMEOUT);
+    CHECK_EQ(wsq_group_wait_for(self->arg, 2000000), WSQ_ERR_TIMEOUT);
     CHECK(now_ns() - start >= 2000000);
     return WSQ_DONE;
 }
@@ -185,7 +185,7 @@ static void time_outs_of(wsq_pool *pool) {
     CHECK_EQ(wsq_task_wait(&waiter.task), WSQ_OK);
     CHECK_EQ(wsq_task_wait(&other.task), WSQ_OK);
     wsq_wake(&sleeper.task);
-    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
     CHECK_EQ(sleeper.runs, 2);
 }
 
@@ -219,7 +219,7 @@ static wsq_poll spawn_both_and_wait(wsq_ctx ctx, step *self) {
         spawn_in(&sentry.group, &sentry.mine[i]);
     }
     atomic_store(&sentry.waiting, true);
-    CHECK_EQ(wsq_group_wait(&sentry.group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&sentry.group), WSQ_OK);
     atomic_store(&sentry.waiting, false);
     for (int i = 0; i < 20; i++) CHECK_EQ(sentry.mine[i].runs, 1);
     return WSQ_DONE;
@@ -246,7 +246,7 @@ static void only_its_own_tasks_help(void) { on_every_kind(help_of); }
 
 static void all_wait(test_thread *self) {
     wsq_group *group = self->arg;
-    CHECK_EQ(wsq_group_wait(group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(group), WSQ_OK);
     CHECK_EQ(wsq_group_pending(group), 0);
 }
 
@@ -282,7 +282,7 @@ static void wait_and_free(void) {
             spawn_in(group, &some[i]);
         }
         test_spin(test_below(&random, 500));
-        if (wsq_group_wait(group, WSQ_FOREVER) != WSQ_OK) FAIL("a wait");
+        if (wsq_group_wait(group) != WSQ_OK) FAIL("a wait");
         memset((void *)group, 0xee, sizeof *group);
         free(group);
         for (unsigned i = 0; i < 3; i++)
@@ -319,7 +319,7 @@ static void then_of(wsq_pool *pool) {
             if (wsq_task_wait(&thens[i].task) != WSQ_OK) FAIL("a wait");
         for (int i = 0; i < MANY; i++) all = all && thens[i].runs == round;
         CHECK(all);
-        CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
     }
     free(steps);
     free(thens);
@@ -449,7 +449,7 @@ static void cancel(void) {
     CHECK(!wsq_group_cancelled(&group));
     wsq_group_cancel(&group);
     CHECK(wsq_group_cancelled(&group));
-    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
     CHECK(atomic_load(&saw_cancel));
     CHECK_EQ(wsq_task_wait(&running.task), WSQ_OK); /* what ran is done, not cancelled */
     for (int i = 0; i < 10; i++) {
@@ -464,7 +464,7 @@ static void cancel(void) {
     CHECK_EQ(wsq_task_wait(&then.task), WSQ_OK); /* it is after the group's end, however that was */
     group_new(&group, pool);
     spawn_in(&group, &queued[0]);
-    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
     CHECK_EQ(queued[0].runs, 1);
     pool_close(pool);
 }
@@ -480,9 +480,9 @@ static void cancel_asleep(void) {
     CHECK_EQ(pump(pool), 1);
     wsq_group_cancel(&group);
     CHECK_EQ(pump(pool), 0);
-    CHECK_EQ(wsq_group_wait(&group, 0), WSQ_ERR_TIMEOUT);
+    CHECK_EQ(wsq_group_wait_for(&group, 0), WSQ_ERR_TIMEOUT);
     wsq_wake(&sleeper.task);
-    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
     CHECK_EQ(sleeper.runs, 1);
     CHECK_EQ(sleeper.cleanups, 1);
     pool_close(pool);
@@ -510,7 +510,7 @@ static void compete(test_thread *self) {
         all->refused[i] = result == WSQ_ERR_CANCELLED;
         if (result != WSQ_OK && !all->refused[i]) FAIL("a spawn or a refusal");
     }
-    wsq_result result = wsq_group_wait(&all->group, WSQ_FOREVER);
+    wsq_result result = wsq_group_wait(&all->group);
     if (result != WSQ_OK && result != WSQ_ERR_CANCELLED) FAIL("a wait");
 }
 
@@ -524,7 +524,7 @@ static void cancel_races(void) {
             all.steps = step_array(CONTEST, NULL, NULL);
             group_new(&all.group, pool);
             test_threads(THREADS, compete, &all);
-            CHECK_EQ(wsq_group_wait(&all.group, WSQ_FOREVER), WSQ_ERR_CANCELLED);
+            CHECK_EQ(wsq_group_wait(&all.group), WSQ_ERR_CANCELLED);
             for (int i = 0; i < CONTEST; i++)
                 wrong += all.steps[i].runs + all.steps[i].cleanups != (refused[i] ? 0 : 1);
             CHECK_EQ(wrong, 0);
@@ -556,7 +556,7 @@ static void cancelled_is_its_own_on(wsq_config config) {
     if (config.caller_runs) CHECK_EQ(wsq_task_set_priority(&nested_one.task, WSQ_LOW), WSQ_OK);
     step_new(&outer, wait_for_outsider, &group);
     spawn_in(&group, &outer);
-    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
     CHECK_EQ(outer.runs, 1);
     pool_close(pool);
 }
@@ -570,7 +570,7 @@ static void cancelled_is_the_task_s_own(void) {
 static void shut_or_wait(test_thread *self) {
     contest *all = self->arg;
     if (self->index == 0) CHECK_EQ(wsq_pool_shutdown(all->group.pool, WSQ_CANCEL), WSQ_OK);
-    else if (wsq_group_wait(&all->group, WSQ_FOREVER) != WSQ_ERR_CANCELLED) FAIL("a cancelled wait");
+    else if (wsq_group_wait(&all->group) != WSQ_ERR_CANCELLED) FAIL("a cancelled wait");
 }
 
 static void shutdown_cancels(void) {
@@ -624,7 +624,7 @@ static wsq_poll wait_for_children(wsq_ctx ctx, step *self) {
         all->children[i].cleanups = result != WSQ_OK;
         if (result != WSQ_OK && result != WSQ_ERR_CLOSED) FAIL("a spawn into a group");
     }
-    wsq_result result = wsq_group_wait(&group, WSQ_FOREVER);
+    wsq_result result = wsq_group_wait(&group);
     if (result != WSQ_OK && result != WSQ_ERR_CANCELLED) FAIL("a wait for a group");
     CHECK_EQ(wsq_group_pending(&group), 0);
     for (int i = 0; i < 8; i++) wrong += (all->children[i].ended != 0) + all->children[i].cleanups != 1;
@@ -678,7 +678,7 @@ static void gone_of(wsq_pool *pool) {
         wsq_task_init(&one->task, mortal_run);
         if (wsq_group_spawn(&group, &one->task) != WSQ_OK) FAIL("a spawn");
     }
-    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
     CHECK_EQ(atomic_load(&count), rounds);
 }
 
@@ -707,7 +707,7 @@ static wsq_poll grow(wsq_ctx ctx, step *self) {
         children[i].depth = node->depth - 1;
         spawn_in(&group, &children[i].step);
     }
-    if (wsq_group_wait(&group, WSQ_FOREVER) != WSQ_OK) FAIL("a wait");
+    if (wsq_group_wait(&group) != WSQ_OK) FAIL("a wait");
     for (int i = 0; i < FANOUT; i++)
         if (!wsq_task_done(&children[i].step.task)) FAIL("a child is done");
     return WSQ_DONE;
@@ -753,7 +753,7 @@ static void own_group_of(wsq_pool *pool) {
         atomic_store(&all.next, 1);
         for (unsigned i = 0; i < count; i++) step_new(&all.steps[i], breed, &all);
         spawn_in(&all.group, &all.steps[0]);
-        CHECK_EQ(wsq_group_wait(&all.group, WSQ_FOREVER), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&all.group), WSQ_OK);
         for (unsigned i = 0; i < count; i++) once = once && all.steps[i].runs == 1;
         CHECK(once);
     }
@@ -773,7 +773,7 @@ static void count_is_told_of(wsq_pool *pool) {
     group_new(&group, pool);
     for (int i = 0; i < 4; i++) step_new(&some[i], i == 3 ? poll_the_count : NULL, &group);
     for (int i = 0; i < 4; i++) spawn_in(&group, &some[i]);
-    CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
 }
 
 static void count_is_told(void) { on_every_kind(count_is_told_of); }
@@ -805,9 +805,9 @@ static void called_in_of(wsq_config config) {
         atomic_store(&all->gate.open, false);
         spawn(pool, &all->outside);
         while (round % 2 && !atomic_load(&all->gate.inside)) sched_yield();
-        do CHECK_EQ(wsq_group_wait(&all->group, WSQ_FOREVER), WSQ_OK);
+        do CHECK_EQ(wsq_group_wait(&all->group), WSQ_OK);
         while (!atomic_load(&all->gate.inside)); /* it came before the last spawn */
-        CHECK_EQ(wsq_group_wait(&all->group, WSQ_FOREVER), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&all->group), WSQ_OK);
         bool once = true;
         for (unsigned i = 0; i < 700; i++) once = once && all->steps[i].runs == 1;
         CHECK(once);
@@ -861,9 +861,9 @@ static void spawn_quarter(test_thread *self) {
     size_t count = test_times(100000) / THREADS;
     for (size_t i = 0; i < count; i++) {
         spawn_in(&throng.group, &throng.steps[self->index * count + i]);
-        if (self->index == 1 && i % 1000 == 0) (void)wsq_group_wait(&throng.group, 0);
+        if (self->index == 1 && i % 1000 == 0) (void)wsq_group_wait_for(&throng.group, 0);
     }
-    CHECK_EQ(wsq_group_wait(&throng.group, WSQ_FOREVER), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&throng.group), WSQ_OK);
 }
 
 static void many_of(wsq_pool *pool) {

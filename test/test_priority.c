@@ -403,7 +403,7 @@ static void in_groups(void) {
             CHECK_EQ(wsq_group_spawn(&group, &steps[i].task), WSQ_OK);
         }
         if (round % 2) wsq_group_cancel(&group);
-        CHECK_EQ(wsq_group_wait(&group, WSQ_FOREVER), round % 2 ? WSQ_ERR_CANCELLED : WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&group), round % 2 ? WSQ_ERR_CANCELLED : WSQ_OK);
         for (unsigned i = 0; i < 60; i++) all = all && steps[i].runs + steps[i].cleanups == 1;
         CHECK(all);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);

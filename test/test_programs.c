@@ -247,7 +247,7 @@ static uint64_t gather(program *all, uint64_t seed) {
         if (result != WSQ_OK) atomic_store(&members[i].ended, 1);
         if (cancels && i == seed / 16 % 4) wsq_group_cancel(&group);
     }
-    wsq_result result = wsq_group_wait(&group, WSQ_FOREVER);
+    wsq_result result = wsq_group_wait(&group);
     CHECK_EQ(wsq_group_pending(&group), 0);
     for (unsigned i = 0; i < count; i++) CHECK_EQ(atomic_load(&members[i].ended), 1);
     CHECK(result == WSQ_OK || (result == WSQ_ERR_CANCELLED && (cancels || all->cancels)));

@@ -181,7 +181,7 @@ static void group(program *all, wsq_pool *pool, uint64_t *random) {
     if (test_below(random, 2)) taken(all, then, wsq_group_then(own, &then->task));
     if (cancels) wsq_group_cancel(own);
     wsq_result result;
-    while ((result = wsq_group_wait(own, test_below(random, 50000))) == WSQ_ERR_TIMEOUT) {
+    while ((result = wsq_group_wait_for(own, test_below(random, 50000))) == WSQ_ERR_TIMEOUT) {
         for (unsigned i = 0; i < count; i++) wsq_wake(&members[i]->task);
     }
     CHECK(result == WSQ_OK || (result == WSQ_ERR_CANCELLED && (cancels || stops(all))));

@@ -1,0 +1,201 @@
+/* One task, or one future, is cancelled in the explorer: while it is queued, runs, falls asleep, is
+ * woken, waits for another, ends. Each ends once, as done or as cancelled, and who waits hears which. */
+#include "explore_pool.h"
+
+typedef struct item {
+    wsq_task task;
+    int note;           /* plain: who cancels writes it, the cleanup reads it */
+    int pends;          /* so many runs return WSQ_PENDING */
+    int runs, done, cleaned; /* the explorer's own */
+} item;
+
+static item items[2];
+static wsq_edge edge;
+static wsq_pool *pool;
+static const wsq_config plain;
+
+static wsq_poll run_item(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(!it->done && !it->cleaned);
+    if (it->runs++ < it->pends) return WSQ_PENDING;
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll clean_item(wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    explore_check(!it->done && !it->cleaned);
+    explore_check(wsqi_get(&it->note) == 1);
+    it->cleaned = 1;
+    return WSQ_DONE;
+}
+
+static void begin(int pends) {
+    for (int i = 0; i < 2; i++) {
+        memset(&items[i], 0, sizeof items[i]);
+        items[i].task.fn = run_item;
+        wsq_task_set_cleanup(&items[i].task, clean_item);
+        items[i].pends = pends;
+        items[i].note = 1;
+    }
+    pool = explore_pool_make(1 + (unsigned)explore_choose(2), plain);
+}
+
+static void spawn(int i) { explore_check(wsq_spawn(pool, &items[i].task) == WSQ_OK); }
+
+/* As the waiter heard. */
+static void ended(int i) {
+    wsq_result result = wsq_task_wait(&items[i].task);
+    explore_check(result == (items[i].cleaned ? WSQ_ERR_CANCELLED : WSQ_OK));
+    explore_check(items[i].done + items[i].cleaned == 1);
+}
+
+static void end(void) {
+    explore_wait_quiet();
+    explore_check_parked(pool);
+    explore_pool_end(pool);
+}
+
+static void canceller(void *arg) {
+    item *it = arg;
+    wsqi_set(&it->note, 1);
+    wsq_task_cancel(&it->task);
+}
+
+static void canceller_too(void *arg) { wsq_task_cancel(&((item *)arg)->task); }
+
+/* Nobody wakes it: whenever it is cancelled, that ends it. */
+static void while_it_falls_asleep(void) {
+    begin(1);
+    wsqi_set(&items[0].note, 0);
+    spawn(0);
+    explore_fiber *other = explore_start(canceller, &items[0]);
+    if (explore_choose(2)) explore_join_one(other);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_ERR_CANCELLED);
+    explore_check(items[0].cleaned == 1 && items[0].runs <= 1);
+    end();
+}
+
+static void while_it_is_woken(void) {
+    begin(1);
+    spawn(0);
+    explore_start(canceller, &items[0]);
+    wsq_wake(&items[0].task);
+    ended(0);
+    end();
+}
+
+static void while_it_runs(void) {
+    begin(0);
+    spawn(0);
+    explore_start(canceller, &items[0]);
+    ended(0);
+    end();
+}
+
+static void twice(void) {
+    begin(1);
+    spawn(0);
+    explore_start(canceller_too, &items[0]);
+    explore_start(canceller_too, &items[0]);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_ERR_CANCELLED);
+    end();
+}
+
+/* It comes after one that ends at this moment, or is cancelled itself: then so is it. */
+static void while_it_is_held(void) {
+    begin(0);
+    explore_check(wsq_task_after(&items[1].task, &items[0].task, &edge) == WSQ_OK);
+    spawn(1);
+    explore_start(canceller, &items[explore_choose(2)]);
+    spawn(0);
+    ended(0);
+    ended(1);
+    explore_check(!items[0].cleaned || items[1].cleaned);
+    end();
+}
+
+/* Spawned again after its end: it runs, whenever that cancellation came. */
+static void before_its_next_life(void) {
+    begin(0);
+    spawn(0);
+    explore_fiber *other = explore_start(canceller, &items[0]);
+    ended(0);
+    explore_join_one(other);
+    items[0].done = items[0].cleaned = 0;
+    spawn(0);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK && items[0].done);
+    end();
+}
+
+/* ---- futures ---- */
+
+static int called;
+static wsq_future *future;
+
+static void *call(void *arg) {
+    called++;
+    return arg;
+}
+
+static void future_canceller(void *arg) {
+    (void)arg;
+    wsq_future_cancel(future);
+}
+
+/* Another thread cancels it before the handle is given back. */
+static void future_against_its_call(void) {
+    void *result = NULL;
+    begin(0);
+    called = 0;
+    explore_check(wsq_submit(pool, call, &called, &future) == WSQ_OK);
+    explore_fiber *other = explore_start(future_canceller, NULL);
+    if (explore_choose(2)) explore_check(wsq_future_then(future, &items[0].task) == WSQ_OK);
+    explore_join_one(other);
+    wsq_result outcome = wsq_future_get(future, &result);
+    explore_check(outcome == (called ? WSQ_OK : WSQ_ERR_CANCELLED));
+    explore_check(called ? result == &called : result == NULL);
+    end();
+}
+
+/* ---- batches ---- */
+
+static wsq_poll run_again(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+/* A batch with a group fails, for its second task runs already; or it does not, if that is over. */
+static void batch_in_a_group(void) {
+    wsq_group group;
+    wsq_task *both[] = {&items[0].task, &items[1].task};
+    begin(0);
+    explore_check(wsq_group_init(&group, pool) == WSQ_OK);
+    items[1].task.fn = run_again;
+    spawn(1);
+    for (int i = 0; i < 2; i++) {
+        if (i == 1) explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+        wsq_task_set_group(both[0], &group);
+        wsq_result result = wsq_spawn_batch(pool, both, 2);
+        if (result == WSQ_OK) break;
+        explore_check(i == 0 && result == WSQ_ERR_INVALID && wsq_group_pending(&group) == 0);
+    }
+    explore_check(wsq_group_wait(&group) == WSQ_OK && items[0].done);
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    end();
+}
+
+int main(void) {
+    
+    explore_random("cancel: while it falls asleep", while_it_falls_asleep, 3000);
+    explore_random("cancel: while it is woken", while_it_is_woken, 3000);
+    explore_random("cancel: while it runs", while_it_runs, 2000);
+    explore_random("cancel: twice", twice, 2000);
+    explore_random("cancel: while it is held", while_it_is_held, 3000);
+    explore_random("cancel: before its next life", before_its_next_life, 2000);
+    explore_random("cancel: a future against its call", future_against_its_call, 2000);
+    explore_random("cancel: a batch in a group", batch_in_a_group, 1500);
+    return explore_end();
+}
