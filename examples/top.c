@@ -1,19 +1,16 @@
 /* top: what each worker does, redrawn in place while a load of changing weight runs.
- *     top [-n seconds] [-d tenths of a second] [-w workers]
+ *     cc -O2 -pthread top.c -o top -lm && ./top
  *
  * Counters come from wsq_worker_stats, which may be read at any time; the view takes differences.
  * How long a worker slept is not among them: a hook adds that up. Into a file or a pipe it prints
  * plain tables. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
+#include "command.h"
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
 static uint64_t now_ns(void) {
     struct timespec t;
@@ -234,28 +231,30 @@ static bool catch_signals(void) {
     return sigaction(SIGINT, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0;
 }
 
+static const char help[] =
+    "top [-n tenths] [-d tenths] [-w workers]\n"
+    "Shows what each worker does while a load of changing weight runs.\n"
+    "  -n  how long, in tenths of a second, 1 to 1000000 (100)\n"
+    "  -d  time between two looks, in tenths of a second, 1 to 600 (5)\n"
+    "  -w  workers, 1 to 1024 (one per usable core)\n";
+
 int main(int argc, char **argv) {
-    double seconds = 10;
-    long tenths = 5, workers = 0;
-    for (int option; (option = getopt(argc, argv, "n:d:w:")) != -1;) {
-        if (option == 'n') seconds = atof(optarg);
-        else if (option == 'd') tenths = atol(optarg);
-        else if (option == 'w') workers = atol(optarg);
-        else seconds = -1;
+    unsigned length = 100, tenths = 5, workers = 0;
+    for (int option; (option = command_option(argc, argv, "n:d:w:", help)) != 0;) {
+        if (option == 'n') length = command_number("-n", command.value, 1, 1000000);
+        else if (option == 'd') tenths = command_number("-d", command.value, 1, 600);
+        else workers = command_number("workers", command.value, 1, WORKERS_MAX);
     }
-    if (!(seconds > 0) || tenths < 1 || tenths > 600 || workers < 0 || workers > WORKERS_MAX) {
-        fprintf(stderr, "usage: top [-n seconds] [-d tenths of a second] [-w workers]\n");
-        return 2;
-    }
+    command_end(argc, argv);
     wsq_hooks hooks = {.event = on_event};
-    wsq_config config = {.workers = (unsigned)workers, .hooks = &hooks};
+    wsq_config config = {.workers = workers, .hooks = &hooks};
     wsq_pool *pool;
     on_terminal = isatty(STDOUT_FILENO) != 0;
     if (!catch_signals() || wsq_pool_create(&pool, &config) != WSQ_OK || !load_begin(pool)) {
         fprintf(stderr, "top: no memory, or no threads\n");
         return 1;
     }
-    watch(pool, seconds, tenths * 100);
+    watch(pool, length / 10.0, (long)tenths * 100);
     load_end();
     wsq_pool_destroy(pool);
     return 0;
