@@ -11,12 +11,13 @@ CORES   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 MAKE_J   = $(MAKE) --no-print-directory -j$(CORES)
 COMPILE  = $(CC) $(WARN) -D_GNU_SOURCE $(STATIC) $(CPPFLAGS) $(CFLAGS) $(O) $(EXTRA) -pthread
 
-HEADERS  = wsq.h $(wildcard */*.h examples/*.hpp)
+HEADERS  = wsq.h $(wildcard */*.h) $(LAYER)
 TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c))
 EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore_*.c))
 BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/recipes/*.c)) \
            $(call cpp,examples/*.cpp)
+LAYER    = $(wildcard examples/*.hpp)
 cpp      = $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(B)/%,$(wildcard $(1))))
 # Also on mutexes and conditions: whatever sleeps.
 PTHREAD  = $(patsubst %,$(B)/pthread/test/test_%,corners faults idle pool programs standin system timer)
@@ -46,9 +47,9 @@ docs: ## the reference page: build/docs/index.html, one file
 	@mkdir -p $(B)/docs
 	sh .docs/page.sh > $(B)/docs/index.html
 
-install: ## the header, wsq.pc and wsqConfig.cmake, under DESTDIR and PREFIX
+install: ## the headers, wsq.pc and wsqConfig.cmake, under DESTDIR and PREFIX
 	install -d "$(INTO)/include" "$(INTO)/lib/pkgconfig" "$(INTO)/lib/cmake/wsq"
-	install -m 644 wsq.h "$(INTO)/include"
+	install -m 644 wsq.h $(LAYER) "$(INTO)/include"
 	install -m 644 examples/packaging/cmake/wsqConfig*.cmake "$(INTO)/lib/cmake/wsq"
 	@version=$$(sed -n '1s/.*version \([0-9.]*\).*/\1/p' wsq.h) && printf '%s\n' \
 	    "prefix=$$(printf '%s' '$(PREFIX)' | sed 's/[ \\]/\\&/g')" '' \
@@ -56,7 +57,8 @@ install: ## the header, wsq.pc and wsqConfig.cmake, under DESTDIR and PREFIX
 	    'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread' > "$(INTO)/lib/pkgconfig/wsq.pc"
 
 uninstall: ## take away what install has put there
-	rm -f "$(INTO)/include/wsq.h" "$(INTO)/lib/pkgconfig/wsq.pc" "$(INTO)"/lib/cmake/wsq/wsqConfig*.cmake
+	cd "$(INTO)/include" && rm -f wsq.h $(notdir $(LAYER))
+	rm -f "$(INTO)/lib/pkgconfig/wsq.pc" "$(INTO)"/lib/cmake/wsq/wsqConfig*.cmake
 	[ ! -d "$(INTO)/lib/cmake/wsq" ] || rmdir "$(INTO)/lib/cmake/wsq"
 
 bench: ## build and run every benchmark, some minutes
