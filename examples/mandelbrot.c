@@ -74,6 +74,7 @@ static double render(struct image *image, struct row *rows, unsigned workers, bo
     wsq_pool *pool;
     must(wsq_pool_create(&pool, &config));
     trace_watch(trace, pool);
+    trace_process(trace, "mandelbrot");
     trace_name(trace, (uintptr_t)render_row, "row");
     progress_begin("rendering", image->height);
     double began = command_now();

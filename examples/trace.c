@@ -91,18 +91,23 @@ static void sum_start(wsq_ctx ctx, void *arg) {
 }
 
 static const char help[] =
-    "trace [-w workers] [file]\n"
+    "trace [-l] [-w workers] [file]\n"
     "Writes a timeline of a small program (trace.json), for trace.html or ui.perfetto.dev.\n"
+    "  -l  keep the latest events when there are too many, and not the first\n"
     "  -w  workers, 1 to 1024 (one per usable core)\n";
 
 int main(int argc, char **argv) {
     unsigned workers = 0;
-    while (command_option(argc, argv, "w:", help)) {
-        workers = command_number("workers", command.value, 1, TRACE_LANES);
+    bool latest = false;
+    for (int option; (option = command_option(argc, argv, "lw:", help)) != 0;) {
+        if (option == 'l') latest = true;
+        else workers = command_number("workers", command.value, 1, TRACE_LANES);
     }
     const char *path = command_next(argc, argv);
     command_end(argc, argv);
     struct trace *trace = trace_open(path ? path : "trace.json");
+    if (latest) trace_keep_latest(trace);
+    trace_process(trace, "trace");
     wsq_config config = {.workers = workers, .hooks = trace_hooks(trace)};
     wsq_pool *pool;
     if (!trace || wsq_pool_create(&pool, &config) != WSQ_OK) return 1;
