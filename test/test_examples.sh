@@ -82,6 +82,34 @@ picture() {
     says "$work/none/picture.png: No such file"
 }
 
+# One process shows itself, and another one it; which notices that the first one ends, or is killed.
+watched() {
+    "$build/examples/top" -n 20 -d 2 -w 2 -o "$work/top" >"$work/own" 2>&1 &
+    shown=$!
+    until [ -s "$work/top" ]; do sleep 0.1; done
+    run 0 examples/top -n 5 -d 1 -p "$work/top"
+    says "process $shown"
+    says branch
+    run 0 examples/top -n 600 -d 1 -p "$work/top"
+    says "process $shown has no such pool any more"
+    wait "$shown" || fail "top -o: exit $?"
+    grep -q leaf "$work/own" || fail 'top -o shows nothing'
+    [ ! -e "$work/top" ] || fail 'top leaves its file'
+    "$build/examples/top" -n 600 -o "$work/top" >/dev/null 2>&1 &
+    shown=$!
+    until [ -s "$work/top" ]; do sleep 0.1; done
+    (sleep 1 && kill -9 "$shown") &
+    run 0 examples/top -n 600 -d 1 -p "$work/top"
+    says "process $shown has no such pool any more"
+    run 1 examples/top -p "$work/none"
+    says "$work/none: No such file"
+    echo nonsense >"$work/nonsense"
+    run 1 examples/top -p "$work/nonsense"
+    says 'not written by this top.h'
+    run 1 examples/top -o "$work/none/top"
+    says "$work/none/top: No such file"
+}
+
 refuses() { # program, text that is said, arguments
     name=$1 text=$2
     shift 2
@@ -110,6 +138,7 @@ arguments() {
     refuses nqueens 'n must be a whole number from 1 to 18, and not 19' 19
     refuses quicksort 'count must be a whole number from 1 to 1000000000, and not empty' ''
     refuses top 'and not x' -n x
+    refuses top 'a value is missing behind -p' -p
     refuses trace 'and not -1' -w -1
 }
 
@@ -140,6 +169,7 @@ run 0 examples/nqueens 8
 says '8 queens: 92 solutions'
 run 0 examples/top -n 5 -d 2 -w 3
 says 'tasks/s'
+watched
 arguments
 if command -v cc >/dev/null; then
     for source in examples/*.c examples/*.cpp examples/recipes/*.c; do compiles "$source"; done
