@@ -57,7 +57,7 @@ install: ## the headers, wsq.pc and wsqConfig.cmake, under DESTDIR and PREFIX
 	    'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread' > "$(INTO)/lib/pkgconfig/wsq.pc"
 
 uninstall: ## take away what install has put there
-	cd "$(INTO)/include" && rm -f wsq.h $(notdir $(LAYER))
+	rm -f "$(INTO)/include/wsq.h" $(patsubst examples/%,"$(INTO)/include/%",$(LAYER))
 	rm -f "$(INTO)/lib/pkgconfig/wsq.pc" "$(INTO)"/lib/cmake/wsq/wsqConfig*.cmake
 	[ ! -d "$(INTO)/lib/cmake/wsq" ] || rmdir "$(INTO)/lib/cmake/wsq"
 
