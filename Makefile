@@ -11,26 +11,30 @@ CORES   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 MAKE_J   = $(MAKE) --no-print-directory -j$(CORES)
 COMPILE  = $(CC) $(WARN) -D_GNU_SOURCE $(STATIC) $(CPPFLAGS) $(CFLAGS) $(O) $(EXTRA) -pthread
 
-HEADERS  = wsq.h $(wildcard */*.h)
+HEADERS  = wsq.h $(wildcard */*.h) $(LAYER)
 TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c))
 EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore_*.c))
 BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
-EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c)) $(LAMBDA)
-LAMBDA   = $(if $(shell command -v $(CXX) 2>/dev/null),$(B)/examples/11_lambda)
+EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/recipes/*.c)) \
+           $(call cpp,examples/*.cpp)
+LAYER    = $(wildcard examples/*.hpp)
+cpp      = $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(B)/%,$(wildcard $(1))))
 # Also on mutexes and conditions: whatever sleeps.
 PTHREAD  = $(patsubst %,$(B)/pthread/test/test_%,corners faults idle pool programs standin system timer)
 
 all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
 
 demo: $(B)/examples/mandelbrot ## render a picture on every core: build/mandelbrot.png
-	$< -o build/mandelbrot.png
+	$< -o $(B)/mandelbrot.png
+
+examples: $(EXAMPLES) ## build the examples alone
 
 test: ## build and run every test; the last line is "N passed, N failed"
 	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/soak
 	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/soak
 
 test-examples: ## the examples' own tests: they need curl, wrk, chromium, python3 in part
-	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/httpd_client
+	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/httpd_client $(call cpp,test/*.cpp)
 	@B='$(B)' sh test/run.sh $(wildcard test/test_*.sh)
 
 check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
@@ -43,9 +47,9 @@ docs: ## the reference page: build/docs/index.html, one file
 	@mkdir -p $(B)/docs
 	sh .docs/page.sh > $(B)/docs/index.html
 
-install: ## the header, wsq.pc and wsqConfig.cmake, under DESTDIR and PREFIX
+install: ## the headers, wsq.pc and wsqConfig.cmake, under DESTDIR and PREFIX
 	install -d "$(INTO)/include" "$(INTO)/lib/pkgconfig" "$(INTO)/lib/cmake/wsq"
-	install -m 644 wsq.h "$(INTO)/include"
+	install -m 644 wsq.h $(LAYER) "$(INTO)/include"
 	install -m 644 examples/packaging/cmake/wsqConfig*.cmake "$(INTO)/lib/cmake/wsq"
 	@version=$$(sed -n '1s/.*version \([0-9.]*\).*/\1/p' wsq.h) && printf '%s\n' \
 	    "prefix=$$(printf '%s' '$(PREFIX)' | sed 's/[ \\]/\\&/g')" '' \
@@ -53,7 +57,8 @@ install: ## the header, wsq.pc and wsqConfig.cmake, under DESTDIR and PREFIX
 	    'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread' > "$(INTO)/lib/pkgconfig/wsq.pc"
 
 uninstall: ## take away what install has put there
-	rm -f "$(INTO)/include/wsq.h" "$(INTO)/lib/pkgconfig/wsq.pc" "$(INTO)"/lib/cmake/wsq/wsqConfig*.cmake
+	rm -f "$(INTO)/include/wsq.h" $(patsubst examples/%,"$(INTO)/include/%",$(LAYER))
+	rm -f "$(INTO)/lib/pkgconfig/wsq.pc" "$(INTO)"/lib/cmake/wsq/wsqConfig*.cmake
 	[ ! -d "$(INTO)/lib/cmake/wsq" ] || rmdir "$(INTO)/lib/cmake/wsq"
 
 bench: ## build and run every benchmark, some minutes
@@ -111,9 +116,18 @@ $(B)/bench/%: bench/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) -DNDEBUG -DBENCH_FLAGS='"$(CFLAGS) -DNDEBUG"' $< -o $@ $(LDFLAGS) -lm
 
+$(B)/examples/%: NDEBUG = -DNDEBUG
+$(B)/examples/11_lambda: CXX_STD = c++11
+$(B)/examples/12_coroutine: CXX_STD = c++20
+CXX_STD  = c++17
+CXX_HAS  = $(if $(filter %20,$(CXX_STD)),<coroutine>\nstd::suspend_never it;,<new>)
+
 $(B)/%: %.cpp $(HEADERS) Makefile
 	@mkdir -p $(@D)
-	$(CXX) -std=c++11 -Wall -Wextra -Wpedantic -DNDEBUG $(CPPFLAGS) $(CXXFLAGS) $(EXTRA) -pthread $< -o $@ $(LDFLAGS)
+	@if printf '#include $(CXX_HAS)\n' | $(CXX) -std=$(CXX_STD) -fsyntax-only -x c++ - 2>$@.log; \
+	then $(CXX) -std=$(CXX_STD) -Wall -Wextra -Wpedantic -Wshadow $(NDEBUG) $(CPPFLAGS) $(CXXFLAGS) \
+	    $(EXTRA) -pthread $< -o $@ $(LDFLAGS); \
+	else echo "skip $<: $(CXX) has no $(CXX_STD)"; fi
 
 $(B)/%: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
@@ -125,5 +139,5 @@ clean: ## remove build/
 help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-.PHONY: all demo test test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
+.PHONY: all demo examples test test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
     model mutate bench bench-peers bench-counts asan ubsan tsan msan sanitized clean help

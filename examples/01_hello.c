@@ -9,15 +9,29 @@ struct greeting {
     wsq_task task;
 };
 
+/* Some milliseconds of work. A shorter task would be over before a second worker is awake. */
+static unsigned primes_below(unsigned limit) {
+    unsigned count = 0;
+    for (unsigned n = 2; n < limit; n++) {
+        unsigned divisor = 2;
+        while (n % divisor != 0) divisor++;
+        count += divisor == n;
+    }
+    return count;
+}
+
 static wsq_poll greet(wsq_ctx ctx, wsq_task *task) {
     struct greeting *self = wsq_container_of(task, struct greeting, task);
-    printf("hello from task %d on worker %u\n", self->number, wsq_worker_index(ctx));
+    unsigned limit = 5000 + 1000 * (unsigned)self->number;
+    printf("hello from task %d on worker %u: there are %u primes below %u\n", self->number,
+           wsq_worker_index(ctx), primes_below(limit), limit);
     return WSQ_DONE;
 }
 
 int main(void) {
     wsq_pool *pool;
-    wsq_result result = wsq_pool_create(&pool, NULL); /* NULL: defaults, a worker per usable core */
+    wsq_config config = {.workers = 2}; /* NULL in its place: one worker per usable core */
+    wsq_result result = wsq_pool_create(&pool, &config);
     if (result != WSQ_OK) {
         fprintf(stderr, "no pool: %s\n", wsq_result_string(result));
         return 1;

@@ -1,4 +1,5 @@
 /* Wake: a task that waits for another thread without holding a worker.
+ *     cc -O2 -pthread 02_wake.c -o wake && ./wake
  *
  * A function that returns WSQ_PENDING is put aside. It is called again, from its top, after
  * wsq_wake; so what it must remember lives in its struct, not in its local variables. */

@@ -1,4 +1,5 @@
 /* Parallel for: the body gets a range, so its inner loop is an ordinary loop.
+ *     cc -O2 -pthread 04_parallel_for.c -o parallel_for && ./parallel_for
  *
  * The range is split only while somebody is idle; with grain 0 the smallest piece is found by
  * measuring. Here: how many steps the Collatz sequence of each number takes to reach 1. */

@@ -1,4 +1,5 @@
 /* Reduce: one result from a range, combined in order.
+ *     cc -O2 -pthread 05_reduce.c -o reduce && ./reduce
  *
  * The longest run of heads in ten million coin tosses. A run may cross the place where the range
  * was split, so a partial result says what its two ends look like. Combining is associative but not

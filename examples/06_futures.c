@@ -1,5 +1,7 @@
-/* Futures: a function call whose result is fetched later. No struct of your own, no allocation once
- * the pool has a few.
+/* Futures: a function call whose result is fetched later.
+ *     cc -O2 -pthread 06_futures.c -o futures && ./futures
+ *
+ * There is no struct of your own, and no allocation once the pool has a few futures.
  *
  * A wait inside a task is no trap: a future that nobody has started is run by who asks for it, and
  * otherwise a stand-in works in the waiting worker's place. */

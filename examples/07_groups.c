@@ -1,4 +1,5 @@
 /* Groups: tasks that are waited for together, and called off together.
+ *     cc -O2 -pthread 07_groups.c -o groups && ./groups
  *
  * A search for a number whose hash begins with 24 zero bits. Whoever finds one cancels the group:
  * what has not started never will, what runs asks now and then. */

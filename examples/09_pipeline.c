@@ -1,4 +1,5 @@
 /* A pipeline: stages with bounded queues between them, each stage a task.
+ *     cc -O2 -pthread 09_pipeline.c -o pipeline && ./pipeline
  *
  * A stage that finds its input empty, or its output full, returns WSQ_PENDING; the neighbour wakes
  * it. So a slow stage holds back the ones before it, and nobody holds a worker while he waits. No

@@ -1,5 +1,6 @@
 /* Blocking calls: what to do with a function that sleeps in the system and cannot be made to wait
  * by a wake: a file, a name server, a library.
+ *     cc -O2 -pthread 10_blocking.c -o blocking && ./blocking
  *
  * Between wsq_block_begin and wsq_block_end a stand-in works in this worker's place: a thread that
  * is started when it is needed for the first time, and sleeps when it is not. So tasks that compute

@@ -1,4 +1,5 @@
 // C++: lambdas as tasks, as jobs and as the bodies of loops. The adaptor first; main uses it.
+//     c++ -O2 -pthread 11_lambda.cpp -o lambda && ./lambda
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include <atomic>

@@ -1,5 +1,5 @@
-/* What a small web server needs that has nothing to do with wsq: requests, files, the heads of
- * answers, a socket. */
+/* What a small web server needs that has nothing to do with wsq: requests, files and parts of files,
+ * the heads of answers, a socket. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -14,7 +14,14 @@
 struct http_request {
     char *method, *path; /* the path is decoded, begins with a slash, and has no query */
     bool keep_alive, has_body, old; /* old: version 1.0 */
+    bool changed; /* If-Range: it names a version of the file, and no version has a name here */
     unsigned hosts;
+    const char *range; /* NULL: the whole file is asked for */
+};
+
+/* A file's bytes from `begin` to `end`, without the latter. */
+struct http_part {
+    int64_t begin, end, size;
 };
 
 /* In place: cuts off a query, and decodes %41 to A. */
@@ -62,6 +69,8 @@ static bool http_parse_header(char *line, struct http_request *request) {
         if (*value == '\0' || value[strspn(value, "0123456789")] != '\0') return false;
         if (value[strspn(value, "0")] != '\0') request->has_body = true;
     }
+    if (strcasecmp(line, "range") == 0) request->range = value;
+    if (strcasecmp(line, "if-range") == 0) request->changed = true;
     if (strcasecmp(line, "connection") == 0) {
         if (strcasestr(value, "keep-alive")) request->keep_alive = true;
         if (strcasestr(value, "close")) request->keep_alive = false;
@@ -83,7 +92,35 @@ static bool http_parse(char *text, size_t length, struct http_request *request) 
         if (line[strcspn(line, "\r\n")] != '\0') return false;
         if (!(line == text ? http_parse_line : http_parse_header)(line, request)) return false;
     }
+    if (request->changed) request->range = NULL;
     return request->hosts == 1 || (request->old && request->hosts == 0);
+}
+
+/* Digits, which it passes; -1: there are none, or too many. */
+static int64_t http_digits(const char **text) {
+    int64_t n = 0;
+    size_t count = strspn(*text, "0123456789");
+    if (count == 0 || count > 18) return -1;
+    while (count-- > 0) n = 10 * n + *(*text)++ - '0';
+    return n;
+}
+
+/* "bytes=0-99", "bytes=100-" or "bytes=-100" (the last 100). The status: 206, or 416 if none of it
+ * is in the file; 200, the whole file, for several ranges and for what is not understood. */
+static int http_range(const char *text, int64_t size, struct http_part *part) {
+    *part = (struct http_part){0, size, size};
+    if (!text || strncasecmp(text, "bytes=", 6) != 0) return 200;
+    text += 6;
+    int64_t first = http_digits(&text);
+    if (*text++ != '-') return 200;
+    int64_t last = http_digits(&text);
+    if (*text != '\0' || (first < 0 && last < 0) || (first >= 0 && last >= 0 && last < first))
+        return 200;
+    if (first >= size || (first < 0 && last == 0)) return 416;
+    if (first >= 0) part->begin = first;
+    else part->begin = last < size ? size - last : 0;
+    if (first >= 0 && last >= 0 && last < size) part->end = last + 1;
+    return part->begin < size ? 206 : 416;
 }
 
 static int http_step(int directory, int at, const char *name) {
@@ -105,8 +142,10 @@ static int http_open(int directory, char *path) {
 static const char *http_reason(int status) {
     switch (status) {
     case 200: return "OK";
+    case 206: return "Partial Content";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
+    case 416: return "Range Not Satisfiable";
     case 413: return "Content Too Large";
     case 431: return "Request Header Fields Too Large";
     case 503: return "Service Unavailable";
@@ -126,16 +165,22 @@ static const char *http_type(const char *path) {
     return "application/octet-stream";
 }
 
-/* The head of an answer; returns its length. */
+/* The head of an answer; returns its length. The part is that of a file, or NULL. */
 static int http_head(char *out, size_t size, int status, bool keep_alive, const char *type,
-                     size_t length) {
-    char date[40];
+                     size_t length, const struct http_part *part) {
+    char date[40], range[90] = "";
     time_t now = time(NULL);
     strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &(struct tm){0}));
+    if (status == 416)
+        snprintf(range, sizeof range, "Content-Range: bytes */%lld\r\n", (long long)part->size);
+    else if (status == 206)
+        snprintf(range, sizeof range, "Content-Range: bytes %lld-%lld/%lld\r\n",
+                 (long long)part->begin, (long long)part->end - 1, (long long)part->size);
+    else if (part) snprintf(range, sizeof range, "Accept-Ranges: bytes\r\n");
     return snprintf(out, size,
                     "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-                    "%sConnection: %s\r\n\r\n",
-                    status, http_reason(status), date, type, length,
+                    "%s%sConnection: %s\r\n\r\n",
+                    status, http_reason(status), date, type, length, range,
                     status == 405 ? "Allow: GET, HEAD\r\n" : "",
                     keep_alive ? "keep-alive" : "close");
 }

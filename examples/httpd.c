@@ -1,5 +1,5 @@
 /* httpd: a small web server for this machine only. One task per connection.
- *     httpd [-p port] [-w workers] [directory]      port 0: any, it is printed
+ *     cc -O2 -pthread httpd.c -o httpd && ./httpd
  *
  * The main thread is the reactor: it accepts, sleeps in epoll, and wakes tasks. Workers do the
  * rest. A task reads and writes until the socket says EAGAIN, arms epoll for one event, and returns
@@ -26,12 +26,12 @@ int main(void) {
     return 0;
 }
 #else
+#include "command.h"
 #include "http.h"
-#include <errno.h>
+#include <inttypes.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
@@ -59,9 +59,10 @@ struct connection {
     bool registered, keep;  /* with epoll; alive after this answer */
     struct iovec answer[2]; /* what is left of its head and of its body in memory */
     int file;               /* or -1 */
+    off_t file_at;
     size_t file_left;
-    unsigned requests;
-    char head[320];
+    char *page; /* an answer's body that is freed with it, or NULL */
+    char head[400];
     size_t received;
     char in[HEAD_MAX + 1];
 };
@@ -72,10 +73,12 @@ static struct server {
     bool paused;                   /* accepts nobody: out of descriptors or memory */
     atomic_int signalled;          /* SIGTERMs so far; the reactor writes */
     int64_t stopped_at;            /* reactor only */
+    double began;
     atomic_uint live;              /* connections */
-    pthread_mutex_t lock;          /* guards the three below */
+    atomic_ullong requests, sent;  /* answered; bytes */
+    pthread_mutex_t lock;          /* guards the two below */
     struct connection *connections;
-    uint64_t accepted, requests;
+    uint64_t accepted;
 } server = {.lock = PTHREAD_MUTEX_INITIALIZER, .directory = -1};
 
 static const char welcome[] =
@@ -96,15 +99,16 @@ static void enter(struct connection *c, enum phase phase, int64_t allowed_ms) {
 
 /* ---- answers ---- */
 
-static void put_head(struct connection *c, int status, const char *type, size_t length) {
-    int n = http_head(c->head, sizeof c->head, status, c->keep, type, length);
+static void put_head(struct connection *c, int status, const char *type, size_t length,
+                     const struct http_part *part) {
+    int n = http_head(c->head, sizeof c->head, status, c->keep, type, length, part);
     c->answer[0] = (struct iovec){c->head, (size_t)n};
     enter(c, ANSWERING, IDLE_MS);
 }
 
 static void answer_text(struct connection *c, int status, const char *type, const char *text,
                         bool body) {
-    put_head(c, status, type, strlen(text));
+    put_head(c, status, type, strlen(text), NULL);
     c->answer[1] = (struct iovec){(void *)(uintptr_t)text, body ? strlen(text) : 0};
 }
 
@@ -114,9 +118,11 @@ static void refuse(struct connection *c, int status) {
     answer_text(c, status, "text/plain", http_reason(status), true);
 }
 
-static void answer_file(struct connection *c, char *path, bool body) {
+static void answer_file(struct connection *c, const struct http_request *request, bool body) {
+    char *path = request->path;
     const char *type = path[strlen(path) - 1] == '/' ? http_type(".html") : http_type(path);
     struct stat info;
+    struct http_part part;
     errno = 0;
     c->file = http_open(server.directory, path);
     if (c->file < 0 && (errno == EMFILE || errno == ENFILE)) {
@@ -124,9 +130,41 @@ static void answer_file(struct connection *c, char *path, bool body) {
     } else if (c->file < 0 || fstat(c->file, &info) != 0 || !S_ISREG(info.st_mode)) {
         answer_text(c, 404, "text/plain", "Not Found", body);
     } else {
-        c->file_left = body ? (size_t)info.st_size : 0;
-        put_head(c, 200, type, (size_t)info.st_size);
+        /* HEAD asks about the whole file: RFC 9110 gives ranges a meaning for GET only. */
+        int status = http_range(body ? request->range : NULL, info.st_size, &part);
+        size_t length = status == 416 ? 0 : (size_t)(part.end - part.begin);
+        c->file_at = part.begin;
+        c->file_left = body ? length : 0;
+        put_head(c, status, type, length, &part);
     }
+}
+
+/* Live figures at an address that no file can have: its name would begin with a dot. */
+static void answer_statistics(struct connection *c, bool body) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) {
+        refuse(c, 503);
+        return;
+    }
+    fprintf(out,
+            "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=1>"
+            "<title>wsq: statistics</title><h1>Statistics</h1>"
+            "<p>%.0f s, %u connections now, %llu requests, %llu bytes sent, %llu tasks pending\n"
+            "<pre>worker   tasks run   stolen  from the global queue   slept  mean us\n",
+            command_now() - server.began, atomic_load(&server.live), atomic_load(&server.requests),
+            atomic_load(&server.sent), (unsigned long long)wsq_pool_pending(server.pool));
+    for (unsigned i = 0; i < wsq_pool_workers(server.pool); i++) {
+        wsq_stats s;
+        wsq_worker_stats(server.pool, i, &s);
+        fprintf(out, "%6u %11" PRIu64 " %8" PRIu64 " %22" PRIu64 " %7" PRIu64 " %8.1f\n", i, s.run,
+                s.tasks_stolen, s.global_tasks, s.parks, (double)s.average_task_ns * 1e-3);
+    }
+    fputs("</pre>\n", out);
+    fclose(out);
+    c->page = text;
+    answer_text(c, 200, http_type(".html"), text, body);
 }
 
 /* A client may send its next requests before the answer to this one. */
@@ -139,7 +177,7 @@ static void answer_request(struct connection *c, size_t length) {
     struct http_request request = {0};
     size_t used = length + 4;
     bool valid = http_parse(c->in, length, &request);
-    c->requests++;
+    atomic_fetch_add_explicit(&server.requests, 1, memory_order_relaxed);
     c->keep = valid && request.keep_alive;
     /* Who stops says so with the last answer, and the last one is that behind which nothing is. */
     if (atomic_load(&server.signalled) > 0 && !more_to_read(c, used)) c->keep = false;
@@ -148,7 +186,8 @@ static void answer_request(struct connection *c, size_t length) {
     if (!valid) refuse(c, 400);
     else if (!head && strcmp(request.method, "GET") != 0) refuse(c, 405);
     else if (request.has_body) refuse(c, 413);
-    else if (server.directory >= 0) answer_file(c, request.path, !head);
+    else if (strcmp(request.path, "/.statistics") == 0) answer_statistics(c, !head);
+    else if (server.directory >= 0) answer_file(c, &request, !head);
     else if (strcmp(request.path, "/") == 0)
         answer_text(c, 200, http_type(".html"), welcome, !head);
     else answer_text(c, 404, "text/plain", http_reason(404), !head);
@@ -191,6 +230,8 @@ static enum step receive(struct connection *c) {
 static void answered(struct connection *c) {
     if (c->file >= 0) close(c->file);
     c->file = -1;
+    free(c->page);
+    c->page = NULL;
     if (c->keep) {
         enter(c, c->received > 0 ? RECEIVING : IDLE, IDLE_MS);
     } else {
@@ -214,7 +255,8 @@ static enum step send_answer(struct connection *c) {
             left -= sent;
         }
     } else if (c->file_left > 0) {
-        n = sendfile(c->fd, c->file, NULL, c->file_left < FILE_CHUNK ? c->file_left : FILE_CHUNK);
+        size_t chunk = c->file_left < FILE_CHUNK ? c->file_left : FILE_CHUNK;
+        n = sendfile(c->fd, c->file, &c->file_at, chunk);
         if (n == 0) return HANG_UP; /* the file has become shorter than was announced */
         if (n > 0) c->file_left -= (size_t)n;
     } else {
@@ -222,6 +264,7 @@ static enum step send_answer(struct connection *c) {
         return GO_ON;
     }
     if (n < 0) return failed(WAIT_TO_WRITE);
+    atomic_fetch_add_explicit(&server.sent, (unsigned long long)n, memory_order_relaxed);
     enter(c, ANSWERING, IDLE_MS);
     return GO_ON;
 }
@@ -237,10 +280,10 @@ static wsq_poll hang_up(struct connection *c) {
     pthread_mutex_lock(&server.lock); /* from here on the reactor does not know the socket */
     *c->link = c->next;
     if (c->next) c->next->link = c->link;
-    server.requests += c->requests;
     pthread_mutex_unlock(&server.lock);
     if (c->file >= 0) close(c->file);
     close(c->fd);
+    free(c->page);
     free(c);
     atomic_fetch_sub(&server.live, 1);
     return WSQ_GONE;
@@ -399,33 +442,39 @@ static bool start(uint16_t port, unsigned workers, const char *directory) {
     if (directory && !check(server.directory >= 0, directory)) return false;
     server.poller = epoll_create1(EPOLL_CLOEXEC);
     if (!check(server.poller >= 0, "epoll") || !open_signals()) return false;
+    server.began = command_now();
     wsq_result result = wsq_pool_create(&server.pool, &(wsq_config){.workers = workers});
     if (result != WSQ_OK) fprintf(stderr, "httpd: %s\n", wsq_result_string(result));
     if (result != WSQ_OK) return false;
     server.listener = http_listen(&port);
     if (!check(server.listener >= 0, "listen")) return false;
     printf("http://127.0.0.1:%u/\n", port);
+    printf("http://127.0.0.1:%u/.statistics\n", port);
     fflush(stdout);
     watch(server.signals, &server.signals, EPOLLIN, EPOLL_CTL_ADD);
     watch(server.listener, &server.listener, EPOLLIN, EPOLL_CTL_ADD);
     return true;
 }
 
+static const char help[] =
+    "httpd [-p port] [-w workers] [directory]\n"
+    "Serves the files of the directory, or one page, to this machine, until SIGTERM.\n"
+    "  -p  port, 0 to 65535 (8080); 0: any that is free\n"
+    "  -w  workers, 1 to 1024 (one per usable core)\n"
+    "The address is printed, and that of a page with live figures.\n";
+
 int main(int argc, char **argv) {
-    int port = 8080, workers = 0;
-    for (int option; (option = getopt(argc, argv, "p:w:")) != -1;) {
-        if (option == 'p') port = atoi(optarg);
-        else if (option == 'w') workers = atoi(optarg);
-        else port = -1;
+    unsigned port = 8080, workers = 0;
+    for (int option; (option = command_option(argc, argv, "p:w:", help)) != 0;) {
+        if (option == 'p') port = command_number("the port", command.value, 0, 65535);
+        else workers = command_number("workers", command.value, 1, 1024);
     }
-    if (port < 0 || port > 65535 || workers < 0 || workers > 1024 || argc - optind > 1) {
-        fprintf(stderr, "usage: httpd [-p port] [-w workers] [directory]\n");
-        return 2;
-    }
-    if (!start((uint16_t)port, (unsigned)workers, argv[optind])) return 1;
+    const char *directory = command_next(argc, argv);
+    command_end(argc, argv);
+    if (!start((uint16_t)port, workers, directory)) return 1;
     react();
     wsq_pool_destroy(server.pool);
-    printf("%llu requests on %llu connections\n", (unsigned long long)server.requests,
+    printf("%llu requests on %llu connections\n", atomic_load(&server.requests),
            (unsigned long long)server.accepted);
     return 0;
 }

@@ -1,13 +1,11 @@
 /* Merge sort with a parallel merge, stable, against the same sort on one core.
- *     mergesort [count]
+ *     cc -O2 -pthread mergesort.c -o mergesort && ./mergesort
  *
  * Two sorted runs are merged in parallel by cutting both at the same value: the middle item of the
  * longer run, and where it belongs in the other. Each half is then a merge of its own. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "command.h"
 
 enum { SERIAL = 4096, INSERTION = 16 }; /* below SERIAL items a fork is not worth its setup */
 
@@ -40,6 +38,7 @@ static void sort_alone(int *a, int *other, size_t n, bool into_other) {
     sort_alone(a + h, other + h, n - h, !into_other);
     if (into_other) merge_alone(a, h, a + h, n - h, other);
     else merge_alone(other, h, other + h, n - h, a);
+    if (n >= SERIAL) progress_add(n);
 }
 
 /* How many items of the run come before x; equal ones too if x is from the run behind. */
@@ -107,6 +106,12 @@ static void sort(wsq_ctx ctx, int *a, int *other, size_t n, bool into_other) {
     wsq_join(&ctx, &front.job);
     if (into_other) merge(ctx, a, h, a + h, n - h, other);
     else merge(ctx, other, h, other + h, n - h, a);
+    progress_add(n);
+}
+
+/* What progress_add adds up to: each item is merged once on every level. */
+static size_t merged_items(size_t n) {
+    return n < SERIAL ? 0 : n + merged_items(n / 2) + merged_items(n - n / 2);
 }
 
 static void start(wsq_ctx ctx, void *arg) {
@@ -114,26 +119,16 @@ static void start(wsq_ctx ctx, void *arg) {
     sort(ctx, whole->a, whole->other, whole->n, false);
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* -1: not a whole number. */
-static long number(const char *text) {
-    char *end;
-    long n = strtol(text, &end, 10);
-    return end == text || *end != '\0' ? -1 : n;
-}
+static const char help[] =
+    "mergesort [count]\n"
+    "Sorts so many random numbers (1 to 1000000000, 10000000) on one core and on all.\n";
 
 int main(int argc, char **argv) {
-    long n = argc > 1 ? number(argv[1]) : 10000000;
-    if (argc > 2 || n < 1 || n > 1000000000) {
-        fputs("usage: mergesort [count up to 1000000000]\n", stderr);
-        return 2;
-    }
-    size_t count = (size_t)n, size = count * sizeof(int);
+    while (command_option(argc, argv, "h", help)) {}
+    const char *text = command_next(argc, argv);
+    size_t count = text ? command_number("count", text, 1, 1000000000) : 10000000;
+    size_t size = count * sizeof(int);
+    command_end(argc, argv);
     int *alone = malloc(size), *together = malloc(size), *other = malloc(size);
     wsq_pool *pool;
     if (!alone || !together || !other || wsq_pool_create(&pool, NULL) != WSQ_OK) {
@@ -147,17 +142,22 @@ int main(int argc, char **argv) {
     }
 
     memset(other, 0, size); /* touch every page now: the system's work is not the sort's */
-    double began = now();
+    progress_begin("sorting on one core", merged_items(count));
+    double began = command_now();
     sort_alone(alone, other, count, false);
-    double sequential = now() - began;
+    double sequential = command_now() - began;
+    progress_end();
 
     struct sort_job whole = {.a = together, .other = other, .n = count};
-    began = now();
+    progress_begin("sorting on all", merged_items(count));
+    began = command_now();
     wsq_run(pool, start, &whole);
-    double parallel = now() - began;
+    double parallel = command_now() - began;
+    progress_end();
 
     bool same = memcmp(alone, together, size) == 0;
-    printf("%ld integers, %u workers: %s\n", n, wsq_pool_workers(pool), same ? "sorted" : "WRONG");
+    printf("%zu integers, %u workers: %s\n", count, wsq_pool_workers(pool),
+           same ? "sorted" : "WRONG");
     printf("sequential %.3f s, parallel %.3f s, speed-up %.2f\n", sequential, parallel,
            sequential / parallel);
     wsq_pool_destroy(pool);

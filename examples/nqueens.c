@@ -1,9 +1,8 @@
 /* N queens: count the ways to put n queens on a board so that none attacks another.
- *     nqueens [n] */
+ *     cc -O2 -pthread nqueens.c -o nqueens && ./nqueens */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
-#include <stdlib.h>
-#include <time.h>
+#include "command.h"
 
 enum { MAX_N = 18 };
 
@@ -51,45 +50,52 @@ static long place(wsq_ctx ctx, struct board b) {
     return count;
 }
 
+static void first_row_run(wsq_ctx ctx, wsq_job *job) {
+    place_run(ctx, job);
+    progress_add(1);
+}
+
 static void start(wsq_ctx ctx, void *arg) {
-    struct place_job *whole = arg;
-    whole->count = place(ctx, whole->board);
+    struct place_job *whole = arg, jobs[MAX_N];
+    int forked = 0;
+    for (unsigned bit = 1; bit < whole->board.all + 1; bit <<= 1) {
+        jobs[forked].board = put(whole->board, bit);
+        wsq_fork(&ctx, &jobs[forked].job, first_row_run);
+        forked++;
+    }
+    while (forked-- > 0) {
+        wsq_join(&ctx, &jobs[forked].job);
+        whole->count += jobs[forked].count;
+    }
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double solve(unsigned workers, unsigned n, long *count) {
+static double solve(const char *what, unsigned workers, unsigned n, long *count) {
     wsq_config config = {.workers = workers};
     struct place_job whole = {.board = {.all = (1u << n) - 1}};
     wsq_pool *pool;
     if (wsq_pool_create(&pool, &config) != WSQ_OK) exit(1);
-    double began = now();
+    progress_begin(what, n);
+    double began = command_now();
     wsq_run(pool, start, &whole);
-    double elapsed = now() - began;
+    double elapsed = command_now() - began;
+    progress_end();
     wsq_pool_destroy(pool);
     *count = whole.count;
     return elapsed;
 }
 
-/* -1: not a whole number. */
-static long number(const char *text) {
-    char *end;
-    long n = strtol(text, &end, 10);
-    return end == text || *end != '\0' ? -1 : n;
-}
+static const char help[] =
+    "nqueens [n]\n"
+    "Counts the ways to put n queens (1 to 18, 13) on a board, on one core and on all.\n";
 
 int main(int argc, char **argv) {
-    long n = argc > 1 ? number(argv[1]) : 13, one, all;
-    if (argc > 2 || n < 1 || n > MAX_N) {
-        fprintf(stderr, "usage: nqueens [n], n from 1 to %d\n", MAX_N);
-        return 2;
-    }
-    double t1 = solve(1, (unsigned)n, &one), t = solve(0, (unsigned)n, &all);
-    printf("%ld queens: %ld solutions\n", n, all);
+    while (command_option(argc, argv, "h", help)) {}
+    const char *text = command_next(argc, argv);
+    unsigned n = text ? command_number("n", text, 1, MAX_N) : 13;
+    long one, all;
+    command_end(argc, argv);
+    double t1 = solve("one worker", 1, n, &one), t = solve("all cores", 0, n, &all);
+    printf("%u queens: %ld solutions\n", n, all);
     printf("one worker %.3f s, all cores %.3f s, speed-up %.2f\n", t1, t, t1 / t);
     return one == known[n] && all == known[n] ? 0 : 1;
 }

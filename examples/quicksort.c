@@ -1,13 +1,11 @@
 /* Quicksort on every core, and against one.
- *     quicksort [count [workers]]
+ *     cc -O2 -pthread quicksort.c -o quicksort && ./quicksort
  *
  * Sorting the two sides in parallel is not enough: the first partition alone reads everything, and
  * on one core it would bound the speed-up. So large ranges are partitioned in parallel too. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "command.h"
 
 enum {
     INSERTION = 24,       /* measured: 16 to 32 are equal */
@@ -65,6 +63,18 @@ static void sort_alone(int *a, size_t n) {
     insertion_sort(a, n);
 }
 
+/* The same, and it says how far it is. */
+static void sort_serially(int *a, size_t n) {
+    while (n >= SERIAL) {
+        size_t left = partition(a, n, choose_pivot(a, n));
+        sort_serially(a, left);
+        a += left;
+        n -= left;
+    }
+    sort_alone(a, n);
+    progress_add(n);
+}
+
 struct range {
     int *items;
     size_t count, left;
@@ -113,12 +123,12 @@ static void sort_run(wsq_ctx ctx, wsq_job *job) {
 
 static void sort(wsq_ctx ctx, int *a, size_t n) {
     if (n < SERIAL) {
-        sort_alone(a, n);
+        sort_serially(a, n);
         return;
     }
     size_t left = partition_wide(ctx, a, n, choose_pivot(a, n));
     if (left == 0 || left == n) { /* rare: the pivot is the least or the greatest item of all */
-        sort_alone(a, n);
+        sort_serially(a, n);
         return;
     }
     struct range front = {.items = a, .count = left};
@@ -132,12 +142,6 @@ static void start(wsq_ctx ctx, void *arg) {
     sort(ctx, whole->items, whole->count);
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void fill(int *a, size_t n) {
     uint64_t x = 88172645463325252u;
     for (size_t i = 0; i < n; i++) {
@@ -146,24 +150,23 @@ static void fill(int *a, size_t n) {
     }
 }
 
-/* -1: not a whole number. */
-static long number(const char *text) {
-    char *end;
-    long n = strtol(text, &end, 10);
-    return end == text || *end != '\0' ? -1 : n;
-}
+static const char help[] =
+    "quicksort [-w workers] [count]\n"
+    "Sorts so many random numbers (1 to 1000000000, 10000000) on one core and on all.\n"
+    "  -w  workers, 1 to 1024 (one per usable core)\n";
 
 int main(int argc, char **argv) {
-    long n = argc > 1 ? number(argv[1]) : 10000000;
-    long workers = argc > 2 ? number(argv[2]) : 0;
-    if (argc > 3 || n < 1 || n > 1000000000 || workers < 0 || workers > 1024) {
-        fputs("usage: quicksort [count up to 1000000000 [workers up to 1024]]\n", stderr);
-        return 2;
+    unsigned workers = 0;
+    while (command_option(argc, argv, "w:", help)) {
+        workers = command_number("workers", command.value, 1, 1024);
     }
-    size_t count = (size_t)n, size = count * sizeof(int);
+    const char *text = command_next(argc, argv);
+    size_t count = text ? command_number("count", text, 1, 1000000000) : 10000000;
+    size_t size = count * sizeof(int);
+    command_end(argc, argv);
     int *alone = malloc(size), *together = malloc(size);
     wsq_pool *pool;
-    wsq_config config = {.workers = (unsigned)workers};
+    wsq_config config = {.workers = workers};
     if (!alone || !together || wsq_pool_create(&pool, &config) != WSQ_OK) {
         fputs("quicksort: out of memory\n", stderr);
         return 1;
@@ -171,19 +174,24 @@ int main(int argc, char **argv) {
     fill(alone, count);
     memcpy(together, alone, size);
 
-    double began = now();
-    sort_alone(alone, count);
-    double sequential = now() - began;
+    progress_begin("sorting on one core", count);
+    double began = command_now();
+    sort_serially(alone, count);
+    double sequential = command_now() - began;
+    progress_end();
 
     struct range whole = {.items = together, .count = count};
-    began = now();
+    progress_begin("sorting on all", count);
+    began = command_now();
     wsq_run(pool, start, &whole);
-    double parallel = now() - began;
+    double parallel = command_now() - began;
+    progress_end();
 
     wsq_stats stats;
     wsq_pool_stats(pool, &stats);
     bool same = memcmp(alone, together, size) == 0;
-    printf("%ld integers, %u workers: %s\n", n, wsq_pool_workers(pool), same ? "sorted" : "WRONG");
+    printf("%zu integers, %u workers: %s\n", count, wsq_pool_workers(pool),
+           same ? "sorted" : "WRONG");
     printf("sequential %.3f s, parallel %.3f s, speed-up %.2f\n", sequential, parallel,
            sequential / parallel);
     printf("jobs offered to thieves %llu, stolen %llu\n", (unsigned long long)stats.published,

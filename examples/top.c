@@ -1,25 +1,16 @@
-/* top: what each worker does, redrawn in place while a load of changing weight runs.
- *     top [-n seconds] [-d tenths of a second] [-w workers]
+/* top: what each worker does, and each kind of task, redrawn in place: of a load of changing weight
+ * in this process, or of the pool of another process that uses top.h.
+ *     cc -O2 -pthread top.c -o top -lm && ./top
  *
- * Counters come from wsq_worker_stats, which may be read at any time; the view takes differences.
- * How long a worker slept is not among them: a hook adds that up. Into a file or a pipe it prints
- * plain tables. */
+ * Into a file or a pipe it prints plain tables. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
+#include "command.h"
+#include "top.h"
+#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
-
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void sleep_ms(long ms) {
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
@@ -56,18 +47,23 @@ static struct load {
 } load;
 
 static void work_for(uint64_t ns) {
-    for (uint64_t until = now_ns() + ns; now_ns() < until;) {}
+    for (uint64_t until = top_now() + ns; top_now() < until;) {}
+}
+
+static wsq_poll leaf(wsq_ctx ctx, wsq_task *task) {
+    struct node *self = wsq_container_of(task, struct node, task);
+    (void)ctx;
+    work_for(1000 + self->index % 17 * 1000);
+    return WSQ_DONE;
 }
 
 /* A node spawns its children into its own worker's ring, where the others find them. */
-static wsq_poll grow(wsq_ctx ctx, wsq_task *task) {
+static wsq_poll branch(wsq_ctx ctx, wsq_task *task) {
     struct node *self = wsq_container_of(task, struct node, task);
     unsigned child = 2 * self->index + 1;
-    if (child < NODES) {
-        wsq_spawn(wsq_pool_of(ctx), &self->tree->nodes[child].task);
-        wsq_spawn(wsq_pool_of(ctx), &self->tree->nodes[child + 1].task);
-    }
-    work_for(1000 + self->index % 17 * 1000);
+    wsq_spawn(wsq_pool_of(ctx), &self->tree->nodes[child].task);
+    wsq_spawn(wsq_pool_of(ctx), &self->tree->nodes[child + 1].task);
+    work_for(3000);
     return WSQ_DONE;
 }
 
@@ -81,8 +77,8 @@ static bool is_grown(const struct tree *tree) {
 
 static void *plant(void *arg) {
     (void)arg;
-    for (uint64_t began = now_ns(); !atomic_load(&load.ends); sleep_ms(5)) {
-        double phase = (double)(now_ns() - began) / ((double)WAVE_MS * 1e6);
+    for (uint64_t began = top_now(); !atomic_load(&load.ends); sleep_ms(5)) {
+        double phase = (double)(top_now() - began) / ((double)WAVE_MS * 1e6);
         double weight = 0.5 - 0.5 * cos(6.283185 * phase);
         for (unsigned i = 0; i < (unsigned)(weight * (double)TREES); i++) {
             if (!is_grown(&load.trees[i])) continue;
@@ -99,7 +95,7 @@ static bool load_begin(wsq_pool *pool) {
         struct node *node = &load.trees[i / NODES].nodes[i % NODES];
         node->tree = &load.trees[i / NODES];
         node->index = i % NODES;
-        wsq_task_init(&node->task, grow);
+        wsq_task_init(&node->task, 2 * node->index + 1 < NODES ? branch : leaf);
     }
     return pthread_create(&load.thread, NULL, plant, NULL) == 0;
 }
@@ -109,41 +105,53 @@ static void load_end(void) {
     pthread_join(load.thread, NULL);
 }
 
-/* ---- how long each worker slept ---- */
+/* ---- the terminal ---- */
 
-enum { WORKERS_MAX = 1024 };
+static bool on_terminal;
 
-/* Its worker writes, the view reads. */
-static struct sleep {
-    atomic_uint_least64_t total_ns, began_ns; /* began: 0 while it is awake */
-} sleeps[WORKERS_MAX];
+#ifdef _WIN32
+static unsigned terminal_rows(void) {
+    CONSOLE_SCREEN_BUFFER_INFO info;
+    HANDLE out = GetStdHandle(STD_OUTPUT_HANDLE);
+    SetConsoleMode(out, ENABLE_PROCESSED_OUTPUT | 4); /* 4: it understands escape sequences */
+    if (!GetConsoleScreenBufferInfo(out, &info)) return 0;
+    return (unsigned)(info.srWindow.Bottom - info.srWindow.Top + 1);
+}
+#else
+#include <sys/ioctl.h>
 
-static void on_event(void *user, wsq_event event, unsigned worker, const void *subject,
-                     uint64_t value) {
-    (void)user, (void)subject, (void)value;
-    if (worker >= WORKERS_MAX || (event != WSQ_EVENT_PARK && event != WSQ_EVENT_UNPARK)) return;
-    struct sleep *sleep = &sleeps[worker];
-    uint64_t began = atomic_load_explicit(&sleep->began_ns, memory_order_relaxed), now = now_ns();
-    if (event == WSQ_EVENT_UNPARK && began != 0)
-        atomic_fetch_add_explicit(&sleep->total_ns, now - began, memory_order_relaxed);
-    atomic_store_explicit(&sleep->began_ns, event == WSQ_EVENT_PARK ? now : 0,
-                          memory_order_relaxed);
+static unsigned terminal_rows(void) {
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+#endif
+
+static unsigned lines_left, lines_drawn; /* lines_left: before the terminal would scroll */
+
+static void end_line(void) {
+    puts(on_terminal ? "\033[K" : "");
+    lines_drawn++;
+    if (lines_left > 0) lines_left--;
 }
 
-static uint64_t slept_ns(unsigned worker, uint64_t now) {
-    uint64_t began = atomic_load_explicit(&sleeps[worker].began_ns, memory_order_relaxed);
-    uint64_t total = atomic_load_explicit(&sleeps[worker].total_ns, memory_order_relaxed);
-    return total + (began != 0 && now > began ? now - began : 0);
-}
-
-/* ---- the view ---- */
+/* ---- the workers ---- */
 
 struct sample {
     uint64_t at_ns, slept_ns;
     wsq_stats stats;
 };
 
-static bool on_terminal;
+static struct sample take_sample(const struct top_worker *worker, uint64_t now) {
+    struct sample sample = {.at_ns = now};
+    uint64_t words[sizeof(wsq_stats) / sizeof(uint64_t)];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        words[i] = atomic_load_explicit(&worker->stats[i], memory_order_relaxed);
+    memcpy(&sample.stats, words, sizeof words);
+    uint64_t parked = atomic_load_explicit(&worker->parked_at_ns, memory_order_relaxed);
+    sample.slept_ns = atomic_load_explicit(&worker->slept_ns, memory_order_relaxed);
+    if (parked != 0 && now > parked) sample.slept_ns += now - parked;
+    return sample;
+}
 
 /* 1234567 as 1.23M, right-aligned in seven columns. */
 static void print_rate(uint64_t now, uint64_t before, double seconds) {
@@ -153,10 +161,6 @@ static void print_rate(uint64_t now, uint64_t before, double seconds) {
     printf(" %7.*f%s", *unit == ' ' || rate >= 100 ? 0 : 1, rate, unit);
 }
 
-static void end_line(void) {
-    puts(on_terminal ? "\033[K" : "");
-}
-
 static void print_bar(double share) {
     char bar[21];
     for (int i = 0; i < 20; i++) bar[i] = i < (int)(share * 20 + 0.5) ? '#' : '.';
@@ -164,99 +168,204 @@ static void print_bar(double share) {
     printf("  %s", bar);
 }
 
-static void print_worker(const wsq_pool *pool, unsigned worker, struct sample *last) {
-    struct sample now = {.at_ns = now_ns()};
-    now.slept_ns = slept_ns(worker, now.at_ns);
-    wsq_worker_stats(pool, worker, &now.stats);
+static void print_worker(unsigned index, const struct top_worker *worker, struct sample *last) {
+    struct sample now = take_sample(worker, top_now());
     uint64_t elapsed = now.at_ns - last->at_ns;
     double seconds = (double)elapsed * 1e-9;
     double idle = (double)(now.slept_ns - last->slept_ns) / (double)elapsed;
     if (now.slept_ns < last->slept_ns) idle = 0; /* it woke between the two reads */
     if (idle > 1) idle = 1;
 
-    printf("%6u", worker);
+    printf("%6u", index);
     print_rate(now.stats.run, last->stats.run, seconds);
     print_rate(now.stats.steals, last->stats.steals, seconds);
     print_rate(now.stats.tasks_stolen, last->stats.tasks_stolen, seconds);
     print_rate(now.stats.global_tasks, last->stats.global_tasks, seconds);
     print_rate(now.stats.parks, last->stats.parks, seconds);
-    printf(" %6.1f%% %8llu %6llu %8.1f", idle * 100, (unsigned long long)now.stats.interval,
-           (unsigned long long)now.stats.queue_depth, (double)now.stats.average_task_ns * 1e-3);
+    printf(" %6.1f%% %8" PRIu64 " %6" PRIu64 " %8.1f", idle * 100, now.stats.interval,
+           now.stats.queue_depth, (double)now.stats.average_task_ns * 1e-3);
     print_bar(1 - idle);
     end_line();
     *last = now;
 }
 
-/* As many as fit below two lines, and above the one where the cursor stays. */
-static unsigned rows_for_workers(unsigned workers) {
-    struct winsize size;
-    if (!on_terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 4)
-        return workers;
-    return workers < size.ws_row - 3u ? workers : size.ws_row - 3u;
+/* ---- the kinds of tasks ---- */
+
+struct kind {
+    uint64_t fn, count, total_ns, counted_before;
+    uint64_t buckets[TOP_BUCKETS];
+};
+
+static struct kind kinds[4 * TOP_KINDS];
+static unsigned kind_count;
+
+static struct kind *kind_of(uint64_t fn) {
+    unsigned i = 0;
+    while (i < kind_count && kinds[i].fn != fn) i++;
+    if (i == sizeof kinds / sizeof *kinds) return NULL;
+    if (i == kind_count) kinds[kind_count++] = (struct kind){.fn = fn};
+    return &kinds[i];
 }
 
-static void draw(const wsq_pool *pool, struct sample *last, double seconds) {
-    static unsigned lines;
-    unsigned workers = wsq_pool_workers(pool), shown = rows_for_workers(workers);
-    if (on_terminal && lines > 0) printf("\033[%uA\r", lines);
-    lines = shown + 2;
-    printf("%.1f s, %llu tasks to do, %u workers", seconds,
-           (unsigned long long)wsq_pool_pending(pool), workers);
-    if (shown < workers) printf(", the first %u of them", shown);
+static void add_kind(const struct top_kind *part) {
+    uint64_t fn = atomic_load_explicit(&part->fn, memory_order_relaxed);
+    struct kind *sum = fn != 0 ? kind_of(fn) : NULL;
+    if (!sum) return;
+    sum->count += atomic_load_explicit(&part->count, memory_order_relaxed);
+    sum->total_ns += atomic_load_explicit(&part->total_ns, memory_order_relaxed);
+    for (unsigned i = 0; i < TOP_BUCKETS; i++)
+        sum->buckets[i] += atomic_load_explicit(&part->buckets[i], memory_order_relaxed);
+}
+
+/* Over all threads, those that stand in for a worker and guests, too: they have higher indices. */
+static void add_up_kinds(const struct top_shared *shared) {
+    for (unsigned i = 0; i < kind_count; i++)
+        kinds[i] = (struct kind){.fn = kinds[i].fn, .counted_before = kinds[i].count};
+    unsigned threads = atomic_load(&shared->workers) + 128;
+    for (unsigned i = 0; i < threads && i < TOP_WORKERS; i++) {
+        for (unsigned k = 0; k < TOP_KINDS; k++) add_kind(&shared->worker[i].kinds[k]);
+    }
+}
+
+static double quantile_us(const struct kind *kind, double q) {
+    uint64_t all = 0, seen = 0;
+    for (unsigned i = 0; i < TOP_BUCKETS; i++) all += kind->buckets[i];
+    for (unsigned i = 0; i < TOP_BUCKETS; i++) {
+        seen += kind->buckets[i];
+        if (seen > 0 && (double)seen >= q * (double)all) return top_bucket_ns(i) * 1e-3;
+    }
+    return 0;
+}
+
+static void print_kind(const struct top_shared *shared, const struct kind *kind, double seconds) {
+    char name[TOP_NAME];
+    snprintf(name, sizeof name, kind->fn == 1 ? "wsq_run" : "0x%" PRIx64, kind->fn);
+    for (unsigned i = 0; i < TOP_KINDS; i++) {
+        if (atomic_load(&shared->names[i].fn) == kind->fn)
+            snprintf(name, sizeof name, "%.*s", TOP_NAME - 1, shared->names[i].name);
+    }
+    printf("  %-23s", name);
+    print_rate(kind->count, kind->counted_before, seconds);
+    printf(" %12" PRIu64 " %10.1f %9.1f %9.1f %9.1f", kind->count,
+           kind->count ? (double)kind->total_ns * 1e-3 / (double)kind->count : 0,
+           quantile_us(kind, 0.5), quantile_us(kind, 0.99), quantile_us(kind, 0.999));
+    end_line();
+}
+
+/* ---- the view ---- */
+
+static void draw(const struct top_shared *shared, struct sample *last, double interval) {
+    static unsigned lines_before;
+    unsigned workers = atomic_load(&shared->workers), shown = 0;
+    unsigned rows = on_terminal ? terminal_rows() : 0;
+    lines_left = rows > 2 ? rows - 1 : UINT_MAX; /* the cursor stays in the last row */
+    lines_drawn = 0;
+    if (workers > TOP_WORKERS) workers = TOP_WORKERS;
+    if (on_terminal && lines_before > 0) printf("\033[%uA\r", lines_before);
+    printf("process %" PRId64 ", %.1f s, %" PRIu64 " tasks to do, %u workers", shared->process,
+           (double)(top_now() - shared->began_ns) * 1e-9, atomic_load(&shared->pending), workers);
     end_line();
     printf("worker  tasks/s  steals/s  stolen/s  global/s   parks/s    idle interval  queue"
            "  mean us  busy");
     end_line();
-    for (unsigned i = 0; i < shown; i++) print_worker(pool, i, &last[i]);
+    add_up_kinds(shared);
+    for (; shown < workers && lines_left > kind_count + 2; shown++)
+        print_worker(shown, &shared->worker[shown], &last[shown]);
+    if (shown < workers) printf("       %u more", workers - shown), end_line();
+    if (kind_count > 0 && lines_left > 0) {
+        printf("  task                      runs/s         runs    mean us       50%%       99%%"
+               "     99.9%%");
+        end_line();
+    }
+    for (unsigned i = 0; i < kind_count && lines_left > 0; i++)
+        print_kind(shared, &kinds[i], interval);
     fputs(on_terminal ? "\033[J" : "\n", stdout);
     fflush(stdout);
+    lines_before = lines_drawn;
 }
 
-static void watch(const wsq_pool *pool, double seconds, long pause_ms) {
-    struct sample *last = calloc(wsq_pool_workers(pool), sizeof *last);
-    uint64_t began = now_ns();
-    double elapsed = 0;
-    if (!last) return;
-    for (unsigned i = 0; i < wsq_pool_workers(pool); i++) last[i].at_ns = began;
+/* Until the time is up, the process that is watched ends, or a signal comes. */
+static void watch(const struct top_shared *shared, double seconds, long pause_ms) {
+    static struct sample last[TOP_WORKERS];
+    uint64_t began = top_now(), before = began;
+    for (unsigned i = 0; i < TOP_WORKERS; i++) last[i] = (struct sample){.at_ns = began};
+    for (unsigned i = 0; i < atomic_load(&shared->workers) && i < TOP_WORKERS; i++)
+        last[i] = take_sample(&shared->worker[i], began);
+    add_up_kinds(shared);
     if (on_terminal) printf("\033[?25l\033[?7l"); /* no cursor; long lines are cut, not wrapped */
-    while (!interrupted && elapsed < seconds) {
+    while (!interrupted && (double)(before - began) * 1e-9 < seconds) {
         sleep_ms(pause_ms);
-        elapsed = (double)(now_ns() - began) * 1e-9;
-        draw(pool, last, elapsed);
+        if (atomic_load(&shared->ended) || !top_alive(shared->process)) break;
+        uint64_t now = top_now();
+        draw(shared, last, (double)(now - before) * 1e-9);
+        before = now;
     }
     if (on_terminal) printf("\033[?25h\033[?7h");
-    free(last);
 }
 
-static bool catch_signals(void) {
-    struct sigaction action = {.sa_handler = interrupt};
-    sigemptyset(&action.sa_mask);
-    return sigaction(SIGINT, &action, NULL) == 0 && sigaction(SIGTERM, &action, NULL) == 0;
+static int watch_other(const char *path, double seconds, long pause_ms) {
+    struct top_shared *shared = top_map(path, sizeof *shared, false);
+    if (!shared || shared->layout != sizeof *shared) {
+        const char *problem = errno == EINVAL || shared ? "not written by this top.h"
+                                                         : strerror(errno);
+        fprintf(stderr, "top: %s: %s\n", path, problem);
+        return 1;
+    }
+    watch(shared, seconds, pause_ms);
+    if (!interrupted && (atomic_load(&shared->ended) || !top_alive(shared->process)))
+        printf("process %" PRId64 " has no such pool any more\n", shared->process);
+    top_unmap(shared, sizeof *shared);
+    return 0;
 }
 
-int main(int argc, char **argv) {
-    double seconds = 10;
-    long tenths = 5, workers = 0;
-    for (int option; (option = getopt(argc, argv, "n:d:w:")) != -1;) {
-        if (option == 'n') seconds = atof(optarg);
-        else if (option == 'd') tenths = atol(optarg);
-        else if (option == 'w') workers = atol(optarg);
-        else seconds = -1;
-    }
-    if (!(seconds > 0) || tenths < 1 || tenths > 600 || workers < 0 || workers > WORKERS_MAX) {
-        fprintf(stderr, "usage: top [-n seconds] [-d tenths of a second] [-w workers]\n");
-        return 2;
-    }
-    wsq_hooks hooks = {.event = on_event};
-    wsq_config config = {.workers = (unsigned)workers, .hooks = &hooks};
+static int watch_load(const char *path, unsigned workers, double seconds, long pause_ms) {
+    struct top *top = top_open(path);
+    wsq_config config = {.workers = workers, .hooks = top_hooks(top)};
     wsq_pool *pool;
-    on_terminal = isatty(STDOUT_FILENO) != 0;
-    if (!catch_signals() || wsq_pool_create(&pool, &config) != WSQ_OK || !load_begin(pool)) {
+    if (!top) {
+        fprintf(stderr, "top: %s: %s\n", path ? path : "memory", strerror(errno));
+        return 1;
+    }
+    if (wsq_pool_create(&pool, &config) != WSQ_OK || !load_begin(pool)) {
         fprintf(stderr, "top: no memory, or no threads\n");
         return 1;
     }
-    watch(pool, seconds, tenths * 100);
+    top_watch(top, pool);
+    top_name(top, (uintptr_t)branch, "branch");
+    top_name(top, (uintptr_t)leaf, "leaf");
+    watch(top->shared, seconds, pause_ms);
     load_end();
     wsq_pool_destroy(pool);
+    top_close(top);
     return 0;
+}
+
+static const char help[] =
+    "top [-n tenths] [-d tenths] [-w workers] [-o file]\n"
+    "top [-n tenths] [-d tenths] -p file\n"
+    "Shows what each worker and each kind of task does: of a load of changing weight, or of\n"
+    "another process.\n"
+    "  -n  how long, in tenths of a second, 1 to 1000000 (100)\n"
+    "  -d  time between two looks, in tenths of a second, 1 to 600 (5)\n"
+    "  -w  workers, 1 to 1024 (one per usable core)\n"
+    "  -o  lets others watch, by this file\n"
+    "  -p  watches the process that has written this file: see top.h\n";
+
+int main(int argc, char **argv) {
+    unsigned length = 100, tenths = 5, workers = 0;
+    const char *own = NULL, *other = NULL;
+    for (int option; (option = command_option(argc, argv, "n:d:w:o:p:", help)) != 0;) {
+        const char *value = command.value;
+        if (option == 'n') length = command_number("-n", value, 1, 1000000);
+        else if (option == 'd') tenths = command_number("-d", value, 1, 600);
+        else if (option == 'w') workers = command_number("workers", value, 1, TOP_WORKERS);
+        else if (option == 'o') own = value;
+        else other = value;
+    }
+    command_end(argc, argv);
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
+    on_terminal = isatty(STDOUT_FILENO) != 0;
+    if (other) return watch_other(other, length / 10.0, (long)tenths * 100);
+    return watch_load(own, workers, length / 10.0, (long)tenths * 100);
 }

@@ -1,13 +1,13 @@
 /* trace: a timeline of a small program, as a file for ui.perfetto.dev or trace.html.
- *     trace [-w workers] [file]                  trace.json, if none is given
+ *     cc -O2 -pthread trace.c -o trace && ./trace
  *
  * Four scenes: tasks of uneven length from outside; a tree of tasks that grows in one worker's ring
  * and is stolen from there; a recursion of jobs; a few tasks that wake each other in a circle. What
  * it takes to record them is in trace.h. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
+#include "command.h"
 #include "trace.h"
-#include <unistd.h>
 
 enum { UNEVEN = 60, TREE = 127, RING = 6, ROUNDS = 240 };
 
@@ -90,17 +90,25 @@ static void sum_start(wsq_ctx ctx, void *arg) {
     *value = sum(ctx, *value);
 }
 
+static const char help[] =
+    "trace [-l] [-w workers] [file]\n"
+    "Writes a timeline of a small program (trace.json), for trace.html or ui.perfetto.dev.\n"
+    "  -l  keep the latest events when there are too many, and not the first\n"
+    "  -w  workers, 1 to 1024 (one per usable core)\n";
+
 int main(int argc, char **argv) {
-    long workers = 0;
-    for (int option; (option = getopt(argc, argv, "w:")) != -1;) {
-        workers = option == 'w' ? atol(optarg) : -1;
+    unsigned workers = 0;
+    bool latest = false;
+    for (int option; (option = command_option(argc, argv, "lw:", help)) != 0;) {
+        if (option == 'l') latest = true;
+        else workers = command_number("workers", command.value, 1, TRACE_LANES);
     }
-    if (workers < 0 || workers > TRACE_LANES || argc - optind > 1) {
-        fprintf(stderr, "usage: trace [-w workers] [file]\n");
-        return 2;
-    }
-    struct trace *trace = trace_open(optind < argc ? argv[optind] : "trace.json");
-    wsq_config config = {.workers = (unsigned)workers, .hooks = trace_hooks(trace)};
+    const char *path = command_next(argc, argv);
+    command_end(argc, argv);
+    struct trace *trace = trace_open(path ? path : "trace.json");
+    if (latest) trace_keep_latest(trace);
+    trace_process(trace, "trace");
+    wsq_config config = {.workers = workers, .hooks = trace_hooks(trace)};
     wsq_pool *pool;
     if (!trace || wsq_pool_create(&pool, &config) != WSQ_OK) return 1;
     trace_watch(trace, pool);

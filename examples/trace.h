@@ -5,22 +5,29 @@
  *     config.hooks = trace_hooks(trace);                        NULL, if the trace is
  *     ... wsq_pool_create(&pool, &config);
  *     trace_watch(trace, pool);                                 for the counters
+ *     trace_process(trace, "mandelbrot");                       what the program is called
  *     trace_name(trace, (uintptr_t)render_row, "row");          what its tasks are called
+ *     trace_keep_latest(trace);                                 not the first events
  *     ... wsq_pool_destroy(pool);
  *     trace_close(trace);                                       writes the file
  *
- * Recording takes no lock: each lane has a buffer of its own, allocated at its first event. What
- * does not fit is dropped and counted. Include it after wsq.h, in one file. POSIX. */
+ * Recording takes no lock: each lane has a buffer of its own, of TRACE_EVENTS events (which -D may
+ * set), allocated at its first event. What does not fit is dropped and counted: what comes last, or
+ * after trace_keep_latest what came first. Include it after wsq.h, in one file. POSIX. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#ifndef TRACE_EVENTS
+#define TRACE_EVENTS 65536 /* for each lane: 2 MiB */
+#endif
 
 enum {
     TRACE_LANES = 1024,
-    TRACE_EVENTS = 1 << 16,    /* for each lane: 2 MiB */
     TRACE_DEPTH = 32,          /* tasks that run inside each other, by a wait */
     TRACE_NAMES = 16,
     TRACE_COUNTERS_NS = 200000 /* a worker samples its counters this often */
@@ -36,21 +43,24 @@ struct trace_event {
 };
 
 struct trace_lane {
-    atomic_uint used;         /* may pass TRACE_EVENTS: the rest was dropped */
+    atomic_ullong used; /* may pass TRACE_EVENTS: as many were dropped */
     uint64_t next_counters_ns;
-    struct trace_event events[TRACE_EVENTS];
+    struct trace_event events[TRACE_EVENTS]; /* a ring, if the latest are kept */
 };
 
 struct trace {
     FILE *file;
-    const char *path;
+    const char *path, *process;
+    char *part; /* the file, until it is complete */
     uint64_t began_ns;
+    bool latest;
     wsq_hooks hooks;
     _Atomic(const wsq_pool *) pool; /* trace_watch writes, workers read */
     unsigned workers;               /* further lanes, "extra", are stand-ins and guests */
     _Atomic(struct trace_lane *) lanes[TRACE_LANES];
     struct { uintptr_t fn; const char *name; } names[TRACE_NAMES];
-    unsigned named, dropped;
+    unsigned named, arrows;
+    unsigned long long dropped;
     bool comma; /* an event stands before the next one */
 };
 
@@ -73,11 +83,10 @@ static struct trace_lane *trace_lane_of(struct trace *trace, unsigned worker) {
     return lane;
 }
 
-static void trace_record(struct trace_lane *lane, uint64_t at_ns, int kind, const void *subject,
-                         uint64_t value) {
-    unsigned index = atomic_fetch_add_explicit(&lane->used, 1, memory_order_relaxed);
-    if (index < TRACE_EVENTS)
-        lane->events[index] = (struct trace_event){at_ns, subject, value, kind};
+static void trace_record(const struct trace *trace, struct trace_lane *lane,
+                         struct trace_event event) {
+    unsigned long long index = atomic_fetch_add_explicit(&lane->used, 1, memory_order_relaxed);
+    if (index < TRACE_EVENTS || trace->latest) lane->events[index % TRACE_EVENTS] = event;
 }
 
 static void trace_record_counters(struct trace *trace, struct trace_lane *lane, unsigned worker,
@@ -87,7 +96,8 @@ static void trace_record_counters(struct trace *trace, struct trace_lane *lane, 
     wsq_stats stats;
     wsq_worker_stats(pool, worker, &stats);
     lane->next_counters_ns = now + TRACE_COUNTERS_NS;
-    trace_record(lane, now, TRACE_COUNTERS, NULL, stats.interval << 32 | stats.queue_depth);
+    uint64_t both = stats.interval << 32 | stats.queue_depth;
+    trace_record(trace, lane, (struct trace_event){now, NULL, both, TRACE_COUNTERS});
 }
 
 static void trace_on_event(void *user, wsq_event event, unsigned worker, const void *subject,
@@ -102,7 +112,7 @@ static void trace_on_event(void *user, wsq_event event, unsigned worker, const v
         memcpy(&fn, subject, sizeof fn);
         value = fn;
     }
-    trace_record(lane, now, (int)event, subject, value);
+    trace_record(trace, lane, (struct trace_event){now, subject, value, (int)event});
     if (event == WSQ_EVENT_TASK_END || event == WSQ_EVENT_PARK)
         trace_record_counters(trace, lane, worker, now);
 }
@@ -113,8 +123,9 @@ static void trace_on_event(void *user, wsq_event event, unsigned worker, const v
 static void trace_put(struct trace *trace, const char *name, char phase, unsigned lane,
                       uint64_t at_ns) {
     uint64_t ns = at_ns > trace->began_ns ? at_ns - trace->began_ns : 0;
-    fprintf(trace->file, "%s\n{\"name\":\"%s\",\"ph\":\"%c\",\"pid\":1,\"tid\":%u,\"ts\":%" PRIu64
-            ".%03u", trace->comma ? "," : "", name, phase, lane, ns / 1000, (unsigned)(ns % 1000));
+    fprintf(trace->file, "%s\n{\"name\":\"%s\",\"ph\":\"%c\",\"pid\":%ld,\"tid\":%u,\"ts\":%" PRIu64
+            ".%03u", trace->comma ? "," : "", name, phase, (long)getpid(), lane, ns / 1000,
+            (unsigned)(ns % 1000));
     trace->comma = true;
 }
 
@@ -134,14 +145,61 @@ static const char *trace_name_of(const struct trace *trace, uint64_t fn) {
     return fn == 0 ? "run" : "task"; /* a wsq_run has no task */
 }
 
-/* From the victim, where something must be going on at this moment, to what the thief does next. */
-static void trace_put_steal(struct trace *trace, unsigned thief, const struct trace_event *event) {
-    static unsigned id;
-    id++;
-    trace_put(trace, "steal", 's', (unsigned)event->value, event->at_ns);
-    fprintf(trace->file, ",\"cat\":\"steal\",\"id\":%u}", id);
-    trace_put(trace, "steal", 'f', thief, event->at_ns);
-    fprintf(trace->file, ",\"cat\":\"steal\",\"id\":%u}", id);
+/* The events of a lane that were kept, from the oldest to the newest: first <= i < end. */
+static unsigned long long trace_end(const struct trace *trace, const struct trace_lane *lane) {
+    unsigned long long used = atomic_load(&lane->used);
+    return trace->latest || used < TRACE_EVENTS ? used : TRACE_EVENTS;
+}
+
+static unsigned long long trace_first(const struct trace *trace, const struct trace_lane *lane) {
+    unsigned long long end = trace_end(trace, lane);
+    return end > TRACE_EVENTS ? end - TRACE_EVENTS : 0;
+}
+
+static const struct trace_event *trace_at(const struct trace_lane *lane, unsigned long long i) {
+    return &lane->events[i % TRACE_EVENTS];
+}
+
+/* An arrow must begin within a span, or the viewers do not draw it: at this time, if the lane runs a
+ * task then, else at the end of the task that it ran last. 0: there is none. */
+static uint64_t trace_arrow_begin(const struct trace *trace, unsigned index, uint64_t at_ns) {
+    const struct trace_lane *lane = index < TRACE_LANES ? atomic_load(&trace->lanes[index]) : NULL;
+    unsigned long long low = lane ? trace_first(trace, lane) : 0, first = low;
+    unsigned long long high = lane ? trace_end(trace, lane) : 0;
+    while (low < high) { /* the first event after that time */
+        unsigned long long middle = low + (high - low) / 2;
+        if (trace_at(lane, middle)->at_ns <= at_ns) low = middle + 1;
+        else high = middle;
+    }
+    while (low-- > first) {
+        const struct trace_event *e = trace_at(lane, low);
+        if (e->kind == WSQ_EVENT_TASK_BEGIN) return at_ns;
+        if (e->kind == WSQ_EVENT_TASK_END) return e->at_ns - 1;
+    }
+    return 0;
+}
+
+/* And it must end within one: that of the next task that the thief runs. 0: there is none. */
+static uint64_t trace_arrow_end(const struct trace *trace, const struct trace_lane *lane,
+                                unsigned long long i) {
+    for (unsigned long long end = trace_end(trace, lane); i < end; i++) {
+        if (trace_at(lane, i)->kind == WSQ_EVENT_TASK_BEGIN) return trace_at(lane, i)->at_ns + 1;
+    }
+    return 0;
+}
+
+/* From what the victim does to the task that was stolen. */
+static void trace_put_steal(struct trace *trace, unsigned thief, const struct trace_lane *lane,
+                            unsigned long long i) {
+    const struct trace_event *event = trace_at(lane, i);
+    uint64_t begin = trace_arrow_begin(trace, (unsigned)event->value, event->at_ns);
+    uint64_t end = trace_arrow_end(trace, lane, i);
+    if (begin == 0 || end == 0) return;
+    trace->arrows++;
+    trace_put(trace, "steal", 's', (unsigned)event->value, begin);
+    fprintf(trace->file, ",\"cat\":\"steal\",\"id\":%u}", trace->arrows);
+    trace_put(trace, "steal", 'f', thief, end);
+    fprintf(trace->file, ",\"bp\":\"e\",\"cat\":\"steal\",\"id\":%u}", trace->arrows);
 }
 
 static void trace_put_counters(struct trace *trace, unsigned lane,
@@ -173,13 +231,12 @@ static void trace_put_name(struct trace *trace, unsigned lane) {
  * out. */
 static void trace_put_lane(struct trace *trace, unsigned index, const struct trace_lane *lane) {
     const struct trace_event *open[TRACE_DEPTH], *parked = NULL;
-    unsigned used = atomic_load(&lane->used), depth = 0;
-    if (used > TRACE_EVENTS) {
-        trace->dropped += used - TRACE_EVENTS;
-        used = TRACE_EVENTS;
-    }
+    unsigned long long used = atomic_load(&lane->used), end = trace_end(trace, lane);
+    unsigned depth = 0;
+    if (used > TRACE_EVENTS) trace->dropped += used - TRACE_EVENTS;
     trace_put_name(trace, index);
-    for (const struct trace_event *e = lane->events; e < lane->events + used; e++) {
+    for (unsigned long long i = trace_first(trace, lane); i < end; i++) {
+        const struct trace_event *e = trace_at(lane, i);
         switch (e->kind) {
         case WSQ_EVENT_PARK: parked = e; break;
         case WSQ_EVENT_UNPARK:
@@ -196,7 +253,7 @@ static void trace_put_lane(struct trace *trace, unsigned index, const struct tra
             trace_put_span(trace, trace_name_of(trace, open[depth]->value), index, open[depth],
                            e->at_ns);
             break;
-        case WSQ_EVENT_STEAL: trace_put_steal(trace, index, e); break;
+        case WSQ_EVENT_STEAL: trace_put_steal(trace, index, lane, i); break;
         case WSQ_EVENT_PUBLISH: trace_put_instant(trace, "publish", index, e); break;
         case TRACE_COUNTERS: trace_put_counters(trace, index, e); break;
         default: break;
@@ -209,15 +266,31 @@ static void trace_put_lane(struct trace *trace, unsigned index, const struct tra
 static struct trace *trace_open(const char *path) {
     struct trace *trace = path && *path ? calloc(1, sizeof *trace) : NULL;
     if (!trace) return NULL;
+    size_t size = strlen(path) + sizeof ".part";
     trace->path = path;
-    trace->file = fopen(path, "w"); /* first: a wrong path should not cost the run */
+    trace->process = "wsq";
+    trace->part = malloc(size);
+    if (trace->part) snprintf(trace->part, size, "%s.part", path);
+    /* Now: a wrong path should not cost the run. */
+    if (trace->part) trace->file = fopen(trace->part, "w");
     trace->began_ns = trace_now();
     trace->hooks.event = trace_on_event;
     trace->hooks.user = trace;
     if (trace->file) return trace;
     fprintf(stderr, "trace: %s: %s\n", path, strerror(errno));
+    free(trace->part);
     free(trace);
     return NULL;
+}
+
+/* Before the pool is created. */
+static inline void trace_keep_latest(struct trace *trace) {
+    if (trace) trace->latest = true;
+}
+
+/* The name must stay, and have nothing that JSON would quote. */
+static inline void trace_process(struct trace *trace, const char *name) {
+    if (trace) trace->process = name;
 }
 
 static const wsq_hooks *trace_hooks(const struct trace *trace) {
@@ -230,7 +303,7 @@ static void trace_watch(struct trace *trace, const wsq_pool *pool) {
     atomic_store_explicit(&trace->pool, pool, memory_order_release);
 }
 
-/* The name must stay, and have nothing that JSON would quote. */
+/* As above. */
 static void trace_name(struct trace *trace, uintptr_t fn, const char *name) {
     if (!trace || trace->named == TRACE_NAMES) return;
     trace->names[trace->named].fn = fn;
@@ -241,16 +314,25 @@ static void trace_name(struct trace *trace, uintptr_t fn, const char *name) {
 static bool trace_close(struct trace *trace) {
     if (!trace) return true;
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", trace->file);
+    trace_put(trace, "process_name", 'M', 0, 0);
+    fprintf(trace->file, ",\"args\":{\"name\":\"%s\"}}", trace->process);
     for (unsigned i = 0; i < TRACE_LANES; i++) {
         struct trace_lane *lane = atomic_load(&trace->lanes[i]);
         if (lane) trace_put_lane(trace, i, lane);
-        free(lane);
     }
-    fprintf(trace->file, "\n],\"otherData\":{\"dropped\":%u}}\n", trace->dropped);
-    if (trace->dropped > 0) fprintf(stderr, "trace: %u events dropped\n", trace->dropped);
+    for (unsigned i = 0; i < TRACE_LANES; i++) free(atomic_load(&trace->lanes[i]));
+    fprintf(trace->file, "\n],\"otherData\":{\"dropped\":%llu}}\n", trace->dropped);
+    if (trace->dropped > 0)
+        fprintf(stderr, "trace: %llu events dropped, the %s ones\n", trace->dropped,
+                trace->latest ? "first" : "last");
     bool complete = ferror(trace->file) == 0;
     if (fclose(trace->file) != 0) complete = false;
-    if (!complete) fprintf(stderr, "trace: %s: %s\n", trace->path, strerror(errno));
+    if (complete && rename(trace->part, trace->path) != 0) complete = false;
+    if (!complete) {
+        fprintf(stderr, "trace: %s: %s\n", trace->path, strerror(errno));
+        remove(trace->part);
+    }
+    free(trace->part);
     free(trace);
     return complete;
 }

@@ -1,17 +1,13 @@
 /* Walk a directory tree on every core: total size, and the largest files.
- *     treewalk directory...
+ *     cc -O2 -pthread treewalk.c -o treewalk && ./treewalk .
  *
  * Every directory is a spawned task that spawns one for each directory in it. A task frees itself
  * and returns WSQ_GONE, so nobody keeps a list of them; wsq_pool_wait waits for all. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
+#include "command.h"
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { LARGEST = 10 };
 
@@ -20,12 +16,11 @@ struct file {
     char *path;
 };
 
-/* One per worker, so that adding up needs no lock; on cache lines of its own, so that workers do
- * not slow each other down. */
+/* One per worker, so that adding up needs no lock. */
 struct tally {
-    _Alignas(WSQ_CACHELINE) uint64_t bytes;
-    uint64_t files, directories, errors;
+    uint64_t bytes, files, directories, errors;
     struct file largest[LARGEST]; /* descending */
+    char apart[WSQ_CACHELINE];    /* so that workers do not slow each other down */
 };
 
 static struct tally *tallies;
@@ -36,6 +31,47 @@ struct directory {
 };
 
 static wsq_poll visit(wsq_ctx ctx, wsq_task *task);
+
+/* ---- the file system ---- */
+
+#ifdef _WIN32
+static DIR *open_directory(const char *path) {
+    return opendir(path);
+}
+
+static bool inspect(DIR *dir, const char *path, const char *name, struct stat *info) {
+    char full[4096];
+    (void)dir;
+    snprintf(full, sizeof full, "%s/%s", path, name);
+    return stat(full, info) == 0;
+}
+#else
+/* O_NOFOLLOW: a link that has taken the directory's place since is an error, not a detour. */
+static DIR *open_directory(const char *path) {
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    int error = errno;
+    if (!dir && fd >= 0) close(fd);
+    errno = error;
+    return dir;
+}
+
+static bool inspect(DIR *dir, const char *path, const char *name, struct stat *info) {
+    (void)path;
+    return fstatat(dirfd(dir), name, info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+#endif
+
+/* ---- the walk ---- */
+
+/* Overwritten again and again; on a terminal only. About ten times a second. */
+static void show_progress(const char *path) {
+    static atomic_int shown;
+    int tenth = (int)(10 * (command_now() - progress.began)), last = atomic_load(&shown);
+    if (!progress.on_terminal || tenth < 5 || tenth == last) return;
+    if (atomic_compare_exchange_strong(&shown, &last, tenth))
+        fprintf(stderr, "\r%.70s\033[K", path);
+}
 
 static void complain(struct tally *tally, const char *path, int error) {
     tally->errors++;
@@ -93,7 +129,7 @@ static void count_entry(wsq_pool *pool, struct tally *tally, DIR *dir, const cha
                         const char *name) {
     struct stat info;
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return;
-    if (fstatat(dirfd(dir), name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (!inspect(dir, path, name, &info)) {
         int error = errno;
         char *full = join_path(path, name, 0);
         complain(tally, full ? full : name, error);
@@ -109,16 +145,14 @@ static wsq_poll visit(wsq_ctx ctx, wsq_task *task) {
     struct directory *self = wsq_container_of(task, struct directory, task);
     struct tally *tally = &tallies[wsq_worker_index(ctx)];
     struct dirent *entry;
-    /* O_NOFOLLOW: a link that has taken the directory's place since is an error, not a detour. */
-    int fd = open(self->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    DIR *dir = open_directory(self->path);
     if (!dir) {
         complain(tally, self->path, errno);
-        if (fd >= 0) close(fd);
         free(self);
         return WSQ_GONE;
     }
     tally->directories++;
+    show_progress(self->path);
     while (errno = 0, (entry = readdir(dir)) != NULL) {
         count_entry(wsq_pool_of(ctx), tally, dir, self->path, entry->d_name);
     }
@@ -147,22 +181,25 @@ static void print(const struct tally *sum) {
     }
 }
 
+static const char help[] =
+    "treewalk [directory...]\n"
+    "Adds up the sizes of all files below the directories (.), and lists the largest ten.\n";
+
 int main(int argc, char **argv) {
     wsq_pool *pool;
     struct tally sum = {0};
-    if (argc < 2) {
-        fputs("usage: treewalk directory...\n", stderr);
-        return 2;
-    }
+    while (command_option(argc, argv, "h", help)) {}
     if (wsq_pool_create(&pool, NULL) != WSQ_OK) return 1;
     unsigned workers = wsq_pool_workers(pool);
-    tallies = aligned_alloc(WSQ_CACHELINE, workers * sizeof *tallies);
+    tallies = calloc(workers, sizeof *tallies);
     if (!tallies) return 1;
-    memset(tallies, 0, workers * sizeof *tallies);
 
-    for (int i = 1; i < argc; i++) spawn_directory(pool, &sum, argv[i], "");
+    progress_begin("", 0);
+    if (command.at == argc) spawn_directory(pool, &sum, ".", "");
+    while (command.at < argc) spawn_directory(pool, &sum, argv[command.at++], "");
     wsq_pool_wait(pool);
     wsq_pool_destroy(pool);
+    if (progress.on_terminal) fputs("\r\033[K", stderr);
 
     for (unsigned i = 0; i < workers; i++) add_up(&sum, &tallies[i]);
     print(&sum);

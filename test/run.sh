@@ -55,7 +55,7 @@ differs() { # C compiler, compiler of the other file with its options, macro, va
 }
 
 no_warnings() { # a compile command
-    sources='examples/*.c bench/*.c test/model/*.c'
+    sources='examples/*.c examples/recipes/*.c bench/*.c test/model/*.c'
     case $1 in clang) sources="$sources test/*.c" ;; esac # gcc has just compiled them, aloud
     for source in $sources; do
         "$@" -D_GNU_SOURCE -fsyntax-only "$source" || return 1

@@ -79,6 +79,38 @@ make_files() {
     dd if=/dev/null of="$work/www/huge" bs=1M seek=64 2>/dev/null # more than sockets hold
 }
 
+range() { # expected status, range, expected bytes of the file: how many, from where
+    status "$1" -r "$2" "$url/big"
+    tail -c "+$(($4 + 1))" "$work/www/big" | head -c "$3" | cmp - "$work/out" || failed=1
+}
+
+ranges() {
+    size=3145728
+    range 206 0-0 1 0
+    range 206 100-299999 299900 100
+    range 206 3145000- 728 3145000
+    range 206 3145000-9999999 728 3145000
+    range 206 -1000 1000 $((size - 1000))
+    range 206 -9999999 $size 0
+    range 200 5-4 $size 0
+    range 200 0-1,3-4 $size 0
+    range 200 x $size 0
+    range 416 $size- 0 0
+    range 416 -0 0 0
+    expect 'Content-Range' 'Content-Range: bytes 100-199/3145728' \
+        "$(curl -s -r 100-199 -D - -o /dev/null "$url/big" | tr -d '\r' | grep -i content-range)"
+    status 200 -r 0-9 -H 'If-Range: "x"' "$url/big"
+    status 200 -I -r 0-9 "$url/big"
+    status 416 -r 0-9 "$url/empty"
+    status 206206 -r 0-9 "$url/big" -o "$work/out" "$url/big"
+}
+
+statistics() {
+    status 200 "$url/.statistics"
+    grep -q 'connections now, [1-9][0-9]* requests, [1-9]' "$work/out" || expect statistics some none
+    status 200 -I "$url/.statistics"
+}
+
 answers() {
     begin "$work/www"
     status 200 "$url/"
@@ -90,6 +122,8 @@ answers() {
     expect 'the page below' below "$(cat "$work/out")"
     status 200 "$url/%73ub%2Findex.html"
     status 200 -I "$url/big"
+    ranges
+    statistics
     status 200 --http1.0 "$url/"
     status 200200 "$url/big" -o "$work/out" "$url/" # on one connection
     for path in none sub sub/none index.html/ link fifo .hidden ../secret sub/../../secret \

@@ -1,6 +1,7 @@
 #!/bin/sh
 # usage: test/test_trace.sh [build directory]
-# What examples/trace and the demo write is JSON (python3), with lanes, tasks, steals and counters.
+# What examples/trace and the demo write is a trace (check_trace.py), with lanes, tasks, steals and
+# counters; with few places for events it has the first ones, or the latest.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${1:-${B:-build}}
@@ -22,17 +23,18 @@ at_least() { # number, what, expression, file
     [ "$found" -ge "$1" ] || fail "$2: $found instead of $1 or more"
 }
 
-is_json() { # file
+is_trace() { # file
     if ! command -v python3 >/dev/null; then
-        echo 'skip  JSON parser: needs python3 (Debian: python3)'
+        echo 'skip  the format: needs python3 (Debian: python3)'
     else
-        python3 -m json.tool "$1" >/dev/null || fail "$1 is not JSON"
+        python3 test/check_trace.py "$1" || fail "$1 is not a trace"
     fi
+    [ ! -e "$1.part" ] || fail "$1.part is left"
 }
 
 example() {
     "$build/examples/trace" -w 4 "$work/trace.json" || fail "trace: exit $?"
-    is_json "$work/trace.json"
+    is_trace "$work/trace.json"
     at_least 2 lanes '"thread_name"' "$work/trace.json"
     at_least 60 'uneven tasks' '"name":"uneven","ph":"X"' "$work/trace.json"
     at_least 127 'tasks of the tree' '"name":"tree","ph":"X"' "$work/trace.json"
@@ -47,11 +49,29 @@ example() {
 demo() {
     WSQ_TRACE="$work/demo.json" "$build/examples/mandelbrot" -s 300x200 -w 2 -o "$work/picture" \
         >/dev/null || fail "mandelbrot: exit $?"
-    is_json "$work/demo.json"
+    is_trace "$work/demo.json"
+    grep -q '"name":"mandelbrot"' "$work/demo.json" || fail 'the process has no name'
     at_least 200 rows '"name":"row","ph":"X"' "$work/demo.json"
+}
+
+# 100 events are enough for no scene, and for the last one's end.
+few() {
+    if ! command -v cc >/dev/null; then
+        echo 'skip  few events: needs cc'
+        return
+    fi
+    cc -O1 -pthread -DTRACE_EVENTS=100 examples/trace.c -o "$work/few" || fail 'does not compile'
+    for option in '' -l; do
+        "$work/few" -w 2 $option "$work/few.json" 2>"$work/log" || fail "few $option: exit $?"
+        is_trace "$work/few.json"
+        ! grep -q '"dropped":0' "$work/few.json" || fail 'nothing was dropped'
+    done
+    grep -q 'dropped, the first ones' "$work/log" || fail 'it does not say what was dropped'
+    at_least 1 'latest tasks' '"name":"pass on","ph":"X"' "$work/few.json"
 }
 
 "$build/examples/trace" "$work/none/trace.json" 2>/dev/null && fail 'a path that does not exist'
 example
 demo
+few
 exit $failed

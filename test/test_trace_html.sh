@@ -24,6 +24,8 @@ page() { # trace
     echo "<script>tryLoad(String.raw\`$(cat "$1")\`, 'inside');"
     echo "canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: -1000, cancelable: true }));"
     echo "if (to - from < (last - first) / 2) \$('status').textContent += ', zooms';"
+    echo "\$('count').click();"
+    echo "\$('status').textContent += ', kinds: ' + \$('kinds').innerText.match(/^[a-z ]+/gm);"
     echo "\$('fit').click(); draw();"
     echo "const pixels = pen.getImageData(0, 0, canvas.width, canvas.height).data;"
     echo "const seen = new Set(new Uint32Array(pixels.buffer));"
@@ -44,9 +46,15 @@ browse "--screenshot=$picture" >/dev/null
 size=$(wc -c <"$picture")
 colours=$(echo "$status" | sed -n 's/.* \([0-9]*\) colours$/\1/p')
 case $status in
-inside:\ [2-9]\ lanes*) ;;
+inside:\ trace,\ [2-9]\ lanes*) ;;
 *) echo 'FAIL  no lanes' && tail -n 5 "$work/log" && exit 1 ;;
 esac
+for kind in uneven tree job 'pass on' run parked; do
+    case $status in
+    *kinds:*"$kind"*) ;;
+    *) echo "FAIL  the table lacks $kind" && exit 1 ;;
+    esac
+done
 case $status in
 *zooms*) ;;
 *) echo 'FAIL  the wheel does nothing' && exit 1 ;;

@@ -1,0 +1,85 @@
+/* Once per worker: a function that runs on every worker, for what belongs to a thread: a random
+ * generator, a buffer, a library's context, counters that are added up at the end.
+ *     cc -O2 -pthread per_worker.c -o per_worker && ./per_worker
+ *
+ * wsq_spawn_on pins a task to a worker, which alone runs it, and is woken for it. The index of a
+ * worker counts from 0 and is the same on every run of a task on it. A thread that stands in for a
+ * blocked worker, or a guest in wsq_run, has a higher index: tasks of a pool whose tasks neither
+ * wait nor block never meet one. */
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
+#include <stdlib.h>
+
+struct visit {
+    wsq_task task;
+    void (*fn)(unsigned worker, void *arg);
+    void *arg;
+};
+
+static wsq_poll visit_run(wsq_ctx ctx, wsq_task *task) {
+    struct visit *self = wsq_container_of(task, struct visit, task);
+    self->fn(wsq_worker_index(ctx), self->arg);
+    return WSQ_DONE;
+}
+
+/* From outside. Returns when every worker has called fn; each does so between two of its tasks. */
+static wsq_result on_each_worker(wsq_pool *pool, void (*fn)(unsigned worker, void *arg),
+                                 void *arg) {
+    unsigned workers = wsq_pool_workers(pool), started = 0;
+    struct visit *visits = calloc(workers, sizeof *visits);
+    wsq_result result = visits ? WSQ_OK : WSQ_ERR_MEMORY;
+    for (; started < workers && result == WSQ_OK; started++) {
+        visits[started].fn = fn;
+        visits[started].arg = arg;
+        wsq_task_init(&visits[started].task, visit_run);
+        result = wsq_spawn_on(pool, started, &visits[started].task);
+    }
+    if (result != WSQ_OK && started > 0) started--; /* the last one was refused */
+    for (unsigned i = 0; i < started; i++) wsq_task_wait(&visits[i].task);
+    free(visits);
+    return result;
+}
+
+/* ---- the check: tasks count on their worker's own counter, without an atomic ---- */
+
+enum { WORKERS = 4, TASKS = 10000 };
+struct counter {
+    uint64_t *value; /* allocated by the worker that uses it */
+    unsigned visits;
+    char apart[WSQ_CACHELINE];
+};
+static struct counter counters[WORKERS];
+static wsq_task tasks[TASKS];
+
+static void prepare(unsigned worker, void *arg) {
+    (void)arg;
+    counters[worker].value = calloc(1, sizeof *counters[worker].value);
+    if (!counters[worker].value) abort();
+    counters[worker].visits++;
+}
+
+static wsq_poll count(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    ++*counters[wsq_worker_index(ctx)].value;
+    return WSQ_DONE;
+}
+
+int main(void) {
+    wsq_pool *pool;
+    uint64_t sum = 0;
+    bool once = true;
+    if (wsq_pool_create(&pool, &(wsq_config){.workers = WORKERS}) != WSQ_OK) return 1;
+    if (on_each_worker(pool, prepare, NULL) != WSQ_OK) return 1;
+    for (int i = 0; i < TASKS; i++) {
+        wsq_task_init(&tasks[i], count);
+        wsq_spawn(pool, &tasks[i]);
+    }
+    wsq_pool_destroy(pool);
+    for (int i = 0; i < WORKERS; i++) {
+        once = once && counters[i].visits == 1;
+        sum += *counters[i].value;
+        free(counters[i].value);
+    }
+    printf("%d workers counted %llu of %d tasks\n", WORKERS, (unsigned long long)sum, TASKS);
+    return once && sum == TASKS ? 0 : 1;
+}

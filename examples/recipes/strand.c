@@ -1,0 +1,97 @@
+/* A strand: what is posted to it runs one at a time and in order, on whichever worker is free. No
+ * worker is held while there is nothing to do, and the items need no lock against each other.
+ *     cc -O2 -pthread strand.c -o strand && ./strand
+ *
+ * Anybody pushes onto a list, newest first. The strand's task takes the whole list by one exchange
+ * and turns it round. Only the push that finds the list empty wakes it. */
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
+#include <stdatomic.h>
+
+struct item {
+    void (*fn)(struct item *item); /* NULL: the strand ends. It may free the item */
+    struct item *next;
+};
+
+struct strand {
+    wsq_task task;
+    _Atomic(struct item *) newest; /* posted, and not yet taken */
+    struct item *oldest;           /* taken, in order; the task's own */
+};
+
+/* Any thread, as long as the strand is not ended. The item is the strand's until it runs. */
+static void strand_post(struct strand *self, struct item *item, void (*fn)(struct item *item)) {
+    struct item *next = atomic_load(&self->newest);
+    item->fn = fn;
+    do item->next = next;
+    while (!atomic_compare_exchange_weak(&self->newest, &next, item));
+    if (!next) wsq_wake(&self->task);
+}
+
+static void strand_take(struct strand *self) {
+    struct item *list = atomic_exchange(&self->newest, NULL);
+    while (list) {
+        struct item *next = list->next;
+        list->next = self->oldest;
+        self->oldest = list;
+        list = next;
+    }
+}
+
+static wsq_poll strand_run(wsq_ctx ctx, wsq_task *task) {
+    struct strand *self = wsq_container_of(task, struct strand, task);
+    (void)ctx;
+    for (;;) {
+        if (!self->oldest) strand_take(self);
+        if (!self->oldest) return WSQ_PENDING; /* a post since then has woken it: it runs again */
+        if (!wsq_budget_take()) return WSQ_YIELD;
+        struct item *item = self->oldest;
+        self->oldest = item->next;
+        if (!item->fn) return WSQ_DONE;
+        item->fn(item);
+    }
+}
+
+/* ---- the check: tasks post numbers, the strand sees those of each in order ---- */
+
+enum { POSTERS = 8, POSTS = 5000 };
+static struct strand strand;
+static struct number { struct item item; int poster, value; } numbers[POSTERS][POSTS];
+static int seen[POSTERS], errors; /* plain: only the strand uses them */
+
+static void see(struct item *item) {
+    struct number *number = wsq_container_of(item, struct number, item);
+    if (number->value != seen[number->poster]++) errors++;
+}
+
+static wsq_poll post_all(wsq_ctx ctx, wsq_task *task) {
+    static atomic_int posters;
+    int poster = atomic_fetch_add(&posters, 1);
+    (void)ctx, (void)task;
+    for (int i = 0; i < POSTS; i++) {
+        numbers[poster][i].poster = poster;
+        numbers[poster][i].value = i;
+        strand_post(&strand, &numbers[poster][i].item, see);
+    }
+    return WSQ_DONE;
+}
+
+int main(void) {
+    wsq_pool *pool;
+    wsq_task posters[POSTERS];
+    struct item end;
+    if (wsq_pool_create(&pool, &(wsq_config){.workers = 4}) != WSQ_OK) return 1;
+    wsq_task_init(&strand.task, strand_run);
+    wsq_spawn(pool, &strand.task);
+    for (int i = 0; i < POSTERS; i++) {
+        wsq_task_init(&posters[i], post_all);
+        wsq_spawn(pool, &posters[i]);
+    }
+    for (int i = 0; i < POSTERS; i++) wsq_task_wait(&posters[i]);
+    strand_post(&strand, &end, NULL);
+    wsq_task_wait(&strand.task);
+    wsq_pool_destroy(pool);
+    for (int i = 0; i < POSTERS; i++) errors += seen[i] != POSTS;
+    printf("%d numbers from %d tasks, out of order: %d\n", POSTERS * POSTS, POSTERS, errors);
+    return errors ? 1 : 0;
+}

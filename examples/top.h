@@ -1,0 +1,283 @@
+/* What a pool does at this moment, written where another process can see it: counters, sleep, and
+ * for each kind of task (by its function) how often it ran and for how long.
+ *
+ *     struct top *top = top_open("/tmp/server.top");         NULL: for this process alone
+ *     config.hooks = top_hooks(top);                         NULL, if top is
+ *     ... wsq_pool_create(&pool, &config);
+ *     top_watch(top, pool);
+ *     top_name(top, (uintptr_t)serve, "serve");              what its tasks are called
+ *     ... wsq_pool_destroy(pool);
+ *     top_close(top);                                        the file is gone, too
+ *
+ * and meanwhile, in another terminal: top -p /tmp/server.top
+ *
+ * The workers themselves write into the file, which is mapped into memory: when they fall asleep,
+ * and now and then between two tasks. There is no thread, no lock and no system call for it, and
+ * nothing happens while the pool is idle. Include it after wsq.h, in one file. POSIX and MinGW. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    TOP_WORKERS = 1024,
+    TOP_KINDS = 16,
+    TOP_NAME = 24,
+    TOP_DEPTH = 32,         /* tasks that run inside each other, by a wait */
+    TOP_BUCKETS = 168,      /* four for each power of two, up to five hours */
+    TOP_SAMPLE_NS = 20000000 /* a busy worker writes its counters this often */
+};
+
+/* Its worker writes all of it. */
+struct top_kind {
+    atomic_uint_least64_t fn; /* 0: the kind is not used; 1: runs of wsq_run, which have no task */
+    atomic_uint_least64_t count, total_ns;
+    atomic_uint_least32_t buckets[TOP_BUCKETS]; /* how many runs took about so long */
+};
+
+struct top_worker {
+    atomic_uint_least64_t stats[sizeof(wsq_stats) / sizeof(uint64_t)];
+    atomic_uint_least64_t slept_ns, parked_at_ns; /* parked_at: 0 while it is awake */
+    struct top_kind kinds[TOP_KINDS];
+    uint64_t next_sample_ns; /* the worker's own, from here on */
+    unsigned depth;
+    struct { uint64_t fn, began_ns; } open[TOP_DEPTH];
+};
+
+struct top_shared {
+    uint64_t layout; /* its size, which differs between versions of this file */
+    int64_t process;
+    uint64_t began_ns;
+    atomic_uint workers; /* of the pool; 0: not yet known */
+    atomic_bool ended;
+    atomic_uint_least64_t pending;
+    struct { atomic_uint_least64_t fn; char name[TOP_NAME]; } names[TOP_KINDS];
+    struct top_worker worker[TOP_WORKERS]; /* memory is touched only as it is used */
+};
+
+struct top {
+    struct top_shared *shared;
+    char *path;
+    wsq_hooks hooks;
+    _Atomic(const wsq_pool *) pool;
+};
+
+/* ---- the system: a file in memory, zeroed; and is a process alive? ---- */
+
+#ifdef _WIN32
+#include <windows.h>
+
+static void *top_map(const char *path, size_t size, bool create) {
+    DWORD access = create ? GENERIC_READ | GENERIC_WRITE : GENERIC_READ;
+    HANDLE file = CreateFileA(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                              NULL, create ? CREATE_ALWAYS : OPEN_EXISTING, 0, NULL);
+    HANDLE map = file == INVALID_HANDLE_VALUE ? NULL
+               : CreateFileMappingA(file, NULL, create ? PAGE_READWRITE : PAGE_READONLY, 0,
+                                    create ? (DWORD)size : 0, NULL);
+    void *memory = !map ? NULL
+                 : MapViewOfFile(map, create ? FILE_MAP_WRITE : FILE_MAP_READ, 0, 0, size);
+    if (map) CloseHandle(map);
+    if (file != INVALID_HANDLE_VALUE) CloseHandle(file);
+    if (!memory) errno = file == INVALID_HANDLE_VALUE ? ENOENT : EINVAL;
+    return memory;
+}
+
+static void top_unmap(void *memory, size_t size) {
+    (void)size;
+    UnmapViewOfFile(memory);
+}
+
+static inline bool top_alive(int64_t process) {
+    HANDLE handle = OpenProcess(SYNCHRONIZE, FALSE, (DWORD)process);
+    bool alive = handle && WaitForSingleObject(handle, 0) == WAIT_TIMEOUT;
+    if (handle) CloseHandle(handle);
+    return alive;
+}
+#else
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static void *top_map(const char *path, size_t size, bool create) {
+    struct stat info;
+    void *memory = MAP_FAILED;
+    if (create) remove(path); /* whoever still has the old one mapped keeps it */
+    int fd = open(path, (create ? O_RDWR | O_CREAT | O_EXCL : O_RDONLY) | O_CLOEXEC, 0600);
+    if (fd < 0) return NULL;
+    if (create ? ftruncate(fd, (off_t)size) != 0
+               : fstat(fd, &info) != 0 || (uint64_t)info.st_size != size) errno = EINVAL;
+    else memory = mmap(NULL, size, create ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void top_unmap(void *memory, size_t size) {
+    munmap(memory, size);
+}
+
+static inline bool top_alive(int64_t process) {
+    return kill((pid_t)process, 0) == 0 || errno != ESRCH;
+}
+#endif
+
+static uint64_t top_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- recording, on the workers ---- */
+
+static void top_add(atomic_uint_least64_t *sum, uint64_t n) { /* nobody else writes it */
+    uint64_t old = atomic_load_explicit(sum, memory_order_relaxed);
+    atomic_store_explicit(sum, old + n, memory_order_relaxed);
+}
+
+/* Up to 7 exactly; then by the three highest bits. */
+static unsigned top_bucket(uint64_t ns) {
+    unsigned shift = 0;
+    while (ns >> shift >= 8) shift++;
+    unsigned bucket = 4 * shift + (unsigned)(ns >> shift);
+    return bucket < TOP_BUCKETS ? bucket : TOP_BUCKETS - 1;
+}
+
+/* The middle of what falls into it. */
+static inline double top_bucket_ns(unsigned bucket) {
+    if (bucket < 8) return bucket;
+    return (4.5 + bucket % 4) * (double)(UINT64_C(1) << (bucket / 4 - 1));
+}
+
+static void top_count(struct top_worker *worker, uint64_t fn, uint64_t ns) {
+    for (struct top_kind *kind = worker->kinds; kind < worker->kinds + TOP_KINDS; kind++) {
+        uint64_t its = atomic_load_explicit(&kind->fn, memory_order_relaxed);
+        if (its != 0 && its != fn) continue;
+        if (its == 0) atomic_store_explicit(&kind->fn, fn, memory_order_relaxed);
+        atomic_uint_least32_t *bucket = &kind->buckets[top_bucket(ns)];
+        uint32_t before = atomic_load_explicit(bucket, memory_order_relaxed);
+        atomic_store_explicit(bucket, before + 1, memory_order_relaxed);
+        top_add(&kind->total_ns, ns);
+        top_add(&kind->count, 1);
+        return;
+    } /* more kinds than there are places: not counted */
+}
+
+static void top_sample(struct top *top, struct top_worker *worker, unsigned index, uint64_t now) {
+    const wsq_pool *pool = atomic_load_explicit(&top->pool, memory_order_acquire);
+    if (!pool || index >= wsq_pool_workers(pool)) return;
+    wsq_stats stats;
+    uint64_t words[sizeof stats / sizeof(uint64_t)];
+    wsq_worker_stats(pool, index, &stats);
+    memcpy(words, &stats, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        atomic_store_explicit(&worker->stats[i], words[i], memory_order_relaxed);
+    atomic_store_explicit(&top->shared->pending, wsq_pool_pending(pool), memory_order_relaxed);
+    worker->next_sample_ns = now + TOP_SAMPLE_NS;
+}
+
+static void top_on_task(struct top *top, struct top_worker *worker, unsigned index,
+                        const void *subject, bool begins, uint64_t now) {
+    if (begins) {
+        uintptr_t fn = 1;
+        if (subject) memcpy(&fn, subject, sizeof fn); /* a task and a job begin with it */
+        if (worker->depth < TOP_DEPTH) {
+            worker->open[worker->depth].fn = fn;
+            worker->open[worker->depth].began_ns = now;
+        }
+        worker->depth++;
+    } else if (worker->depth > 0) {
+        unsigned depth = --worker->depth;
+        if (depth < TOP_DEPTH)
+            top_count(worker, worker->open[depth].fn, now - worker->open[depth].began_ns);
+        if (now >= worker->next_sample_ns) top_sample(top, worker, index, now);
+    }
+}
+
+static void top_on_event(void *user, wsq_event event, unsigned index, const void *subject,
+                         uint64_t value) {
+    struct top *top = user;
+    if (index >= TOP_WORKERS) return;
+    struct top_worker *worker = &top->shared->worker[index];
+    uint64_t now = top_now(), parked;
+    (void)value;
+    switch (event) {
+    case WSQ_EVENT_TASK_BEGIN:
+    case WSQ_EVENT_TASK_END:
+        top_on_task(top, worker, index, subject, event == WSQ_EVENT_TASK_BEGIN, now);
+        break;
+    case WSQ_EVENT_PARK:
+        top_sample(top, worker, index, now);
+        atomic_store_explicit(&worker->parked_at_ns, now, memory_order_relaxed);
+        break;
+    case WSQ_EVENT_UNPARK:
+        parked = atomic_load_explicit(&worker->parked_at_ns, memory_order_relaxed);
+        atomic_store_explicit(&worker->parked_at_ns, 0, memory_order_relaxed);
+        if (parked != 0) top_add(&worker->slept_ns, now - parked);
+        break;
+    default: break;
+    }
+}
+
+/* ---- the interface ---- */
+
+/* NULL, and errno says why: there is no such place, or no memory. */
+static struct top *top_open(const char *path) {
+    struct top *top = calloc(1, sizeof *top);
+    size_t length = path ? strlen(path) + 1 : 0;
+    if (top && path) top->path = malloc(length);
+    if (top && (!path || top->path))
+        top->shared = path ? top_map(path, sizeof *top->shared, true)
+                           : calloc(1, sizeof *top->shared);
+    if (!top || !top->shared) {
+        int error = errno;
+        if (top) free(top->path);
+        free(top);
+        errno = error;
+        return NULL;
+    }
+    if (path) memcpy(top->path, path, length);
+    top->shared->layout = sizeof *top->shared;
+    top->shared->process = getpid();
+    top->shared->began_ns = top_now();
+    top->hooks.event = top_on_event;
+    top->hooks.user = top;
+    return top;
+}
+
+static const wsq_hooks *top_hooks(const struct top *top) {
+    return top ? &top->hooks : NULL;
+}
+
+static void top_watch(struct top *top, const wsq_pool *pool) {
+    if (!top) return;
+    atomic_store(&top->shared->workers, wsq_pool_workers(pool));
+    atomic_store_explicit(&top->pool, pool, memory_order_release);
+}
+
+/* One thread at a time. Names are cut to 23 bytes. */
+static void top_name(struct top *top, uintptr_t fn, const char *name) {
+    for (unsigned i = 0; top && i < TOP_KINDS; i++) {
+        if (atomic_load(&top->shared->names[i].fn) != 0) continue;
+        strncpy(top->shared->names[i].name, name, TOP_NAME - 1);
+        atomic_store(&top->shared->names[i].fn, fn);
+        return;
+    }
+}
+
+/* After the pool is destroyed. */
+static void top_close(struct top *top) {
+    if (!top) return;
+    atomic_store(&top->shared->ended, true);
+    if (top->path) {
+        top_unmap(top->shared, sizeof *top->shared);
+        remove(top->path);
+    } else {
+        free(top->shared);
+    }
+    free(top->path);
+    free(top);
+}

@@ -1,0 +1,467 @@
+// wsq.hpp: wsq.h for C++17. A pool, tasks and futures made of lambdas, exceptions that reach the
+// thread that waits, and (in wsq_algorithm.hpp, which this file includes) parallel algorithms under
+// the names that the standard gives them.
+//
+//     #define WSQ_IMPLEMENTATION      in one file of the program
+//     #include "wsq.hpp"
+//
+//     wsq::pool pool;
+//     auto words = pool.submit(read_file, "a.txt").then(count_words);
+//     wsq::sort(pool, numbers.begin(), numbers.end());
+//     std::cout << words.get();
+//
+// A callable may take a wsq_ctx as its first argument, and need not: with it one can fork and loop
+// further (wsq::invoke(ctx, ...), wsq::for_each(ctx, ...)) on the worker where it runs.
+#ifndef WSQ_HPP
+#define WSQ_HPP
+
+#if __has_include("wsq.h")
+#include "wsq.h"
+#else
+#include "../wsq.h"
+#endif
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace wsq {
+
+// What is thrown when a call returns a negative wsq_result.
+class error : public std::runtime_error {
+  public:
+    const wsq_result code;
+    explicit error(wsq_result result)
+        : std::runtime_error(wsq_result_string(result)), code(result) {}
+};
+
+inline void check(wsq_result result) {
+    if (result != WSQ_OK) throw error(result);
+}
+
+namespace detail {
+
+// Calls f(ctx, args...) if that compiles, else f(args...).
+template <class F, class... A> decltype(auto) call(wsq_ctx ctx, F &&f, A &&...args) {
+    if constexpr (std::is_invocable_v<F, wsq_ctx, A...>)
+        return std::invoke(std::forward<F>(f), ctx, std::forward<A>(args)...);
+    else return std::invoke(std::forward<F>(f), std::forward<A>(args)...);
+}
+template <class F, class... A>
+using call_t = std::decay_t<decltype(call(std::declval<wsq_ctx>(), std::declval<F>(),
+                                          std::declval<A>()...))>;
+
+struct nothing {};
+template <class T> using stored_t = std::conditional_t<std::is_void_v<T>, nothing, T>;
+
+// A value, or the exception that came in its place.
+template <class T> class outcome {
+    std::variant<std::monostate, stored_t<T>, std::exception_ptr> result_;
+
+  public:
+    template <class F> void set_by(F &&f) noexcept {
+        try {
+            if constexpr (std::is_void_v<T>) {
+                f();
+                result_.template emplace<1>();
+            } else {
+                result_.template emplace<1>(f());
+            }
+        } catch (...) {
+            fail(std::current_exception());
+        }
+    }
+    void fail(std::exception_ptr e) noexcept { result_.template emplace<2>(std::move(e)); }
+    T take() {
+        if (result_.index() == 2) std::rethrow_exception(std::get<2>(result_));
+        if constexpr (!std::is_void_v<T>) return std::move(std::get<1>(result_));
+    }
+};
+
+// The first exception of many calls that may run at the same time. After it, calls are left out.
+class first_error {
+    std::atomic<bool> set_{false};
+    std::exception_ptr error_;
+
+  public:
+    template <class F> void guard(F &&f) noexcept {
+        if (set_.load(std::memory_order_relaxed)) return;
+        try {
+            f();
+        } catch (...) {
+            if (!set_.exchange(true)) error_ = std::current_exception();
+        }
+    }
+    // When all calls have returned.
+    void rethrow() {
+        set_ = false;
+        if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    }
+};
+
+// Where an algorithm runs. From a pool: a run of its own, in which the calling thread takes part.
+template <class F> auto in(wsq_pool *pool, F &&f) {
+    using T = std::invoke_result_t<F &, wsq_ctx>;
+    struct call_record {
+        std::remove_reference_t<F> *f;
+        outcome<T> result;
+    } record{&f, {}};
+    check(wsq_run(pool, [](wsq_ctx ctx, void *arg) {
+        auto *r = static_cast<call_record *>(arg);
+        r->result.set_by([&]() -> T { return (*r->f)(ctx); });
+    }, &record));
+    return record.result.take();
+}
+// From inside a task, a job or a loop.
+template <class F> auto in(wsq_ctx ctx, F &&f) { return f(ctx); }
+
+} // namespace detail
+
+// ---- futures ----
+
+template <class T> class future;
+
+namespace detail {
+
+template <class T> struct is_future : std::false_type { using value_type = T; };
+template <class T> struct is_future<future<T>> : std::true_type { using value_type = T; };
+
+// What a future and the task that computes its value share. It belongs to the future and, until the
+// task has run, to the task; whoever lets go of it last deletes it.
+template <class T> struct state : wsq_task {
+    enum : unsigned { BY_FUTURE = 1, BY_TASK = 2 };
+    wsq_pool *pool = nullptr;
+    outcome<T> result;
+    std::atomic<unsigned> owners{BY_FUTURE | BY_TASK};
+    // Nobody, the one task that waits for the value, or (this) the value is there.
+    std::atomic<void *> follower{nullptr};
+
+    virtual ~state() = default;
+    bool ready() const { return follower.load(std::memory_order_acquire) == this; }
+    // True: the task must return WSQ_PENDING, and will be woken. False: the value is there.
+    bool pending(wsq_task *task) {
+        void *seen = nullptr;
+        return follower.compare_exchange_strong(seen, task, std::memory_order_acq_rel) ||
+               seen == task;
+    }
+    // The task's last step; gives what it returns.
+    wsq_poll finish() {
+        void *task = follower.exchange(this, std::memory_order_acq_rel);
+        if (task) wsq_wake(static_cast<wsq_task *>(task));
+        if (owners.fetch_sub(BY_TASK, std::memory_order_acq_rel) != BY_TASK) return WSQ_DONE;
+        delete this;
+        return WSQ_GONE;
+    }
+    void let_go() {
+        if (owners.fetch_sub(BY_FUTURE, std::memory_order_acq_rel) != BY_FUTURE) return;
+        wsq_task_wait(this); // it has run, and returns at this moment if it is not done
+        delete this;
+    }
+};
+
+// Step: a callable with `bool pending(task)`, which says whether what it needs is still missing.
+template <class T, class Step> struct step_state : state<T> {
+    using made = call_t<Step &>;
+    std::optional<Step> step;
+    std::optional<std::conditional_t<is_future<made>::value, made, nothing>> inner;
+
+    explicit step_state(Step &&from) : step(std::move(from)) {
+        wsq_task_init(this, run);
+        wsq_task_set_cleanup(this, cancel);
+    }
+    static wsq_poll run(wsq_ctx ctx, wsq_task *task) {
+        auto *self = static_cast<step_state *>(task);
+        if (self->step && self->step->pending(task)) return WSQ_PENDING;
+        if constexpr (is_future<made>::value) { // a future of a future: wait for the inner one, too
+            if (self->step) self->make_inner(ctx);
+            if (self->inner && self->inner->pending(task)) return WSQ_PENDING;
+            if (self->inner) self->result.set_by([&] { return self->inner->get(); });
+        } else {
+            self->result.set_by([&]() -> T { return call(ctx, *self->step); });
+            self->step.reset(); // what it has captured goes before anybody sees the value
+        }
+        return self->finish();
+    }
+    void make_inner(wsq_ctx ctx) {
+        try {
+            inner.emplace(call(ctx, *step));
+        } catch (...) {
+            this->result.fail(std::current_exception());
+        }
+        step.reset();
+    }
+    static wsq_poll cancel(wsq_task *task) {
+        auto *self = static_cast<step_state *>(task);
+        self->result.fail(std::make_exception_ptr(error(WSQ_ERR_CANCELLED)));
+        self->step.reset();
+        return self->finish();
+    }
+};
+
+template <class Step> auto start(wsq_pool *pool, Step &&step) {
+    using T = typename is_future<call_t<Step &>>::value_type;
+    auto *made = new step_state<T, std::decay_t<Step>>(std::forward<Step>(step));
+    made->pool = pool;
+    wsq_result result = wsq_spawn(pool, made);
+    if (result == WSQ_OK) return future<T>(made);
+    delete made;
+    throw error(result);
+}
+
+template <class F, class... A> struct submit_step {
+    F f;
+    std::tuple<A...> args;
+    bool pending(wsq_task *) { return false; }
+    decltype(auto) operator()(wsq_ctx ctx) {
+        return std::apply([&](A &...a) -> decltype(auto) { return call(ctx, f, std::move(a)...); },
+                          args);
+    }
+};
+template <class T, class F> struct then_step {
+    future<T> before;
+    F f;
+    bool pending(wsq_task *task) { return before.pending(task); }
+    decltype(auto) operator()(wsq_ctx ctx) {
+        if constexpr (std::is_void_v<T>) {
+            before.get();
+            return call(ctx, f);
+        } else {
+            return call(ctx, f, before.get());
+        }
+    }
+};
+template <class T> struct all_step {
+    std::vector<future<T>> before;
+    bool pending(wsq_task *task) {
+        for (auto &f : before) {
+            if (f.pending(task)) return true;
+        }
+        return false;
+    }
+    auto operator()() {
+        if constexpr (std::is_void_v<T>) {
+            for (auto &f : before) f.get();
+        } else {
+            std::vector<T> values;
+            values.reserve(before.size());
+            for (auto &f : before) values.push_back(f.get());
+            return values;
+        }
+    }
+};
+template <class... T> struct each_step {
+    std::tuple<future<T>...> before;
+    bool pending(wsq_task *task) {
+        return std::apply([&](auto &...f) { return (f.pending(task) || ...); }, before);
+    }
+    auto operator()() {
+        return std::apply([](auto &...f) { return std::tuple<T...>{f.get()...}; }, before);
+    }
+};
+
+} // namespace detail
+
+// A value that comes later, or an exception. Whoever holds it may wait for it, or let it go: the
+// task runs all the same. get and then take the value: once.
+template <class T> class future {
+    detail::state<T> *state_ = nullptr;
+
+    void require() const {
+        if (!state_) throw error(WSQ_ERR_INVALID);
+    }
+
+  public:
+    future() = default;
+    explicit future(detail::state<T> *state) : state_(state) {}
+    future(future &&from) noexcept : state_(std::exchange(from.state_, nullptr)) {}
+    future &operator=(future &&from) noexcept {
+        std::swap(state_, from.state_);
+        return *this;
+    }
+    ~future() {
+        if (state_) state_->let_go();
+    }
+    bool valid() const { return state_ != nullptr; }
+    bool ready() const { return state_ && state_->ready(); }
+    // On a worker a wait costs the pool no core: see WAITING in wsq.h.
+    void wait() const {
+        require();
+        wsq_result result = ready() ? WSQ_OK : wsq_task_wait(state_);
+        if (!ready()) throw error(result);
+    }
+    // False: the time was up first.
+    template <class R, class P> bool wait_for(std::chrono::duration<R, P> time) const {
+        require();
+        auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+        return wsq_task_wait_for(state_, ns > 0 ? uint64_t(ns) : 0) != WSQ_ERR_TIMEOUT;
+    }
+    T get() {
+        wait();
+        future taken(std::move(*this));
+        return taken.state_->result.take();
+    }
+    // A future of f(value). An exception passes f by. If f returns a future, its value is meant.
+    template <class F> auto then(F &&f) {
+        require();
+        wsq_pool *pool = state_->pool;
+        return detail::start(pool, detail::then_step<T, std::decay_t<F>>{std::move(*this),
+                                                                         std::forward<F>(f)});
+    }
+    // For tasks that wait without a thread. True: the task must return WSQ_PENDING, and is woken
+    // when the value is there. Only one task may do so.
+    bool pending(wsq_task *task) { return state_->pending(task); }
+};
+
+// All the values, in order; or the first exception in that order.
+template <class T> auto when_all(wsq_pool *pool, std::vector<future<T>> futures) {
+    return detail::start(pool, detail::all_step<T>{std::move(futures)});
+}
+template <class... T> auto when_all(wsq_pool *pool, future<T>... futures) {
+    return detail::start(pool, detail::each_step<T...>{{std::move(futures)...}});
+}
+
+// ---- tasks ----
+
+// A task that lies where you put it; nothing is allocated. The callable returns a wsq_poll, or
+// nothing: then it is done. It must not throw, and must be done before it is destroyed.
+template <class F> class task : public wsq_task {
+    F f_;
+
+    static wsq_poll run(wsq_ctx ctx, wsq_task *self) noexcept {
+        F &f = static_cast<task *>(self)->f_;
+        if constexpr (std::is_same_v<detail::call_t<F &>, wsq_poll>) return detail::call(ctx, f);
+        detail::call(ctx, f);
+        return WSQ_DONE;
+    }
+
+  public:
+    explicit task(F f) : f_(std::move(f)) { wsq_task_init(this, run); }
+    task(const task &) = delete;
+    task &operator=(const task &) = delete;
+    void wake() { wsq_wake(this); }
+    bool done() const { return wsq_task_done(this); }
+    void wait() { check(wsq_task_wait(this)); }
+};
+
+namespace detail {
+
+// A task that frees itself. Fail: what is called with the exception.
+template <class F, class Fail> struct loose_task : wsq_task {
+    F f;
+    Fail fail;
+    loose_task(F &&from, Fail &&on_error) : f(std::move(from)), fail(std::move(on_error)) {
+        wsq_task_init(this, run);
+        wsq_task_set_cleanup(this, cancel);
+    }
+    static wsq_poll run(wsq_ctx ctx, wsq_task *task) {
+        auto *self = static_cast<loose_task *>(task);
+        try {
+            call(ctx, self->f);
+        } catch (...) {
+            self->fail(std::current_exception());
+        }
+        return cancel(task);
+    }
+    static wsq_poll cancel(wsq_task *task) {
+        delete static_cast<loose_task *>(task);
+        return WSQ_GONE;
+    }
+};
+template <class F, class Fail> auto make_loose(F &&f, Fail fail) {
+    return new loose_task<std::decay_t<F>, Fail>(std::decay_t<F>(std::forward<F>(f)),
+                                                 std::move(fail));
+}
+
+} // namespace detail
+
+// Its destructor finishes all work.
+class pool {
+    wsq_pool *pool_ = nullptr;
+
+  public:
+    explicit pool(const wsq_config &config) { check(wsq_pool_create(&pool_, &config)); }
+    explicit pool(unsigned workers = 0) {
+        wsq_config config = {};
+        config.workers = workers;
+        check(wsq_pool_create(&pool_, &config));
+    }
+    pool(pool &&from) noexcept : pool_(std::exchange(from.pool_, nullptr)) {}
+    pool &operator=(pool &&from) noexcept {
+        std::swap(pool_, from.pool_);
+        return *this;
+    }
+    ~pool() {
+        if (pool_) wsq_pool_destroy(pool_);
+    }
+    operator wsq_pool *() const { return pool_; }
+    unsigned workers() const { return wsq_pool_workers(pool_); }
+    void wait() { check(wsq_pool_wait(pool_)); }
+
+    // Nobody waits for this one alone. An exception ends the program, as in a std::thread.
+    template <class F> void spawn(F &&f) {
+        auto *made = detail::make_loose(std::forward<F>(f), [](std::exception_ptr) {
+            std::terminate();
+        });
+        wsq_result result = wsq_spawn(pool_, made);
+        if (result != WSQ_OK) delete made;
+        check(result);
+    }
+    template <class F> void spawn(task<F> &mine) { check(wsq_spawn(pool_, &mine)); }
+    template <class F, class... A> auto submit(F &&f, A &&...args) {
+        return detail::start(pool_, detail::submit_step<std::decay_t<F>, std::decay_t<A>...>{
+                                        std::forward<F>(f), {std::forward<A>(args)...}});
+    }
+    // f(ctx) on this thread, and on others what it forks.
+    template <class F> auto run(F &&f) {
+        return detail::in(pool_, [&](wsq_ctx ctx) { return detail::call(ctx, f); });
+    }
+};
+
+// Tasks that are waited for, or called off, together. The first exception calls off the others.
+class group {
+    wsq_pool *pool_;
+    wsq_group group_;
+    detail::first_error error_;
+
+    wsq_result await() { return wsq_group_wait(&group_); }
+
+  public:
+    explicit group(wsq_pool *pool) : pool_(pool) { check(wsq_group_init(&group_, pool)); }
+    group(const group &) = delete;
+    group &operator=(const group &) = delete;
+    ~group() { await(); }
+
+    // False: the group has been called off, and f will not run.
+    template <class F> bool spawn(F &&f) {
+        auto *made = detail::make_loose(std::forward<F>(f), [this](std::exception_ptr e) {
+            error_.guard([&] { std::rethrow_exception(e); });
+            wsq_group_cancel(&group_);
+        });
+        wsq_result result = wsq_group_spawn(&group_, made);
+        if (result != WSQ_OK) delete made;
+        if (result != WSQ_ERR_CANCELLED) check(result);
+        return result == WSQ_OK;
+    }
+    void cancel() { wsq_group_cancel(&group_); }
+    bool cancelled() const { return wsq_group_cancelled(&group_); }
+    // One thread at a time. False: it was called off. Then the group can be used again.
+    bool wait() {
+        wsq_result result = await();
+        if (cancelled()) check(wsq_group_init(&group_, pool_));
+        error_.rethrow();
+        if (result != WSQ_ERR_CANCELLED) check(result);
+        return result == WSQ_OK;
+    }
+};
+
+} // namespace wsq
+
+#include "wsq_algorithm.hpp"
+#endif
