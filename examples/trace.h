@@ -6,6 +6,8 @@
  *     ... wsq_pool_create(&pool, &config);
  *     trace_watch(trace, pool);                                 for the counters
  *     trace_name(trace, (uintptr_t)render_row, "row");          what its tasks are called
+ *     trace_span(trace, lane, true, (uintptr_t)any_function);   begins, or ends (false), a span of
+ *                                                               your own; in a lane of your own
  *     ... wsq_pool_destroy(pool);
  *     trace_close(trace);                                       writes the file
  *
@@ -107,6 +109,14 @@ static void trace_on_event(void *user, wsq_event event, unsigned worker, const v
         trace_record_counters(trace, lane, worker, now);
 }
 
+/* One thread at a time for each lane, which no worker has: from TRACE_LANES - 1 down. trace_name
+ * names the span by its function, and the lane by its number. */
+static inline void trace_span(struct trace *trace, unsigned lane, bool begins, uintptr_t fn) {
+    struct trace_lane *own = trace ? trace_lane_of(trace, lane) : NULL;
+    int kind = begins ? WSQ_EVENT_TASK_BEGIN : WSQ_EVENT_TASK_END;
+    if (own) trace_record(own, trace_now(), kind, NULL, fn);
+}
+
 /* ---- the file ---- */
 
 /* Begins an event: every one has a name, a phase, a lane and a time in microseconds. */
@@ -127,11 +137,11 @@ static void trace_put_span(struct trace *trace, const char *name, unsigned lane,
     fputs("}", trace->file);
 }
 
-static const char *trace_name_of(const struct trace *trace, uint64_t fn) {
+static const char *trace_name_of(const struct trace *trace, uint64_t fn, const char *other) {
     for (unsigned i = 0; i < trace->named; i++) {
         if (trace->names[i].fn == fn) return trace->names[i].name;
     }
-    return fn == 0 ? "run" : "task"; /* a wsq_run has no task */
+    return other;
 }
 
 /* From the victim, where something must be going on at this moment, to what the thief does next. */
@@ -162,9 +172,11 @@ static void trace_put_instant(struct trace *trace, const char *name, unsigned la
 }
 
 static void trace_put_name(struct trace *trace, unsigned lane) {
+    char name[40];
+    snprintf(name, sizeof name, "%s %u", lane < trace->workers ? "worker" : "extra", lane);
     trace_put(trace, "thread_name", 'M', lane, 0);
-    fprintf(trace->file, ",\"args\":{\"name\":\"%s %u\"}}",
-            lane < trace->workers ? "worker" : "extra", lane);
+    fprintf(trace->file, ",\"args\":{\"name\":\"%s\"}}",
+            lane > 0 ? trace_name_of(trace, lane, name) : name); /* 0 is also a wsq_run */
     trace_put(trace, "thread_sort_index", 'M', lane, 0);
     fprintf(trace->file, ",\"args\":{\"sort_index\":%u}}", lane);
 }
@@ -193,7 +205,8 @@ static void trace_put_lane(struct trace *trace, unsigned index, const struct tra
         case WSQ_EVENT_TASK_END:
             if (depth == 0) break;
             if (--depth >= TRACE_DEPTH) break;
-            trace_put_span(trace, trace_name_of(trace, open[depth]->value), index, open[depth],
+            uint64_t fn = open[depth]->value; /* 0: a wsq_run, which has no task */
+            trace_put_span(trace, trace_name_of(trace, fn, fn ? "task" : "run"), index, open[depth],
                            e->at_ns);
             break;
         case WSQ_EVENT_STEAL: trace_put_steal(trace, index, e); break;

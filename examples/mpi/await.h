@@ -20,6 +20,9 @@
  *                                  worker sleeps meanwhile, or steals
  *     nothing is awaited           not at all: the poller is done, and is spawned again
  *
+ * A process that is gone does not answer. If `limit_ns` is set, and something is awaited that long
+ * while nothing comes and no task runs on this worker, on_limit is called: MPI_Abort, say.
+ *
  * The first half does not know MPI, and needs no mpi.h: give an await a test function of your own,
  * and it waits for a GPU's event or whatever else can be asked "are you done?". The second half is
  * there if mpi.h was included before. Include it after wsq.h. POSIX. */
@@ -57,6 +60,8 @@ typedef struct await_poller {
     await *first;
     uint64_t left_ns;       /* when it last returned */
     uint64_t since_ns;      /* when something last happened, or another task last ran here */
+    uint64_t limit_ns;      /* 0: none */
+    void (*on_limit)(struct await_poller *self);
     uint64_t polls, sleeps; /* statistics */
 } await_poller;
 
@@ -85,6 +90,7 @@ static inline bool await_ask(await_poller *self) {
 /* The worker is alone with the poller: it may sleep, or steal, until the time is up. */
 static inline wsq_poll await_pause(await_poller *self, uint64_t waited_ns) {
     uint64_t pause = waited_ns / 4;
+    if (self->limit_ns && waited_ns >= self->limit_ns) self->on_limit(self);
     if (pause < AWAIT_SHORT_NS) pause = AWAIT_SHORT_NS;
     if (pause > AWAIT_PAUSE_NS) pause = AWAIT_PAUSE_NS;
     if (wsq_wake_after(self->pool, &self->task, pause) != WSQ_OK) return WSQ_YIELD;
@@ -106,7 +112,8 @@ static inline wsq_poll await_poll(wsq_ctx ctx, wsq_task *task) {
         self->active = false;
         return WSQ_DONE;
     }
-    if (!slept && now - self->since_ns >= AWAIT_SPIN_NS) return await_pause(self, now - self->since_ns);
+    uint64_t waited = now - self->since_ns;
+    if (!slept && waited >= AWAIT_SPIN_NS) return await_pause(self, waited);
     self->left_ns = await_now();
     return WSQ_YIELD;
 }

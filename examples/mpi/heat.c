@@ -17,7 +17,7 @@
 enum { MPI_WORKER = 0 }; /* whatever calls MPI is pinned to it */
 
 static struct heat heat = {
-    .rows = 2000, .columns = 2000, .steps = 200, .workers = 2};
+    .rows = 2000, .columns = 2000, .steps = 200, .workers = 2, .patience = 60};
 static struct trace *trace;
 static await_poller poller;
 static atomic_uint_fast64_t busy_ns;
@@ -97,6 +97,10 @@ static uint64_t total_busy(void) {
     return atomic_load_explicit(&busy_ns, memory_order_relaxed);
 }
 
+static unsigned halo_lane(const struct halo *halo) {
+    return TRACE_LANES - 2 + (halo == &halos[1]);
+}
+
 /* Before the other side can have sent it, so that the row is written where it belongs at once. */
 static void halo_receive(struct halo *halo) {
     MPI_Irecv(heat_row(&heat, halo->step, halo->ghost_row) + 1, (int)heat.columns, MPI_DOUBLE,
@@ -109,6 +113,7 @@ static void halo_send(struct halo *halo) {
               halo->peer, 0, MPI_COMM_WORLD, &halo->send.request);
     await_request(&poller, &halo->send, &halo->task);
     halo->sending = true;
+    trace_span(trace, halo_lane(halo), true, (uintptr_t)halo_send);
     halo->sent_ns = await_now();
     halo->sent_busy_ns = total_busy();
 }
@@ -117,6 +122,7 @@ static void halo_arrived(struct halo *halo) {
     halo->flight += 1e-9 * (double)(await_now() - halo->sent_ns);
     halo->hidden += 1e-9 * (double)(total_busy() - halo->sent_busy_ns) / (double)heat.workers;
     halo->sending = false;
+    trace_span(trace, halo_lane(halo), false, (uintptr_t)halo_send);
     arrive(halo->edge, halo->step++);
 }
 
@@ -196,8 +202,16 @@ static void open_trace(wsq_config *config) {
     trace_name(trace, (uintptr_t)block_run, "block");
     trace_name(trace, (uintptr_t)halo_run, "halo");
     trace_name(trace, (uintptr_t)await_poll, "poll");
+    trace_name(trace, (uintptr_t)halo_send, "under way");
+    trace_name(trace, halo_lane(&halos[0]), "halo above");
+    trace_name(trace, halo_lane(&halos[1]), "halo below");
     MPI_Barrier(MPI_COMM_WORLD); /* time zero of all ranks */
     trace->began_ns = trace_now();
+}
+
+static void give_up(await_poller *self) {
+    (void)self;
+    heat_die("another rank does not answer");
 }
 
 static void solve(struct heat_times *times) {
@@ -208,6 +222,8 @@ static void solve(struct heat_times *times) {
     if (result != WSQ_OK) heat_die(wsq_result_string(result));
     trace_watch(trace, pool);
     await_init(&poller, pool, MPI_WORKER);
+    poller.limit_ns = (uint64_t)heat.patience * 1000000000;
+    poller.on_limit = give_up;
     MPI_Barrier(MPI_COMM_WORLD);
     uint64_t start = await_now();
     spawn_all(pool);

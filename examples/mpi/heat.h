@@ -16,6 +16,7 @@
 
 struct heat {
     long rows, columns, workers, per_block;
+    long patience; /* seconds without an answer from another rank; 0: for ever */
     int steps;
     bool check, progress;
     const char *picture, *trace;
@@ -48,11 +49,12 @@ static void *heat_allocate(size_t count, size_t size) {
 /* ---- arguments ---- */
 
 static const char *const heat_usage =
-    "usage: heat [-x columns] [-y rows] [-s steps] [-w workers] [-b rows of a block] [-c] [-p]\n"
-    "            [-o picture.ppm] [-t trace]\n"
+    "usage: heat [-x columns] [-y rows] [-s steps] [-w workers] [-b rows of a block] [-c]\n"
+    "            [-p] [-o picture.ppm] [-t trace] [-d seconds]\n"
     "  -c  rank 0 computes everything again, alone, and compares bit for bit\n"
     "  -p  progress of rank 0\n"
-    "  -t  a timeline of each rank, in trace.0.json, trace.1.json, ...\n";
+    "  -t  a timeline of each rank, in trace.0.json, trace.1.json, ...\n"
+    "  -d  give up when another rank does not answer for so long; 60; 0: never\n";
 
 static bool heat_number(const char *text, long least, long most, long *out) {
     char *end;
@@ -70,6 +72,7 @@ static bool heat_option(struct heat *heat, int option) {
     case 's': good = heat_number(optarg, 0, 1 << 30, &steps); break;
     case 'w': good = heat_number(optarg, 1, 1024, &heat->workers); break;
     case 'b': good = heat_number(optarg, 1, 1 << 20, &heat->per_block); break;
+    case 'd': good = heat_number(optarg, 0, 1 << 20, &heat->patience); break;
     case 'c': heat->check = true; break;
     case 'p': heat->progress = true; break;
     case 'o': heat->picture = optarg; break;
@@ -86,7 +89,7 @@ static bool heat_arguments(struct heat *heat, int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &heat->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &heat->ranks);
     opterr = 0;
-    for (int option; good && (option = getopt(argc, argv, "x:y:s:w:b:cpo:t:")) != -1;) {
+    for (int option; good && (option = getopt(argc, argv, "x:y:s:w:b:d:cpo:t:")) != -1;) {
         good = heat_option(heat, option);
     }
     good = good && optind == argc;

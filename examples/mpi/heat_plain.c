@@ -32,12 +32,13 @@ static void compute_rows(int step, long first, long last, struct heat_times *tim
 
 static void compute(int step, struct heat_times *times) {
     MPI_Request requests[4];
+    MPI_Status statuses[4];
     double start = MPI_Wtime();
     int count = exchange_begin(step, heat.rank - 1, 1, 0, requests);
     count += exchange_begin(step, heat.rank + 1, heat.count, heat.count + 1, requests + count);
     compute_rows(step, 2, heat.count, times);
     double computed = MPI_Wtime();
-    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(count, requests, statuses);
     if (count > 0) {
         times->flight += MPI_Wtime() - start;
         times->hidden += computed - start;

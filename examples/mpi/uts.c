@@ -199,6 +199,11 @@ static struct trace *open_trace(wsq_config *config, int rank) {
     return trace;
 }
 
+static void give_up(await_poller *self) {
+    (void)self;
+    uts_die("another rank does not answer");
+}
+
 static void search(void) {
     wsq_config config = {.workers = (unsigned)options.workers};
     balance_begin(&communicator.balance, &times);
@@ -208,6 +213,8 @@ static void search(void) {
     if (result != WSQ_OK) uts_die(wsq_result_string(result));
     trace_watch(trace, pool);
     await_init(&poller, pool, MPI_WORKER);
+    poller.limit_ns = (uint64_t)options.patience * 1000000000;
+    poller.on_limit = give_up;
     wsq_task_init(&communicator.task, communicate);
     MPI_Barrier(MPI_COMM_WORLD);
     uint64_t start = await_now();

@@ -18,7 +18,7 @@ typedef struct uts_tree {
     double chance;    /* that a node of a binomial tree has children... */
     int arity;        /* ...so many */
     uint32_t seed;
-    int64_t nodes, leaves, deepest; /* as published */
+    int64_t nodes, leaves, deepest; /* as published, but for "small" */
 } uts_tree;
 
 static const uts_tree uts_trees[] = {
@@ -26,6 +26,7 @@ static const uts_tree uts_trees[] = {
     {"T3", 0, 2000, 0.124875, 8, 42, 4112897, 3599034, 1572},
     {"T1L", 13, 4, 0, 0, 29, 102181082, 81746377, 13},
     {"T3L", 0, 2000, 0.200014, 5, 7, 111345631, 89076904, 17844},
+    {"small", 7, 4, 0, 0, 19, 63914, 51124, 7}, /* T1, less deep */
 };
 
 enum { UTS_WORDS = 6 }; /* of a node, as it is sent */
@@ -135,22 +136,36 @@ static void uts_counted(uts_count *count, const uts_node *node, int children) {
 typedef struct uts_options {
     const uts_tree *tree;
     long workers;
+    long patience; /* seconds without an answer from another rank; 0: for ever */
     const char *trace;
 } uts_options;
+
+static const char *const uts_usage =
+    "usage: uts [-w workers] [-t trace] [-d seconds] [T1|T3|T1L|T3L|small]\n"
+    "  -t  a timeline of each rank, in trace.0.json, trace.1.json, ...\n"
+    "  -d  give up when another rank does not answer for so long; 60; 0: never\n";
+
+static bool uts_option(uts_options *options, int option) {
+    char *end = NULL;
+    switch (option) {
+    case 't': options->trace = optarg; return true;
+    case 'w': options->workers = strtol(optarg, &end, 10); break;
+    case 'd': options->patience = strtol(optarg, &end, 10); break;
+    default: return false;
+    }
+    return *optarg && !*end;
+}
+
 
 /* False: the arguments make no sense, and rank 0 has said so. */
 static bool uts_arguments(uts_options *options, int argc, char **argv) {
     int rank, option;
     bool good = true;
-    *options = (uts_options){uts_trees, 2, NULL};
+    *options = (uts_options){uts_trees, 2, 60, NULL};
     opterr = 0;
-    while (good && (option = getopt(argc, argv, "w:t:")) != -1) {
-        char *end = NULL;
-        if (option == 't') options->trace = optarg;
-        else if (option == 'w') options->workers = strtol(optarg, &end, 10);
-        good = option != '?' && (!end || (*optarg && !*end));
-    }
+    while (good && (option = getopt(argc, argv, "w:t:d:")) != -1) good = uts_option(options, option);
     if (options->workers < 1 || options->workers > 1024 || argc - optind > 1) good = false;
+    if (options->patience < 0 || options->patience > 1 << 20) good = false;
     if (good && optind < argc) {
         options->tree = NULL;
         for (size_t i = 0; i < sizeof uts_trees / sizeof *uts_trees; i++) {
@@ -159,7 +174,7 @@ static bool uts_arguments(uts_options *options, int argc, char **argv) {
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     good = good && options->tree;
-    if (!good && rank == 0) fputs("usage: uts [-w workers] [-t trace] [T1|T3|T1L|T3L]\n", stderr);
+    if (!good && rank == 0) fputs(uts_usage, stderr);
     return good;
 }
 

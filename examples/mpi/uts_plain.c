@@ -143,7 +143,11 @@ int main(int argc, char **argv) {
 #ifdef _OPENMP
     const char *how = "openmp";
 #pragma omp parallel num_threads(options.workers)
-    work(omp_get_thread_num(), &count);
+    {
+#pragma omp single
+        options.workers = omp_get_num_threads();
+        work(omp_get_thread_num(), &count);
+    }
 #else
     const char *how = "mpi";
     options.workers = 1;
