@@ -43,7 +43,7 @@ choose() { # suffix
 compile() { # program, source, options...
     program=$bin/$1 source=examples/mpi/$2
     shift 2
-    if [ -x "$program" ] && [ -z "$(find wsq.h examples/trace.h examples/mpi/*.[ch] \
+    if [ -x "$program" ] && [ -z "$(find wsq.h examples/trace.h bench/uts.h examples/mpi/*.[ch] \
         -newer "$program")" ]; then return; fi
     "$mpicc" -std=c11 -D_GNU_SOURCE -DWSQ_STATIC -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
         -Wcast-align -Wstrict-prototypes -Werror -O1 -pthread "$@" "$source" -o "$program" -lm ||
