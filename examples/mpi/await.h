@@ -58,9 +58,9 @@ typedef struct await_poller {
     unsigned worker;
     bool active, slept;
     await *first;
-    uint64_t left_ns;       /* when it last returned */
-    uint64_t since_ns;      /* when something last happened, or another task last ran here */
-    uint64_t limit_ns;      /* 0: none */
+    uint64_t left_ns;  /* when it last returned */
+    uint64_t since_ns; /* when something last happened, or another task last ran here */
+    uint64_t limit_ns; /* 0: none */
     void (*on_limit)(struct await_poller *self);
     uint64_t polls, sleeps; /* statistics */
 } await_poller;

@@ -35,11 +35,11 @@ typedef struct balance {
     bool asking, stopped, leaving;
     uint64_t pause_ns, ask_ns; /* the next question comes no sooner */
     uint64_t random;
-    int64_t sent;    /* gifts, minus those received */
+    int64_t sent; /* gifts, minus those received */
     bool black, has_token, token_black;
     int64_t token_sum;
     uint32_t token_words[3]; /* as it is sent */
-    bool probed;     /* rank 0: the token it has went round */
+    bool probed;             /* rank 0: the token it has went round */
     uts_times *times;
 } balance;
 
@@ -78,8 +78,7 @@ static void balance_stop(balance *self) {
     self->stopped = true;
     for (int i = 0; i < 2; i++) {
         int child = 2 * self->rank + 1 + i;
-        if (child < self->ranks)
-            balance_send(self, &self->stop[i], NULL, 0, child, BALANCE_STOP);
+        if (child < self->ranks) balance_send(self, &self->stop[i], NULL, 0, child, BALANCE_STOP);
     }
 }
 

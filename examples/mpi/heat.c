@@ -25,7 +25,7 @@ static atomic_uint_fast64_t busy_ns;
 /* Rows first .. last - 1. */
 struct block {
     wsq_task task;
-    struct block *above, *below;        /* NULL: a halo, or a wall */
+    struct block *above, *below; /* NULL: a halo, or a wall */
     struct halo *halo_above, *halo_below;
     long first, last;
     int step;               /* the next one */
@@ -144,8 +144,8 @@ static wsq_poll halo_run(wsq_ctx ctx, wsq_task *task) {
 
 static void link_halo(struct halo *halo, int peer, struct block *edge, long sent_row,
                       long ghost_row) {
-    *halo = (struct halo){.edge = edge, .peer = peer, .step = 1, .sent_row = sent_row,
-                          .ghost_row = ghost_row};
+    *halo = (struct halo){
+        .edge = edge, .peer = peer, .step = 1, .sent_row = sent_row, .ghost_row = ghost_row};
     wsq_task_init(&halo->task, halo_run);
     edge->parties++;
 }
@@ -226,9 +226,11 @@ static void solve(struct heat_times *times) {
     poller.on_limit = give_up;
     MPI_Barrier(MPI_COMM_WORLD);
     uint64_t start = await_now();
+    double cpu = heat_cpu();
     spawn_all(pool);
     wsq_pool_wait(pool);
     times->wall = 1e-9 * (double)(await_now() - start);
+    times->cpu = heat_cpu() - cpu;
     times->busy = 1e-9 * (double)total_busy();
     for (int side = 0; side < 2; side++) {
         times->flight += halos[side].flight;
@@ -239,7 +241,7 @@ static void solve(struct heat_times *times) {
 }
 
 int main(int argc, char **argv) {
-    struct heat_times times = {0, 0, 0, 0};
+    struct heat_times times = {0, 0, 0, 0, 0};
     int level;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
     if (level < MPI_THREAD_SERIALIZED) heat_die("this MPI wants to be called by one thread only");

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct heat {
@@ -29,6 +30,7 @@ struct heat {
 /* What a rank reports: seconds. */
 struct heat_times {
     double wall;
+    double cpu;    /* of the process */
     double busy;   /* in which cells were computed, over all workers */
     double flight; /* between the start of an exchange and the moment its end was seen */
     double hidden; /* how much of `flight` the average worker computed in */
@@ -44,6 +46,10 @@ static void *heat_allocate(size_t count, size_t size) {
     void *memory = calloc(count > 0 ? count : 1, size);
     if (!memory) heat_die("no memory");
     return memory;
+}
+
+static double heat_cpu(void) {
+    return (double)clock() / CLOCKS_PER_SEC;
 }
 
 /* ---- arguments ---- */
@@ -170,8 +176,8 @@ static double *heat_gather(const struct heat *heat) {
         whole = heat_allocate((size_t)heat->rows, sizeof *whole * (size_t)(heat->columns + 2));
     MPI_Type_contiguous((int)heat->columns + 2, MPI_DOUBLE, &row);
     MPI_Type_commit(&row);
-    MPI_Gatherv(heat_row(heat, heat->steps, 1), (int)heat->count, row, whole, counts, firsts, row, 0,
-                MPI_COMM_WORLD);
+    MPI_Gatherv(heat_row(heat, heat->steps, 1), (int)heat->count, row, whole, counts, firsts, row,
+                0, MPI_COMM_WORLD);
     MPI_Type_free(&row);
     free(counts);
     free(firsts);
@@ -224,17 +230,18 @@ static bool heat_draw(const struct heat *heat, const double *whole) {
 
 /* Sums of all ranks, on rank 0. True: all is well. */
 static bool heat_report(const struct heat *heat, const char *how, const struct heat_times *mine) {
-    struct heat_times all = {0, 0, 0, 0};
+    struct heat_times all = {0, 0, 0, 0, 0};
     double *whole = heat_gather(heat);
     int verdict = 0;
     MPI_Reduce(&mine->wall, &all.wall, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&mine->busy, &all.busy, 3, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&mine->cpu, &all.cpu, 4, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (heat->rank == 0) {
         double cells = (double)heat->rows * (double)heat->columns * heat->steps;
         double threads = (double)heat->ranks * (double)heat->workers;
-        printf("heat %s ranks=%d workers=%ld size=%ldx%ld steps=%d s=%.3f Mcells/s=%.0f busy=%.0f%%",
-               how, heat->ranks, heat->workers, heat->columns, heat->rows, heat->steps, all.wall,
-               all.wall > 0 ? cells / all.wall / 1e6 : 0,
+        printf("heat %s ranks=%d workers=%ld size=%ldx%ld steps=%d s=%.3f cpu=%.3f", how,
+               heat->ranks, heat->workers, heat->columns, heat->rows, heat->steps, all.wall,
+               all.cpu);
+        printf(" Mcells/s=%.0f busy=%.0f%%", all.wall > 0 ? cells / all.wall / 1e6 : 0,
                all.wall > 0 ? 100 * all.busy / (all.wall * threads) : 0);
         if (all.flight > 0) printf(" overlap=%.0f%%", 100 * all.hidden / all.flight);
         printf(" hash=%016" PRIx64 "\n", heat_hash(heat, whole));

@@ -48,7 +48,7 @@ static void compute(int step, struct heat_times *times) {
 }
 
 int main(int argc, char **argv) {
-    struct heat_times times = {0, 0, 0, 0};
+    struct heat_times times = {0, 0, 0, 0, 0};
     int level;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     if (!heat_arguments(&heat, argc, argv)) {
@@ -64,9 +64,10 @@ int main(int argc, char **argv) {
 #endif
     heat_divide(&heat);
     MPI_Barrier(MPI_COMM_WORLD);
-    double start = MPI_Wtime();
+    double start = MPI_Wtime(), cpu = heat_cpu();
     for (int step = 1; step <= heat.steps; step++) compute(step, &times);
     times.wall = MPI_Wtime() - start;
+    times.cpu = heat_cpu() - cpu;
     bool good = heat_report(&heat, how, &times);
     MPI_Finalize();
     return good ? 0 : 1;

@@ -34,10 +34,10 @@ struct tally {
 
 /* What the pool's tasks put together for a thief. */
 static struct {
-    atomic_int asked;    /* tasks that shall still give */
-    atomic_int awaited;  /* those that have not given yet: the last one wakes `communicator` */
-    atomic_int used;     /* nodes; may pass BALANCE_NODES, which is the end */
-    bool collecting;     /* the communicator's own */
+    atomic_int asked;   /* tasks that shall still give */
+    atomic_int awaited; /* those that have not given yet: the last one wakes `communicator` */
+    atomic_int used;    /* nodes; may pass BALANCE_NODES, which is the end */
+    bool collecting;    /* the communicator's own */
     uts_node nodes[BALANCE_NODES];
 } gift;
 
@@ -218,12 +218,14 @@ static void search(void) {
     wsq_task_init(&communicator.task, communicate);
     MPI_Barrier(MPI_COMM_WORLD);
     uint64_t start = await_now();
+    double cpu = uts_cpu();
     uts_node root = uts_root(options.tree);
     if (rank == 0) chunk_spawn(&root, 1);
     result = wsq_spawn_on(pool, MPI_WORKER, &communicator.task);
     if (result != WSQ_OK) uts_die(wsq_result_string(result));
     wsq_pool_wait(pool);
     times.wall = 1e-9 * (double)(await_now() - start);
+    times.cpu = uts_cpu() - cpu;
     wsq_pool_destroy(pool);
     trace_close(trace);
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 #include "../../bench/uts.h"
 
@@ -14,7 +15,7 @@ typedef struct uts_count {
 
 /* What a rank reports beside its counts. */
 typedef struct uts_times {
-    double wall, busy; /* seconds; busy: visiting nodes, over all workers */
+    double wall, cpu, busy;    /* seconds; busy: visiting nodes, over all workers */
     double asks, gifts, given; /* to other ranks: questions; answers with nodes; these */
     double probes;             /* tokens passed on */
 } uts_times;
@@ -29,6 +30,10 @@ static void *uts_allocate(size_t size) {
     void *memory = calloc(1, size);
     if (!memory) uts_die("no memory");
     return memory;
+}
+
+static double uts_cpu(void) {
+    return (double)clock() / CLOCKS_PER_SEC;
 }
 
 static void uts_counted(uts_count *count, const uts_node *node, int children) {
@@ -62,14 +67,14 @@ static bool uts_option(uts_options *options, int option) {
     return *optarg && !*end;
 }
 
-
 /* False: the arguments make no sense, and rank 0 has said so. */
 static bool uts_arguments(uts_options *options, int argc, char **argv) {
     int rank, option;
     bool good = true;
     *options = (uts_options){uts_trees, 2, 60, NULL};
     opterr = 0;
-    while (good && (option = getopt(argc, argv, "w:t:d:")) != -1) good = uts_option(options, option);
+    while (good && (option = getopt(argc, argv, "w:t:d:")) != -1)
+        good = uts_option(options, option);
     if (options->workers < 1 || options->workers > 1024 || argc - optind > 1) good = false;
     if (options->patience < 0 || options->patience > 1 << 20) good = false;
     if (good && optind < argc) {
@@ -89,23 +94,25 @@ static bool uts_report(const uts_options *options, const char *how, const uts_co
                        const uts_times *times) {
     const uts_tree *tree = options->tree;
     uts_count all = {0, 0, 0};
-    uts_times sum = {0, 0, 0, 0, 0, 0};
+    uts_times sum = {0, 0, 0, 0, 0, 0, 0};
     int rank, ranks, same = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Reduce(&mine->nodes, &all.nodes, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     MPI_Reduce(&mine->deepest, &all.deepest, 1, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
     MPI_Reduce(&times->wall, &sum.wall, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&times->busy, &sum.busy, 5, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&times->cpu, &sum.cpu, 6, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) {
-        same = all.nodes == tree->nodes && all.leaves == tree->leaves &&
-               all.deepest == tree->deepest;
-        printf("uts %s tree=%s ranks=%d workers=%ld s=%.3f Mnodes/s=%.2f busy=%.0f%% nodes=%" PRId64
-               " leaves=%" PRId64 " depth=%" PRId64 " asks=%.0f gifts=%.0f given=%.0f tokens=%.0f\n",
-               how, tree->name, ranks, options->workers, sum.wall,
+        same =
+            all.nodes == tree->nodes && all.leaves == tree->leaves && all.deepest == tree->deepest;
+        printf("uts %s tree=%s ranks=%d workers=%ld s=%.3f cpu=%.3f Mnodes/s=%.2f busy=%.0f%%", how,
+               tree->name, ranks, options->workers, sum.wall, sum.cpu,
                (double)all.nodes / sum.wall / 1e6,
-               100 * sum.busy / (sum.wall * ranks * (double)options->workers), all.nodes,
-               all.leaves, all.deepest, sum.asks, sum.gifts, sum.given, sum.probes);
+               100 * sum.busy / (sum.wall * ranks * (double)options->workers));
+        printf(" nodes=%" PRId64 " leaves=%" PRId64 " depth=%" PRId64, all.nodes, all.leaves,
+               all.deepest);
+        printf(" asks=%.0f gifts=%.0f given=%.0f tokens=%.0f\n", sum.asks, sum.gifts, sum.given,
+               sum.probes);
         puts(same ? "uts: as published" : "uts: NOT as published");
         fflush(stdout);
     }

@@ -139,7 +139,7 @@ int main(int argc, char **argv) {
     uts_node root = uts_root(options.tree);
     if (communicator.rank == 0) push(&bag, &root, 1);
     MPI_Barrier(MPI_COMM_WORLD);
-    double start = MPI_Wtime();
+    double start = MPI_Wtime(), cpu = uts_cpu();
 #ifdef _OPENMP
     const char *how = "openmp";
 #pragma omp parallel num_threads(options.workers)
@@ -154,6 +154,7 @@ int main(int argc, char **argv) {
     work(0, &count);
 #endif
     times.wall = MPI_Wtime() - start;
+    times.cpu = uts_cpu() - cpu;
     free(bag.nodes);
     bool good = uts_report(&options, how, &count, &times);
     MPI_Finalize();
