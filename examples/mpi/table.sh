@@ -21,9 +21,9 @@ compile() { # program, source, options...
         -o "$work/$program" -lm || exit 1
 }
 
-measure() { # ranks, workers, program, arguments...
-    ranks=$1 workers=$2 program=$3
-    shift 3
+measure() { # case, ranks, workers, program, arguments...
+    case=$1 ranks=$2 workers=$3 program=$4
+    shift 4
     if [ $((ranks * workers)) -gt "$cores" ]; then
         export OMP_WAIT_POLICY=passive OMPI_MCA_mpi_yield_when_idle=1
     else
@@ -32,42 +32,42 @@ measure() { # ranks, workers, program, arguments...
     timeout 60 "mpirun$mpi" $options -n "$ranks" "$work/$program" -w "$workers" "$@" \
         >"$work/out" 2>&1 || echo 's=60 cpu=0 ' >"$work/out"
     sed -n 's/.* \(s=[0-9.]* cpu=[0-9.]*\).*/\1/p' "$work/out" |
-        sed "s/^/$program $workers $ranks /" >>"$work/all"
+        sed "s/^/$case ${program#*_} $workers $ranks /" >>"$work/all"
 }
 
-each() { # program's name, arguments...
-    name=$1
-    shift
+each() { # case, program's name, arguments...
+    case=$1 name=$2
+    shift 2
     for ranks in 1 2 4; do
-        measure $ranks 1 "${name}_mpi" "$@"
+        measure $case $ranks 1 "${name}_mpi" "$@"
         for workers in 1 2; do
-            measure $ranks $workers "$name" "$@"
-            measure $ranks $workers "${name}_openmp" "$@"
+            measure $case $ranks $workers "${name}_wsq" "$@"
+            measure $case $ranks $workers "${name}_openmp" "$@"
         done
     done
 }
 
 table() {
-    sed 's/[a-z]*=//g' "$work/all" | sort -k1,1 -k2,2n -k3,3n -k4,4n | awk '
-        function end() { if (row != "") print row " |" }
-        $1 " " $2 != last {
-            end()
-            row = "| " $1 ", " $2 ($2 == 1 ? " thread" : " threads")
-            last = $1 " " $2
+    sed 's/[a-z]*=//g' "$work/all" | sort -k1,1 -k2,2r -k3,3n -k4,4n -k5,5n | awk '
+        $1 " " $2 " " $3 != row {
+            if (row != "") print " |"
+            row = $1 " " $2 " " $3
+            printf "| %s: %s, %d thread%s", $1, $2, $3, $3 == 1 ? "" : "s"
             ranks = ""
         }
-        $3 != ranks { row = row sprintf(" | %.3f (%.2f)", $4, $5); ranks = $3 }
-        END { end() }'
+        $4 != ranks { printf " | %.3f (%.2f)", $5, $6; ranks = $4 }
+        END { print " |" }'
 }
 
 for name in heat uts; do
-    compile $name $name.c
+    compile ${name}_wsq $name.c
     compile ${name}_mpi ${name}_plain.c
     compile ${name}_openmp ${name}_plain.c -fopenmp
 done
 for _ in $(seq "$rounds"); do
-    each heat -x 2000 -y 2000 -s 100
-    each uts T3
+    each coarse heat -x 2000 -y 2000 -s 100
+    each fine heat -x 400 -y 400 -s 2000
+    each tree uts T3
 done
 model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | sed -n 1p)
 printf '%s, %s cores | %s | %s\n\n' "$model" "$cores" "$("mpicc$mpi" --version | sed -n 1p)" \
