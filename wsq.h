@@ -348,6 +348,9 @@
  *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index
  *     Continuations, dynamic graphs?    wsq_future_then, wsq_group_then, wsq_task_after, any time
  *                                       before the later task is spawned
+ *     MPI, libraries with own threads?  their callbacks spawn and wake, on any thread; what must be
+ *                                       asked, as MPI must, one pinned task asks for all, between
+ *                                       two tasks or after a wsq_wake_after: see examples/mpi
  *
  * --------------------------------------------------------------------------
  * >>platforms
