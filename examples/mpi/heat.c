@@ -232,6 +232,8 @@ static void solve(struct heat_times *times) {
     times->wall = 1e-9 * (double)(await_now() - start);
     times->cpu = heat_cpu() - cpu;
     times->busy = 1e-9 * (double)total_busy();
+    times->polls = (double)poller.polls;
+    times->sleeps = (double)poller.sleeps;
     for (int side = 0; side < 2; side++) {
         times->flight += halos[side].flight;
         times->hidden += halos[side].hidden;
@@ -241,7 +243,7 @@ static void solve(struct heat_times *times) {
 }
 
 int main(int argc, char **argv) {
-    struct heat_times times = {0, 0, 0, 0, 0};
+    struct heat_times times = {0, 0, 0, 0, 0, 0, 0};
     int level;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
     if (level < MPI_THREAD_SERIALIZED) heat_die("this MPI wants to be called by one thread only");

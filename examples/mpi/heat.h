@@ -34,6 +34,7 @@ struct heat_times {
     double busy;   /* in which cells were computed, over all workers */
     double flight; /* between the start of an exchange and the moment its end was seen */
     double hidden; /* how much of `flight` the average worker computed in */
+    double polls, sleeps; /* of await.h */
 };
 
 static void heat_die(const char *why) {
@@ -230,11 +231,11 @@ static bool heat_draw(const struct heat *heat, const double *whole) {
 
 /* Sums of all ranks, on rank 0. True: all is well. */
 static bool heat_report(const struct heat *heat, const char *how, const struct heat_times *mine) {
-    struct heat_times all = {0, 0, 0, 0, 0};
+    struct heat_times all = {0, 0, 0, 0, 0, 0, 0};
     double *whole = heat_gather(heat);
     int verdict = 0;
     MPI_Reduce(&mine->wall, &all.wall, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&mine->cpu, &all.cpu, 4, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&mine->cpu, &all.cpu, 6, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (heat->rank == 0) {
         double cells = (double)heat->rows * (double)heat->columns * heat->steps;
         double threads = (double)heat->ranks * (double)heat->workers;
@@ -244,6 +245,7 @@ static bool heat_report(const struct heat *heat, const char *how, const struct h
         printf(" Mcells/s=%.0f busy=%.0f%%", all.wall > 0 ? cells / all.wall / 1e6 : 0,
                all.wall > 0 ? 100 * all.busy / (all.wall * threads) : 0);
         if (all.flight > 0) printf(" overlap=%.0f%%", 100 * all.hidden / all.flight);
+        if (all.polls > 0) printf(" polls=%.0f sleeps=%.0f", all.polls, all.sleeps);
         printf(" hash=%016" PRIx64 "\n", heat_hash(heat, whole));
         if (heat->check && !heat_same_alone(heat, whole)) verdict |= 1;
         if (heat->check) puts(verdict ? "heat: NOT as one rank alone" : "heat: as one rank alone");

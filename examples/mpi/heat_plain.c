@@ -48,7 +48,7 @@ static void compute(int step, struct heat_times *times) {
 }
 
 int main(int argc, char **argv) {
-    struct heat_times times = {0, 0, 0, 0, 0};
+    struct heat_times times = {0, 0, 0, 0, 0, 0, 0};
     int level;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     if (!heat_arguments(&heat, argc, argv)) {

@@ -226,6 +226,8 @@ static void search(void) {
     wsq_pool_wait(pool);
     times.wall = 1e-9 * (double)(await_now() - start);
     times.cpu = uts_cpu() - cpu;
+    times.polls = (double)poller.polls;
+    times.sleeps = (double)poller.sleeps;
     wsq_pool_destroy(pool);
     trace_close(trace);
 }

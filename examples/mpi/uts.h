@@ -18,6 +18,7 @@ typedef struct uts_times {
     double wall, cpu, busy;    /* seconds; busy: visiting nodes, over all workers */
     double asks, gifts, given; /* to other ranks: questions; answers with nodes; these */
     double probes;             /* tokens passed on */
+    double polls, sleeps;      /* of await.h */
 } uts_times;
 
 static void uts_die(const char *why) {
@@ -94,14 +95,14 @@ static bool uts_report(const uts_options *options, const char *how, const uts_co
                        const uts_times *times) {
     const uts_tree *tree = options->tree;
     uts_count all = {0, 0, 0};
-    uts_times sum = {0, 0, 0, 0, 0, 0, 0};
+    uts_times sum = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     int rank, ranks, same = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Reduce(&mine->nodes, &all.nodes, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     MPI_Reduce(&mine->deepest, &all.deepest, 1, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
     MPI_Reduce(&times->wall, &sum.wall, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&times->cpu, &sum.cpu, 6, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&times->cpu, &sum.cpu, 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) {
         same =
             all.nodes == tree->nodes && all.leaves == tree->leaves && all.deepest == tree->deepest;
@@ -111,8 +112,10 @@ static bool uts_report(const uts_options *options, const char *how, const uts_co
                100 * sum.busy / (sum.wall * ranks * (double)options->workers));
         printf(" nodes=%" PRId64 " leaves=%" PRId64 " depth=%" PRId64, all.nodes, all.leaves,
                all.deepest);
-        printf(" asks=%.0f gifts=%.0f given=%.0f tokens=%.0f\n", sum.asks, sum.gifts, sum.given,
+        printf(" asks=%.0f gifts=%.0f given=%.0f tokens=%.0f", sum.asks, sum.gifts, sum.given,
                sum.probes);
+        if (sum.polls > 0) printf(" polls=%.0f sleeps=%.0f", sum.polls, sum.sleeps);
+        puts("");
         puts(same ? "uts: as published" : "uts: NOT as published");
         fflush(stdout);
     }
