@@ -35,7 +35,7 @@
 #define AWAIT_SPIN_NS 5000 /* a worker that spins here does not steal */
 #endif
 #ifndef AWAIT_PAUSE_NS
-#define AWAIT_PAUSE_NS 250000 /* 4000 questions a second: 1 % of a core or less */
+#define AWAIT_PAUSE_NS 1000000 /* a worker that only waits so takes 3 % of a core */
 #endif
 
 enum {
@@ -125,6 +125,7 @@ static inline void await_init(await_poller *self, wsq_pool *pool, unsigned worke
 
 /* In a task that is pinned to the poller's worker. `one->test` is set. */
 static inline void await_add(await_poller *self, await *one, wsq_task *task) {
+    WSQ_ASSERT(wsq_worker_self() == (int)self->worker);
     one->task = task;
     one->done = false;
     one->next = self->first;
