@@ -350,6 +350,9 @@
  *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index
  *     Continuations, dynamic graphs?    wsq_future_then, wsq_group_then, wsq_task_after, any time
  *                                       before the later task is spawned
+ *     MPI, libraries with own threads?  their callbacks spawn and wake, on any thread; what must be
+ *                                       asked, as MPI must, one pinned task asks for all, between
+ *                                       two tasks or after a wsq_wake_after: see examples/mpi
  *
  * --------------------------------------------------------------------------
  * >>platforms
@@ -4164,9 +4167,10 @@ static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE;
 }
 
-/* Of a task that is being spawned into this pool. */
+/* Of a task that is being spawned into this pool; a pin of a former wsq_spawn_on is over. */
 static bool wsqi_flags_fit(const wsq_pool *pool, uint32_t flags) {
-    return (flags & WSQI_FLAG_PINNED) == 0 || flags >> WSQI_FLAG_WORKER < pool->workers;
+    bool pinned = (flags & (WSQI_FLAG_PINNED | WSQI_FLAG_ONCE)) == WSQI_FLAG_PINNED;
+    return !pinned || flags >> WSQI_FLAG_WORKER < pool->workers;
 }
 
 /* Before start only. What is left out is written before it is read. */
@@ -4214,7 +4218,8 @@ WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group) {
     uint32_t flags = wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE; /* Relaxed: the spawn's. */
     if (group != NULL) wsqi_store_rlx(&task->pool, (char *)group + 1); /* Relaxed: likewise. */
-    wsqi_store_rlx(&task->flags, flags | (group != NULL ? WSQI_FLAG_GROUPED : 0u));
+    if (group != NULL) flags |= WSQI_FLAG_GROUPED;
+    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
 }
 
 WSQI_COLD static void wsqi_task_close(wsq_task *task, bool cancelled);

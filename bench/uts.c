@@ -1,103 +1,9 @@
-/* Unbalanced tree search: the shape of the tree comes from a hash (SHA-1) of each node's path, so
- * nobody can know where the work is. T1 is the geometric tree of Olivier et al. (UTS, 2006) and T3
- * the binomial one; that their node counts come out shows that the work is everybody's. */
+/* Unbalanced tree search: nobody can know where the work is (uts.h). T1 is a geometric tree and T3 a
+ * binomial one; that their published node counts come out shows that the work is everybody's. */
 #include "bench.h"
-
-#include <math.h>
+#include "uts.h"
 
 #define CHUNK 16 /* children forked at once: the frame of a deep binomial tree stays small */
-
-typedef struct uts_tree {
-    bool geometric;
-    double branching,
-        leaf_chance; /* of a geometric tree; 1 - chance of children of a binomial one */
-    int depth, arity;
-    uint32_t seed;
-    long nodes;
-} uts_tree;
-
-static const uts_tree trees[] = {
-    {true, 4, 0, 10, 0, 19, 4130071},
-    {false, 2000, 1 - 0.124875, 0, 8, 42, 4112897},
-};
-
-typedef struct uts_node {
-    uint32_t hash[5];
-    int depth;
-} uts_node;
-
-/* ---- SHA-1 of one block ---- */
-
-static uint32_t rotate(uint32_t x, int n) {
-    return x << n | x >> (32 - n);
-}
-
-#define CHOOSE(x, y, z) (z ^ (x & (y ^ z)))
-#define PARITY(x, y, z) (x ^ y ^ z)
-#define MAJORITY(x, y, z) ((x & y) | (z & (x | y)))
-#define STEP(F, k, i, a, b, c, d, e) \
-    w[i + 16] = rotate(w[i + 13] ^ w[i + 8] ^ w[i + 2] ^ w[i], 1); /* is used 16 steps later */ \
-    e += rotate(a, 5) + F(b, c, d) + k + w[i]; \
-    b = rotate(b, 30)
-/* After five steps every word is back in its variable. */
-#define TWENTY(F, k, first) \
-    for (int i = first; i < first + 20; i += 5) { \
-        STEP(F, k, i, a, b, c, d, e); \
-        STEP(F, k, i + 1, e, a, b, c, d); \
-        STEP(F, k, i + 2, d, e, a, b, c); \
-        STEP(F, k, i + 3, c, d, e, a, b); \
-        STEP(F, k, i + 4, b, c, d, e, a); \
-    }
-
-/* words: the message, at most 13 of them; bytes: its length. */
-static void sha1(uint32_t out[5], const uint32_t *words, int count, uint32_t bytes) {
-    uint32_t w[96] = {0};
-    uint32_t a = 0x67452301u, b = 0xefcdab89u, c = 0x98badcfeu, d = 0x10325476u, e = 0xc3d2e1f0u;
-    uint32_t start[5] = {a, b, c, d, e};
-    memcpy(w, words, (size_t)count * sizeof *w);
-    w[count] = 0x80000000u;
-    w[15] = bytes * 8;
-    TWENTY(CHOOSE, 0x5a827999u, 0)
-    TWENTY(PARITY, 0x6ed9eba1u, 20)
-    TWENTY(MAJORITY, 0x8f1bbcdcu, 40)
-    TWENTY(PARITY, 0xca62c1d6u, 60)
-    out[0] = start[0] + a;
-    out[1] = start[1] + b;
-    out[2] = start[2] + c;
-    out[3] = start[3] + d;
-    out[4] = start[4] + e;
-}
-
-/* ---- the tree ---- */
-
-static uts_node uts_root(const uts_tree *tree) {
-    uint32_t message[5] = {0, 0, 0, 0, tree->seed};
-    uts_node root = {{0}, 0};
-    sha1(root.hash, message, 5, 20);
-    return root;
-}
-
-static uts_node uts_child(const uts_node *parent, int index) {
-    uint32_t message[6];
-    uts_node child;
-    memcpy(message, parent->hash, sizeof parent->hash);
-    message[5] = (uint32_t)index;
-    sha1(child.hash, message, 6, 24);
-    child.depth = parent->depth + 1;
-    return child;
-}
-
-static int uts_children(const uts_tree *tree, const uts_node *node) {
-    double chance = (double)(node->hash[4] & 0x7fffffffu) / 2147483648.0;
-    if (!tree->geometric) {
-        if (node->depth == 0) return (int)tree->branching;
-        return chance < 1 - tree->leaf_chance ? tree->arity : 0;
-    }
-    if (node->depth >= tree->depth) return 0;
-    double p = 1 / (1 + tree->branching);
-    int count = (int)floor(log(1 - chance) / log(1 - p));
-    return count < 100 ? count : 100;
-}
 
 static long visit_plain(const uts_tree *tree, const uts_node *node) {
     long nodes = 1;
@@ -150,7 +56,7 @@ static void root(wsq_ctx ctx, void *arg) {
 /* ---- measured ---- */
 
 static double measure_pool(const bench_case *self) {
-    const uts_tree *tree = &trees[self->n == 3];
+    const uts_tree *tree = &uts_trees[self->n == 3];
     uts_job call = {.tree = tree, .node = uts_root(tree)};
     uint64_t start = bench_now();
     bench_check(wsq_run(self->pool, root, &call) == WSQ_OK, "run");
@@ -160,7 +66,7 @@ static double measure_pool(const bench_case *self) {
 }
 
 static double measure_plain(const bench_case *self) {
-    const uts_tree *tree = &trees[self->n == 3];
+    const uts_tree *tree = &uts_trees[self->n == 3];
     uts_node node = uts_root(tree);
     uint64_t start = bench_now();
     long nodes = visit_plain(tree, &node);

@@ -8,6 +8,8 @@
  *     trace_process(trace, "mandelbrot");                       what the program is called
  *     trace_name(trace, (uintptr_t)render_row, "row");          what its tasks are called
  *     trace_keep_latest(trace);                                 not the first events
+ *     trace_span(trace, lane, true, (uintptr_t)any_function);   begins, or ends (false), a span of
+ *                                                               your own; in a lane of your own
  *     ... wsq_pool_destroy(pool);
  *     trace_close(trace);                                       writes the file
  *
@@ -117,6 +119,14 @@ static void trace_on_event(void *user, wsq_event event, unsigned worker, const v
         trace_record_counters(trace, lane, worker, now);
 }
 
+/* One thread at a time for each lane, which no worker has: from TRACE_LANES - 1 down. trace_name
+ * names the span by its function, and the lane by its number. */
+static inline void trace_span(struct trace *trace, unsigned lane, bool begins, uintptr_t fn) {
+    struct trace_lane *own = trace ? trace_lane_of(trace, lane) : NULL;
+    int kind = begins ? WSQ_EVENT_TASK_BEGIN : WSQ_EVENT_TASK_END;
+    if (own) trace_record(trace, own, (struct trace_event){trace_now(), NULL, fn, kind});
+}
+
 /* ---- the file ---- */
 
 /* Begins an event: every one has a name, a phase, a lane and a time in microseconds. */
@@ -138,11 +148,11 @@ static void trace_put_span(struct trace *trace, const char *name, unsigned lane,
     fputs("}", trace->file);
 }
 
-static const char *trace_name_of(const struct trace *trace, uint64_t fn) {
+static const char *trace_name_of(const struct trace *trace, uint64_t fn, const char *other) {
     for (unsigned i = 0; i < trace->named; i++) {
         if (trace->names[i].fn == fn) return trace->names[i].name;
     }
-    return fn == 0 ? "run" : "task"; /* a wsq_run has no task */
+    return other;
 }
 
 /* The events of a lane that were kept, from the oldest to the newest: first <= i < end. */
@@ -220,9 +230,11 @@ static void trace_put_instant(struct trace *trace, const char *name, unsigned la
 }
 
 static void trace_put_name(struct trace *trace, unsigned lane) {
+    char name[40];
+    snprintf(name, sizeof name, "%s %u", lane < trace->workers ? "worker" : "extra", lane);
     trace_put(trace, "thread_name", 'M', lane, 0);
-    fprintf(trace->file, ",\"args\":{\"name\":\"%s %u\"}}",
-            lane < trace->workers ? "worker" : "extra", lane);
+    fprintf(trace->file, ",\"args\":{\"name\":\"%s\"}}",
+            lane > 0 ? trace_name_of(trace, lane, name) : name); /* 0 is also a wsq_run */
     trace_put(trace, "thread_sort_index", 'M', lane, 0);
     fprintf(trace->file, ",\"args\":{\"sort_index\":%u}}", lane);
 }
@@ -250,7 +262,8 @@ static void trace_put_lane(struct trace *trace, unsigned index, const struct tra
         case WSQ_EVENT_TASK_END:
             if (depth == 0) break;
             if (--depth >= TRACE_DEPTH) break;
-            trace_put_span(trace, trace_name_of(trace, open[depth]->value), index, open[depth],
+            uint64_t fn = open[depth]->value; /* 0: a wsq_run, which has no task */
+            trace_put_span(trace, trace_name_of(trace, fn, fn ? "task" : "run"), index, open[depth],
                            e->at_ns);
             break;
         case WSQ_EVENT_STEAL: trace_put_steal(trace, index, lane, i); break;

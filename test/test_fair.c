@@ -197,7 +197,7 @@ static void stranded_slot(void) {
             wsq_task_init(&behind.task, freed_run);
             wsq_task_init(&one.task, hog_run);
             CHECK_EQ(wsq_spawn(pool, &behind.task), WSQ_OK);
-            while (wsqi_load_acq(&behind.task.state) != 0) sched_yield(); /* asleep */
+            while (wsqi_load_acq(&behind.task.state) != WSQI_TASK_PENDING) sched_yield(); /* asleep */
             CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
             CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
         }
@@ -220,7 +220,7 @@ static void stranded_slots(void) {
             CHECK_EQ(wsq_spawn(pool, &behind[i].task), WSQ_OK);
         }
         for (int i = 0; i < HOGS; i++) {
-            while (wsqi_load_acq(&behind[i].task.state) != 0) sched_yield();
+            while (wsqi_load_acq(&behind[i].task.state) != WSQI_TASK_PENDING) sched_yield();
             hogs[i].behind = &behind[i];
             wsq_task_init(&hogs[i].task, hog_run);
             CHECK_EQ(wsq_spawn(pool, &hogs[i].task), WSQ_OK);

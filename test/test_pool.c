@@ -673,7 +673,9 @@ static void cancel_everywhere(void) {
         for (int i = 0; i < LEFT; i++) errand_new(&left_behind[i], errand_run);
         CHECK_EQ(wsq_spawn(pool, &slot_task), WSQ_OK);
         CHECK_EQ(wsq_spawn(pool, &asleep), WSQ_OK);
-        while (wsqi_load_acq(&slot_task.state) != 0 || wsqi_load_acq(&asleep.state) != 0) sched_yield();
+        while (wsqi_load_acq(&slot_task.state) != WSQI_TASK_PENDING ||
+               wsqi_load_acq(&asleep.state) != WSQI_TASK_PENDING)
+            sched_yield();
         CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
         while (atomic_load(&one.runs) == 0) sched_yield();
         CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
@@ -732,7 +734,7 @@ static void cancel_tells_waiters(void) {
         wsq_task_init(&awaited, pending_run);
         wsq_task_init(&one.task, widow_run);
         CHECK_EQ(wsq_spawn(pool, &awaited), WSQ_OK);
-        while (wsqi_load_acq(&awaited.state) != 0) sched_yield(); /* asleep, for ever */
+        while (wsqi_load_acq(&awaited.state) != WSQI_TASK_PENDING) sched_yield(); /* asleep, for ever */
         CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
         while (atomic_load(&waiting) == 0) sched_yield();
         test_threads(3, wait_or_cancel, &awaited);

@@ -132,7 +132,9 @@ static void after_a_wake(void) {
     CHECK_EQ(wsq_task_set_priority(&changes.task, (wsq_priority)3), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_task_set_priority(&changes.task, (wsq_priority)-1), WSQ_ERR_INVALID);
     wsq_task *batch[] = {&normal[0].task, &changes.task};
-    CHECK_EQ(wsq_spawn_batch(pool, batch, 2), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_spawn_batch(pool, batch, 2), WSQ_OK);
+    CHECK_EQ(pump(pool), 2);
+    CHECK(changes.began > normal[0].began);
     pool_close(pool);
 }
 

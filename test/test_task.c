@@ -307,7 +307,7 @@ static void compete(test_thread *self) {
         if (result == WSQ_ERR_INVALID) atomic_fetch_add(&shared->refusals, 1);
         meet(&shared->arrived, base + 2 * THREADS);
         /* The task is asleep when its run has ended: state 0 says that nobody touches it any more. */
-        while (self->index == 0 && wsqi_load_acq(&shared->task.state) != 0) sched_yield();
+        while (self->index == 0 && wsqi_load_acq(&shared->task.state) != WSQI_TASK_PENDING) sched_yield();
         meet(&shared->arrived, base + 3 * THREADS);
     }
 }
@@ -477,7 +477,7 @@ static void wakes_carry_data(void) {
         atomic_store_explicit(&one.posted, 0, memory_order_relaxed);
         wsq_task_init(&one.task, listener_run);
         if (wsq_spawn(pool, &one.task) != WSQ_OK) FAIL("a spawn");
-        while (i % 2 && wsqi_load_rlx(&one.task.state) != 0) sched_yield(); /* asleep */
+        while (i % 2 && wsqi_load_rlx(&one.task.state) != WSQI_TASK_PENDING) sched_yield(); /* asleep */
         one.noted = i;
         atomic_store_explicit(&one.posted, i, memory_order_release);
         wsq_wake(&one.task);
@@ -518,7 +518,7 @@ static void wait_from_several_threads(void) {
         puppet_new(&shared.one, shared.pool, WSQ_PENDING, NULL);
         CHECK_EQ(wsq_spawn(shared.pool, &shared.one.task), WSQ_OK);
         /* Asleep first, or the answer would change while it runs. */
-        while (wsqi_load_acq(&shared.one.task.state) != 0) sched_yield();
+        while (wsqi_load_acq(&shared.one.task.state) != WSQI_TASK_PENDING) sched_yield();
         test_threads(THREADS, keep_vigil, &shared);
         CHECK_EQ(atomic_load(&shared.refused), 0);
     }
@@ -544,7 +544,7 @@ static void wait_on_a_worker(void) {
         puppet_new(&awaited, pool, WSQ_PENDING, NULL);
         puppet_new(&one, pool, WSQ_DONE, wake_and_wait);
         CHECK_EQ(wsq_spawn(pool, &awaited.task), WSQ_OK);
-        while (wsqi_load_acq(&awaited.task.state) != 0) sched_yield();
+        while (wsqi_load_acq(&awaited.task.state) != WSQI_TASK_PENDING) sched_yield();
         CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     }
