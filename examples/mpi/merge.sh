@@ -16,7 +16,7 @@ FNR == 1 {
 }
 {
     sub(/,$/, "")
-    sub(/"pid":1,/, "\"pid\":" rank - 1 ",")
+    sub(/"pid":[0-9]+,/, "\"pid\":" rank - 1 ",")
     sub(/"id":/, "&" rank)
     if (/"thread_name"/) sub(/"args":\{"name":"/, "&rank " rank - 1 " ")
     if (/"thread_sort_index"/ && match($0, /[0-9]+\}\}$/))
