@@ -134,6 +134,8 @@ arguments() {
     refused heat -x ten
     refused heat -s -1
     refused heat more
+    launch 3 "$bin/heat" -w 2 -x 9 -y 9 -s 9 -o "$work/none/heat.ppm" && fail 'heat lost its picture'
+    grep -q 'none/heat.ppm: No such file' "$work/err" || fail 'heat does not say why'
     refused uts -w
     refused uts -w 2x
     refused uts T9

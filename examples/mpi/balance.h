@@ -113,7 +113,8 @@ static void balance_handle_token(balance *self) {
 }
 
 /* True: nothing is left to do but to wait for the others, in this barrier; once. */
-static bool balance_leave(balance *self, MPI_Request *barrier) {
+static bool balance_leave(balance *self, bool dry, MPI_Request *barrier) {
+    if (self->stopped && !dry) uts_die("the end was found too early");
     if (!self->stopped || self->asking || self->leaving || self->thief_count > 0) return false;
     self->leaving = true;
     MPI_Ibarrier(self->comm, barrier);

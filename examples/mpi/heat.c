@@ -177,7 +177,7 @@ static void cut_blocks(void) {
     }
 }
 
-/* The edges overtake what is inside, so that their rows are under way early. */
+/* From both edges inwards, and the edges overtake what is inside: their rows are under way early. */
 static void spawn_all(wsq_pool *pool) {
     wsq_result result = WSQ_OK;
     if (heat.steps == 0 || block_count == 0) return;
@@ -187,8 +187,10 @@ static void spawn_all(wsq_pool *pool) {
         if (halos[side].edge && result == WSQ_OK)
             result = wsq_spawn_on(pool, MPI_WORKER, &halos[side].task);
     }
-    for (long i = 0; i < block_count && result == WSQ_OK; i++)
-        result = wsq_spawn(pool, &blocks[i].task);
+    for (long i = 0; i < block_count && result == WSQ_OK; i++) {
+        long near = i % 2 == 0 ? i / 2 : block_count - 1 - i / 2;
+        result = wsq_spawn(pool, &blocks[near].task);
+    }
     if (result != WSQ_OK) heat_die(wsq_result_string(result));
 }
 

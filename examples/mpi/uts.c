@@ -171,11 +171,12 @@ static wsq_poll communicate(wsq_ctx ctx, wsq_task *task) {
     if (communicator.message.await.done) take_message();
     serve_thieves();
     wsq_wake_cancel(pool, task);
-    if (b->thief_count == 0 && atomic_load(&chunks) == 0) {
+    bool dry = atomic_load(&chunks) == 0;
+    if (dry && b->thief_count == 0) {
         uint64_t pause = balance_dry(b, await_now());
         if (pause > 0 && wsq_wake_after(pool, task, pause) != WSQ_OK) return WSQ_YIELD;
     }
-    if (balance_leave(b, &communicator.barrier.request))
+    if (balance_leave(b, dry, &communicator.barrier.request))
         await_request(&poller, &communicator.barrier, task);
     if (!b->leaving || !communicator.barrier.await.done) return WSQ_PENDING;
     balance_end(b, &communicator.message.request);

@@ -81,8 +81,9 @@ static bool communicate(struct stack *mine, MPI_Request *message, MPI_Request *b
         balance_answer(b, bag.nodes, count);
         drop(&bag, count);
     }
-    if (idle == options.workers && bag.count == 0) balance_dry(b, now);
-    balance_leave(b, barrier);
+    bool dry = idle == options.workers && bag.count == 0;
+    if (dry) balance_dry(b, now);
+    balance_leave(b, dry, barrier);
     if (b->leaving) MPI_Test(barrier, &here, MPI_STATUS_IGNORE);
     return b->leaving && here;
 }
