@@ -280,10 +280,12 @@ static struct trace *trace_open(const char *path) {
     struct trace *trace = path && *path ? calloc(1, sizeof *trace) : NULL;
     if (!trace) return NULL;
     size_t size = strlen(path) + sizeof ".part";
-    trace->path = path;
     trace->process = "wsq";
-    trace->part = malloc(size);
-    if (trace->part) snprintf(trace->part, size, "%s.part", path);
+    trace->part = malloc(2 * size); /* the path, too, whose memory may be gone at the end */
+    if (trace->part) {
+        snprintf(trace->part, size, "%s.part", path);
+        trace->path = strcpy(trace->part + size, path);
+    }
     /* Now: a wrong path should not cost the run. */
     if (trace->part) trace->file = fopen(trace->part, "w");
     trace->began_ns = trace_now();
