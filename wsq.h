@@ -16,6 +16,10 @@
  *     >>macros    configuration at compile time
  *     >>errors    results
  *     >>answers   what users of schedulers ask for, and what wsq does
+ *     >>host      exceptions, signals, thread-local variables, exit()
+ *     >>trouble   all work is on one worker; when stealing hurts
+ *     >>from      coming from oneTBB, enkiTS, libuv, GCD, OpenMP, Rayon, C++
+ *     >>origins   where wsq differs from its sources, and why
  *     >>platforms where it runs
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
@@ -94,17 +98,17 @@
  *     5. it sleeps
  * The interval follows the measured time per task: a task in the global queue waits about 1 ms.
  *
- * WAKING. Who makes work visible wakes one sleeper, but only if nobody searches already; a searcher
- * that finds work and was the last one wakes the next. No wake-up is lost, so nobody sleeps with a
- * time-out.
+ * WAKING. A thread that makes work visible wakes one sleeping worker, unless some worker is
+ * searching already. A searcher that finds work, and was the last one to search, wakes the next. So
+ * no wake-up is lost, and no worker needs a time-out to sleep safely.
  *
  * A TASK is a struct of yours with a wsq_task in it. Its function runs on some worker, one at a
- * time, and returns what shall become of it:
- *     WSQ_DONE     finished; who waits for it wakes. Its memory is yours again
- *     WSQ_PENDING  it waits for something: whoever provides that calls wsq_wake, and it runs again.
- *                  A wake that comes while it still runs is not lost
+ * time, and returns what becomes of it:
+ *     WSQ_DONE     it is finished: its waiters wake, and its memory is yours again
+ *     WSQ_PENDING  it waits for an event: the code that brings the event calls wsq_wake, and the
+ *                  task runs again. A wake that comes while the task still runs is not lost
  *     WSQ_YIELD    it has more to do, after the others
- *     WSQ_GONE     finished, and its function has freed it: nobody may wait for it or wake it
+ *     WSQ_GONE     it is finished, and its function has freed it: nobody may wait for it or wake it
  *
  *               wsq_spawn                    PENDING
  *     new ------------------> queued, runs ----------> waits
@@ -139,15 +143,15 @@
  * for what it returns. A GROUP is any number of tasks that are waited for, or cancelled, together.
  * An EDGE between two tasks makes one start when the other is done.
  *
- * WAITING. A worker that has to wait runs what it waits for, if that is here and has not started;
- * else it blocks, and a STAND-IN, one more thread, works meanwhile. So as long as there are
- * stand-ins (max_standins), a wait never runs somebody else's task on your stack, and never costs
- * the pool a core. Without one, as in caller_runs and lend_only pools, the waiter runs whatever
- * task comes. Stand-ins lie dormant when nobody needs them.
+ * WAITING. A worker that has to wait runs the task it waits for, if that is in its own queue and
+ * has not started. Otherwise the worker blocks, and one more thread, a STAND-IN, works in its
+ * place. So as long as there are stand-ins (max_standins), a wait never runs an unrelated task on
+ * your stack, and never costs the pool a core. Without one, as in caller_runs and lend_only pools,
+ * the waiter runs whatever task comes. A stand-in that nobody needs sleeps.
  *
- * THE GUEST. wsq_run brings a thread from outside in: it works on the run itself, in place of one
- * sleeping worker, so `workers` is the number of threads that work, you included. 8 threads can be
- * guests at once.
+ * THE GUEST. wsq_run brings the calling thread into the pool: it works on the run itself, in place
+ * of one sleeping worker. So `workers` is the number of threads that work, the caller included.
+ * Eight threads can be guests at once (WSQ_GUESTS).
  *
  * --------------------------------------------------------------------------
  * >>calls: who may call what
@@ -174,111 +178,141 @@
  * --------------------------------------------------------------------------
  * >>guide
  *
- * POOLS. wsq_pool_create takes a zeroed wsq_config, or NULL. Any number of pools; they share
- * nothing. wsq_pool_wait sleeps until every task spawned so far is done, the tasks that these
- * spawned included; a task that waits for a wake is waited for. wsq_pool_shutdown refuses spawns
- * from outside (they return WSQ_ERR_CLOSED and the task stays yours) and then either drains, which
- * finishes all work and what that spawns, or cancels: what runs returns, what is queued never
- * starts, its waiters get WSQ_ERR_CANCELLED. A task that is pending at that moment, or waits for a
- * predecessor, is cancelled when it is woken; it must stay until the pool is gone. A cancelled
- * task's function is not called: what it was to free, its owner frees, or its cleanup does
- * (wsq_task_set_cleanup). wsq_pool_destroy drains.
+ * POOLS. wsq_pool_create takes a wsq_config, in which every zero asks for a default, or NULL. A
+ * program may have any number of pools; they share nothing. wsq_pool_wait sleeps until every task
+ * spawned so far is done, and every task that these have spawned. A task that waits for a wake is
+ * not done, so wsq_pool_wait waits for it as well.
  *
- * caller_runs: no threads. wsq_pool_run_one runs one task on the calling thread; wsq_pool_wait and
- * wsq_task_wait run what there is. Without threads the order depends on nothing but the seed and
- * the calls. One thread at a time works; others that wait sleep meanwhile.
+ * SHUTDOWN. wsq_pool_shutdown ends a pool in two steps. First it closes the pool: a spawn from
+ * outside returns WSQ_ERR_CLOSED, and the task stays the caller's. Then it ends the work that is
+ * there. With WSQ_DRAIN all of it runs to its end, and so does what it spawns. With WSQ_CANCEL the
+ * functions that are running return as usual, but no other task starts: each of them is cancelled.
+ * The scheduler calls the cleanup of a cancelled task (wsq_task_set_cleanup) in place of its
+ * function, and whoever waits for the task gets WSQ_ERR_CANCELLED. So memory that the function
+ * would have freed is freed by the cleanup, or by the owner of the task. A task that is pending
+ * during a WSQ_CANCEL, or that waits for a predecessor, is cancelled when it is woken; its memory
+ * must stay until the pool is gone.
  *
- * lend_only: no threads either, but up to `workers` threads of yours work at the same time, each in
- * wsq_worker_enter until wsq_worker_dismiss or the shutdown. They sleep there when there is nothing
- * to do. No stand-ins. While no thread is lent nothing runs, so wsq_pool_wait, a WSQ_DRAIN and
- * wsq_pool_destroy wait until a thread has come and done what is queued; WSQ_CANCEL needs none.
+ * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. While it
+ * is called no other thread may be inside a call on the pool or on one of its tasks, groups or
+ * futures, and none may begin one; wsq_wake and wsq_spawn are such calls. The pool's own threads
+ * are no problem: their tasks are finished first. If other threads may still call, shut the pool
+ * down first: they are answered with WSQ_ERR_CLOSED, and you can wait for them before you destroy
+ * the pool.
  *
- * DESTROY. When wsq_pool_destroy is called no other thread may be inside a call on the pool, on one
- * of its tasks, groups or futures, wsq_wake and wsq_spawn included, nor begin one. The threads of
- * the pool itself may: their tasks are finished first. Shut down first if others may still call:
- * wsq_pool_shutdown answers them with WSQ_ERR_CLOSED, and they can be waited for then.
+ * WITHOUT THREADS. A caller_runs pool starts no threads. wsq_pool_run_one runs one task on the
+ * calling thread, and wsq_pool_wait and wsq_task_wait run what there is. One thread at a time
+ * works; others that wait sleep meanwhile. So the order of the tasks depends on nothing but the
+ * seed and the calls, which is what a test wants.
  *
- * Memory: the pool allocates when it is created. Later wsq_reduce does (a partial result of more
- * than 128 bytes, when a range is cut), the queue of a WSQ_LIFO pool when it grows, and futures and
- * timers when there are more at once than ever before. A wsq_allocator is called from any thread
- * then.
+ * A lend_only pool starts no threads either. Up to `workers` threads of yours work for it at the
+ * same time, each inside wsq_worker_enter until wsq_worker_dismiss or the shutdown, and they sleep
+ * there when there is nothing to do. Such a pool has no stand-ins. Nothing runs while no thread is
+ * lent, so wsq_pool_wait, a WSQ_DRAIN and wsq_pool_destroy wait until a thread has come and has
+ * done what is queued. A WSQ_CANCEL needs no thread.
  *
- * TASKS. wsq_spawn puts a task into the ring of the worker that calls, or into the global queue. A
- * task that is queued, running or pending cannot be spawned: WSQ_ERR_INVALID. One that is done can.
- * (Who waited for its first end should be gone by then.) wsq_spawn_batch is all or nothing.
- * wsq_wake may be called at any time by anybody who may touch the task's memory; what was written
- * before the wake is visible to the run that follows it. wsq_budget_take: a task that loops calls
- * it once per step; after 128 it says that others want their turn.
+ * MEMORY. A pool allocates when it is created. Later there are four more places: wsq_reduce, for a
+ * partial result of more than 128 bytes when a range is cut; the queue of a WSQ_LIFO pool when it
+ * grows; and futures and timers when there are more at once than ever before. There a wsq_allocator
+ * is called from any thread.
+ *
+ * TASKS. wsq_spawn puts a task into the ring of the worker that calls, or, from outside, into the
+ * global queue. A task that is queued, running or pending cannot be spawned (WSQ_ERR_INVALID), but
+ * one that is done can, as soon as no thread waits for its first end any more. wsq_spawn_batch
+ * spawns all of its tasks or none. wsq_wake may be called at any time by any thread that may touch
+ * the task's memory; what the thread wrote before the wake is visible to the run that follows. A
+ * task that loops calls wsq_budget_take once for each step: after 128 steps it returns false, and
+ * the task should return WSQ_YIELD, so that others have their turn.
  *
  * A task has a PRIORITY from its spawn on. WSQ_HIGH overtakes all others as soon as any worker is
  * between two tasks. WSQ_LOW runs when nothing else is to be had, and one about every 16 ms all the
  * same. wsq_spawn_on PINS a task to one worker, which is woken for it; nobody steals it.
  *
- * wsq_wake_after is a wake that comes later, exact in order, and on time while a worker is idle or
- * its tasks are short. The task's memory must stay until then, or wsq_wake_cancel be called.
+ * wsq_wake_after is a wake that comes later. Timers fire in the order of their times, and on time
+ * while a worker is idle or its tasks are short. The task's memory must stay until the timer has
+ * fired, or wsq_wake_cancel has taken it back.
  *
- * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait on a worker run what they wait for, if
- * the worker has it in its own slot or queue (a future: wherever it is queued), and nothing else.
- * Else the worker blocks and a stand-in takes its place: a thread that is started at the first
- * need, up to max_standins of them. Beyond that the waiter itself works on, with whatever task
- * comes, 64 waits deep at most; past that it only waits. There a task that comes on top of one that
- * it waits for, even through others, waits for ever; as does one that waits for what is pinned to a
- * blocked worker, unless that waits for it itself. So set max_standins to the number of waits at
- * once that you need, or prefer WSQ_PENDING and a wake, wsq_group_then, wsq_task_after.
- * wsq_block_begin and wsq_block_end do the same around a call that blocks in the system. A task may
- * wait for itself only in vain.
+ * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. The worker
+ * first looks for the awaited task in its own slot and queue (for a future, wherever it is queued).
+ * If the task is there and has not started, it runs here, and nothing else does. Otherwise the
+ * worker blocks, and a stand-in takes its place: a thread that is started when it is first needed,
+ * up to max_standins of them.
  *
- * FUTURES. wsq_submit gives a handle that goes to wsq_future_get, which waits and frees it, or to
- * wsq_future_drop; once. wsq_future_then spawns a task of yours when the result is there. wsq_go is
- * a submit without a handle. No allocation once there are enough.
+ * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
+ * waits, up to 64 waits deep; below that it only sleeps. Then two things can wait for ever: a task
+ * that was started on top of one that it waits for, directly or through others; and a task that
+ * waits for one which is pinned to a blocked worker. So either set max_standins to the number of
+ * waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
+ * wsq_group_then, wsq_future_then or wsq_task_after go on. A task that waits for itself waits for
+ * ever.
  *
- * GROUPS. wsq_group_init, then
- * wsq_group_spawn from anywhere, the group's own tasks included. wsq_group_wait waits until the
- * count is zero, and may be called by many threads; wsq_group_then spawns a task at that moment.
- * Afterwards the group can be used again. wsq_group_fail keeps the first error. wsq_group_cancel:
- * tasks of the group that have not started never will, and their waiters get WSQ_ERR_CANCELLED;
- * those that run can ask wsq_cancelled. A cancelled group stays so until wsq_group_init. Nothing a
- * group does is per-task memory. Its own memory may go when wsq_group_wait has returned WSQ_OK,
- * wsq_group_pending has said 0, a task of wsq_group_then has started, or the pool has been waited
- * for or shut down; that its tasks are done one by one is not enough, for a worker tells a group of
- * several ends at once. A group may lie on the stack of a task that waits for it: in a WSQ_CANCEL
- * shutdown, too, that wait outlasts the group's tasks, but for those that are pending or wait for a
- * predecessor (wsq_group_pending), which need it to their end.
- * For their sake it may last until all tasks that run, of whatever group, have returned or wait.
+ * BLOCKING. A call that blocks in the system (a read, a lock, a query) holds its worker. Between
+ * wsq_block_begin and wsq_block_end a stand-in takes the worker's place, as in a wait.
  *
- * DEPENDENCIES. wsq_task_after(task, predecessor, edge) before wsq_spawn(task): it is queued when
- * its last predecessor is done, in whatever order all of them are spawned. A task that comes after
- * a cancelled one is cancelled. A predecessor must not return WSQ_GONE. It may be a task of another
- * pool: if the later task's pool is shut down meanwhile, the end of the predecessor cancels it, so
- * that pool must not be destroyed before. wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging
- * when for a second every task that is left has waited for a predecessor: they wait in a circle, or
- * for one that nobody has spawned. (It can be called again.)
+ * FUTURES. wsq_submit calls a function on some worker and gives you a handle. The handle goes to
+ * wsq_future_get, which waits for the result and frees the future, or to wsq_future_drop, if nobody
+ * wants the result; to one of them, and once. wsq_future_then spawns a task of yours when the
+ * result is there. wsq_go is a wsq_submit without a handle. The pool keeps finished futures for
+ * later calls, so it allocates only when there are more at once than ever before.
  *
- * FORK AND JOIN. Inside a run, a job, or a task. wsq_join does the job here if nobody took it;
- * wsq_reclaim says so instead (true), and you call the function yourself, so that it can be
- * inlined. Make the function one that the compiler can inline into itself (static inline). The job
- * stack holds 129,000 jobs; past that fork runs the job at once. Misuse (joins in the wrong order,
- * a stale context) trips WSQ_ASSERT.
+ * GROUPS. wsq_group_init sets a group up, and wsq_group_spawn puts tasks into it from anywhere,
+ * from its own tasks as well. wsq_group_wait sleeps until none of its tasks is left, and any number
+ * of threads may call it. wsq_group_then spawns a task at that moment. After that the group can be
+ * used again.
  *
- * wsq_for calls the body for pieces of a range. While nobody is idle it is a plain loop that looks
- * up every `grain` elements (0: as many as take about 10 us, measured as it goes); when somebody
- * is, it gives away the upper half of what is left. wsq_reduce does the same with a partial result
- * for each piece that was really given away, and combines them from left to right: `combine` must
- * be associative, no more.
+ * wsq_group_fail keeps the first error of the group, for wsq_group_error. wsq_group_cancel calls
+ * the group off: its tasks that have not started never will, and their waiters get
+ * WSQ_ERR_CANCELLED; those that run can ask wsq_cancelled and return early. A cancelled group stays
+ * cancelled until wsq_group_init.
  *
- * QUEUES work without a pool. wsq_ring: one owner pushes and pops, first in, first out,
- * WSQ_RING_CAPACITY items; thieves take half into a ring of their own. wsq_deque: one owner, last
- * in, first out, grows; thieves take the oldest. A thief's NULL from a ring means "nothing for you
- * now", not "empty".
+ * The memory of a group may go when wsq_group_wait has returned WSQ_OK, when wsq_group_pending has
+ * said 0, when a task of wsq_group_then has started, or when the pool has been waited for or shut
+ * down. It is not enough that each of its tasks is done, because a worker reports the ends of
+ * several tasks at once. A group may lie on the stack of a task that waits for it. In a WSQ_CANCEL
+ * shutdown, too, that wait lasts until the group's tasks have ended, except those that are pending
+ * or wait for a predecessor (wsq_group_pending counts them), which need the group until they are
+ * woken. Such a wait may last until every running task of the pool, of whatever group, has returned
+ * or waits.
  *
- * STATISTICS are counted per worker, on cache lines of their own, and can be read at any time.
- * `rescued` counts time-outs (park_timeout_ns) that found a task which nobody was looking for: a
- * lost wake-up. wsq_hooks are told when threads start, sleep and stop, tasks begin and end, and
- * work is stolen or offered (wsq_event); without them each of these costs a predictable branch.
+ * DEPENDENCIES. wsq_task_after(task, predecessor, edge), called before wsq_spawn(task), lets the
+ * task start when its last predecessor is done. The order in which the tasks are spawned does not
+ * matter. A task whose predecessor is cancelled is cancelled, too. A predecessor must not return
+ * WSQ_GONE. It may belong to another pool: if the pool of the later task is shut down meanwhile,
+ * the end of the predecessor cancels that task, so the pool must not be destroyed before. Tasks
+ * that wait for each other in a circle, or for one that nobody spawns, never start. When for one
+ * second all tasks that are left have been waiting for predecessors, wsq_pool_wait returns
+ * WSQ_ERR_INVALID instead of hanging; it can be called again.
  *
- * FORK(). A child process has none of the pool's threads: its calls with such a pool return
- * WSQ_ERR_FORKED (on Linux 4.14, FreeBSD and OpenBSD; elsewhere a wait may hang), wsq_wake does
- * nothing, wsq_pool_destroy frees the memory. A new pool in the child works.
+ * FORK AND JOIN may be used inside a run, a job or a task. wsq_join does the job on the spot if no
+ * other worker took it. wsq_reclaim does not call the function but returns true: then you call it
+ * yourself, directly, so that the compiler can inline it into itself (make it static inline). The
+ * job stack holds 129,000 jobs; beyond that a fork runs its job at once. WSQ_ASSERT catches joins
+ * in the wrong order and a stale context.
+ *
+ * A join whose job was stolen runs other jobs meanwhile. So do not hold a lock across a join if a
+ * job may take the same lock, and do not rely on a thread-local variable across it.
+ *
+ * LOOPS. wsq_for calls the body for pieces of a range. While no worker is idle it is a plain loop
+ * that looks up every `grain` elements (0: as many as take about 10 us, measured on the way). When
+ * a worker is idle the loop gives away the upper half of what is left. wsq_reduce does the same,
+ * with a partial result for each piece that was given away, and combines the partial results from
+ * left to right. So `combine` must be associative, but need not be commutative.
+ *
+ * QUEUES work without a pool. One thread owns a wsq_ring: it pushes and pops, first in, first out,
+ * up to WSQ_RING_CAPACITY items, while thieves take half of them into rings of their own. One
+ * thread owns a wsq_deque, which is last in, first out and grows, while thieves take the oldest
+ * item. When a steal from a ring returns NULL, there is nothing for this thief now; the ring may
+ * not be empty.
+ *
+ * STATISTICS are counted for each worker, on cache lines of its own, and can be read at any time.
+ * `rescued` counts tasks that only a time-out (park_timeout_ns) found: each would be a lost
+ * wake-up. wsq_hooks are told when threads start, sleep and stop, when tasks begin and end, and
+ * when work is stolen or offered (wsq_event). Without hooks each of these places costs one branch
+ * that the processor predicts.
+ *
+ * FORK(). A child process has none of the pool's threads. There calls with such a pool return
+ * WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs Linux
+ * 4.14, FreeBSD or OpenBSD; elsewhere a wait may hang.) A new pool in the child works.
  *
  * --------------------------------------------------------------------------
  * >>macros
@@ -318,11 +352,11 @@
  * --------------------------------------------------------------------------
  * >>errors
  *
- * A mistake of yours trips WSQ_ASSERT or returns WSQ_ERR_INVALID; a failure of the system returns a
- * negative result; what may happen any time (full, empty, lost the race) is an ordinary value.
- * After a failed call everything is as it was before it. wsq_result_string names a result.
- * Undefined: to use a pool after wsq_pool_destroy, or a task of such a pool; to free a task that is
- * not done.
+ * A mistake of the caller trips WSQ_ASSERT or returns WSQ_ERR_INVALID. A failure of the system
+ * returns another negative result. What may happen at any time (full, empty, lost a race) is an
+ * ordinary value. After a call that failed everything is as it was before it. wsq_result_string
+ * names a result. It is undefined to use a pool after wsq_pool_destroy, or a task of such a pool,
+ * and to free a task that is not done.
  *
  * --------------------------------------------------------------------------
  * >>answers
@@ -330,7 +364,7 @@
  *     Idle must cost nothing?           a pool without work makes no system call, even with timers
  *                                       set: one sleeper has a time-out then
  *     Does a join run strange tasks?    no: jobs only, 32 deep at most; a wait, what it waits for
- *     Stack overflow from helping?      bounded, see WAITING; chains of tasks do not recurse
+ *     Stack overflow from helping?      bounded (see WAITING); chains of tasks do not recurse
  *     Wait for one task, or some?       wsq_task_wait_for, wsq_group_wait, wsq_future_get
  *     May the caller take part?         wsq_run; wsq_pool_run_one with caller_runs
  *     Submit from any thread?           yes, everything but fork, join and their loops
@@ -353,6 +387,168 @@
  *     MPI, libraries with own threads?  their callbacks spawn and wake, on any thread; what must be
  *                                       asked, as MPI must, one pinned task asks for all, between
  *                                       two tasks or after a wsq_wake_after: see examples/mpi
+ *
+ * --------------------------------------------------------------------------
+ * >>host
+ *
+ * EXCEPTIONS. No C++ exception may leave a function that the scheduler calls: a task, a cleanup, a
+ * job, a run, the body of a loop, a hook. One that leaves a task or a stolen job ends the program,
+ * by std::terminate. One that leaves the function of wsq_run, or a job that was not stolen, may be
+ * caught further up, but the worker is then in a state from which nothing recovers. So catch what
+ * is thrown inside that function, keep a std::exception_ptr in the struct, and rethrow it where the
+ * result is fetched. `throw` and `catch` within the function are fine.
+ *
+ * LONGJMP must not leave such a function either, nor jump from one run of a task into another.
+ *
+ * SIGNALS. The workers block all signals but those of faults, SIGABRT and SIGPROF, so handlers run
+ * on the host's own threads. A handler must call nothing of wsq: it may interrupt a thread in the
+ * middle of a call. Let it write to a pipe, or set a flag, that a thread or a task reads.
+ *
+ * THREAD-LOCAL VARIABLES. A task runs on one thread from its call to its return, but its next run
+ * may be on another thread. So a thread-local variable, errno included, keeps its value within a
+ * run and not from one run to the next; what a task must remember belongs in its struct. During a
+ * join, or a wait without a stand-in, other work runs on the same thread and may change the
+ * variable. For an array with one element per worker, wsq_worker_index is the index.
+ *
+ * EXIT. While exit() runs, or main returns, the workers go on, and use objects that the exit
+ * handlers destroy. So call wsq_pool_destroy before. A task may call exit(): the process ends, but
+ * the exit handlers must not wait for the pool, since the task that called never returns. _Exit and
+ * abort() are always safe. A library that may be unloaded destroys its pools first.
+ *
+ * LOCKS. A task may take a mutex and release it in the same run. It must not keep the mutex when it
+ * returns WSQ_PENDING or WSQ_YIELD: another thread would have to release it. A mutex that is often
+ * contended blocks workers; wsq_block_begin helps when the wait is long, and a task that owns the
+ * data, to which others send work, is better.
+ *
+ * --------------------------------------------------------------------------
+ * >>trouble
+ *
+ * ALL WORK IS ON ONE WORKER: WHY? wsq_stats_print shows how many tasks each worker ran, stole and
+ * slept through; wsq_pool_workers says how many there are. Then look for one of these:
+ *
+ *     one worker          the process may use one core only (affinity, a cgroup's quota), or
+ *                         wsq_config.workers is 1
+ *     too little work     a sleeping worker needs about 5 to 20 us to begin. Work that is over by
+ *                         then never needs it
+ *     one long task       a task is not cut. Split it: wsq_for, wsq_fork, or more tasks
+ *     a long job          jobs are published at a fork or join of their owner. A job that computes
+ *                         for long between two of them keeps what it has forked to itself: fork
+ *                         deeper, or loop with wsq_for
+ *     messages            a task that is woken runs on the worker that woke it, where its data is.
+ *                         A chain of wakes stays there unless an idle worker finds it 0.5 to 1 ms
+ *                         old
+ *     pinned tasks        wsq_spawn_on leaves no choice
+ *     a lock              all workers wait for one mutex, one by one: perf, or the trace, shows
+ *                         gaps
+ *     blocked workers     calls that block without wsq_block_begin hold their workers
+ *     no threads          caller_runs, or a lend_only pool with one thread
+ *
+ * WHEN STEALING HURTS. A stolen task takes its data along: cache lines on the order of 100 ns each,
+ * more between NUMA nodes. Work of less than about a microsecond, and work whose data is hot in one
+ * core's cache, is slower for being stolen. What helps:
+ *
+ *     tiny tasks          do several in one task, or use wsq_for, which cuts only when somebody is
+ *                         idle
+ *     data with a home    wsq_spawn_on, to the worker that has it; or wsq_config.topology, so that
+ *                         near workers steal first
+ *     one shared counter  one for each wsq_worker_index, or wsq_reduce
+ *     few cores needed    wsq_config.workers: a pool as wide as the work, and no wider
+ *     an order            stealing does not keep one. One task that handles messages in turn does
+ *
+ * --------------------------------------------------------------------------
+ * >>from
+ *
+ * What has which name elsewhere. The left side is what you know, the right side is what you write.
+ *
+ * oneTBB:
+ *
+ *     task_group::run, wait         wsq_group_spawn, wsq_group_wait; recursive: wsq_fork, wsq_join
+ *     parallel_for, _reduce         wsq_for; wsq_reduce
+ *     task_arena                    a wsq_pool of its own
+ *     arena::enqueue                wsq_spawn, wsq_go
+ *     flow::graph                   wsq_task_after; stages that wake each other
+ *     suspend, resume               WSQ_PENDING, wsq_wake
+ *
+ * enkiTS:
+ *
+ *     AddTaskSetToPipe              wsq_spawn; with a range: wsq_for inside wsq_run
+ *     WaitforTask, WaitforAll       wsq_task_wait; wsq_pool_wait
+ *     Dependency, SetDependency     wsq_edge, wsq_task_after
+ *     AddPinnedTask                 wsq_spawn_on
+ *     RegisterExternalTaskThread    nothing: any thread may spawn and wait
+ *
+ * libuv:
+ *
+ *     uv_queue_work                 wsq_spawn, and uv_async_send at the end of the task
+ *     uv_cancel                     wsq_group_cancel
+ *     uv_timer_start                wsq_wake_after
+ *     UV_THREADPOOL_SIZE            wsq_config.workers
+ *
+ * GCD (libdispatch):
+ *
+ *     dispatch_async                wsq_go, wsq_spawn
+ *     dispatch_group_async, _wait   wsq_group_spawn, wsq_group_wait
+ *     dispatch_group_notify         wsq_group_then
+ *     dispatch_apply                wsq_for
+ *     dispatch_after                wsq_wake_after
+ *     a serial queue                one task that takes its messages in turn
+ *     quality of service            wsq_task_set_priority
+ *
+ * OpenMP:
+ *
+ *     parallel                      wsq_run
+ *     for schedule(dynamic, n)      wsq_for with a grain of n
+ *     for reduction(+: x)           wsq_reduce
+ *     task, taskwait                wsq_fork, wsq_join; or tasks in a group
+ *     task depend                   wsq_task_after
+ *     omp_get_thread_num            wsq_worker_index
+ *
+ * Rayon:
+ *
+ *     ThreadPool::install           wsq_run
+ *     join                          wsq_fork, wsq_join or wsq_reclaim
+ *     par_iter().for_each           wsq_for
+ *     reduce, fold                  wsq_reduce
+ *     scope, spawn                  wsq_group_spawn, wsq_group_wait
+ *     spawn_fifo                    wsq_spawn
+ *
+ * std::async, std::thread:
+ *
+ *     std::async                    wsq_submit
+ *     future::get, wait_for         wsq_future_get; wsq_task_wait_for
+ *     std::thread                   a task; or a thread, if it blocks for its whole life
+ *     std::jthread's stop_token     wsq_group_cancel, wsq_cancelled
+ *
+ * --------------------------------------------------------------------------
+ * >>origins
+ *
+ * Most ideas here are older than wsq. Where it differs from its sources there is a reason:
+ *
+ *     256 slots            as in Go and Tokio: 2 KiB of pointers. What does not fit is in the
+ *                          global queue, so a larger ring would only hide work from the others
+ *     thieves take half    as in Go and Tokio, since tasks are small and one theft should last.
+ *                          From a deque and from a job stack they take one, as in Cilk: the oldest
+ *                          is the largest
+ *     first in, first out  Cilk, Rayon and oneTBB run the newest first. That is best for recursion,
+ *                          and jobs do so; among independent tasks the oldest would starve
+ *     3 from the slot      Tokio's cap. Without one, two tasks that wake each other starve the ring
+ *     the newer half       of a full ring goes to the global queue (Go and Tokio: the older half).
+ *                          What a worker took from the global queue is older, and would go straight
+ *                          back
+ *     a weight of 0.1      for a new sample in the moving average of the time per task: Tokio's
+ *     1 ms                 a task may wait in the global queue; Tokio aims at 0.2 ms, which makes
+ *                          workers look there five times as often
+ *     8 to 255 tasks       between two such looks: at least 8, or it dominates; at most 255, so
+ *                          that a sudden long task is noticed
+ *     128 units            of budget: Tokio's
+ *     half may search      as in Go and Tokio; with more they fight for the same victims
+ *     no time-out          where others let a sleeper look again every 10 ms, say: that hides a
+ *                          lost wake-up, and an idle process never rests
+ *     private jobs         as in Lace and Wool; a thief that finds nothing asks, and only then is
+ *                          anything published
+ *     stand-ins            as Go's threads for system calls: a wait that runs unrelated work on the
+ *                          waiter's stack (oneTBB, Rayon) can deadlock, and makes latency a matter
+ *                          of luck
  *
  * --------------------------------------------------------------------------
  * >>platforms

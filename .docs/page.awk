@@ -154,7 +154,7 @@ function manual_flush() {
 # "POOLS. Text" begins with a heading of its own.
 function paragraph_flush(   head) {
     sub(/^ /, "", paragraph)
-    if (match(paragraph, /^[A-Z][A-Z ,()+]+\. /)) {
+    if (match(paragraph, /^[A-Z][-A-Z ,:()+]+[.?] /)) {
         head = substr(paragraph, 1, RLENGTH - 2)
         paragraph = substr(paragraph, RLENGTH + 1)
         manual = manual "<h3 id=\"-" chapter "-" slug(head) "\">" escape(capital(head)) "</h3>\n"
