@@ -538,8 +538,8 @@
  *     a weight of 0.1      for a new sample in the moving average of the time per task: Tokio's
  *     1 ms                 a task may wait in the global queue; Tokio aims at 0.2 ms, which makes
  *                          workers look there five times as often
- *     8 to 255 tasks       between two such looks: at least 8, or it dominates; at most 255, so
- *                          that a sudden long task is noticed
+ *     2 to 255 tasks       between two such looks: at least 2, so that the ring has its share; at
+ *                          most 255, so that tasks which become long are noticed
  *     128 units            of budget: Tokio's
  *     half may search      as in Go and Tokio; with more they fight for the same victims
  *     no time-out          where others let a sleeper look again every 10 ms, say: that hides a
@@ -1024,11 +1024,10 @@ struct wsq_edge {
 };
 
 /* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
- * sets it up. It must stay until each wsq_group_wait has returned and each task of wsq_group_then
- * has started, and until, after the last spawn, one of these has happened, or wsq_group_pending has
- * said 0, or the pool has been waited for or shut down: that its tasks are done one by one is not
- * enough. It must also stay while anybody waits for one of its tasks alone, or lets another task
- * come after one of them. The members are for the scheduler. */
+ * sets it up. It may go when wsq_group_wait has returned WSQ_OK, wsq_group_pending has said 0, a
+ * task of wsq_group_then has started, or the pool has been waited for or shut down; but not while
+ * anybody waits for one of its tasks alone, or lets another task come after one of them. The
+ * members are for the scheduler. */
 struct wsq_group {
     /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
     wsqi_a64 word;
@@ -1058,9 +1057,9 @@ struct wsq_job {
     wsqi_a32 thief; /* 1 + index of the worker that took it; a hint for the join */
 };
 
-/* How wsq_reduce computes its result. Partial results are memory of the scheduler's, `size` bytes
- * each, but for the last, which is the caller's `result`. The functions run on several threads at
- * once, each on a partial result of its own. */
+/* How wsq_reduce computes its result. The last partial result is the caller's `result`; the others
+ * are memory of the scheduler's, `size` bytes each, on cache lines of their own. The functions run
+ * on several threads at once, each on a partial result of its own. */
 typedef struct wsq_reducer {
     size_t size; /* bytes of one partial result */
     /* This stores the identity of `combine` (0 for a sum) in *partial. */
@@ -1183,10 +1182,10 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode);
 
-/* This drains the pool, unless it was shut down before, and frees it. Nobody may use the pool, its
- * tasks that are not done, or its futures any more. NULL is allowed. Inside one of the pool's own
- * tasks or runs it does nothing. In a child process after fork() it frees the child's copy of the
- * memory. */
+/* This drains the pool, unless it was shut down before, and frees it. No other thread may be inside
+ * a call on the pool or on its tasks, groups or futures, nor begin one. NULL is allowed. Inside one
+ * of the pool's own tasks or runs it does nothing. In a child process after fork() it frees the
+ * child's copy of the memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool);
 
 /* This sleeps until every task spawned so far is done, with all that these spawn; a task that waits
@@ -1194,8 +1193,8 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool);
  * outside the pool may call this.
  * WSQ_ERR_CANCELLED: the pool was shut down, and some tasks never ran.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, which would wait for
- * itself; or all tasks that are left have waited a second for predecessors that
- * cannot come; or the pool is NULL.
+ * itself; or for one second all tasks that are left have been waiting for predecessors (it can be
+ * called again); or the pool is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool);
 
@@ -1242,7 +1241,7 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool);
 
-/* This asks the thread that was lent to this worker of a lend_only pool to leave, which it does
+/* This asks the thread that is now lent to this worker of a lend_only pool to leave, which it does
  * between two tasks. What it has queued is left to others. Any thread may call this; without such a
  * thread it does nothing. */
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker);
@@ -2550,7 +2549,7 @@ static void wsqi_mutex_unlock(wsqi_lot *lot, wsqi_a32 *mutex) {
  *            (2019).
  * ========================================================================== */
 
-/* Any seed will do, 0 too; small ones are spread by the golden ratio, as Knuth hashes. */
+/* Small seeds are spread by the golden ratio, as Knuth hashes. */
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
     seed = (seed + 1) * 0x9E3779B97F4A7C15u;
     seed ^= seed >> 32;
@@ -2568,7 +2567,7 @@ WSQ_API uint32_t wsq_random_next(wsq_random *random) {
     return s0 + s1;
 }
 
-/* 0 .. n - 1, nearly uniform (off by at most n / 2^32), without a division; 0 for n = 0. */
+/* A multiplication and a shift in place of a division. */
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
     return (uint32_t)(((uint64_t)wsq_random_next(random) * n) >> 32);
 }
@@ -2659,9 +2658,7 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     return tail - start - half;
 }
 
-/* A full ring gives its newer half to `out` (which holds WSQ_RING_CAPACITY / 2): tasks that came
- * from the global queue sit in the older half, and must not bounce back. Returns how many; 0 when
- * the ring is not full or a steal is under way. */
+/* The older half stays: it came from the global queue, and must not bounce back. */
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
     return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
@@ -2676,9 +2673,6 @@ static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
     } while (!wsqi_cas_rel(&victim->head, &head, next));
 }
 
-/* Takes half of the victim's items, rounded up: the oldest is returned, the rest lands in `self`.
- * NULL when there is nothing, another thief is at it, or a race was lost: NULL does not mean
- * empty. */
 WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
     uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
     /* first: while we steal, a thief may still copy from us */
@@ -2705,8 +2699,6 @@ WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
     return first;
 }
 
-/* Items to be had. Any thread; a snapshot, but 0 only if there was a moment when it was empty or
- * the owner was at work on it. */
 WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
     /* R9: as R5. Pairs with R6 and R7. */
     uint32_t real = wsqi_head_real(wsqi_load_acq(&ring->head));
@@ -2762,7 +2754,6 @@ WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity) {
     return deque == NULL ? WSQ_ERR_INVALID : wsqi_deque_create(deque, capacity, NULL);
 }
 
-/* Nobody may use the deque any more. What is queued is forgotten. */
 WSQ_API void wsq_deque_fini(wsq_deque *deque) {
     /* Relaxed: not shared any more. */
     wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&deque->array);
@@ -2789,7 +2780,6 @@ WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, u
     return array;
 }
 
-/* WSQ_ERR_MEMORY when the deque is full and cannot grow: it is unchanged then. */
 WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     uint64_t bottom = wsqi_load_rlx(&self->bottom); /* Relaxed: own word. */
     /* D9: a slot is not reused before its thief has read it. Pairs with D8. */
@@ -2838,7 +2828,6 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
-/* The oldest item, or why there is none. WSQ_STEAL_LOST: somebody was faster, try again. */
 WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
     uint64_t top = wsqi_load_sc(&victim->top); /* D5: see D4. */
     /* D5; D2: the slots below this bottom are visible. Pairs with D1 and D4. */
@@ -3273,7 +3262,6 @@ static uint32_t wsqi_tune_clamp(wsq_tune *tune) {
     return tune->interval = (uint32_t)tasks;
 }
 
-/* Starts at 50 us a task, with 20 tasks at the default target of 1 ms. */
 WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config) {
     tune->target_ns =
         config != NULL && config->target_latency_ns ? config->target_latency_ns : 1000000;
@@ -3284,7 +3272,6 @@ WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config) {
     wsqi_tune_clamp(tune);
 }
 
-/* A tick of `tasks` tasks took `elapsed_ns` of work (sleep excluded). Returns the new interval. */
 WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t tasks) {
     if (tasks == 0) return tune->interval;
     double sample = (double)elapsed_ns / tasks;
@@ -4369,7 +4356,7 @@ static bool wsqi_flags_fit(const wsq_pool *pool, uint32_t flags) {
     return !pinned || flags >> WSQI_FLAG_WORKER < pool->workers;
 }
 
-/* Before start only. What is left out is written before it is read. */
+/* The members that are left out are written before they are read. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
@@ -4378,19 +4365,15 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     wsqi_store_rlx(&task->state, 0u);
 }
 
-/* Any thread. */
 WSQ_API bool wsq_task_done(const wsq_task *task) {
     /* T1: what the task did is visible. Pairs with T2. */
     return (wsqi_load_acq(&task->state) & WSQI_TASK_DONE) != 0;
 }
 
-/* Before the spawn. Called, on any thread, in place of the function when the task is cancelled. It
- * returns WSQ_GONE if it has freed the task, else WSQ_DONE. */
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
     task->cleanup = cleanup;
 }
 
-/* Before the spawn, or in the task's own function, for what comes after this run. */
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) {
     if (task == NULL || (unsigned)priority > WSQ_LOW) return WSQ_ERR_INVALID;
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
@@ -4566,13 +4549,10 @@ static inline bool wsqi_task_notify(wsq_task *task) {
     return (state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
-/* Any thread; idempotent. The task runs (again) after this: what was written before is visible to
- * it. A wake of a task that is not spawned yet, or is done, does nothing. */
 WSQ_API void wsq_wake(wsq_task *task) {
     if (wsqi_task_notify(task)) wsqi_task_schedule(wsqi_task_pool(task), task);
 }
 
-/* ACTIVE: its worker finds the mark before its next run. PENDING: it is queued, for the same. */
 WSQ_API void wsq_task_cancel(wsq_task *task) {
     uint32_t state = wsqi_load_rlx(&task->state), next; /* Relaxed: the compare-and-swap checks. */
     do {
@@ -4822,8 +4802,6 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
     return group->pool == pool ? wsqi_spawn_into(group, task, pin) : WSQ_ERR_INVALID;
 }
 
-/* Inside a task's function: takes one unit of its budget. False: the task has had its share, time
- * to return WSQ_YIELD. True off the pool. */
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_host();
     if (self == NULL) return true;
@@ -4905,9 +4883,6 @@ static void wsqi_timers_fire(wsq_pool *pool) {
     wsqi_timers_unlock(pool);
 }
 
-/* Any thread. As wsq_wake, `delay_ns` from now, of a task of this pool's; at equal times in the
- * order of the calls. Until then the task's memory must stay, or wsq_wake_cancel be called.
- * WSQ_ERR_MEMORY: nothing will happen. */
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
     wsqi_timer timer;
     if (pool == NULL || task == NULL) return WSQ_ERR_INVALID;
@@ -4928,8 +4903,6 @@ WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay
     return grown ? WSQ_OK : WSQ_ERR_MEMORY;
 }
 
-/* Any thread. Takes the task's timers back, in time linear in their number. False: there is none,
- * what it was set for has happened. */
 WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
     bool found = false;
     if (wsqi_forked(pool)) return false;
@@ -5006,11 +4979,6 @@ static bool wsqi_edge_link(wsq_edge *edge) {
     return true;
 }
 
-/* Any thread, before `task` is spawned: it shall start when the predecessor is done, and everything
- * else it comes after. The predecessor may be done, running, or not spawned yet; until `task`
- * starts, both and the edge must stay, and the predecessor not be spawned a second time. A task
- * that comes after one that is cancelled is cancelled too. WSQ_ERR_INVALID: `task` is spawned
- * already, or comes after 2^23 others. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
     if (task == NULL || predecessor == NULL || edge == NULL || task == predecessor)
         return WSQ_ERR_INVALID;
@@ -5274,8 +5242,6 @@ static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
     return self->host != NULL ? self->host : self;
 }
 
-/* Inside a task, run or job, around calls that block: meanwhile a stand-in works in this worker's
- * place, if there is one (max_standins). May be nested. */
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
     wsqi_worker *self = wsqi_blocker(wsqi_worker_of(ctx));
     if (self->pool->caller_runs || self->blocking++ != 0) return;
@@ -5460,8 +5426,6 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
  * about to spawn what they wait for. A guess. */
 #define WSQI_STUCK_NS 1000000000u
 
-/* Outside only. WSQ_ERR_INVALID inside the pool's own tasks and runs: some would wait for
- * themselves. WSQ_ERR_CANCELLED: the pool was shut down and some never will be. */
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     if (pool == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -5575,9 +5539,6 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
     }
 }
 
-/* Any thread. Sleeps until the task is done, or the time is up (WSQ_ERR_TIMEOUT; 0 ns: only looks).
- * WSQ_ERR_INVALID: it was never spawned. WSQ_ERR_CANCELLED: it will never be done. A worker runs
- * the task itself, if it has it; else it blocks, and a stand-in works in its place. */
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
@@ -5593,7 +5554,6 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     return result;
 }
 
-/* Likewise, without a time-out. */
 WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task, WSQ_FOREVER); }
 
 /* ==========================================================================
@@ -5618,7 +5578,6 @@ enum {
     WSQI_GROUP_TASK = 16      /* and all bits above: tasks that are not done */
 };
 
-/* Before its first use, and to use a cancelled one again. */
 WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     if (group == NULL || pool == NULL) return WSQ_ERR_INVALID;
     group->pool = pool;
@@ -5957,11 +5916,6 @@ static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
     }
 }
 
-/* Any thread. Sleeps until every task of the group is done. WSQ_ERR_CANCELLED: not all ran. None
- * of them runs any more, but after a shutdown some may be pending, or wait for a predecessor
- * (wsq_group_pending): they are cancelled when they are woken, and the group must stay until then.
- * WSQ_ERR_TIMEOUT: the time was up first (0 ns: only looks). A worker runs tasks of this group that
- * it has itself, and no others; then it blocks, and a stand-in works in its place. */
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
     if (group == NULL) return WSQ_ERR_INVALID;
     wsq_pool *pool = group->pool;
@@ -5977,7 +5931,6 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
     return wsq_group_wait_for(group, WSQ_FOREVER);
 }
 
-/* Any thread. Spawns the task when the group is done, at once if it is; no thread waits. */
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsq_pool *pool = group->pool;
@@ -6008,8 +5961,6 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     return WSQ_OK;
 }
 
-/* Any thread. What of its tasks has not started never will: it is cancelled when its turn comes, or
- * it is woken. What runs goes on, and may ask wsq_cancelled. */
 WSQ_API void wsq_group_cancel(wsq_group *group) {
     uint64_t word = wsqi_load_rlx(&group->word); /* Relaxed: a request, as all that follows. */
     while (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_CANCELLED)) {}
@@ -6020,8 +5971,6 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
     return wsqi_load_rlx(&group->cancelled) != 0; /* Relaxed: a request. */
 }
 
-/* Inside a task's own function (in its jobs ask the group): has its group been cancelled, or does
- * the pool stop? */
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
@@ -6030,20 +5979,16 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     return wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN; /* Relaxed: a hint. */
 }
 
-/* Any thread. Keeps the first error, 0 is none; it is for the caller to say what they mean. */
 WSQ_API void wsq_group_fail(wsq_group *group, int error) {
     uint32_t none = 0;
     /* Relaxed: the end of the task that says so orders it. Failure: not the first. */
     (void)wsqi_cas_rlx(&group->error, &none, (uint32_t)error);
 }
 
-/* Any thread; the final one once wsq_group_wait has returned. */
 WSQ_API int wsq_group_error(const wsq_group *group) {
     return (int)wsqi_load_rlx(&group->error); /* Relaxed: K4 orders it. */
 }
 
-/* Any thread, a snapshot: tasks spawned and not done. While tasks of the group spawn others into
- * it, up to WSQ_GROUP_CREDIT too many for each worker. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
     wsq_pool *pool = group->pool;
     /* Relaxed: a hint. At 0 the group may go, so what is left of a credit must not be needed. */
@@ -6259,7 +6204,6 @@ static wsq_poll wsqi_go_cancelled(wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Any thread. Calls fn(arg) on some worker. WSQ_ERR_MEMORY: it will not. */
 WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
     if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -6271,8 +6215,6 @@ WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
     return wsqi_future_spawn(pool, future, arg);
 }
 
-/* Any thread. Likewise, and what it returns can be had from *out, which wsq_future_get or
- * wsq_future_drop must be given in the end. */
 WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out) {
     if (pool == NULL || fn == NULL || out == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -6286,7 +6228,6 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
     return result;
 }
 
-/* Any thread that has the handle. */
 WSQ_API bool wsq_future_done(const wsq_future *future) {
     /* F5: the result is visible. Pairs with F4. */
     return (wsqi_load_acq(&future->word) & WSQI_FUTURE_DONE) != 0;
@@ -6361,9 +6302,6 @@ static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
     }
 }
 
-/* Any thread, once: waits for the future, stores what its function returned in *result (if that is
- * not NULL), and frees the future. On a worker it runs here if nobody has started it; else the
- * worker blocks, and a stand-in works in its place. WSQ_ERR_CANCELLED: it never ran. */
 WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result) {
     if (future == NULL) return WSQ_ERR_INVALID;
     wsq_pool *pool = wsqi_task_pool(&future->task);
@@ -6392,21 +6330,16 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
     return wsq_future_get_for(future, WSQ_FOREVER, result);
 }
 
-/* Whoever has the handle: it ends as cancelled, unless it has been started; what is left behind in
- * a queue is a tombstone, as in wsqi_future_here. */
+/* What is left behind in a queue is a tombstone, as in wsqi_future_here. */
 WSQ_API void wsq_future_cancel(wsq_future *future) {
     if (wsqi_future_forbid(future)) /* Relaxed: the claim decides. */
         wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
 }
 
-/* Any thread that has the handle: it is not wanted any more. The function is called all the same,
- * and the future freed after that. */
 WSQ_API void wsq_future_drop(wsq_future *future) {
     if (future != NULL) wsqi_future_release(wsqi_task_pool(&future->task), future);
 }
 
-/* Any thread that has the handle, once: spawns the task when the future is done, at once if it is.
- * Then wsq_future_get does not wait. */
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     /* Relaxed: only the handle's owner sets it. */
@@ -6721,9 +6654,6 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) wsqi_pass_on(pool); /* Relaxed: I6. */
 }
 
-/* Any thread. Runs fn, which may fork, loop and reduce, on the calling thread and whoever helps;
- * returns when it has returned. When all guest blocks are taken: on a worker it runs without help,
- * outside it runs as a task and the caller waits. */
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
     if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -6748,10 +6678,8 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
 
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
 
-/* 0 .. wsq_pool_workers - 1 on a worker; from there on a stand-in, or a guest of wsq_run. */
 WSQ_API unsigned wsq_worker_index(wsq_ctx ctx) { return wsqi_worker_of(ctx)->index; }
 
-/* As wsq_worker_index, of this thread; -1 off every pool. */
 WSQ_API int wsq_worker_self(void) {
     wsqi_worker *self = wsqi_self_get();
     return self != NULL ? (int)self->index : -1;
@@ -7242,7 +7170,6 @@ static bool wsqi_pool_start(wsq_pool *pool) {
     return true;
 }
 
-/* On an error nothing is left behind, and *out is untouched. */
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_config defaults = WSQI_INIT;
     wsq_result result = WSQ_OK;
@@ -7348,11 +7275,6 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_call_all(pool); /* everybody else does */
 }
 
-/* Outside only; WSQ_ERR_INVALID on one of the pool's own threads. Spawns from outside are refused
- * from now on. WSQ_DRAIN: every task spawned so far runs to its end, with all that those spawn; one
- * that waits for a wake is waited for (but what other threads spawn meanwhile, in wsq_run, may be
- * cancelled). WSQ_CANCEL: what runs now returns, what is queued never starts. The threads are gone
- * when this returns; a second call waits for the first. */
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     uint32_t phase = WSQI_PHASE_RUN;
     if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
@@ -7374,17 +7296,12 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     return WSQ_OK;
 }
 
-/* Outside only, when no other thread is inside a call on the pool or what belongs to it, wakes and
- * spawns included. Drains it first, unless it was shut down. NULL
- * is fine. On one of the pool's own threads it does nothing. In a child after fork() it frees the
- * child's copy of the memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
     if (pool == NULL) return;
     wsq_result result = wsq_pool_shutdown(pool, WSQ_DRAIN);
     if (result == WSQ_OK || result == WSQ_ERR_FORKED) wsqi_pool_free(pool);
 }
 
-/* caller_runs only: runs one task; false: there is none, or another thread is at it. */
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
     WSQ_ASSERT(pool != NULL && pool->caller_runs);
     /* Relaxed: a hint. */
@@ -7439,9 +7356,6 @@ static void wsqi_lent_work(wsqi_worker *self) {
     wsqi_store_rel(&self->lent, (wsqi_load_rlx(&self->lent) | WSQI_LENT_MASK) + 1);
 }
 
-/* A lend_only pool. The calling thread is one of its workers until wsq_worker_dismiss, or the pool
- * shuts down; it must have returned before wsq_pool_destroy is called. WSQ_ERR_INVALID: every
- * worker has a thread. WSQ_ERR_CLOSED: shutting down. */
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -7462,8 +7376,6 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     return result;
 }
 
-/* Any thread; a lend_only pool: the thread that is lent for this worker at the time of the call
- * leaves as soon as it is between two tasks. What it has queued is for others. */
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
     if (pool == NULL || !pool->lend_only || worker >= pool->workers || wsqi_forked(pool)) return;
     wsqi_worker *self = wsqi_block(pool, worker);
@@ -7481,14 +7393,11 @@ WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; 
 
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return pool->blocks; }
 
-/* Tasks spawned and not done. Any thread, a snapshot; at 0, no worker looks at any of their groups
- * again. */
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
     uint64_t held, pending = wsqi_pending(pool, &held);
     return pending != 0 ? pending : wsqi_load_acq(&pool->creditors); /* P2 */
 }
 
-/* Any thread, a snapshot. index: as wsq_worker_index; all zero where nobody works. */
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
     memset(out, 0, sizeof *out);
     unsigned crew = wsqi_crew(pool);
@@ -7519,8 +7428,6 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     out->queue_depth = index < crew ? wsqi_queue_length(worker) : 0;
 }
 
-/* Any thread, a snapshot: workers, guests and outside threads together; averages for the last
- * two. */
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
@@ -7551,7 +7458,6 @@ static void wsqi_stats_row(FILE *file, const char *name, const wsq_stats *row) {
             row->interval);
 }
 
-/* Any thread: a table, a row for each worker and (with a plus) each stand-in so far. */
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
     wsq_stats row;
     char name[16];
