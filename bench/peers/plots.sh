@@ -134,17 +134,17 @@ forkjoin() {
         printf '%s\n' 'fib fib: each fork' 'skynet skynet: each leaf' | bars forkjoin1 "$cores" |
             panel "set logscale y; set ylabel 'ns (log)'; set title 'What a fork and its join cost, $cores workers (less is better)'"
         printf '%s\n' 'uts unforeseeable tree' 'queens n-queens 12' | bars forkjoin2 "$cores" |
-            panel "unset logscale y; set yrange [0:*]; set ylabel 'ms'; set title 'Whole trees, $cores workers (less is better)'"
+            panel "set logscale y; set ylabel 'ms (log)'; set title 'Whole trees, $cores workers (less is better)'"
     } | panels forkjoin 410
 }
 
 speedup() {
     list='queens queens;uts uts;sort sort;matmul matmul;uneven uneven;loop loop'
     for w in 1 $cores; do
-        title="Speed-up with $w worker$([ "$w" = 1 ] || echo s) (more is better; dashed: $w)"
+        title="Speed-up with $w worker$([ "$w" = 1 ] || echo s) (more is better; the line: $w)"
         echo "$list" | tr ';' '\n' | bars "speedup$w" "$w" plain |
             panel "set ylabel 'times one plain thread'; set yrange [0:*]; set title '$title'; unset arrow
-                set arrow 1 from graph 0,first $w to graph 1,first $w nohead dt 2"
+                set arrow 1 from graph 0,first $w to graph 1,first $w nohead"
     done | panels speedup 410
 }
 
