@@ -158,16 +158,19 @@
  *
  *                                   outside   inside a task   inside a run or job
  *     wsq_pool_create               yes       yes             yes
- *     wsq_pool_wait, _shutdown      yes       WSQ_ERR_INVALID (of the same pool)
+ *     wsq_pool_wait, _wait_for,     yes       WSQ_ERR_INVALID (of the same pool)
+ *       _shutdown
  *     wsq_pool_destroy              yes       does nothing    (of the same pool)
  *     wsq_pool_run_one              the one thread that pumps a caller_runs pool
  *     wsq_worker_enter              yes       of another pool (of a lend_only pool)
  *     wsq_spawn.., _wake.., _go,    yes       yes             yes
- *       _submit, _task_after, groups
+ *       _submit, _task_after,
+ *       _cancel, _then, groups
  *     wsq_task_wait, _future_get,   yes       yes: a stand-in may work meanwhile, see >>guide
  *       _group_wait
  *     wsq_task_done, statistics     yes       yes             yes
  *     wsq_cancelled                 no        yes             of the pool only
+ *     wsq_loop_stop                 no        in the body of wsq_for or wsq_reduce
  *     wsq_block_begin, _end         no        yes             yes
  *     wsq_budget_take               true      yes             true or false
  *     wsq_run                       yes       yes             yes: a run of its own
@@ -180,8 +183,10 @@
  *
  * POOLS. wsq_pool_create takes a wsq_config, in which every zero asks for a default, or NULL. A
  * program may have any number of pools; they share nothing. wsq_pool_wait sleeps until every task
- * spawned so far is done, and every task that these have spawned. A task that waits for a wake is
- * not done, so wsq_pool_wait waits for it as well.
+ * spawned so far is done, and every task that these have spawned; wsq_pool_wait_for does so for a
+ * limited time. A task that waits for a wake is not done, so both wait for it as well. An array
+ * with an element for each thread of a pool has wsq_pool_slots elements, and wsq_worker_index is
+ * the index.
  *
  * SHUTDOWN. wsq_pool_shutdown ends a pool in two steps. First it closes the pool: a spawn from
  * outside returns WSQ_ERR_CLOSED, and the task stays the caller's. Then it ends the work that is
@@ -228,6 +233,16 @@
  * between two tasks. WSQ_LOW runs when nothing else is to be had, and one about every 16 ms all the
  * same. wsq_spawn_on PINS a task to one worker, which is woken for it; nobody steals it.
  *
+ * How a task is queued is said before its spawn: wsq_task_set_priority, wsq_task_set_worker and
+ * wsq_task_set_group. These stay until they are set anew, and tasks of a batch can have them too.
+ * wsq_spawn_on and wsq_group_spawn say the same for one spawn. A zeroed task with a function is set
+ * up; wsq_task_init is for memory that is not zero.
+ *
+ * CANCELLING. wsq_task_cancel calls one task off. If it has not started, waits for a wake or comes
+ * after others, its function is not called any more; its cleanup is called in its place, and its
+ * waiters get WSQ_ERR_CANCELLED. A task that runs goes on and can ask wsq_cancelled.
+ * wsq_future_cancel does the same for a future, and wsq_group_cancel for a group.
+ *
  * wsq_wake_after is a wake that comes later. Timers fire in the order of their times, and on time
  * while a worker is idle or its tasks are short. The task's memory must stay until the timer has
  * fired, or wsq_wake_cancel has taken it back.
@@ -251,14 +266,15 @@
  *
  * FUTURES. wsq_submit calls a function on some worker and gives you a handle. The handle goes to
  * wsq_future_get, which waits for the result and frees the future, or to wsq_future_drop, if nobody
- * wants the result; to one of them, and once. wsq_future_then spawns a task of yours when the
- * result is there. wsq_go is a wsq_submit without a handle. The pool keeps finished futures for
- * later calls, so it allocates only when there are more at once than ever before.
+ * wants the result; to one of them, and once. wsq_future_get_for waits for a limited time: after
+ * WSQ_ERR_TIMEOUT the handle is still yours. wsq_future_then spawns a task of yours when the result
+ * is there. wsq_go is a wsq_submit without a handle. The pool keeps finished futures for later
+ * calls, so it allocates only when there are more at once than ever before.
  *
  * GROUPS. wsq_group_init sets a group up, and wsq_group_spawn puts tasks into it from anywhere,
- * from its own tasks as well. wsq_group_wait sleeps until none of its tasks is left, and any number
- * of threads may call it. wsq_group_then spawns a task at that moment. After that the group can be
- * used again.
+ * from its own tasks as well. wsq_group_wait sleeps until none of its tasks is left,
+ * wsq_group_wait_for does so for a limited time, and any number of threads may call them.
+ * wsq_group_then spawns a task at that moment. After that the group can be used again.
  *
  * wsq_group_fail keeps the first error of the group, for wsq_group_error. wsq_group_cancel calls
  * the group off: its tasks that have not started never will, and their waiters get
@@ -296,7 +312,9 @@
  * that looks up every `grain` elements (0: as many as take about 10 us, measured on the way). When
  * a worker is idle the loop gives away the upper half of what is left. wsq_reduce does the same,
  * with a partial result for each piece that was given away, and combines the partial results from
- * left to right. So `combine` must be associative, but need not be commutative.
+ * left to right. So `combine` must be associative, but need not be commutative. A body that has
+ * found what the loop looked for, or met an error, calls wsq_loop_stop: pieces that have not begun
+ * are left out.
  *
  * QUEUES work without a pool. One thread owns a wsq_ring: it pushes and pops, first in, first out,
  * up to WSQ_RING_CAPACITY items, while thieves take half of them into rings of their own. One
@@ -365,7 +383,8 @@
  *                                       set: one sleeper has a time-out then
  *     Does a join run strange tasks?    no: jobs only, 32 deep at most; a wait, what it waits for
  *     Stack overflow from helping?      bounded (see WAITING); chains of tasks do not recurse
- *     Wait for one task, or some?       wsq_task_wait_for, wsq_group_wait, wsq_future_get
+ *     Wait for one task, or some?       wsq_task_wait, wsq_group_wait, wsq_future_get, and each
+ *                                       with a time-out (_for)
  *     May the caller take part?         wsq_run; wsq_pool_run_one with caller_runs
  *     Submit from any thread?           yes, everything but fork, join and their loops
  *     A task that blocks?               wsq_block_begin, _end: a stand-in keeps the core busy
@@ -378,7 +397,8 @@
  *     Queued work beside an idle core?  never longer than 0.5 to 1 ms; model-checked
  *     Lost wake-ups?                    none: each rule in >>idle is checked under weak memory
  *     A stranded LIFO slot?             an idle worker takes from it when its owner is stuck
- *     Cancel what is queued?            wsq_group_cancel, or a WSQ_CANCEL shutdown, with cleanups
+ *     Cancel what is queued?            a task, a future, a group, or all in a WSQ_CANCEL shutdown,
+ *                                       with cleanups
  *     Shut down while others submit?    yes: late ones get WSQ_ERR_CLOSED and keep their task
  *     Deterministic tests?              caller_runs and a seed
  *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index
@@ -396,7 +416,7 @@
  * by std::terminate. One that leaves the function of wsq_run, or a job that was not stolen, may be
  * caught further up, but the worker is then in a state from which nothing recovers. So catch what
  * is thrown inside that function, keep a std::exception_ptr in the struct, and rethrow it where the
- * result is fetched. `throw` and `catch` within the function are fine.
+ * result is fetched. `throw` and `catch` within the function are fine. wsq.hpp does this for you.
  *
  * LONGJMP must not leave such a function either, nor jump from one run of a task into another.
  *
@@ -408,7 +428,7 @@
  * may be on another thread. So a thread-local variable, errno included, keeps its value within a
  * run and not from one run to the next; what a task must remember belongs in its struct. During a
  * join, or a wait without a stand-in, other work runs on the same thread and may change the
- * variable. For an array with one element per worker, wsq_worker_index is the index.
+ * variable.
  *
  * EXIT. While exit() runs, or main returns, the workers go on, and use objects that the exit
  * handlers destroy. So call wsq_pool_destroy before. A task may call exit(): the process ends, but
@@ -464,6 +484,7 @@
  *
  *     task_group::run, wait         wsq_group_spawn, wsq_group_wait; recursive: wsq_fork, wsq_join
  *     parallel_for, _reduce         wsq_for; wsq_reduce
+ *     cancel_group_execution        wsq_group_cancel; in a loop: wsq_loop_stop
  *     task_arena                    a wsq_pool of its own
  *     arena::enqueue                wsq_spawn, wsq_go
  *     flow::graph                   wsq_task_after; stages that wake each other
@@ -480,7 +501,7 @@
  * libuv:
  *
  *     uv_queue_work                 wsq_spawn, and uv_async_send at the end of the task
- *     uv_cancel                     wsq_group_cancel
+ *     uv_cancel                     wsq_task_cancel
  *     uv_timer_start                wsq_wake_after
  *     UV_THREADPOOL_SIZE            wsq_config.workers
  *
@@ -491,7 +512,7 @@
  *     dispatch_group_notify         wsq_group_then
  *     dispatch_apply                wsq_for
  *     dispatch_after                wsq_wake_after
- *     a serial queue                one task that takes its messages in turn
+ *     a serial queue                one task that takes its messages in turn: recipes/strand.c
  *     quality of service            wsq_task_set_priority
  *
  * OpenMP:
@@ -500,6 +521,7 @@
  *     for schedule(dynamic, n)      wsq_for with a grain of n
  *     for reduction(+: x)           wsq_reduce
  *     task, taskwait                wsq_fork, wsq_join; or tasks in a group
+ *     cancel for                    wsq_loop_stop
  *     task depend                   wsq_task_after
  *     omp_get_thread_num            wsq_worker_index
  *
@@ -507,7 +529,7 @@
  *
  *     ThreadPool::install           wsq_run
  *     join                          wsq_fork, wsq_join or wsq_reclaim
- *     par_iter().for_each           wsq_for
+ *     par_iter().for_each           wsq_for; with find_any: wsq_loop_stop
  *     reduce, fold                  wsq_reduce
  *     scope, spawn                  wsq_group_spawn, wsq_group_wait
  *     spawn_fifo                    wsq_spawn
@@ -515,9 +537,9 @@
  * std::async, std::thread:
  *
  *     std::async                    wsq_submit
- *     future::get, wait_for         wsq_future_get; wsq_task_wait_for
+ *     future::get, wait_for         wsq_future_get, wsq_future_get_for
  *     std::thread                   a task; or a thread, if it blocks for its whole life
- *     std::jthread's stop_token     wsq_group_cancel, wsq_cancelled
+ *     std::jthread's stop_token     wsq_task_cancel, wsq_cancelled
  *
  * --------------------------------------------------------------------------
  * >>origins
