@@ -68,6 +68,9 @@ bench: ## build and run every benchmark, some minutes
 bench-peers: ## wsq beside every peer that is installed: table, CSV, plots in build/peers
 	@CC='$(CC)' CFLAGS='$(CFLAGS)' sh bench/peers/run.sh $(B)/peers
 
+bench-programs: ## whole programs, start and end of the pool included, by hyperfine
+	@CC='$(CC)' CFLAGS='$(CFLAGS)' sh bench/programs.sh $(B)/peers
+
 bench-counts: $(B)/bench/counts ## instructions of the hot paths against bench/counts.txt
 	@CC='$(CC)' sh bench/counts.sh $<
 
@@ -140,4 +143,4 @@ help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
 .PHONY: all demo examples test test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
-    model mutate bench bench-peers bench-counts asan ubsan tsan msan sanitized clean help
+    model mutate bench bench-peers bench-programs bench-counts asan ubsan tsan msan sanitized clean help

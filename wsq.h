@@ -16,6 +16,10 @@
  *     >>macros    configuration at compile time
  *     >>errors    results
  *     >>answers   what users of schedulers ask for, and what wsq does
+ *     >>host      exceptions, signals, thread-local variables, exit()
+ *     >>trouble   all work is on one worker; when stealing hurts
+ *     >>from      coming from oneTBB, enkiTS, libuv, GCD, OpenMP, Rayon, C++
+ *     >>origins   where wsq differs from its sources, and why
  *     >>platforms where it runs
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
@@ -94,17 +98,17 @@
  *     5. it sleeps
  * The interval follows the measured time per task: a task in the global queue waits about 1 ms.
  *
- * WAKING. Who makes work visible wakes one sleeper, but only if nobody searches already; a searcher
- * that finds work and was the last one wakes the next. No wake-up is lost, so nobody sleeps with a
- * time-out.
+ * WAKING. A thread that makes work visible wakes one sleeping worker, unless some worker is
+ * searching already. A searcher that finds work, and was the last one to search, wakes the next. So
+ * no wake-up is lost, and no worker needs a time-out to sleep safely.
  *
  * A TASK is a struct of yours with a wsq_task in it. Its function runs on some worker, one at a
- * time, and returns what shall become of it:
- *     WSQ_DONE     finished; who waits for it wakes. Its memory is yours again
- *     WSQ_PENDING  it waits for something: whoever provides that calls wsq_wake, and it runs again.
- *                  A wake that comes while it still runs is not lost
+ * time, and returns what becomes of it:
+ *     WSQ_DONE     it is finished: its waiters wake, and its memory is yours again
+ *     WSQ_PENDING  it waits for an event: the code that brings the event calls wsq_wake, and the
+ *                  task runs again. A wake that comes while the task still runs is not lost
  *     WSQ_YIELD    it has more to do, after the others
- *     WSQ_GONE     finished, and its function has freed it: nobody may wait for it or wake it
+ *     WSQ_GONE     it is finished, and its function has freed it: nobody may wait for it or wake it
  *
  *               wsq_spawn                    PENDING
  *     new ------------------> queued, runs ----------> waits
@@ -139,31 +143,34 @@
  * for what it returns. A GROUP is any number of tasks that are waited for, or cancelled, together.
  * An EDGE between two tasks makes one start when the other is done.
  *
- * WAITING. A worker that has to wait runs what it waits for, if that is here and has not started;
- * else it blocks, and a STAND-IN, one more thread, works meanwhile. So as long as there are
- * stand-ins (max_standins), a wait never runs somebody else's task on your stack, and never costs
- * the pool a core. Without one, as in caller_runs and lend_only pools, the waiter runs whatever
- * task comes. Stand-ins lie dormant when nobody needs them.
+ * WAITING. A worker that has to wait runs the task it waits for, if that is in its own queue and
+ * has not started. Otherwise the worker blocks, and one more thread, a STAND-IN, works in its
+ * place. So as long as there are stand-ins (max_standins), a wait never runs an unrelated task on
+ * your stack, and never costs the pool a core. Without one, as in caller_runs and lend_only pools,
+ * the waiter runs whatever task comes. A stand-in that nobody needs sleeps.
  *
- * THE GUEST. wsq_run brings a thread from outside in: it works on the run itself, in place of one
- * sleeping worker, so `workers` is the number of threads that work, you included. 8 threads can be
- * guests at once.
+ * THE GUEST. wsq_run brings the calling thread into the pool: it works on the run itself, in place
+ * of one sleeping worker. So `workers` is the number of threads that work, the caller included.
+ * Eight threads can be guests at once (WSQ_GUESTS).
  *
  * --------------------------------------------------------------------------
  * >>calls: who may call what
  *
  *                                   outside   inside a task   inside a run or job
  *     wsq_pool_create               yes       yes             yes
- *     wsq_pool_wait, _shutdown      yes       WSQ_ERR_INVALID (of the same pool)
+ *     wsq_pool_wait, _wait_for,     yes       WSQ_ERR_INVALID (of the same pool)
+ *       _shutdown
  *     wsq_pool_destroy              yes       does nothing    (of the same pool)
  *     wsq_pool_run_one              the one thread that pumps a caller_runs pool
  *     wsq_worker_enter              yes       of another pool (of a lend_only pool)
  *     wsq_spawn.., _wake.., _go,    yes       yes             yes
- *       _submit, _task_after, groups
+ *       _submit, _task_after,
+ *       _cancel, _then, groups
  *     wsq_task_wait, _future_get,   yes       yes: a stand-in may work meanwhile, see >>guide
  *       _group_wait
  *     wsq_task_done, statistics     yes       yes             yes
  *     wsq_cancelled                 no        yes             of the pool only
+ *     wsq_loop_stop                 no        in the body of wsq_for or wsq_reduce
  *     wsq_block_begin, _end         no        yes             yes
  *     wsq_budget_take               true      yes             true or false
  *     wsq_run                       yes       yes             yes: a run of its own
@@ -174,111 +181,156 @@
  * --------------------------------------------------------------------------
  * >>guide
  *
- * POOLS. wsq_pool_create takes a zeroed wsq_config, or NULL. Any number of pools; they share
- * nothing. wsq_pool_wait sleeps until every task spawned so far is done, the tasks that these
- * spawned included; a task that waits for a wake is waited for. wsq_pool_shutdown refuses spawns
- * from outside (they return WSQ_ERR_CLOSED and the task stays yours) and then either drains, which
- * finishes all work and what that spawns, or cancels: what runs returns, what is queued never
- * starts, its waiters get WSQ_ERR_CANCELLED. A task that is pending at that moment, or waits for a
- * predecessor, is cancelled when it is woken; it must stay until the pool is gone. A cancelled
- * task's function is not called: what it was to free, its owner frees, or its cleanup does
- * (wsq_task_set_cleanup). wsq_pool_destroy drains.
+ * POOLS. wsq_pool_create takes a wsq_config, in which every zero asks for a default, or NULL. A
+ * program may have any number of pools; they share nothing. wsq_pool_wait sleeps until every task
+ * spawned so far is done, and every task that these have spawned; wsq_pool_wait_for does so for a
+ * limited time. A task that waits for a wake is not done, so both wait for it as well. An array
+ * with an element for each thread of a pool has wsq_pool_slots elements, and wsq_worker_index is
+ * the index.
  *
- * caller_runs: no threads. wsq_pool_run_one runs one task on the calling thread; wsq_pool_wait and
- * wsq_task_wait run what there is. Without threads the order depends on nothing but the seed and
- * the calls. One thread at a time works; others that wait sleep meanwhile.
+ * SHUTDOWN. wsq_pool_shutdown ends a pool in two steps. First it closes the pool: a spawn from
+ * outside returns WSQ_ERR_CLOSED, and the task stays the caller's. Then it ends the work that is
+ * there. With WSQ_DRAIN all of it runs to its end, and so does what it spawns. With WSQ_CANCEL the
+ * functions that are running return as usual, but no other task starts: each of them is cancelled.
+ * The scheduler calls the cleanup of a cancelled task (wsq_task_set_cleanup) in place of its
+ * function, and whoever waits for the task gets WSQ_ERR_CANCELLED. So memory that the function
+ * would have freed is freed by the cleanup, or by the owner of the task. A task that is pending
+ * during a WSQ_CANCEL, or that waits for a predecessor, is cancelled when it is woken; its memory
+ * must stay until the pool is gone.
  *
- * lend_only: no threads either, but up to `workers` threads of yours work at the same time, each in
- * wsq_worker_enter until wsq_worker_dismiss or the shutdown. They sleep there when there is nothing
- * to do. No stand-ins. While no thread is lent nothing runs, so wsq_pool_wait, a WSQ_DRAIN and
- * wsq_pool_destroy wait until a thread has come and done what is queued; WSQ_CANCEL needs none.
+ * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. While it
+ * is called no other thread may be inside a call on the pool or on one of its tasks, groups or
+ * futures, and none may begin one; wsq_wake and wsq_spawn are such calls. The pool's own threads
+ * are no problem: their tasks are finished first. If other threads may still call, shut the pool
+ * down first: they are answered with WSQ_ERR_CLOSED, and you can wait for them before you destroy
+ * the pool.
  *
- * DESTROY. When wsq_pool_destroy is called no other thread may be inside a call on the pool, on one
- * of its tasks, groups or futures, wsq_wake and wsq_spawn included, nor begin one. The threads of
- * the pool itself may: their tasks are finished first. Shut down first if others may still call:
- * wsq_pool_shutdown answers them with WSQ_ERR_CLOSED, and they can be waited for then.
+ * WITHOUT THREADS. A caller_runs pool starts no threads. wsq_pool_run_one runs one task on the
+ * calling thread, and wsq_pool_wait and wsq_task_wait run what there is. One thread at a time
+ * works; others that wait sleep meanwhile. So the order of the tasks depends on nothing but the
+ * seed and the calls, which is what a test wants.
  *
- * Memory: the pool allocates when it is created. Later wsq_reduce does (a partial result of more
- * than 128 bytes, when a range is cut), the queue of a WSQ_LIFO pool when it grows, and futures and
- * timers when there are more at once than ever before. A wsq_allocator is called from any thread
- * then.
+ * A lend_only pool starts no threads either. Up to `workers` threads of yours work for it at the
+ * same time, each inside wsq_worker_enter until wsq_worker_dismiss or the shutdown, and they sleep
+ * there when there is nothing to do. Such a pool has no stand-ins. Nothing runs while no thread is
+ * lent, so wsq_pool_wait, a WSQ_DRAIN and wsq_pool_destroy wait until a thread has come and has
+ * done what is queued. A WSQ_CANCEL needs no thread.
  *
- * TASKS. wsq_spawn puts a task into the ring of the worker that calls, or into the global queue. A
- * task that is queued, running or pending cannot be spawned: WSQ_ERR_INVALID. One that is done can.
- * (Who waited for its first end should be gone by then.) wsq_spawn_batch is all or nothing.
- * wsq_wake may be called at any time by anybody who may touch the task's memory; what was written
- * before the wake is visible to the run that follows it. wsq_budget_take: a task that loops calls
- * it once per step; after 128 it says that others want their turn.
+ * MEMORY. A pool allocates when it is created. Later there are four more places: wsq_reduce, for a
+ * partial result of more than 128 bytes when a range is cut; the queue of a WSQ_LIFO pool when it
+ * grows; and futures and timers when there are more at once than ever before. There a wsq_allocator
+ * is called from any thread.
+ *
+ * TASKS. wsq_spawn puts a task into the ring of the worker that calls, or, from outside, into the
+ * global queue. A task that is queued, running or pending cannot be spawned (WSQ_ERR_INVALID), but
+ * one that is done can, as soon as no thread waits for its first end any more. wsq_spawn_batch
+ * spawns all of its tasks or none. wsq_wake may be called at any time by any thread that may touch
+ * the task's memory; what the thread wrote before the wake is visible to the run that follows. A
+ * task that loops calls wsq_budget_take once for each step: after 128 steps it returns false, and
+ * the task should return WSQ_YIELD, so that others have their turn.
  *
  * A task has a PRIORITY from its spawn on. WSQ_HIGH overtakes all others as soon as any worker is
  * between two tasks. WSQ_LOW runs when nothing else is to be had, and one about every 16 ms all the
  * same. wsq_spawn_on PINS a task to one worker, which is woken for it; nobody steals it.
  *
- * wsq_wake_after is a wake that comes later, exact in order, and on time while a worker is idle or
- * its tasks are short. The task's memory must stay until then, or wsq_wake_cancel be called.
+ * How a task is queued is said before its spawn: wsq_task_set_priority, wsq_task_set_worker and
+ * wsq_task_set_group. These stay until they are set anew, and tasks of a batch can have them too.
+ * wsq_spawn_on and wsq_group_spawn say the same for one spawn. A zeroed task with a function is set
+ * up; wsq_task_init is for memory that is not zero.
  *
- * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait on a worker run what they wait for, if
- * the worker has it in its own slot or queue (a future: wherever it is queued), and nothing else.
- * Else the worker blocks and a stand-in takes its place: a thread that is started at the first
- * need, up to max_standins of them. Beyond that the waiter itself works on, with whatever task
- * comes, 64 waits deep at most; past that it only waits. There a task that comes on top of one that
- * it waits for, even through others, waits for ever; as does one that waits for what is pinned to a
- * blocked worker, unless that waits for it itself. So set max_standins to the number of waits at
- * once that you need, or prefer WSQ_PENDING and a wake, wsq_group_then, wsq_task_after.
- * wsq_block_begin and wsq_block_end do the same around a call that blocks in the system. A task may
- * wait for itself only in vain.
+ * CANCELLING. wsq_task_cancel calls one task off. If it has not started, waits for a wake or comes
+ * after others, its function is not called any more; its cleanup is called in its place, and its
+ * waiters get WSQ_ERR_CANCELLED. A task that runs goes on and can ask wsq_cancelled.
+ * wsq_future_cancel does the same for a future, and wsq_group_cancel for a group.
  *
- * FUTURES. wsq_submit gives a handle that goes to wsq_future_get, which waits and frees it, or to
- * wsq_future_drop; once. wsq_future_then spawns a task of yours when the result is there. wsq_go is
- * a submit without a handle. No allocation once there are enough.
+ * wsq_wake_after is a wake that comes later. Timers fire in the order of their times, and on time
+ * while a worker is idle or its tasks are short. The task's memory must stay until the timer has
+ * fired, or wsq_wake_cancel has taken it back.
  *
- * GROUPS. wsq_group_init, then
- * wsq_group_spawn from anywhere, the group's own tasks included. wsq_group_wait waits until the
- * count is zero, and may be called by many threads; wsq_group_then spawns a task at that moment.
- * Afterwards the group can be used again. wsq_group_fail keeps the first error. wsq_group_cancel:
- * tasks of the group that have not started never will, and their waiters get WSQ_ERR_CANCELLED;
- * those that run can ask wsq_cancelled. A cancelled group stays so until wsq_group_init. Nothing a
- * group does is per-task memory. Its own memory may go when wsq_group_wait has returned WSQ_OK,
- * wsq_group_pending has said 0, a task of wsq_group_then has started, or the pool has been waited
- * for or shut down; that its tasks are done one by one is not enough, for a worker tells a group of
- * several ends at once. A group may lie on the stack of a task that waits for it: in a WSQ_CANCEL
- * shutdown, too, that wait outlasts the group's tasks, but for those that are pending or wait for a
- * predecessor (wsq_group_pending), which need it to their end.
- * For their sake it may last until all tasks that run, of whatever group, have returned or wait.
+ * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. The worker
+ * first looks for the awaited task in its own slot and queue (for a future, wherever it is queued).
+ * If the task is there and has not started, it runs here, and nothing else does. Otherwise the
+ * worker blocks, and a stand-in takes its place: a thread that is started when it is first needed,
+ * up to max_standins of them.
  *
- * DEPENDENCIES. wsq_task_after(task, predecessor, edge) before wsq_spawn(task): it is queued when
- * its last predecessor is done, in whatever order all of them are spawned. A task that comes after
- * a cancelled one is cancelled. A predecessor must not return WSQ_GONE. It may be a task of another
- * pool: if the later task's pool is shut down meanwhile, the end of the predecessor cancels it, so
- * that pool must not be destroyed before. wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging
- * when for a second every task that is left has waited for a predecessor: they wait in a circle, or
- * for one that nobody has spawned. (It can be called again.)
+ * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
+ * waits, up to 64 waits deep; below that it only sleeps. Then two things can wait for ever: a task
+ * that was started on top of one that it waits for, directly or through others; and a task that
+ * waits for one which is pinned to a blocked worker. So either set max_standins to the number of
+ * waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
+ * wsq_group_then, wsq_future_then or wsq_task_after go on. A task that waits for itself waits for
+ * ever.
  *
- * FORK AND JOIN. Inside a run, a job, or a task. wsq_join does the job here if nobody took it;
- * wsq_reclaim says so instead (true), and you call the function yourself, so that it can be
- * inlined. Make the function one that the compiler can inline into itself (static inline). The job
- * stack holds 129,000 jobs; past that fork runs the job at once. Misuse (joins in the wrong order,
- * a stale context) trips WSQ_ASSERT.
+ * BLOCKING. A call that blocks in the system (a read, a lock, a query) holds its worker. Between
+ * wsq_block_begin and wsq_block_end a stand-in takes the worker's place, as in a wait.
  *
- * wsq_for calls the body for pieces of a range. While nobody is idle it is a plain loop that looks
- * up every `grain` elements (0: as many as take about 10 us, measured as it goes); when somebody
- * is, it gives away the upper half of what is left. wsq_reduce does the same with a partial result
- * for each piece that was really given away, and combines them from left to right: `combine` must
- * be associative, no more.
+ * FUTURES. wsq_submit calls a function on some worker and gives you a handle. The handle goes to
+ * wsq_future_get, which waits for the result and frees the future, or to wsq_future_drop, if nobody
+ * wants the result; to one of them, and once. wsq_future_get_for waits for a limited time: after
+ * WSQ_ERR_TIMEOUT the handle is still yours. wsq_future_then spawns a task of yours when the result
+ * is there. wsq_go is a wsq_submit without a handle. The pool keeps finished futures for later
+ * calls, so it allocates only when there are more at once than ever before.
  *
- * QUEUES work without a pool. wsq_ring: one owner pushes and pops, first in, first out,
- * WSQ_RING_CAPACITY items; thieves take half into a ring of their own. wsq_deque: one owner, last
- * in, first out, grows; thieves take the oldest. A thief's NULL from a ring means "nothing for you
- * now", not "empty".
+ * GROUPS. wsq_group_init sets a group up, and wsq_group_spawn puts tasks into it from anywhere,
+ * from its own tasks as well. wsq_group_wait sleeps until none of its tasks is left,
+ * wsq_group_wait_for does so for a limited time, and any number of threads may call them.
+ * wsq_group_then spawns a task at that moment. After that the group can be used again.
  *
- * STATISTICS are counted per worker, on cache lines of their own, and can be read at any time.
- * `rescued` counts time-outs (park_timeout_ns) that found a task which nobody was looking for: a
- * lost wake-up. wsq_hooks are told when threads start, sleep and stop, tasks begin and end, and
- * work is stolen or offered (wsq_event); without them each of these costs a predictable branch.
+ * wsq_group_fail keeps the first error of the group, for wsq_group_error. wsq_group_cancel calls
+ * the group off: its tasks that have not started never will, and their waiters get
+ * WSQ_ERR_CANCELLED; those that run can ask wsq_cancelled and return early. A cancelled group stays
+ * cancelled until wsq_group_init.
  *
- * FORK(). A child process has none of the pool's threads: its calls with such a pool return
- * WSQ_ERR_FORKED (on Linux 4.14, FreeBSD and OpenBSD; elsewhere a wait may hang), wsq_wake does
- * nothing, wsq_pool_destroy frees the memory. A new pool in the child works.
+ * The memory of a group may go when wsq_group_wait has returned WSQ_OK, when wsq_group_pending has
+ * said 0, when a task of wsq_group_then has started, or when the pool has been waited for or shut
+ * down. It is not enough that each of its tasks is done, because a worker reports the ends of
+ * several tasks at once. A group may lie on the stack of a task that waits for it. In a WSQ_CANCEL
+ * shutdown, too, that wait lasts until the group's tasks have ended, except those that are pending
+ * or wait for a predecessor (wsq_group_pending counts them), which need the group until they are
+ * woken. Such a wait may last until every running task of the pool, of whatever group, has returned
+ * or waits.
+ *
+ * DEPENDENCIES. wsq_task_after(task, predecessor, edge), called before wsq_spawn(task), lets the
+ * task start when its last predecessor is done. The order in which the tasks are spawned does not
+ * matter. A task whose predecessor is cancelled is cancelled, too. A predecessor must not return
+ * WSQ_GONE. It may belong to another pool: if the pool of the later task is shut down meanwhile,
+ * the end of the predecessor cancels that task, so the pool must not be destroyed before. Tasks
+ * that wait for each other in a circle, or for one that nobody spawns, never start. When for one
+ * second all tasks that are left have been waiting for predecessors, wsq_pool_wait returns
+ * WSQ_ERR_INVALID instead of hanging; it can be called again.
+ *
+ * FORK AND JOIN may be used inside a run, a job or a task. wsq_join does the job on the spot if no
+ * other worker took it. wsq_reclaim does not call the function but returns true: then you call it
+ * yourself, directly, so that the compiler can inline it into itself (make it static inline). The
+ * job stack holds 129,000 jobs; beyond that a fork runs its job at once. WSQ_ASSERT catches joins
+ * in the wrong order and a stale context.
+ *
+ * A join whose job was stolen runs other jobs meanwhile. So do not hold a lock across a join if a
+ * job may take the same lock, and do not rely on a thread-local variable across it.
+ *
+ * LOOPS. wsq_for calls the body for pieces of a range. While no worker is idle it is a plain loop
+ * that looks up every `grain` elements (0: as many as take about 10 us, measured on the way). When
+ * a worker is idle the loop gives away the upper half of what is left. wsq_reduce does the same,
+ * with a partial result for each piece that was given away, and combines the partial results from
+ * left to right. So `combine` must be associative, but need not be commutative. A body that has
+ * found what the loop looked for, or met an error, calls wsq_loop_stop: pieces that have not begun
+ * are left out.
+ *
+ * QUEUES work without a pool. One thread owns a wsq_ring: it pushes and pops, first in, first out,
+ * up to WSQ_RING_CAPACITY items, while thieves take half of them into rings of their own. One
+ * thread owns a wsq_deque, which is last in, first out and grows, while thieves take the oldest
+ * item. When a steal from a ring returns NULL, there is nothing for this thief now; the ring may
+ * not be empty.
+ *
+ * STATISTICS are counted for each worker, on cache lines of its own, and can be read at any time.
+ * `rescued` counts tasks that only a time-out (park_timeout_ns) found: each would be a lost
+ * wake-up. wsq_hooks are told when threads start, sleep and stop, when tasks begin and end, and
+ * when work is stolen or offered (wsq_event). Without hooks each of these places costs one branch
+ * that the processor predicts.
+ *
+ * FORK(). A child process has none of the pool's threads. There calls with such a pool return
+ * WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs Linux
+ * 4.14, FreeBSD or OpenBSD; elsewhere a wait may hang.) A new pool in the child works.
  *
  * --------------------------------------------------------------------------
  * >>macros
@@ -318,11 +370,11 @@
  * --------------------------------------------------------------------------
  * >>errors
  *
- * A mistake of yours trips WSQ_ASSERT or returns WSQ_ERR_INVALID; a failure of the system returns a
- * negative result; what may happen any time (full, empty, lost the race) is an ordinary value.
- * After a failed call everything is as it was before it. wsq_result_string names a result.
- * Undefined: to use a pool after wsq_pool_destroy, or a task of such a pool; to free a task that is
- * not done.
+ * A mistake of the caller trips WSQ_ASSERT or returns WSQ_ERR_INVALID. A failure of the system
+ * returns another negative result. What may happen at any time (full, empty, lost a race) is an
+ * ordinary value. After a call that failed everything is as it was before it. wsq_result_string
+ * names a result. It is undefined to use a pool after wsq_pool_destroy, or a task of such a pool,
+ * and to free a task that is not done.
  *
  * --------------------------------------------------------------------------
  * >>answers
@@ -330,8 +382,9 @@
  *     Idle must cost nothing?           a pool without work makes no system call, even with timers
  *                                       set: one sleeper has a time-out then
  *     Does a join run strange tasks?    no: jobs only, 32 deep at most; a wait, what it waits for
- *     Stack overflow from helping?      bounded, see WAITING; chains of tasks do not recurse
- *     Wait for one task, or some?       wsq_task_wait_for, wsq_group_wait, wsq_future_get
+ *     Stack overflow from helping?      bounded (see WAITING); chains of tasks do not recurse
+ *     Wait for one task, or some?       wsq_task_wait, wsq_group_wait, wsq_future_get, and each
+ *                                       with a time-out (_for)
  *     May the caller take part?         wsq_run; wsq_pool_run_one with caller_runs
  *     Submit from any thread?           yes, everything but fork, join and their loops
  *     A task that blocks?               wsq_block_begin, _end: a stand-in keeps the core busy
@@ -344,7 +397,8 @@
  *     Queued work beside an idle core?  never longer than 0.5 to 1 ms; model-checked
  *     Lost wake-ups?                    none: each rule in >>idle is checked under weak memory
  *     A stranded LIFO slot?             an idle worker takes from it when its owner is stuck
- *     Cancel what is queued?            wsq_group_cancel, or a WSQ_CANCEL shutdown, with cleanups
+ *     Cancel what is queued?            a task, a future, a group, or all in a WSQ_CANCEL shutdown,
+ *                                       with cleanups
  *     Shut down while others submit?    yes: late ones get WSQ_ERR_CLOSED and keep their task
  *     Deterministic tests?              caller_runs and a seed
  *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index
@@ -353,6 +407,170 @@
  *     MPI, libraries with own threads?  their callbacks spawn and wake, on any thread; what must be
  *                                       asked, as MPI must, one pinned task asks for all, between
  *                                       two tasks or after a wsq_wake_after: see examples/mpi
+ *
+ * --------------------------------------------------------------------------
+ * >>host
+ *
+ * EXCEPTIONS. No C++ exception may leave a function that the scheduler calls: a task, a cleanup, a
+ * job, a run, the body of a loop, a hook. One that leaves a task or a stolen job ends the program,
+ * by std::terminate. One that leaves the function of wsq_run, or a job that was not stolen, may be
+ * caught further up, but the worker is then in a state from which nothing recovers. So catch what
+ * is thrown inside that function, keep a std::exception_ptr in the struct, and rethrow it where the
+ * result is fetched. `throw` and `catch` within the function are fine. wsq.hpp does this for you.
+ *
+ * LONGJMP must not leave such a function either, nor jump from one run of a task into another.
+ *
+ * SIGNALS. The workers block all signals but those of faults, SIGABRT and SIGPROF, so handlers run
+ * on the host's own threads. A handler must call nothing of wsq: it may interrupt a thread in the
+ * middle of a call. Let it write to a pipe, or set a flag, that a thread or a task reads.
+ *
+ * THREAD-LOCAL VARIABLES. A task runs on one thread from its call to its return, but its next run
+ * may be on another thread. So a thread-local variable, errno included, keeps its value within a
+ * run and not from one run to the next; what a task must remember belongs in its struct. During a
+ * join, or a wait without a stand-in, other work runs on the same thread and may change the
+ * variable.
+ *
+ * EXIT. While exit() runs, or main returns, the workers go on, and use objects that the exit
+ * handlers destroy. So call wsq_pool_destroy before. A task may call exit(): the process ends, but
+ * the exit handlers must not wait for the pool, since the task that called never returns. _Exit and
+ * abort() are always safe. A library that may be unloaded destroys its pools first.
+ *
+ * LOCKS. A task may take a mutex and release it in the same run. It must not keep the mutex when it
+ * returns WSQ_PENDING or WSQ_YIELD: another thread would have to release it. A mutex that is often
+ * contended blocks workers; wsq_block_begin helps when the wait is long, and a task that owns the
+ * data, to which others send work, is better.
+ *
+ * --------------------------------------------------------------------------
+ * >>trouble
+ *
+ * ALL WORK IS ON ONE WORKER: WHY? wsq_stats_print shows how many tasks each worker ran, stole and
+ * slept through; wsq_pool_workers says how many there are. Then look for one of these:
+ *
+ *     one worker          the process may use one core only (affinity, a cgroup's quota), or
+ *                         wsq_config.workers is 1
+ *     too little work     a sleeping worker needs about 5 to 20 us to begin. Work that is over by
+ *                         then never needs it
+ *     one long task       a task is not cut. Split it: wsq_for, wsq_fork, or more tasks
+ *     a long job          jobs are published at a fork or join of their owner. A job that computes
+ *                         for long between two of them keeps what it has forked to itself: fork
+ *                         deeper, or loop with wsq_for
+ *     messages            a task that is woken runs on the worker that woke it, where its data is.
+ *                         A chain of wakes stays there unless an idle worker finds it 0.5 to 1 ms
+ *                         old
+ *     pinned tasks        wsq_spawn_on leaves no choice
+ *     a lock              all workers wait for one mutex, one by one: perf, or the trace, shows
+ *                         gaps
+ *     blocked workers     calls that block without wsq_block_begin hold their workers
+ *     no threads          caller_runs, or a lend_only pool with one thread
+ *
+ * WHEN STEALING HURTS. A stolen task takes its data along: cache lines on the order of 100 ns each,
+ * more between NUMA nodes. Work of less than about a microsecond, and work whose data is hot in one
+ * core's cache, is slower for being stolen. What helps:
+ *
+ *     tiny tasks          do several in one task, or use wsq_for, which cuts only when somebody is
+ *                         idle
+ *     data with a home    wsq_spawn_on, to the worker that has it; or wsq_config.topology, so that
+ *                         near workers steal first
+ *     one shared counter  one for each wsq_worker_index, or wsq_reduce
+ *     few cores needed    wsq_config.workers: a pool as wide as the work, and no wider
+ *     an order            stealing does not keep one. One task that handles messages in turn does
+ *
+ * --------------------------------------------------------------------------
+ * >>from
+ *
+ * What has which name elsewhere. The left side is what you know, the right side is what you write.
+ *
+ * oneTBB:
+ *
+ *     task_group::run, wait         wsq_group_spawn, wsq_group_wait; recursive: wsq_fork, wsq_join
+ *     parallel_for, _reduce         wsq_for; wsq_reduce
+ *     cancel_group_execution        wsq_group_cancel; in a loop: wsq_loop_stop
+ *     task_arena                    a wsq_pool of its own
+ *     arena::enqueue                wsq_spawn, wsq_go
+ *     flow::graph                   wsq_task_after; stages that wake each other
+ *     suspend, resume               WSQ_PENDING, wsq_wake
+ *
+ * enkiTS:
+ *
+ *     AddTaskSetToPipe              wsq_spawn; with a range: wsq_for inside wsq_run
+ *     WaitforTask, WaitforAll       wsq_task_wait; wsq_pool_wait
+ *     Dependency, SetDependency     wsq_edge, wsq_task_after
+ *     AddPinnedTask                 wsq_spawn_on
+ *     RegisterExternalTaskThread    nothing: any thread may spawn and wait
+ *
+ * libuv:
+ *
+ *     uv_queue_work                 wsq_spawn, and uv_async_send at the end of the task
+ *     uv_cancel                     wsq_task_cancel
+ *     uv_timer_start                wsq_wake_after
+ *     UV_THREADPOOL_SIZE            wsq_config.workers
+ *
+ * GCD (libdispatch):
+ *
+ *     dispatch_async                wsq_go, wsq_spawn
+ *     dispatch_group_async, _wait   wsq_group_spawn, wsq_group_wait
+ *     dispatch_group_notify         wsq_group_then
+ *     dispatch_apply                wsq_for
+ *     dispatch_after                wsq_wake_after
+ *     a serial queue                one task that takes its messages in turn: recipes/strand.c
+ *     quality of service            wsq_task_set_priority
+ *
+ * OpenMP:
+ *
+ *     parallel                      wsq_run
+ *     for schedule(dynamic, n)      wsq_for with a grain of n
+ *     for reduction(+: x)           wsq_reduce
+ *     task, taskwait                wsq_fork, wsq_join; or tasks in a group
+ *     cancel for                    wsq_loop_stop
+ *     task depend                   wsq_task_after
+ *     omp_get_thread_num            wsq_worker_index
+ *
+ * Rayon:
+ *
+ *     ThreadPool::install           wsq_run
+ *     join                          wsq_fork, wsq_join or wsq_reclaim
+ *     par_iter().for_each           wsq_for; with find_any: wsq_loop_stop
+ *     reduce, fold                  wsq_reduce
+ *     scope, spawn                  wsq_group_spawn, wsq_group_wait
+ *     spawn_fifo                    wsq_spawn
+ *
+ * std::async, std::thread:
+ *
+ *     std::async                    wsq_submit
+ *     future::get, wait_for         wsq_future_get, wsq_future_get_for
+ *     std::thread                   a task; or a thread, if it blocks for its whole life
+ *     std::jthread's stop_token     wsq_task_cancel, wsq_cancelled
+ *
+ * --------------------------------------------------------------------------
+ * >>origins
+ *
+ * Most ideas here are older than wsq. Where it differs from its sources there is a reason:
+ *
+ *     256 slots            as in Go and Tokio: 2 KiB of pointers. What does not fit is in the
+ *                          global queue, so a larger ring would only hide work from the others
+ *     thieves take half    as in Go and Tokio, since tasks are small and one theft should last.
+ *                          From a deque and from a job stack they take one, as in Cilk: the oldest
+ *                          is the largest
+ *     first in, first out  Cilk, Rayon and oneTBB run the newest first. That is best for recursion,
+ *                          and jobs do so; among independent tasks the oldest would starve
+ *     3 from the slot      Tokio's cap. Without one, two tasks that wake each other starve the ring
+ *     the newer half       of a full ring goes to the global queue (Go and Tokio: the older half).
+ *                          What a worker took from the global queue is older, and would go straight
+ *                          back
+ *     a weight of 0.1      for a new sample in the moving average of the time per task: Tokio's
+ *     1 ms                 a task may wait in the global queue; Tokio aims at 0.2 ms, which makes
+ *                          workers look there five times as often
+ *     2 to 255 tasks       between two such looks: at least 2, so that the ring has its share; at
+ *                          most 255, so that tasks which become long are noticed
+ *     128 units            of budget: Tokio's
+ *     half may search      as in Go and Tokio; with more they fight for the same victims
+ *     no time-out          where others let a sleeper look again every 10 ms, say: that hides a
+ *                          lost wake-up, and an idle process never rests
+ *     private jobs         as in Lace and Wool; a thief that finds nothing asks, and only then is
+ *                          anything published
+ *     stand-ins            as Go's threads for system calls: a wait that runs unrelated work on the
+ *                          waiter's stack (oneTBB, Rayon) can deadlock, and makes latency a matter
+ *                          of luck
  *
  * --------------------------------------------------------------------------
  * >>platforms
@@ -828,11 +1046,10 @@ struct wsq_edge {
 };
 
 /* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
- * sets it up. It must stay until each wsq_group_wait has returned and each task of wsq_group_then
- * has started, and until, after the last spawn, one of these has happened, or wsq_group_pending has
- * said 0, or the pool has been waited for or shut down: that its tasks are done one by one is not
- * enough. It must also stay while anybody waits for one of its tasks alone, or lets another task
- * come after one of them. The members are for the scheduler. */
+ * sets it up. It may go when wsq_group_wait has returned WSQ_OK, wsq_group_pending has said 0, a
+ * task of wsq_group_then has started, or the pool has been waited for or shut down; but not while
+ * anybody waits for one of its tasks alone, or lets another task come after one of them. The
+ * members are for the scheduler. */
 struct wsq_group {
     /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
     wsqi_a64 word;
@@ -862,9 +1079,9 @@ struct wsq_job {
     wsqi_a32 thief; /* 1 + index of the worker that took it; a hint for the join */
 };
 
-/* How wsq_reduce computes its result. Partial results are memory of the scheduler's, `size` bytes
- * each, but for the last, which is the caller's `result`. The functions run on several threads at
- * once, each on a partial result of its own. */
+/* How wsq_reduce computes its result. The last partial result is the caller's `result`; the others
+ * are memory of the scheduler's, `size` bytes each, on cache lines of their own. The functions run
+ * on several threads at once, each on a partial result of its own. */
 typedef struct wsq_reducer {
     size_t size; /* bytes of one partial result */
     /* This stores the identity of `combine` (0 for a sum) in *partial. */
@@ -987,10 +1204,10 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode);
 
-/* This drains the pool, unless it was shut down before, and frees it. Nobody may use the pool, its
- * tasks that are not done, or its futures any more. NULL is allowed. Inside one of the pool's own
- * tasks or runs it does nothing. In a child process after fork() it frees the child's copy of the
- * memory. */
+/* This drains the pool, unless it was shut down before, and frees it. No other thread may be inside
+ * a call on the pool or on its tasks, groups or futures, nor begin one. NULL is allowed. Inside one
+ * of the pool's own tasks or runs it does nothing. In a child process after fork() it frees the
+ * child's copy of the memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool);
 
 /* This sleeps until every task spawned so far is done, with all that these spawn; a task that waits
@@ -998,8 +1215,8 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool);
  * outside the pool may call this.
  * WSQ_ERR_CANCELLED: the pool was shut down, and some tasks never ran.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, which would wait for
- * itself; or all tasks that are left have waited a second for predecessors that
- * cannot come; or the pool is NULL.
+ * itself; or for one second all tasks that are left have been waiting for predecessors (it can be
+ * called again); or the pool is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool);
 
@@ -1046,7 +1263,7 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool);
 
-/* This asks the thread that was lent to this worker of a lend_only pool to leave, which it does
+/* This asks the thread that is now lent to this worker of a lend_only pool to leave, which it does
  * between two tasks. What it has queued is left to others. Any thread may call this; without such a
  * thread it does nothing. */
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker);
@@ -2354,7 +2571,7 @@ static void wsqi_mutex_unlock(wsqi_lot *lot, wsqi_a32 *mutex) {
  *            (2019).
  * ========================================================================== */
 
-/* Any seed will do, 0 too; small ones are spread by the golden ratio, as Knuth hashes. */
+/* Small seeds are spread by the golden ratio, as Knuth hashes. */
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
     seed = (seed + 1) * 0x9E3779B97F4A7C15u;
     seed ^= seed >> 32;
@@ -2372,7 +2589,7 @@ WSQ_API uint32_t wsq_random_next(wsq_random *random) {
     return s0 + s1;
 }
 
-/* 0 .. n - 1, nearly uniform (off by at most n / 2^32), without a division; 0 for n = 0. */
+/* A multiplication and a shift in place of a division. */
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
     return (uint32_t)(((uint64_t)wsq_random_next(random) * n) >> 32);
 }
@@ -2463,9 +2680,7 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     return tail - start - half;
 }
 
-/* A full ring gives its newer half to `out` (which holds WSQ_RING_CAPACITY / 2): tasks that came
- * from the global queue sit in the older half, and must not bounce back. Returns how many; 0 when
- * the ring is not full or a steal is under way. */
+/* The older half stays: it came from the global queue, and must not bounce back. */
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
     return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
@@ -2480,9 +2695,6 @@ static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
     } while (!wsqi_cas_rel(&victim->head, &head, next));
 }
 
-/* Takes half of the victim's items, rounded up: the oldest is returned, the rest lands in `self`.
- * NULL when there is nothing, another thief is at it, or a race was lost: NULL does not mean
- * empty. */
 WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
     uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
     /* first: while we steal, a thief may still copy from us */
@@ -2509,8 +2721,6 @@ WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
     return first;
 }
 
-/* Items to be had. Any thread; a snapshot, but 0 only if there was a moment when it was empty or
- * the owner was at work on it. */
 WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
     /* R9: as R5. Pairs with R6 and R7. */
     uint32_t real = wsqi_head_real(wsqi_load_acq(&ring->head));
@@ -2566,7 +2776,6 @@ WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity) {
     return deque == NULL ? WSQ_ERR_INVALID : wsqi_deque_create(deque, capacity, NULL);
 }
 
-/* Nobody may use the deque any more. What is queued is forgotten. */
 WSQ_API void wsq_deque_fini(wsq_deque *deque) {
     /* Relaxed: not shared any more. */
     wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&deque->array);
@@ -2593,7 +2802,6 @@ WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, u
     return array;
 }
 
-/* WSQ_ERR_MEMORY when the deque is full and cannot grow: it is unchanged then. */
 WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     uint64_t bottom = wsqi_load_rlx(&self->bottom); /* Relaxed: own word. */
     /* D9: a slot is not reused before its thief has read it. Pairs with D8. */
@@ -2642,7 +2850,6 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
-/* The oldest item, or why there is none. WSQ_STEAL_LOST: somebody was faster, try again. */
 WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
     uint64_t top = wsqi_load_sc(&victim->top); /* D5: see D4. */
     /* D5; D2: the slots below this bottom are visible. Pairs with D1 and D4. */
@@ -3077,7 +3284,6 @@ static uint32_t wsqi_tune_clamp(wsq_tune *tune) {
     return tune->interval = (uint32_t)tasks;
 }
 
-/* Starts at 50 us a task, with 20 tasks at the default target of 1 ms. */
 WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config) {
     tune->target_ns =
         config != NULL && config->target_latency_ns ? config->target_latency_ns : 1000000;
@@ -3088,7 +3294,6 @@ WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config) {
     wsqi_tune_clamp(tune);
 }
 
-/* A tick of `tasks` tasks took `elapsed_ns` of work (sleep excluded). Returns the new interval. */
 WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t tasks) {
     if (tasks == 0) return tune->interval;
     double sample = (double)elapsed_ns / tasks;
@@ -4173,7 +4378,7 @@ static bool wsqi_flags_fit(const wsq_pool *pool, uint32_t flags) {
     return !pinned || flags >> WSQI_FLAG_WORKER < pool->workers;
 }
 
-/* Before start only. What is left out is written before it is read. */
+/* The members that are left out are written before they are read. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
@@ -4182,19 +4387,15 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     wsqi_store_rlx(&task->state, 0u);
 }
 
-/* Any thread. */
 WSQ_API bool wsq_task_done(const wsq_task *task) {
     /* T1: what the task did is visible. Pairs with T2. */
     return (wsqi_load_acq(&task->state) & WSQI_TASK_DONE) != 0;
 }
 
-/* Before the spawn. Called, on any thread, in place of the function when the task is cancelled. It
- * returns WSQ_GONE if it has freed the task, else WSQ_DONE. */
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
     task->cleanup = cleanup;
 }
 
-/* Before the spawn, or in the task's own function, for what comes after this run. */
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) {
     if (task == NULL || (unsigned)priority > WSQ_LOW) return WSQ_ERR_INVALID;
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
@@ -4370,13 +4571,10 @@ static inline bool wsqi_task_notify(wsq_task *task) {
     return (state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
-/* Any thread; idempotent. The task runs (again) after this: what was written before is visible to
- * it. A wake of a task that is not spawned yet, or is done, does nothing. */
 WSQ_API void wsq_wake(wsq_task *task) {
     if (wsqi_task_notify(task)) wsqi_task_schedule(wsqi_task_pool(task), task);
 }
 
-/* ACTIVE: its worker finds the mark before its next run. PENDING: it is queued, for the same. */
 WSQ_API void wsq_task_cancel(wsq_task *task) {
     uint32_t state = wsqi_load_rlx(&task->state), next; /* Relaxed: the compare-and-swap checks. */
     do {
@@ -4626,8 +4824,6 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
     return group->pool == pool ? wsqi_spawn_into(group, task, pin) : WSQ_ERR_INVALID;
 }
 
-/* Inside a task's function: takes one unit of its budget. False: the task has had its share, time
- * to return WSQ_YIELD. True off the pool. */
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_host();
     if (self == NULL) return true;
@@ -4709,9 +4905,6 @@ static void wsqi_timers_fire(wsq_pool *pool) {
     wsqi_timers_unlock(pool);
 }
 
-/* Any thread. As wsq_wake, `delay_ns` from now, of a task of this pool's; at equal times in the
- * order of the calls. Until then the task's memory must stay, or wsq_wake_cancel be called.
- * WSQ_ERR_MEMORY: nothing will happen. */
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
     wsqi_timer timer;
     if (pool == NULL || task == NULL) return WSQ_ERR_INVALID;
@@ -4732,8 +4925,6 @@ WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay
     return grown ? WSQ_OK : WSQ_ERR_MEMORY;
 }
 
-/* Any thread. Takes the task's timers back, in time linear in their number. False: there is none,
- * what it was set for has happened. */
 WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
     bool found = false;
     if (wsqi_forked(pool)) return false;
@@ -4810,11 +5001,6 @@ static bool wsqi_edge_link(wsq_edge *edge) {
     return true;
 }
 
-/* Any thread, before `task` is spawned: it shall start when the predecessor is done, and everything
- * else it comes after. The predecessor may be done, running, or not spawned yet; until `task`
- * starts, both and the edge must stay, and the predecessor not be spawned a second time. A task
- * that comes after one that is cancelled is cancelled too. WSQ_ERR_INVALID: `task` is spawned
- * already, or comes after 2^23 others. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
     if (task == NULL || predecessor == NULL || edge == NULL || task == predecessor)
         return WSQ_ERR_INVALID;
@@ -5078,8 +5264,6 @@ static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
     return self->host != NULL ? self->host : self;
 }
 
-/* Inside a task, run or job, around calls that block: meanwhile a stand-in works in this worker's
- * place, if there is one (max_standins). May be nested. */
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
     wsqi_worker *self = wsqi_blocker(wsqi_worker_of(ctx));
     if (self->pool->caller_runs || self->blocking++ != 0) return;
@@ -5264,8 +5448,6 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
  * about to spawn what they wait for. A guess. */
 #define WSQI_STUCK_NS 1000000000u
 
-/* Outside only. WSQ_ERR_INVALID inside the pool's own tasks and runs: some would wait for
- * themselves. WSQ_ERR_CANCELLED: the pool was shut down and some never will be. */
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     if (pool == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -5379,9 +5561,6 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
     }
 }
 
-/* Any thread. Sleeps until the task is done, or the time is up (WSQ_ERR_TIMEOUT; 0 ns: only looks).
- * WSQ_ERR_INVALID: it was never spawned. WSQ_ERR_CANCELLED: it will never be done. A worker runs
- * the task itself, if it has it; else it blocks, and a stand-in works in its place. */
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
@@ -5397,7 +5576,6 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     return result;
 }
 
-/* Likewise, without a time-out. */
 WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task, WSQ_FOREVER); }
 
 /* ==========================================================================
@@ -5422,7 +5600,6 @@ enum {
     WSQI_GROUP_TASK = 16      /* and all bits above: tasks that are not done */
 };
 
-/* Before its first use, and to use a cancelled one again. */
 WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     if (group == NULL || pool == NULL) return WSQ_ERR_INVALID;
     group->pool = pool;
@@ -5761,11 +5938,6 @@ static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
     }
 }
 
-/* Any thread. Sleeps until every task of the group is done. WSQ_ERR_CANCELLED: not all ran. None
- * of them runs any more, but after a shutdown some may be pending, or wait for a predecessor
- * (wsq_group_pending): they are cancelled when they are woken, and the group must stay until then.
- * WSQ_ERR_TIMEOUT: the time was up first (0 ns: only looks). A worker runs tasks of this group that
- * it has itself, and no others; then it blocks, and a stand-in works in its place. */
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
     if (group == NULL) return WSQ_ERR_INVALID;
     wsq_pool *pool = group->pool;
@@ -5781,7 +5953,6 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
     return wsq_group_wait_for(group, WSQ_FOREVER);
 }
 
-/* Any thread. Spawns the task when the group is done, at once if it is; no thread waits. */
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsq_pool *pool = group->pool;
@@ -5812,8 +5983,6 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     return WSQ_OK;
 }
 
-/* Any thread. What of its tasks has not started never will: it is cancelled when its turn comes, or
- * it is woken. What runs goes on, and may ask wsq_cancelled. */
 WSQ_API void wsq_group_cancel(wsq_group *group) {
     uint64_t word = wsqi_load_rlx(&group->word); /* Relaxed: a request, as all that follows. */
     while (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_CANCELLED)) {}
@@ -5824,8 +5993,6 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
     return wsqi_load_rlx(&group->cancelled) != 0; /* Relaxed: a request. */
 }
 
-/* Inside a task's own function (in its jobs ask the group): has its group been cancelled, or does
- * the pool stop? */
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
@@ -5834,20 +6001,16 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     return wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN; /* Relaxed: a hint. */
 }
 
-/* Any thread. Keeps the first error, 0 is none; it is for the caller to say what they mean. */
 WSQ_API void wsq_group_fail(wsq_group *group, int error) {
     uint32_t none = 0;
     /* Relaxed: the end of the task that says so orders it. Failure: not the first. */
     (void)wsqi_cas_rlx(&group->error, &none, (uint32_t)error);
 }
 
-/* Any thread; the final one once wsq_group_wait has returned. */
 WSQ_API int wsq_group_error(const wsq_group *group) {
     return (int)wsqi_load_rlx(&group->error); /* Relaxed: K4 orders it. */
 }
 
-/* Any thread, a snapshot: tasks spawned and not done. While tasks of the group spawn others into
- * it, up to WSQ_GROUP_CREDIT too many for each worker. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
     wsq_pool *pool = group->pool;
     /* Relaxed: a hint. At 0 the group may go, so what is left of a credit must not be needed. */
@@ -6063,7 +6226,6 @@ static wsq_poll wsqi_go_cancelled(wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Any thread. Calls fn(arg) on some worker. WSQ_ERR_MEMORY: it will not. */
 WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
     if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -6075,8 +6237,6 @@ WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
     return wsqi_future_spawn(pool, future, arg);
 }
 
-/* Any thread. Likewise, and what it returns can be had from *out, which wsq_future_get or
- * wsq_future_drop must be given in the end. */
 WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out) {
     if (pool == NULL || fn == NULL || out == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -6090,7 +6250,6 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
     return result;
 }
 
-/* Any thread that has the handle. */
 WSQ_API bool wsq_future_done(const wsq_future *future) {
     /* F5: the result is visible. Pairs with F4. */
     return (wsqi_load_acq(&future->word) & WSQI_FUTURE_DONE) != 0;
@@ -6165,9 +6324,6 @@ static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
     }
 }
 
-/* Any thread, once: waits for the future, stores what its function returned in *result (if that is
- * not NULL), and frees the future. On a worker it runs here if nobody has started it; else the
- * worker blocks, and a stand-in works in its place. WSQ_ERR_CANCELLED: it never ran. */
 WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result) {
     if (future == NULL) return WSQ_ERR_INVALID;
     wsq_pool *pool = wsqi_task_pool(&future->task);
@@ -6196,21 +6352,16 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
     return wsq_future_get_for(future, WSQ_FOREVER, result);
 }
 
-/* Whoever has the handle: it ends as cancelled, unless it has been started; what is left behind in
- * a queue is a tombstone, as in wsqi_future_here. */
+/* What is left behind in a queue is a tombstone, as in wsqi_future_here. */
 WSQ_API void wsq_future_cancel(wsq_future *future) {
     if (wsqi_future_forbid(future)) /* Relaxed: the claim decides. */
         wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
 }
 
-/* Any thread that has the handle: it is not wanted any more. The function is called all the same,
- * and the future freed after that. */
 WSQ_API void wsq_future_drop(wsq_future *future) {
     if (future != NULL) wsqi_future_release(wsqi_task_pool(&future->task), future);
 }
 
-/* Any thread that has the handle, once: spawns the task when the future is done, at once if it is.
- * Then wsq_future_get does not wait. */
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     /* Relaxed: only the handle's owner sets it. */
@@ -6525,9 +6676,6 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) wsqi_pass_on(pool); /* Relaxed: I6. */
 }
 
-/* Any thread. Runs fn, which may fork, loop and reduce, on the calling thread and whoever helps;
- * returns when it has returned. When all guest blocks are taken: on a worker it runs without help,
- * outside it runs as a task and the caller waits. */
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
     if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -6552,10 +6700,8 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
 
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
 
-/* 0 .. wsq_pool_workers - 1 on a worker; from there on a stand-in, or a guest of wsq_run. */
 WSQ_API unsigned wsq_worker_index(wsq_ctx ctx) { return wsqi_worker_of(ctx)->index; }
 
-/* As wsq_worker_index, of this thread; -1 off every pool. */
 WSQ_API int wsq_worker_self(void) {
     wsqi_worker *self = wsqi_self_get();
     return self != NULL ? (int)self->index : -1;
@@ -7046,7 +7192,6 @@ static bool wsqi_pool_start(wsq_pool *pool) {
     return true;
 }
 
-/* On an error nothing is left behind, and *out is untouched. */
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_config defaults = WSQI_INIT;
     wsq_result result = WSQ_OK;
@@ -7152,11 +7297,6 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_call_all(pool); /* everybody else does */
 }
 
-/* Outside only; WSQ_ERR_INVALID on one of the pool's own threads. Spawns from outside are refused
- * from now on. WSQ_DRAIN: every task spawned so far runs to its end, with all that those spawn; one
- * that waits for a wake is waited for (but what other threads spawn meanwhile, in wsq_run, may be
- * cancelled). WSQ_CANCEL: what runs now returns, what is queued never starts. The threads are gone
- * when this returns; a second call waits for the first. */
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     uint32_t phase = WSQI_PHASE_RUN;
     if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
@@ -7178,17 +7318,12 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     return WSQ_OK;
 }
 
-/* Outside only, when no other thread is inside a call on the pool or what belongs to it, wakes and
- * spawns included. Drains it first, unless it was shut down. NULL
- * is fine. On one of the pool's own threads it does nothing. In a child after fork() it frees the
- * child's copy of the memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
     if (pool == NULL) return;
     wsq_result result = wsq_pool_shutdown(pool, WSQ_DRAIN);
     if (result == WSQ_OK || result == WSQ_ERR_FORKED) wsqi_pool_free(pool);
 }
 
-/* caller_runs only: runs one task; false: there is none, or another thread is at it. */
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
     WSQ_ASSERT(pool != NULL && pool->caller_runs);
     /* Relaxed: a hint. */
@@ -7243,9 +7378,6 @@ static void wsqi_lent_work(wsqi_worker *self) {
     wsqi_store_rel(&self->lent, (wsqi_load_rlx(&self->lent) | WSQI_LENT_MASK) + 1);
 }
 
-/* A lend_only pool. The calling thread is one of its workers until wsq_worker_dismiss, or the pool
- * shuts down; it must have returned before wsq_pool_destroy is called. WSQ_ERR_INVALID: every
- * worker has a thread. WSQ_ERR_CLOSED: shutting down. */
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -7266,8 +7398,6 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     return result;
 }
 
-/* Any thread; a lend_only pool: the thread that is lent for this worker at the time of the call
- * leaves as soon as it is between two tasks. What it has queued is for others. */
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
     if (pool == NULL || !pool->lend_only || worker >= pool->workers || wsqi_forked(pool)) return;
     wsqi_worker *self = wsqi_block(pool, worker);
@@ -7285,14 +7415,11 @@ WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; 
 
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return pool->blocks; }
 
-/* Tasks spawned and not done. Any thread, a snapshot; at 0, no worker looks at any of their groups
- * again. */
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
     uint64_t held, pending = wsqi_pending(pool, &held);
     return pending != 0 ? pending : wsqi_load_acq(&pool->creditors); /* P2 */
 }
 
-/* Any thread, a snapshot. index: as wsq_worker_index; all zero where nobody works. */
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
     memset(out, 0, sizeof *out);
     unsigned crew = wsqi_crew(pool);
@@ -7323,8 +7450,6 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     out->queue_depth = index < crew ? wsqi_queue_length(worker) : 0;
 }
 
-/* Any thread, a snapshot: workers, guests and outside threads together; averages for the last
- * two. */
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
@@ -7355,7 +7480,6 @@ static void wsqi_stats_row(FILE *file, const char *name, const wsq_stats *row) {
             row->interval);
 }
 
-/* Any thread: a table, a row for each worker and (with a plus) each stand-in so far. */
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
     wsq_stats row;
     char name[16];

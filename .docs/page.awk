@@ -2,7 +2,7 @@
 #
 # The header is read twice: first for the names, so that every later mention can lead to them. Then
 # its manual, and the declarations with their contracts, become HTML. The examples give each function
-# the code that calls it; the numbered ones stand at the end as a whole.
+# the code that calls it; the numbered ones and the recipes stand at the end as a whole.
 
 function escape(s) {
     gsub(/&/, "\\&amp;", s)
@@ -154,7 +154,7 @@ function manual_flush() {
 # "POOLS. Text" begins with a heading of its own.
 function paragraph_flush(   head) {
     sub(/^ /, "", paragraph)
-    if (match(paragraph, /^[A-Z][A-Z ,()+]+\. /)) {
+    if (match(paragraph, /^[A-Z][-A-Z ,:()+]+[.?] /)) {
         head = substr(paragraph, 1, RLENGTH - 2)
         paragraph = substr(paragraph, RLENGTH + 1)
         manual = manual "<h3 id=\"-" chapter "-" slug(head) "\">" escape(capital(head)) "</h3>\n"
@@ -341,9 +341,11 @@ function contract_html(text, here,   n, line, i, at, out, rows, open) {
 
 # ---- the examples ----
 
-function example_line(file, line) {
+function example_line(file, line,   recipe) {
+    recipe = file ~ /recipes\//
     gsub(/.*\//, "", file)
     if (file != example) {
+        if (recipe || file ~ /^[0-9]/) in_full[file] = 1
         example = file
         examples[++example_count] = file
         body = ""
@@ -382,7 +384,7 @@ function example_html(name,   n, file, i, out, more) {
         code_block(substr(excerpt[name], 1, length(excerpt[name]) - 1), name) "</pre>\n"
     n = split(uses[name], file, " ")
     for (i = 1; i <= n; i++)
-        if (file[i] ~ /^[0-9]/) more = more " <a href=\"#-" slug(file[i]) "\">" file[i] "</a>"
+        if (file[i] in in_full) more = more " <a href=\"#-" slug(file[i]) "\">" file[i] "</a>"
     if (more != "") out = out "<p class=\"more\">In" more "</p>\n"
     return out "</details>"
 }
@@ -451,7 +453,7 @@ END {
     print "<h4>Manual</h4>\n" menu index_list
     print "<h4>Examples</h4>"
     for (i = 1; i <= example_count; i++)
-        if (examples[i] ~ /^[0-9]/) print "<a href=\"#-" slug(examples[i]) "\">" examples[i] "</a>"
+        if (examples[i] in in_full) print "<a href=\"#-" slug(examples[i]) "\">" examples[i] "</a>"
     print "</details></nav>\n<main>\n<h1>" escape(title) "</h1>"
     print manual
     while (match(reference, /@EXAMPLES [A-Za-z0-9_]+@/)) {
@@ -462,7 +464,7 @@ END {
     }
     print reference
     for (i = 1; i <= example_count; i++) {
-        if (examples[i] !~ /^[0-9]/) continue
+        if (!(examples[i] in in_full)) continue
         print "<h2 id=\"-" slug(examples[i]) "\">" examples[i] "</h2>"
         print "<pre>" code_block(whole[examples[i]], "") "</pre>"
     }

@@ -25,7 +25,7 @@ $(cat .docs/page.css)
 <button id="theme" type="button" aria-label="Light or dark">◐</button>
 <div id="found" hidden></div>
 </header>
-$(awk -f .docs/page.awk wsq.h wsq.h examples/[0-9]*.c examples/[a-z]*.c)
+$(awk -f .docs/page.awk wsq.h wsq.h examples/[0-9]*.c examples/recipes/*.c examples/[a-z]*.c)
 <script>
 $(cat .docs/page.js)
 </script>

@@ -295,19 +295,19 @@ row_install() {
     note 'make install, pkg-config'
 }
 
-# The lines in the README, with this folder in place of the download.
+# The lines in examples/packaging/README.md, with this folder in place of the download.
 row_cmake() {
     has cmake cmake
     {
         echo 'cmake_minimum_required(VERSION 3.14)'
         echo 'project(user C)'
         echo 'add_executable(my_program user.c)'
-        sed -n '/^```cmake$/,/^```$/{/^```/d;p;}' README.md
+        sed -n '/^```cmake$/,/^```$/{/^```/d;p;}' examples/packaging/README.md
     } >"$dir/CMakeLists.txt"
     sed 's|"../../wsq.h"|<wsq.h>|' test/compile/whole.c >"$dir/user.c"
     cmake -S "$dir" -B "$dir/build" -DFETCHCONTENT_SOURCE_DIR_WSQ="$PWD" &&
         cmake --build "$dir/build" && "$dir/build/my_program" || return 1
-    note 'FetchContent as in the README'
+    note 'FetchContent as in examples/packaging/README.md'
 }
 
 # ---- all ----

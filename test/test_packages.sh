@@ -52,6 +52,16 @@ int main(void) {
 }
 END
 
+# The same in C++, where there is a compiler for it.
+cat >"$work/user.cpp" <<'END'
+#define WSQ_IMPLEMENTATION
+#include <wsq.hpp>
+int main() {
+    wsq::pool pool;
+    return pool.submit([] { return 42; }).get() == 42 ? 0 : 1;
+}
+END
+
 # ---- install, pkg-config, uninstall ----
 
 prefix="$work/a prefix with spaces"
@@ -63,6 +73,9 @@ with_pkg_config() {
     flags=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs "wsq = $version") || return 1
     eval "cc \"\$work/user.c\" -o \"\$work/user\" $flags" && "$work/user"
 }
+cxx=${CXX:-c++}
+in_cpp() { "$cxx" -std=c++17 -pthread -I"$prefix/include" "$work/user.cpp" -o "$work/user" && "$work/user"; }
+has g++ "$cxx" && check 'wsq.hpp' in_cpp
 has pkgconf pkg-config && check 'pkg-config, a prefix with spaces' with_pkg_config
 
 # ---- CMake ----
@@ -85,6 +98,10 @@ refused() { ! "$@"; }
 if has cmake cmake; then
     cmake_project "$work/found" "find_package(wsq $version REQUIRED)"
     check 'find_package(wsq)' cmake_build "$work/found" -DCMAKE_PREFIX_PATH="$prefix"
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.14)' 'project(user CXX)' 'find_package(wsq REQUIRED)' \
+        'add_executable(user user.cpp)' 'target_compile_features(user PRIVATE cxx_std_17)' \
+        'target_link_libraries(user PRIVATE wsq::wsq)' >"$work/CMakeLists.txt"
+    ! command -v "$cxx" >/dev/null || check 'find_package(wsq) in C++ alone' cmake_build "$work" -DCMAKE_PREFIX_PATH="$prefix"
     cmake_project "$work/newer" 'find_package(wsq 99.0 REQUIRED)'
     check 'find_package(wsq 99.0) is refused' refused cmake_build "$work/newer" -DCMAKE_PREFIX_PATH="$prefix"
     cmake_project "$work/inside" "add_subdirectory($top/examples/packaging/cmake wsq)"
@@ -95,8 +112,9 @@ fi
 
 meson_build() {
     sub=$work/meson/subprojects
-    mkdir -p "$sub/wsq"
+    mkdir -p "$sub/wsq/examples"
     cp wsq.h examples/packaging/meson/meson.build "$sub/wsq"
+    cp examples/*.hpp "$sub/wsq/examples"
     sed 's/^\[wrap-git\]/[wrap-file]/; /^#/d; /^url/d; /^revision/d; /^depth/d; /^patch/d; s/^$/directory = wsq/;' \
         examples/packaging/meson/wsq.wrap | awk '!(/^directory/ && seen++)' >"$sub/wsq.wrap"
     cp "$work/user.c" "$work/meson"

@@ -63,19 +63,6 @@ sweep_workers() {
     patience=60
 }
 
-# The clock around the whole program, start and end of the pool included.
-whole_programs() {
-    command -v hyperfine >/dev/null || { echo "skip whole programs (Debian: hyperfine)"; return; }
-    echo "# whole programs by hyperfine: queens, once, $cores workers"
-    set --
-    for name in wsq wool lace rayon tbb gomp libomp plain; do
-        command=$(sed -n "s/^$name|//p" "$dir/list")
-        [ "$command" ] && set -- "$@" -n "$name" "$PEER_PREFIX $command queens $cores"
-    done
-    PEER_ONCE=1 hyperfine -N -w 1 -r 7 --export-csv "$dir/whole.csv" "$@" >"$dir/whole.log" 2>&1
-    awk -F, 'NR > 1 { printf "%-8s %7.1f ms +- %.1f\n", $1, $2 * 1e3, $3 * 1e3 }' "$dir/whole.csv"
-}
-
 sh "$here/build.sh" "$dir"
 list_cases
 csv=$dir/results.csv first=1
@@ -93,8 +80,5 @@ for round in $(seq "$first" $((first + rounds - 1))); do
 done
 [ -s "$dir/errors.log" ] && { echo "# errors:"; sort "$dir/errors.log" | uniq -c | head; }
 
-{
-    sh "$here/table.sh" "$csv"
-    [ "$PEER_ONLY" ] || whole_programs
-} | tee "$dir/table.txt"
+sh "$here/table.sh" "$csv" | tee "$dir/table.txt"
 sh "$here/plots.sh" "$csv" "$dir"

@@ -23,11 +23,13 @@ class Wsq(ConanFile):
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..", "..")
         copy(self, "wsq.h", root, self.export_sources_folder)
+        copy(self, "*.hpp", os.path.join(root, "examples"), self.export_sources_folder)
         copy(self, "LICENSE", root, self.export_sources_folder)
 
     def package(self):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
         copy(self, "wsq.h", self.source_folder, os.path.join(self.package_folder, "include"))
+        copy(self, "*.hpp", self.source_folder, os.path.join(self.package_folder, "include"))
 
     def package_id(self):
         self.info.clear()

@@ -3,7 +3,8 @@
 # commit.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
 
-file(INSTALL "${SOURCE_PATH}/wsq.h" DESTINATION "${CURRENT_PACKAGES_DIR}/include")
+file(INSTALL "${SOURCE_PATH}/wsq.h" "${SOURCE_PATH}/examples/wsq.hpp"
+    "${SOURCE_PATH}/examples/wsq_algorithm.hpp" DESTINATION "${CURRENT_PACKAGES_DIR}/include")
 file(INSTALL "${SOURCE_PATH}/examples/packaging/cmake/wsqConfig.cmake"
     "${SOURCE_PATH}/examples/packaging/cmake/wsqConfigVersion.cmake"
     DESTINATION "${CURRENT_PACKAGES_DIR}/lib/cmake/wsq")
