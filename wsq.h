@@ -1313,6 +1313,8 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
  * outside caller waits, and without help on a worker. After an error `fn` was not called.
  * WSQ_ERR_CLOSED: the pool is shutting down.
  * WSQ_ERR_CANCELLED: it was cancelled while the call waited as a task.
+ * WSQ_ERR_MEMORY: more threads are inside at once than ever before, and there is no memory for the
+ * block of one more (a worker goes on without).
  * WSQ_ERR_INVALID: the pool or `fn` is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
