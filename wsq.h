@@ -216,10 +216,13 @@
  * lent, so wsq_pool_wait, a WSQ_DRAIN and wsq_pool_destroy wait until a thread has come and has
  * done what is queued. A WSQ_CANCEL needs no thread.
  *
- * MEMORY. A pool allocates when it is created. Later there are four more places: wsq_reduce, for a
- * partial result of more than 128 bytes when a range is cut; the queue of a WSQ_LIFO pool when it
- * grows; and futures and timers when there are more at once than ever before. There a wsq_allocator
- * is called from any thread.
+ * MEMORY. A pool allocates when it is created: itself, and WSQ_BLOCK_SIZE for each worker. Later
+ * there are more places: wsq_reduce, for a partial result of more than 128 bytes when a range is
+ * cut; the queue of a WSQ_LIFO pool when it grows; and futures, timers, stand-ins and threads in
+ * wsq_run (a block for each of the last two) when there are more at once than ever before. There a
+ * wsq_allocator is called from any thread. It should not give huge pages: of a block only the first
+ * few KiB are used, and what its jobs take. With neither a wsq_allocator nor a WSQ_MALLOC of yours,
+ * on Linux, blocks come from mmap, without huge pages.
  *
  * TASKS. wsq_spawn puts a task into the ring of the worker that calls, or, from outside, into the
  * global queue. A task that is queued, running or pending cannot be spawned (WSQ_ERR_INVALID), but
@@ -1527,6 +1530,8 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
  * outside caller waits, and without help on a worker. After an error `fn` was not called.
  * WSQ_ERR_CLOSED: the pool is shutting down.
  * WSQ_ERR_CANCELLED: it was cancelled while the call waited as a task.
+ * WSQ_ERR_MEMORY: more threads are inside at once than ever before, and there is no memory for the
+ * block of one more (a worker goes on without).
  * WSQ_ERR_INVALID: the pool or `fn` is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
@@ -1679,10 +1684,11 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    likewise
  *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses what it moved
  *  I10    slots and watcher, sleeper   seq_cst       I11         a full slot that nobody watches
- *  I11    slot put; take               seq_cst; acq  I10 I12     likewise
+ *  I11    slot put; take               seq_cst; acq  I10 I12 B6  likewise
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  B3     blocks; sleeps in a join     full barrier  itself      the pool runs dry
- *  B1 B2  crew read; one more           acq; rel      each other  a block is read while unfilled
+ *  B1 B2  blocks counted; one more      acq; rel      each other  a block is read while unfilled
+ *  B6     a sleeper becomes watcher     release       I11         likewise
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two holders
  *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    likewise
@@ -1721,6 +1727,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #include <string.h>
 
 #ifndef WSQ_MALLOC
+#define WSQI_SYSTEM_MEMORY 1 /* nobody minds where it comes from */
 #define WSQ_MALLOC(size) malloc(size)
 #define WSQ_FREE(pointer) free(pointer)
 #endif
@@ -1828,6 +1835,10 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  *     unsigned wsqi_places_read(uint32_t *places, unsigned count)
  *                                             the place (wsq_topology) of each processor; how many
  *     unsigned wsqi_cpu_now(void)             the processor that this thread runs on
+ *     void *wsqi_pages_take(size_t size, size_t alignment)
+ *                                             pages that become resident one by one, as they are
+ *                                             touched, or NULL; alignment: 64 KiB or more
+ *     void wsqi_pages_give(void *pages, size_t size)
  * ========================================================================== */
 
 #if defined(WSQ_PLATFORM_HEADER)
@@ -2354,6 +2365,34 @@ static void wsqi_guard_destroy(wsqi_a32 *guard) { munmap((void *)guard, 4096); }
 #define wsqi_guard_create wsqi_guard_create
 #endif
 
+/* ---- pages ---- */
+
+/* Not under the address sanitizer, which looks for leaks: it takes pointers in there for lost. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WSQI_ASAN 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define WSQI_ASAN 1
+#endif
+
+#if defined(__linux__) && !defined(WSQI_ASAN)
+static WSQI_UNUSED void *wsqi_pages_take(size_t size, size_t alignment) {
+    char *raw = (char *)mmap(NULL, size + alignment, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | WSQI_MAP_ANONYMOUS, -1, 0);
+    if (raw == (char *)MAP_FAILED) return NULL;
+    size_t head = (size_t)(0 - (uintptr_t)raw) & (alignment - 1);
+    if (head != 0) munmap(raw, head);
+    munmap(raw + head + size, alignment - head);
+    syscall(SYS_madvise, raw + head, size, 15L /* MADV_NOHUGEPAGE; older kernels have none */);
+    return raw + head;
+}
+
+static WSQI_UNUSED void wsqi_pages_give(void *pages, size_t size) { munmap(pages, size); }
+
+#define wsqi_pages_take wsqi_pages_take
+#endif
+
 /* ---- usable cores ---- */
 
 #if defined(__linux__)
@@ -2547,6 +2586,28 @@ static void wsqi_release(const wsq_allocator *allocator, void *memory, size_t si
     }
     WSQ_FREE(((void **)memory)[-1]);
 }
+
+/* Blocks, on a boundary of their size; or NULL. */
+#if defined(wsqi_pages_take) && defined(WSQI_SYSTEM_MEMORY) && WSQ_BLOCK_SIZE >= 65536
+static void *wsqi_blocks_take(const wsq_allocator *allocator, size_t size) {
+    if (allocator == NULL) return wsqi_pages_take(size, WSQ_BLOCK_SIZE);
+    return wsqi_allocate(allocator, size, WSQ_BLOCK_SIZE);
+}
+
+static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_t size) {
+    if (blocks == NULL) return;
+    if (allocator == NULL) wsqi_pages_give(blocks, size);
+    else wsqi_release(allocator, blocks, size);
+}
+#else
+static void *wsqi_blocks_take(const wsq_allocator *allocator, size_t size) {
+    return wsqi_allocate(allocator, size, WSQ_BLOCK_SIZE);
+}
+
+static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_t size) {
+    wsqi_release(allocator, blocks, size);
+}
+#endif
 
 /* ---- a mutex, for what is rare; 0 free, 1 held, 2 held and wanted (Drepper 2004) ---- */
 
@@ -3017,8 +3078,10 @@ typedef struct wsqi_timer {
 } wsqi_timer;
 
 struct wsq_pool {
-    /* the blocks lie one behind the other: workers, stand-ins, guests */
-    wsqi_worker *first;
+    /* the block of each worker, stand-in, guest, or NULL until there is one; written before `crew`
+     * or `guests_made` counts it */
+    wsqi_worker **table;
+    wsqi_worker *first; /* the workers' blocks lie one behind the other */
     unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
     uint32_t lifo_cap, budget, spin_rounds;
     bool caller_runs, lend_only;
@@ -3037,6 +3100,7 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_a32 attention;    /* tasks queued that come before others: WSQ_HIGH, pinned */
     wsqi_a32 crew;         /* workers and stand-ins that have been started; see standin_lock */
+    wsqi_a32 guests_made;  /* standin_lock writes: guests that have a block */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
     wsqi_a32 watcher; /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none */
@@ -3085,8 +3149,26 @@ static inline bool wsqi_task_new(uint32_t state) {
     return (state & (WSQI_TASK_LIVE | WSQI_TASK_DONE)) == 0;
 }
 
+/* Of one that is counted in `crew` or `guests_made`; who learns its number from elsewhere learns it
+ * by an acquire. */
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
-    return (wsqi_worker *)(void *)((char *)pool->first + (size_t)index * WSQ_BLOCK_SIZE);
+    return wsqi_get(&pool->table[index]);
+}
+
+/* Workers and stand-ins in use: the blocks from 0 on that have a queue. */
+static unsigned wsqi_crew(const wsq_pool *pool) {
+    /* B1: the block of the last one is filled. Pairs with B2. */
+    return wsqi_load_acq(&pool->crew);
+}
+
+static unsigned wsqi_guests_made(const wsq_pool *pool) {
+    return wsqi_load_acq(&pool->guests_made); /* B1 */
+}
+
+/* Any number: is there such a block? */
+static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
+    if (index < pool->guest_base) return index < wsqi_crew(pool);
+    return index - pool->guest_base < wsqi_guests_made(pool);
 }
 
 /* The first entry of a worker's job stack. */
@@ -3388,11 +3470,12 @@ static void wsqi_place_update(wsqi_worker *self) {
 
 /* As wsqi_bitmap_claim, one that is near. */
 static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned words) {
-    unsigned best = WSQI_ANYWHERE, index = 0;
+    unsigned best = WSQI_ANYWHERE, index = 0, crew = wsqi_crew(self->pool);
     for (unsigned w = 0; w < words && best != 0; w++) {
         uint64_t bits = wsqi_load_rlx(&bitmap[w]); /* Relaxed: the clearing checks it. */
         for (; bits != 0 && best != 0; bits &= bits - 1) {
             unsigned one = w * 64 + wsqi_lowest_bit(bits);
+            if (one >= crew) continue; /* so new that its block is not visible yet */
             unsigned distance = wsqi_distance(self, wsqi_block(self->pool, one));
             if (distance >= best) continue;
             best = distance;
@@ -3471,13 +3554,7 @@ static bool wsqi_range_empty(wsqi_worker *worker) {
     return wsqi_range_top(range) == wsqi_range_bottom(range);
 }
 
-/* Workers and stand-ins in use: the blocks from 0 on that have a queue. */
-static unsigned wsqi_crew(const wsq_pool *pool) {
-    /* B1: the block of the last one is filled. Pairs with B2. */
-    return wsqi_load_acq(&pool->crew);
-}
-
-/* The n-th block in use, of crew + WSQ_GUESTS: the stand-ins never started are left out. */
+/* The n-th block in use, of crew + wsqi_guests_made: the stand-ins never started are left out. */
 static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned crew, unsigned n) {
     return wsqi_block(pool, n < crew ? n : n - crew + pool->guest_base);
 }
@@ -3489,8 +3566,8 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
 
 /* Is a job to be had? Asks for some where none is public. The caller passed a full barrier. */
 static bool wsqi_look_jobs(wsq_pool *pool) {
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew + WSQ_GUESTS; i++) {
+    unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
+    for (unsigned i = 0; i < count; i++) {
         wsqi_worker *worker = wsqi_nth(pool, crew, i);
         if (!wsqi_range_empty(worker)) return true;
         wsqi_poke(worker);
@@ -3607,9 +3684,10 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     uint32_t none = 0;
     /* I10: likewise for a timer. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
-    /* Relaxed: a watcher seen late costs a needless wake-up; the looks that follow, in
-     * wsqi_watch_until, are the ones that count. Failure: another watches. */
-    return wsqi_cas_rlx(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
+    /* B6: its block is visible to who gives it a token. Pairs with I11. Seen late, it costs a
+     * needless wake-up; the looks that follow, in wsqi_watch_until, are the ones that count.
+     * Failure: another watches. */
+    return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
 /* The watcher: nobody watches, unless there is something. Returns whether it still does. */
@@ -4097,7 +4175,7 @@ static bool wsqi_jobs_allowed(const wsq_pool *pool) {
 /* Visits every other block once, from a random one on. True: a job was stolen and has been run. */
 static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    unsigned crew = wsqi_crew(pool), count = crew + WSQ_GUESTS;
+    unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
     unsigned start = wsq_random_below(&self->random, count);
     bool jobs = wsqi_jobs_allowed(pool);
     for (unsigned i = 0; i < count && *task == NULL; i++) {
@@ -5164,7 +5242,7 @@ static void wsqi_standin_main(void *arg) {
     wsqi_worker_leave(self);
 }
 
-static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index);
+static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index);
 static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg));
 
 /* standin_lock's holder: a thread for a stand-in without one, or for a new one. */
@@ -5172,8 +5250,8 @@ static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
     unsigned crew = wsqi_load_rlx(&pool->crew); /* Relaxed: own word. */
     if (vacant == NULL) {
         if (crew == pool->guest_base) return false;
-        vacant = wsqi_block(pool, crew);
-        if (!wsqi_worker_init(vacant, pool, crew)) return false;
+        vacant = wsqi_block_make(pool, crew);
+        if (vacant == NULL) return false;
         /* B2: the block is filled before others look into it; and it is counted before its thread
          * can offer anything. Pairs with B1. */
         wsqi_store_rel(&pool->crew, crew + 1);
@@ -6526,9 +6604,11 @@ static bool wsqi_take_back(wsqi_worker *self) {
 static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     wsq_pool *pool = self->pool;
     uint32_t thief = wsqi_load_rlx(&job->thief); /* Relaxed: a hint. */
-    unsigned crew = wsqi_crew(pool), count = crew + WSQ_GUESTS;
+    unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
     unsigned start = wsq_random_below(&self->random, count);
-    if (thief != 0 && wsqi_job_steal(self, wsqi_block(pool, thief - 1))) return true;
+    if (thief != 0 && wsqi_block_known(pool, thief - 1) &&
+        wsqi_job_steal(self, wsqi_block(pool, thief - 1)))
+        return true;
     for (unsigned i = 0; i < count; i++) {
         unsigned n = start + i < count ? start + i : start + i - count;
         wsqi_worker *victim = wsqi_nth(pool, crew, n);
@@ -6642,9 +6722,10 @@ static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* A free guest block, or NULL. */
-static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
-    for (unsigned i = pool->guest_base; i < pool->blocks; i++) {
+/* A free guest block of those that there are, or NULL. */
+static wsqi_worker *wsqi_guest_take(wsq_pool *pool) {
+    unsigned end = pool->guest_base + wsqi_guests_made(pool);
+    for (unsigned i = pool->guest_base; i < end; i++) {
         wsqi_worker *guest = wsqi_block(pool, i);
         uint64_t bit = wsqi_bit(guest);
         wsqi_a64 *word = &pool->taken[i / 64];
@@ -6653,6 +6734,28 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
             return guest;
     }
     return NULL;
+}
+
+/* One more than `made`, unless another thread was faster. False: no memory. */
+static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
+    bool ok = true;
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    if (wsqi_load_rlx(&pool->guests_made) == made) { /* Relaxed: the lock orders it. */
+        ok = wsqi_block_make(pool, pool->guest_base + made) != NULL;
+        if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_start. */
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    return ok;
+}
+
+/* A guest block, or NULL: all are taken, or there is no memory for one more, which *full tells. */
+static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool *full) {
+    for (;;) {
+        unsigned made = wsqi_guests_made(pool);
+        wsqi_worker *guest = wsqi_guest_take(pool);
+        *full = made == WSQ_GUESTS;
+        if (guest != NULL || *full || !wsqi_guest_make(pool, made)) return guest;
+    }
 }
 
 static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
@@ -6682,11 +6785,14 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     wsqi_worker *self = wsqi_inside(pool);
     /* Relaxed: a hint. */
     if (self == NULL && (wsqi_load_rlx(&pool->inject.outside) & 1)) return WSQ_ERR_CLOSED;
-    wsqi_worker *guest = wsqi_guest_enter(pool);
+    bool full;
+    wsqi_worker *guest = wsqi_guest_enter(pool, &full);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) {
         fn(wsqi_full_mark(self), arg);
+    } else if (!full) {
+        return WSQ_ERR_MEMORY;
     } else {
         wsqi_run_task run;
         wsq_task_init(&run.task, wsqi_run_poll);
@@ -6948,8 +7054,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * Writers:   the phase: whoever shuts down, one step after the other. Counters: each its worker.
  * ========================================================================== */
 
-/* Stand-ins by default. A guess: each is address space only, where that is plenty and memory that
- * nobody touches costs nothing. */
+/* Stand-ins by default, at most. A guess: each is a thread, where stacks are address space only. */
 #if UINTPTR_MAX > 0xffffffffu && !defined(_WIN32)
 #define WSQI_STANDINS 64u
 #else
@@ -7024,6 +7129,17 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->allocator) == WSQ_OK;
 }
 
+/* standin_lock's holder: the block of a new stand-in or guest, not counted yet; NULL: no memory. */
+static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
+    wsqi_worker *block = wsqi_block(pool, index); /* perhaps from an attempt that failed */
+    if (block == NULL) {
+        block = (wsqi_worker *)wsqi_blocks_take(pool->allocator, WSQ_BLOCK_SIZE);
+        if (block == NULL) return NULL;
+        wsqi_set(&pool->table[index], block);
+    }
+    return wsqi_worker_init(block, pool, index) ? block : NULL;
+}
+
 static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg)) {
     char name[24];
     snprintf(name, sizeof name, "%s-%u", self->pool->name, self->index);
@@ -7048,18 +7164,20 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
     if (!wsqi_forked(pool)) wsqi_lot_fini(&pool->lot); /* there, the parent's threads still wait */
     if (pool->phase != &pool->own_phase) wsqi_guard_destroy(pool->phase);
-    wsqi_release(allocator, pool->first, pool->block_bytes);
+    for (unsigned i = pool->workers; i < pool->blocks; i++)
+        wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
+    wsqi_blocks_give(allocator, pool->first, pool->block_bytes);
     wsqi_release(allocator, pool, pool->bytes);
 }
 
-/* The pool's own memory, bitmaps behind it; no worker yet. */
+/* The pool's own memory, bitmaps and table behind it, and the workers'; no worker yet. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) {
     unsigned standins = config->max_standins;
     if (standins == 0) standins = workers < WSQI_STANDINS ? WSQI_STANDINS : workers;
     if (standins == WSQ_STANDINS_OFF || config->caller_runs || config->lend_only) standins = 0;
     unsigned blocks = workers + standins + WSQ_GUESTS, words = (blocks + 63) / 64;
-    size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64);
-    size_t block_bytes = (size_t)blocks * WSQ_BLOCK_SIZE;
+    size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64) + blocks * sizeof(wsqi_worker *);
+    size_t block_bytes = (size_t)workers * WSQ_BLOCK_SIZE;
     wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
     if (pool == NULL) return NULL;
     memset((void *)pool, 0, bytes);
@@ -7073,14 +7191,15 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) 
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
     pool->taken = pool->joiners + words;
+    pool->table = (wsqi_worker **)(void *)(pool->taken + words);
     if (config->allocator != NULL) {
         pool->allocator_copy = *config->allocator;
         pool->allocator = &pool->allocator_copy;
     }
-    if (block_bytes / WSQ_BLOCK_SIZE == blocks)
-        pool->first = (wsqi_worker *)wsqi_allocate(config->allocator, block_bytes, WSQ_BLOCK_SIZE);
+    if (block_bytes / WSQ_BLOCK_SIZE == workers)
+        pool->first = (wsqi_worker *)wsqi_blocks_take(config->allocator, block_bytes);
     if (pool->first != NULL && wsqi_lot_init(&pool->lot)) return pool;
-    wsqi_release(config->allocator, pool->first, block_bytes);
+    wsqi_blocks_give(config->allocator, pool->first, block_bytes);
     wsqi_release(config->allocator, pool, bytes);
     return NULL;
 }
@@ -7108,6 +7227,7 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
 
 /* False: no memory for a queue. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
+    char *blocks = (char *)pool->first;
     bool ok = true;
     pool->phase = wsqi_guard_create();
     if (pool->phase == NULL) pool->phase = &pool->own_phase;
@@ -7132,9 +7252,8 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     wsqi_pool_place(pool, config);
     pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
     wsqi_store_rlx(&pool->timer_next, WSQI_NEVER); /* Relaxed: not shared yet, as what follows. */
-    for (unsigned i = pool->guest_base; i < pool->blocks; i++)
-        (void)wsqi_worker_init(wsqi_block(pool, i), pool, i);
     for (unsigned i = 0; i < pool->workers && ok; i++) {
+        wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
         ok = wsqi_worker_init(wsqi_block(pool, i), pool, i);
         wsqi_store_rlx(&pool->crew, i + 1); /* Relaxed: not shared yet. */
     }
@@ -7166,8 +7285,8 @@ static void wsqi_pool_join(wsqi_wait *wait, unsigned count) {
     /* no stand-in starts from here on, for the phase has changed */
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew + WSQ_GUESTS; i++) wsqi_token_give(wsqi_nth(pool, crew, i));
+    unsigned crew = wsqi_crew(pool), all = crew + wsqi_guests_made(pool);
+    for (unsigned i = 0; i < all; i++) wsqi_token_give(wsqi_nth(pool, crew, i));
     for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
     wsqi_await_none(wait, &pool->lent);
@@ -7423,7 +7542,7 @@ WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
     memset(out, 0, sizeof *out);
     unsigned crew = wsqi_crew(pool);
-    if (index >= pool->blocks || (index >= crew && index < pool->guest_base)) return;
+    if (!wsqi_block_known(pool, index)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
     wsqi_counters *from = &worker->counters;
     /* Relaxed: statistics, all of them. */

@@ -52,13 +52,13 @@ static inline void explore_check_parked(wsq_pool *pool) {
     explore_check(wsqi_searching(pool->idle.v) == 0);
     unsigned asleep = pool->workers;
     for (unsigned i = pool->workers; i < pool->crew.v; i++)
-        asleep += wsqi_block(pool, i)->dormant.v == WSQI_STANDIN_ACTIVE;
+        asleep += pool->table[i]->dormant.v == WSQI_STANDIN_ACTIVE;
     explore_check(wsqi_sleeping(pool->idle.v) == asleep);
     explore_check((unsigned)__builtin_popcountll(bits) == asleep);
     explore_check(explore_queue_empty(&pool->inject));
     explore_check(explore_queue_empty(&pool->high) && explore_queue_empty(&pool->low));
     for (unsigned i = 0; i < pool->crew.v; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
+        wsqi_worker *worker = pool->table[i];
         explore_check(worker->lifo.v == NULL && explore_queue_empty(&worker->inbox));
         explore_check(wsqi_head_real(worker->ring.head.v) == worker->ring.tail.v);
     }

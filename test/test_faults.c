@@ -207,6 +207,33 @@ static void crowd_run(wsq_pool *pool) {
     CHECK_EQ(atomic_load(&followed), CROWD);
 }
 
+/* Every worker waits for a task behind it, so that stand-ins are wanted, each with a block. */
+typedef struct pending_pair {
+    wsq_task first, second;
+} pending_pair;
+
+static wsq_poll pair_wait(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    CHECK_EQ(wsq_task_wait(&wsq_container_of(task, pending_pair, first)->second), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static wsq_poll pair_end(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return WSQ_DONE;
+}
+
+static void waits_run(wsq_pool *pool) {
+    pending_pair pairs[6];
+    wsq_task *tasks[12];
+    for (int i = 0; i < 6; i++) {
+        wsq_task_init(tasks[i] = &pairs[i].first, pair_wait);
+        wsq_task_init(tasks[6 + i] = &pairs[i].second, pair_end);
+    }
+    CHECK_EQ(wsq_spawn_batch(pool, tasks, 12), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+}
+
 /* One life of a pool, in which one allocation fails, or all from then on. */
 static void life_without(wsq_config config, int allocation, bool gone) {
     wsq_pool *pool = NULL;
@@ -217,8 +244,10 @@ static void life_without(wsq_config config, int allocation, bool gone) {
     wsq_result result = wsq_pool_create(&pool, &config);
     if (result == WSQ_OK) {
         crowd_run(pool);
+        waits_run(pool);
         mix_round(pool, &small_load, test_seed, 2);
-        CHECK_EQ(wsq_run(pool, reduce_big, NULL), WSQ_OK);
+        result = wsq_run(pool, reduce_big, NULL); /* needs a block */
+        CHECK(result == WSQ_OK || (result == WSQ_ERR_MEMORY && atomic_load(&allocations_failed) != 0));
         wsq_pool_destroy(pool);
     } else {
         CHECK_EQ(result, WSQ_ERR_MEMORY);
@@ -231,6 +260,7 @@ static void life_without(wsq_config config, int allocation, bool gone) {
 /* Every allocation of a whole life: those of create make it fail, the others are made do without.
  * How many there are depends on who was fast enough to steal; the first 40 are tried at least. */
 static void every_allocation(void) {
+    mix_memory_fails = true;
     for (int order = WSQ_FIFO; order <= WSQ_LIFO; order++) {
         for (int gone = 0; gone <= 1; gone++) {
             int n = 0, failed = 0;
@@ -241,6 +271,7 @@ static void every_allocation(void) {
             printf("  allocations failed, one by one: %d\n", failed);
         }
     }
+    mix_memory_fails = false;
 }
 
 /* ---- threads ---- */

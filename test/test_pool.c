@@ -866,11 +866,46 @@ static void no_allocation(void) {
     const wsq_allocator *allocators[] = {NULL, &allocator};
     for (int i = 0; i < 2; i++) {
         wsq_pool *pool = pool_new((wsq_config){.workers = 3, .allocator = allocators[i]});
+        work_of_all_kinds(pool); /* the first run takes a block */
         unsigned long before = atomic_load(&allocations);
         CHECK(before > 0);
         for (size_t round = 0; round < test_times(100); round++) work_of_all_kinds(pool);
         CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
         CHECK_EQ(atomic_load(&allocations), before);
+        wsq_pool_destroy(pool);
+        check_nothing_left();
+    }
+}
+
+/* ---- no more memory than is needed ---- */
+
+static void run_nothing(wsq_ctx ctx, void *arg) { (void)ctx, (void)arg; }
+
+/* An allocator is asked for a block for each worker; for one more at the first run. */
+static void blocks_at_need(void) {
+    const long block = WSQ_BLOCK_SIZE, rest = 1 << 14;
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2, .allocator = &allocator});
+    CHECK(atomic_load(&bytes) >= 2 * block && atomic_load(&bytes) < 2 * block + rest);
+    run_some(pool, 100);
+    CHECK(atomic_load(&bytes) < 2 * block + rest);
+    for (int i = 0; i < 10; i++) CHECK_EQ(wsq_run(pool, run_nothing, NULL), WSQ_OK);
+    CHECK(atomic_load(&bytes) >= 3 * block && atomic_load(&bytes) < 3 * block + rest);
+    wsq_pool_destroy(pool);
+    check_nothing_left();
+}
+
+/* No memory for the run's block: an error, and the pool lives on. */
+static void run_without_memory(void) {
+    const wsq_allocator *allocators[] = {NULL, &allocator};
+    for (int i = 0; i < 2; i++) {
+        bool ours = i == 1;
+        wsq_pool *pool = pool_new((wsq_config){.workers = 2, .allocator = allocators[i]});
+        atomic_store(&allocations_left, 0);
+        CHECK_EQ(wsq_run(pool, run_nothing, NULL), WSQ_ERR_MEMORY);
+        atomic_store(&allocations_left, EVER);
+        run_some(pool, 100);
+        CHECK_EQ(wsq_run(pool, run_nothing, NULL), WSQ_OK);
+        CHECK_EQ(atomic_load(&bytes) != 0, ours);
         wsq_pool_destroy(pool);
         check_nothing_left();
     }
@@ -915,6 +950,8 @@ int main(void) {
     RUN(outside_submitters);
     RUN(waits_amid_spawns);
     RUN(no_allocation);
+    RUN(blocks_at_need);
+    RUN(run_without_memory);
     RUN(stats_table);
     return test_end();
 }

@@ -5,6 +5,8 @@
 #ifdef __linux__
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 static int fake_open(const char *path, int flags);
 static ssize_t fake_read(int file, void *text, size_t size);
@@ -280,6 +282,73 @@ static void group_quotas(void) {
 
 #endif
 
+/* ---- memory ---- */
+
+#ifdef __linux__
+/* Says whether the mapping around `address` has this flag. */
+static bool mapping_has(const void *address, const char *flag) {
+    char line[512];
+    bool mine = false, has = false;
+    FILE *file = fopen("/proc/self/smaps", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        unsigned long long begin, end;
+        if (sscanf(line, "%llx-%llx ", &begin, &end) == 2)
+            mine = begin <= (uintptr_t)address && (uintptr_t)address < end;
+        else if (mine && strncmp(line, "VmFlags:", 8) == 0) has = strstr(line, flag) != NULL;
+    }
+    if (file != NULL) fclose(file);
+    return has;
+}
+
+/* With transparent huge pages always on, an idle worker would take 1 or 2 MiB for a few KiB. */
+static void no_huge_pages(void) {
+    const wsq_config config = {.workers = 4};
+    wsq_pool *pool;
+    CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK);
+#if !defined(WSQI_ASAN)
+    bool known = access("/sys/kernel/mm/transparent_hugepage", F_OK) == 0 &&
+                 syscall(SYS_madvise, pool->first, 4096L, -1L) != 0; /* QEMU takes anything */
+    for (unsigned i = 0; known && i < 4; i++) CHECK(mapping_has(wsqi_block(pool, i), " nh"));
+#else
+    (void)mapping_has;
+#endif
+    wsq_pool_destroy(pool);
+}
+
+static void add(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx;
+    atomic_fetch_add((atomic_size_t *)arg, end - begin);
+}
+
+static void add_all(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, 1000, 10, add, arg); }
+
+/* Stacks take 8 MiB of addresses each, by default; the pool itself little more than its blocks. */
+static int pool_in(size_t address_space) {
+    const struct rlimit limit = {address_space, address_space};
+    const wsq_config config = {.workers = 2};
+    wsq_pool *pool;
+    atomic_size_t sum = 0;
+    if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+    if (wsq_pool_create(&pool, &config) != WSQ_OK) return 2;
+    if (wsq_run(pool, add_all, &sum) != WSQ_OK || atomic_load(&sum) != 1000) return 3;
+    wsq_pool_destroy(pool);
+    return 0;
+}
+
+static void little_address_space(void) {
+    size_t pages = 0;
+    int status = -1;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%zu", &pages) != 1) pages = 0;
+    if (file != NULL) fclose(file);
+    if (TEST_SLOWDOWN > 1 || pages == 0) return; /* sanitizers need a lot */
+    pid_t child = fork();
+    if (child == 0) _exit(pool_in(pages * (size_t)sysconf(_SC_PAGESIZE) + ((size_t)28 << 20)));
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_EQ(status, 0);
+}
+#endif
+
 int main(void) {
     test_begin("test_system");
 #ifdef __linux__
@@ -292,6 +361,8 @@ int main(void) {
     RUN(pool_is_placed);
     RUN(group_paths);
     RUN(group_quotas);
+    RUN(no_huge_pages);
+    RUN(little_address_space);
 #endif
     return test_end();
 }
