@@ -103,29 +103,32 @@ static peer_result run_skynet(long size) {
 typedef struct queens_job {
     wsq_job job;
     long found;
-    signed char board[PEER_QUEENS];
+    signed char *board;
     int rows;
 } queens_job;
 
 static void queens_run(wsq_ctx ctx, wsq_job *job);
 
-static long queens(wsq_ctx ctx, int rows, const signed char *board) {
+/* The boards live in the parent's frame until it has joined, as those of Wool's and Lace's case. */
+static long queens(wsq_ctx ctx, int rows, signed char *board) {
     if (rows == PEER_QUEENS) return 1;
+    signed char boards[PEER_QUEENS][PEER_QUEENS];
     queens_job jobs[PEER_QUEENS];
     int count = 0;
     for (int column = 0; column < PEER_QUEENS; column++) {
-        queens_job *next = &jobs[count];
-        memcpy(next->board, board, PEER_QUEENS);
-        next->board[rows] = (signed char)column;
-        next->rows = rows + 1;
-        if (!peer_queen_holds(next->board, rows + 1)) continue;
-        wsq_fork(&ctx, &next->job, queens_run);
-        count++;
+        signed char *next = boards[count];
+        memcpy(next, board, PEER_QUEENS);
+        next[rows] = (signed char)column;
+        if (!peer_queen_holds(next, rows + 1)) continue;
+        queens_job *job = &jobs[count++];
+        job->board = next;
+        job->rows = rows + 1;
+        wsq_fork(&ctx, &job->job, queens_run);
     }
     long found = 0;
     while (count-- > 0) {
         queens_job *job = &jobs[count];
-        found += wsq_reclaim(&ctx, &job->job) ? queens(ctx, rows + 1, job->board) : job->found;
+        found += wsq_reclaim(&ctx, &job->job) ? queens(ctx, rows + 1, boards[count]) : job->found;
     }
     return found;
 }
