@@ -6337,7 +6337,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     } while (!wsqi_cas_acq(&victim->range, &range, next));
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_rlx(&job->thief, self->index + 1); /* Relaxed: a hint. */
-    wsqi_poke(victim);
+    if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_poke(victim); /* it was the last */
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);

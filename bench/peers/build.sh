@@ -19,10 +19,10 @@ try() {
     else echo "missing: $name (Debian: $package)"; fi
 }
 
-# The kernels, the same machine code for all, and at the same place in a cache line: where the linker
-# put the inner loop of matmul across two lines, it took 1.5 times as long.
+# The kernels, the same machine code for all, and at the same place in a page: with 64 instead of 4096
+# the linker decided whether matmul took 38 or 52 ms (Zen 5), for one peer in this build, for another in the next.
 work=$dir/work.o
-"$cc" $flags $std -falign-functions=64 -c "$here/work.c" -o "$work" || exit 1
+"$cc" $flags $std -falign-functions=4096 -c "$here/work.c" -o "$work" || exit 1
 
 # What the compiler wants in another order than try gives it.
 goes() { go build "$@" "$here/go/main.go"; }
