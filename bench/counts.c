@@ -24,7 +24,7 @@ static BENCH_CALL long sum(wsq_ctx ctx, long n) {
     left.n = n - 1;
     wsq_fork(&ctx, &left.job, sum_run);
     long right = sum(ctx, n - 2);
-    return right + (wsq_reclaim(&ctx, &left.job) ? sum(ctx, n - 1) : left.result);
+    return right + (wsq_reclaim(&ctx, &left.job) ? sum(ctx, left.n) : left.result);
 }
 
 static void sum_run(wsq_ctx ctx, wsq_job *job) {

@@ -42,7 +42,7 @@ static inline long fib(wsq_ctx ctx, long n) {
     left.n = n - 1;
     wsq_fork(&ctx, &left.job, fib_run);
     long right = fib(ctx, n - 2);
-    return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, n - 1) : left.result);
+    return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, left.n) : left.result);
 }
 
 static void fib_run(wsq_ctx ctx, wsq_job *job) {
@@ -77,7 +77,7 @@ static inline long sky(wsq_ctx ctx, long first, long size) {
     }
     sum = sky(ctx, first + 9 * part, part);
     for (int i = 8; i >= 0; i--)
-        sum += wsq_reclaim(&ctx, &jobs[i].job) ? sky(ctx, first + i * part, part) : jobs[i].result;
+        sum += wsq_reclaim(&ctx, &jobs[i].job) ? sky(ctx, jobs[i].n, part) : jobs[i].result;
     return sum;
 }
 
