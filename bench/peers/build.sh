@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds every peer that is installed into DIR, and writes DIR/list: one "name|command" a line. For one
-# that is not there it says which Debian package is missing. Wool and Lace are no packages: name their
-# sources in WOOL and LACE.
+# that is not there it says which Debian package is missing. Others are no packages: name their sources
+# in WOOL, LACE, TMC, ENKITS, TASKFLOW, DISPENSO, PARLAY, LIBFORK, CITOR, BS, and in DISPATCH a folder
+# with libdispatch's headers (include) and libraries (lib). Those in C++ are compiled with CXX.
 #
 #   build.sh DIR
 here=$(cd "$(dirname "$0")" && pwd)
@@ -59,4 +60,24 @@ fi
 if [ "$LACE" ]; then
     [ -f "$LACE/src/lace_config.h" ] || : >"$dir/lace_config.h"
     try lace "none; see LACE" "$cc" $flags -D_GNU_SOURCE "-I$LACE/src" "-I$dir" "$here/lace.c" "$work" "$LACE/src/lace.c" -pthread -lm
+fi
+
+# from VARIABLE NAME STANDARD FILE...: a peer in C++, when VARIABLE names its sources
+cxx=${CXX:-g++}
+from() {
+    sources=$(eval echo "\$$1") peer=$2 standard=$3
+    shift 3
+    [ "$sources" ] || return 0
+    try "$peer" "none; see its file" "$cxx" $flags -DNDEBUG "-std=$standard" "$here/$peer.cpp" "$work" "$@" -pthread
+}
+from TMC tmc c++20 "-I$TMC/include"
+from ENKITS enkits c++17 "-I$ENKITS/src" "$ENKITS/src/TaskScheduler.cpp"
+from TASKFLOW taskflow c++20 "-I$TASKFLOW"
+from DISPENSO dispenso c++17 "-I$DISPENSO" "-I$DISPENSO/dispenso/third-party" "$DISPENSO"/dispenso/*.cpp "$DISPENSO"/dispenso/detail/*.cpp
+from PARLAY parlay c++17 "-I$PARLAY/include"
+from LIBFORK libfork c++20 "-I$LIBFORK/single_header"
+from CITOR citor c++20 "-I$CITOR/single_include"
+from BS bs c++17 "-I$BS/include"
+if [ "$DISPATCH" ]; then
+    try libdispatch "none; see DISPATCH" "$cc" $flags $std "-I$DISPATCH/include" "$here/libdispatch.c" "$work" "-L$DISPATCH/lib" -ldispatch -lBlocksRuntime -pthread -lstdc++
 fi
