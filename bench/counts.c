@@ -262,7 +262,7 @@ static void path_wake(long n) {
 static void path_group(long n) {
     bench_check(wsq_group_init(&group, bench_pool(1)) == WSQ_OK, "group");
     pump(spawn_group, 1, n);
-    bench_check(wsq_group_wait(&group, WSQ_FOREVER) == WSQ_OK, "group");
+    bench_check(wsq_group_wait(&group) == WSQ_OK, "group");
 }
 
 static void path_future(long n) {
