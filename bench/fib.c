@@ -18,7 +18,7 @@ static inline long fib(wsq_ctx ctx, long n) {
     left.n = n - 1;
     wsq_fork(&ctx, &left.job, fib_run);
     long right = fib(ctx, n - 2);
-    return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, n - 1) : left.result);
+    return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, left.n) : left.result);
 }
 
 static void fib_run(wsq_ctx ctx, wsq_job *job) {

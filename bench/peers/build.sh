@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds every peer that is installed into DIR, and writes DIR/list: one "name|command" a line. For one
-# that is not there it says which Debian package is missing. Wool and Lace are no packages: name their
-# sources in WOOL and LACE.
+# that is not there it says which Debian package is missing. Others are no packages: name their sources
+# in WOOL, LACE, TMC, ENKITS, TASKFLOW, DISPENSO, PARLAY, LIBFORK, CITOR, BS, and in DISPATCH a folder
+# with libdispatch's headers (include) and libraries (lib). Those in C++ are compiled with CXX.
 #
 #   build.sh DIR
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,10 +20,10 @@ try() {
     else echo "missing: $name (Debian: $package)"; fi
 }
 
-# The kernels, the same machine code for all, and at the same place in a cache line: where the linker
-# put the inner loop of matmul across two lines, it took 1.5 times as long.
+# The kernels, the same machine code for all, and at the same place in a page: with 64 instead of 4096
+# the linker decided whether matmul took 38 or 52 ms (Zen 5), for one peer in this build, for another in the next.
 work=$dir/work.o
-"$cc" $flags $std -falign-functions=64 -c "$here/work.c" -o "$work" || exit 1
+"$cc" $flags $std -falign-functions=4096 -c "$here/work.c" -o "$work" || exit 1
 
 # What the compiler wants in another order than try gives it.
 goes() { go build "$@" "$here/go/main.go"; }
@@ -59,4 +60,24 @@ fi
 if [ "$LACE" ]; then
     [ -f "$LACE/src/lace_config.h" ] || : >"$dir/lace_config.h"
     try lace "none; see LACE" "$cc" $flags -D_GNU_SOURCE "-I$LACE/src" "-I$dir" "$here/lace.c" "$work" "$LACE/src/lace.c" -pthread -lm
+fi
+
+# from VARIABLE NAME STANDARD FILE...: a peer in C++, when VARIABLE names its sources
+cxx=${CXX:-g++}
+from() {
+    sources=$(eval echo "\$$1") peer=$2 standard=$3
+    shift 3
+    [ "$sources" ] || return 0
+    try "$peer" "none; see its file" "$cxx" $flags -DNDEBUG "-std=$standard" "$here/$peer.cpp" "$work" "$@" -pthread
+}
+from TMC tmc c++20 "-I$TMC/include"
+from ENKITS enkits c++17 "-I$ENKITS/src" "$ENKITS/src/TaskScheduler.cpp"
+from TASKFLOW taskflow c++20 "-I$TASKFLOW"
+from DISPENSO dispenso c++17 "-I$DISPENSO" "-I$DISPENSO/dispenso/third-party" "$DISPENSO"/dispenso/*.cpp "$DISPENSO"/dispenso/detail/*.cpp
+from PARLAY parlay c++17 "-I$PARLAY/include"
+from LIBFORK libfork c++20 "-I$LIBFORK/single_header"
+from CITOR citor c++20 "-I$CITOR/single_include"
+from BS bs c++17 "-I$BS/include"
+if [ "$DISPATCH" ]; then
+    try libdispatch "none; see DISPATCH" "$cc" $flags $std "-I$DISPATCH/include" "$here/libdispatch.c" "$work" "-L$DISPATCH/lib" -ldispatch -lBlocksRuntime -pthread -lstdc++
 fi

@@ -5,7 +5,8 @@
  *                           with percentiles: a line for each, the name of the row behind
  *
  * A case says how many operations it did and how long they took, and checks its result.
- * Environment: PEER_ONCE: one round, nothing to warm up (for a clock around the program). */
+ * Environment: PEER_ONCE: one round, nothing to warm up (for a clock around the program). PEER_MANY:
+ * as many rounds as there is time for, and a line for the time that 95 of 100 took at most. */
 #ifndef PEER_H
 #define PEER_H
 
@@ -17,6 +18,7 @@
 #include <time.h>
 
 #define PEER_ROUNDS 5
+#define PEER_MANY_ROUNDS 101
 #define PEER_ENOUGH_NS 2e7   /* a round of a growing case takes at least this */
 #define PEER_PATIENCE_NS 8e8 /* past that no further round begins */
 
@@ -89,6 +91,7 @@ static inline void peer_print_percentiles(const char *name, const char *unit) {
     int count = peer_sample_count;
     peer_sort(all, count);
     printf("%.6g %s %s_p90\n", all[count * 9 / 10], unit, name);
+    if (getenv("PEER_MANY")) printf("%.6g %s %s_p95\n", all[count * 95 / 100], unit, name);
     printf("%.6g %s %s_p99\n", all[count * 99 / 100], unit, name);
     printf("%.6g %s %s\n", all[count / 2], unit, name);
 }
@@ -110,10 +113,10 @@ static inline peer_result peer_idle(void) {
 /* ---- measure ---- */
 
 static inline void peer_measure(const peer_case *self) {
-    double samples[PEER_ROUNDS], begin = peer_now();
-    bool once = getenv("PEER_ONCE") != NULL;
+    double samples[PEER_MANY_ROUNDS], begin = peer_now();
+    bool once = getenv("PEER_ONCE") != NULL, many = getenv("PEER_MANY") != NULL;
     long size = self->size;
-    int rounds = 0;
+    int rounds = 0, most = many ? PEER_MANY_ROUNDS : PEER_ROUNDS;
     peer_result result = {0, 1};
     if (!once) result = self->run(size);
     while (!once && self->step != 0 && result.ns < PEER_ENOUGH_NS)
@@ -121,13 +124,18 @@ static inline void peer_measure(const peer_case *self) {
     if (!once && peer_now() - begin > PEER_PATIENCE_NS)
         samples[rounds++] = result.ns / result.operations; /* the warm-up counts */
     while (rounds == 0 ||
-           (!once && rounds < PEER_ROUNDS && peer_now() - begin < PEER_PATIENCE_NS)) {
+           (!once && rounds < (peer_sample_count > 0 ? PEER_ROUNDS : most) &&
+            peer_now() - begin < PEER_PATIENCE_NS)) {
         if (rounds == 0) peer_sample_count = 0;
         result = self->run(size);
         samples[rounds++] = result.ns / result.operations;
     }
-    if (peer_sample_count > 0) peer_print_percentiles(self->name, self->unit);
-    else printf("%.6g %s\n", peer_sort(samples, rounds), self->unit);
+    if (peer_sample_count > 0) {
+        peer_print_percentiles(self->name, self->unit);
+    } else {
+        printf("%.6g %s\n", peer_sort(samples, rounds), self->unit);
+        if (many) printf("%.6g %s %s_p95\n", samples[rounds * 95 / 100], self->unit, self->name);
+    }
 }
 
 /* start makes the pool of peer_workers, stop ends it. */

@@ -1,5 +1,5 @@
 /* The cases of any pool that only takes tasks from outside: the program that includes this defines
- * pool_start, pool_stop and pool_push. */
+ * pool_start, pool_stop and pool_push, and behind it run_loop if it defined POOL_LOOP before. */
 #include "work.h"
 
 #include <pthread.h>
@@ -15,6 +15,9 @@ struct pool_task {
 static void pool_start(void);
 static void pool_stop(void);
 static void pool_push(pool_task *task);
+#ifdef POOL_LOOP
+static peer_result run_loop(long size);
+#endif
 
 #define POOL_TASKS 200000
 
@@ -169,6 +172,9 @@ int main(int argc, char **argv) {
         {"grain_task", "x", run_grain_task, 1, 0},
         {"wake", "us", run_wake, 1, 0},
         {"idle", "%", run_idle, 100, 0},
+#ifdef POOL_LOOP
+        {"loop", "ms", run_loop, 1, 0},
+#endif
     };
     return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, pool_begin, pool_end);
 }

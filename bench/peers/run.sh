@@ -6,8 +6,9 @@
 # Environment: PEER_ROUNDS (3; a round is itself a median of 5; all of it takes about 5 minutes),
 # PEER_APPEND=1 (adds its rounds to the results that are there: many short runs make a long one),
 # PEER_WORKERS ("1 all-cores"), PEER_ONLY (cases; "" is none), PEER_SWEEPS ("grain workers", or one of
-# them, or 0), PEER_PREFIX (a command that runs each program, say "taskset -c 0,1"), WOOL and LACE
-# (their sources).
+# them, or 0), PEER_PREFIX (a command that runs each program, say "taskset -c 0,1"), PEER_BUILT=1 (the
+# programs that DIR has are not built again), PEER_NOISE=1 (at the end noise.sh, some minutes more); and
+# the sources that build.sh names.
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${1:?usage: run.sh DIR}
 cores=$(getconf _NPROCESSORS_ONLN)
@@ -15,7 +16,7 @@ rounds=${PEER_ROUNDS:-3}
 workers=${PEER_WORKERS:-$(if [ "$cores" -gt 1 ]; then echo "1 $cores"; else echo 1; fi)}
 cases=${PEER_ONLY-fib skynet queens uts sort matmul uneven loop spawn outside submit busy chain one_by_one yield ping_pong wake idle fifo lifo steal}
 sweeps=${PEER_SWEEPS-grain workers}
-patience=60
+patience=20 # a run that takes longer hangs, or as good as
 
 # What each peer can do, in DIR/NAME.cases.
 list_cases() {
@@ -60,10 +61,10 @@ sweep_workers() {
     for w in 4 8 16 32 64; do
         for case in fib spawn submit; do one "$case" "$w" 0; done
     done
-    patience=60
+    patience=20
 }
 
-sh "$here/build.sh" "$dir"
+[ "$PEER_BUILT" ] || sh "$here/build.sh" "$dir"
 list_cases
 csv=$dir/results.csv first=1
 : >"$dir/errors.log"
@@ -82,3 +83,4 @@ done
 
 sh "$here/table.sh" "$csv" | tee "$dir/table.txt"
 sh "$here/plots.sh" "$csv" "$dir"
+[ -z "$PEER_NOISE" ] || sh "$here/noise.sh" "$dir"

@@ -24,6 +24,16 @@ void peer_uneven(long begin, long end) {
     for (long i = begin; i < end; i++) peer_burn((uint64_t)i);
 }
 
+/* Does the queen of the last row stand clear of all the others? */
+bool peer_queen_holds(const signed char *board, int rows) {
+    int last = rows - 1;
+    for (int row = 0; row < last; row++) {
+        int distance = board[last] - board[row];
+        if (distance == 0 || distance == last - row || distance == row - last) return false;
+    }
+    return true;
+}
+
 static int32_t middle(int32_t a, int32_t b, int32_t c) {
     int32_t low = a < b ? a : b, high = a < b ? b : a;
     return c < low ? low : c > high ? high : c;

@@ -11,6 +11,7 @@ extern "C" {
 uint64_t peer_burn(uint64_t steps);
 void peer_loop(float *numbers, long begin, long end);
 void peer_uneven(long begin, long end);
+bool peer_queen_holds(const signed char *board, int rows);
 long peer_partition(int32_t *a, long n);
 void peer_sort_plain(int32_t *a, long n);
 void peer_matrix_leaf(float *c, const float *a, const float *b);
@@ -89,15 +90,6 @@ static inline double peer_forks(long n) {
 #define PEER_LEAVES_SUM (PEER_LEAVES * (PEER_LEAVES - 1) / 2)
 #define PEER_QUEENS 12
 #define PEER_QUEENS_FOUND 14200
-
-static inline bool peer_queen_holds(const signed char *board, int rows) {
-    int last = rows - 1;
-    for (int row = 0; row < last; row++) {
-        int distance = board[last] - board[row];
-        if (distance == 0 || distance == last - row || distance == row - last) return false;
-    }
-    return true;
-}
 
 /* ---- a tree whose shape nobody knows: the binomial one of UTS, with a cheaper hash ---- */
 

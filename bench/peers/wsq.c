@@ -42,7 +42,7 @@ static inline long fib(wsq_ctx ctx, long n) {
     left.n = n - 1;
     wsq_fork(&ctx, &left.job, fib_run);
     long right = fib(ctx, n - 2);
-    return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, n - 1) : left.result);
+    return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, left.n) : left.result);
 }
 
 static void fib_run(wsq_ctx ctx, wsq_job *job) {
@@ -77,7 +77,7 @@ static inline long sky(wsq_ctx ctx, long first, long size) {
     }
     sum = sky(ctx, first + 9 * part, part);
     for (int i = 8; i >= 0; i--)
-        sum += wsq_reclaim(&ctx, &jobs[i].job) ? sky(ctx, first + i * part, part) : jobs[i].result;
+        sum += wsq_reclaim(&ctx, &jobs[i].job) ? sky(ctx, jobs[i].n, part) : jobs[i].result;
     return sum;
 }
 
@@ -103,29 +103,32 @@ static peer_result run_skynet(long size) {
 typedef struct queens_job {
     wsq_job job;
     long found;
-    signed char board[PEER_QUEENS];
+    signed char *board;
     int rows;
 } queens_job;
 
 static void queens_run(wsq_ctx ctx, wsq_job *job);
 
-static long queens(wsq_ctx ctx, int rows, const signed char *board) {
+/* The boards live in the parent's frame until it has joined, as those of Wool's and Lace's case. */
+static long queens(wsq_ctx ctx, int rows, signed char *board) {
     if (rows == PEER_QUEENS) return 1;
+    signed char boards[PEER_QUEENS][PEER_QUEENS];
     queens_job jobs[PEER_QUEENS];
     int count = 0;
     for (int column = 0; column < PEER_QUEENS; column++) {
-        queens_job *next = &jobs[count];
-        memcpy(next->board, board, PEER_QUEENS);
-        next->board[rows] = (signed char)column;
-        next->rows = rows + 1;
-        if (!peer_queen_holds(next->board, rows + 1)) continue;
-        wsq_fork(&ctx, &next->job, queens_run);
-        count++;
+        signed char *next = boards[count];
+        memcpy(next, board, PEER_QUEENS);
+        next[rows] = (signed char)column;
+        if (!peer_queen_holds(next, rows + 1)) continue;
+        queens_job *job = &jobs[count++];
+        job->board = next;
+        job->rows = rows + 1;
+        wsq_fork(&ctx, &job->job, queens_run);
     }
     long found = 0;
     while (count-- > 0) {
         queens_job *job = &jobs[count];
-        found += wsq_reclaim(&ctx, &job->job) ? queens(ctx, rows + 1, job->board) : job->found;
+        found += wsq_reclaim(&ctx, &job->job) ? queens(ctx, rows + 1, boards[count]) : job->found;
     }
     return found;
 }
@@ -363,7 +366,9 @@ static peer_result run_spawn(long size) {
     return since(begin, (double)size);
 }
 
-/* From outside while every worker has something to do already: a task that always yields. */
+/* From outside while every worker has something to do already: a task that always yields. The last
+ * task takes the time: the thread outside has given its core away, and gets it back when the system
+ * thinks fit. */
 static wsqi_a32 busy;
 
 static wsq_poll keep_busy(wsq_ctx ctx, wsq_task *task) {
@@ -373,17 +378,23 @@ static wsq_poll keep_busy(wsq_ctx ctx, wsq_task *task) {
 }
 
 static wsqi_a64 left_to_do;
+static wsqi_a32 all_done;
+static double last_done_at;
 
 static wsq_poll count_down(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     (void)task;
-    wsqi_add_acqrel(&left_to_do, UINT64_MAX);
+    if (wsqi_add_acqrel(&left_to_do, UINT64_MAX) == 1) {
+        last_done_at = peer_now();
+        wsqi_store_rel(&all_done, 1);
+    }
     return WSQ_DONE;
 }
 
 static peer_result run_busy(long size) {
     wsq_task *keepers = &tasks[TASKS - 256];
     wsqi_store_rel(&busy, 1);
+    wsqi_store_rel(&all_done, 0);
     wsqi_store_rel(&left_to_do, (uint64_t)size);
     for (unsigned i = 0; i < 2 * peer_workers; i++) {
         wsq_task_init(&keepers[i], keep_busy);
@@ -395,8 +406,8 @@ static peer_result run_busy(long size) {
         wsq_task_init(&tasks[i], count_down);
         wsq_spawn(pool, &tasks[i]);
     }
-    while (wsqi_load_acq(&left_to_do) != 0) sched_yield();
-    peer_result result = since(begin, (double)size);
+    while (!wsqi_load_acq(&all_done)) sched_yield();
+    peer_result result = {last_done_at - begin, (double)size};
     wsqi_store_rel(&busy, 0);
     wsq_pool_wait(pool);
     return result;
