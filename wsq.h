@@ -30,7 +30,8 @@
  * A pool of threads that keeps every core busy with small pieces of work. It serves two kinds:
  *
  *     tasks   many, independent, resumable: servers, pipelines, event loops, thread-pool work.
- *             Fair: first in, first out, plus one last-in slot for who was just woken.
+ *             Fair: the oldest first, plus one last-in slot for the task that was just woken. In
+ *             exactly the order of their spawns where that is asked for (>>guide, ORDER).
  *     jobs    divide and conquer, loops over data. Last in, first out; a fork and its join cost
  *             about as much as a function call; a job lives on your stack.
  *
@@ -84,15 +85,18 @@
  *                                             +-----------+ steal +-----------+
  *
  * FINDING WORK. A worker looks, in this order, and the code reads like it (>>worker):
- *     0. at WSQ_HIGH and pinned tasks; every `interval` tasks at timers and the global queue first,
- *        else a busy ring would starve it
- *     1. its LIFO slot, at most 3 times in a row, then its ring
+ *     0. every `interval` tasks, its turn: timers fire, what is in the global queue gets in line
+ *        behind its ring, and every 16th time a WSQ_LOW task runs
+ *     1. WSQ_HIGH tasks and its own pinned ones; its LIFO slot, at most 3 times in a row; its ring
  *     2. a batch from the global queue
  *     3. the others, near ones first, from a random one on: a published job, then half of the ring;
  *        at most half of the workers search at the same time
  *     4. the global queue once more, and WSQ_LOW tasks
  *     5. it sleeps
- * The interval follows the measured time per task: a task in the global queue waits about 1 ms.
+ * The interval follows the measured time per task, and is about 1 ms: as many tasks as fit into it,
+ * but 2 at least and 255 at most. So long a task waits in the global queue if every worker is busy,
+ * and then for what is before it in the ring. (The measure is a moving average: when tasks become
+ * longer all at once, the next turns have as many of them as before.)
  *
  * WAKING. Who makes work visible wakes one sleeper, but only if nobody searches already; a searcher
  * that finds work and was the last one wakes the next. No wake-up is lost, so nobody sleeps with a
@@ -210,9 +214,21 @@
  * before the wake is visible to the run that follows it. wsq_budget_take: a task that loops calls
  * it once per step; after 128 it says that others want their turn.
  *
+ * ORDER. wsq_config.order says in which order the tasks start that one thread has spawned. With one
+ * worker it is exactly that of the spawns, also for thousands that a task spawns at once. With
+ * several it is so in a WSQ_SHARED pool, where all take from the global queue, one task at a time:
+ * a task may wait for an older one, whatever that does, and n blocking tasks on n workers keep the
+ * next one from starting. In the default order, WSQ_FIFO, each worker has a ring and steals from
+ * others; a task never lies in a ring behind one that the same outside thread spawned later, unless
+ * a stand-in left it there, and that is all. Priorities, pins, wakes, waits and WSQ_YIELD have an
+ * order of their own: a woken task may come next, one that yields comes last.
+ *
  * A task has a PRIORITY from its spawn on. WSQ_HIGH overtakes all others as soon as any worker is
- * between two tasks. WSQ_LOW runs when nothing else is to be had, and one about every 16 ms all the
- * same. wsq_spawn_on PINS a task to one worker, which is woken for it; nobody steals it.
+ * between two tasks. WSQ_LOW runs when nothing else is to be had. wsq_spawn_on PINS a task to one
+ * worker, which is woken for it; nobody steals it. None of them starves, nor does anything else: of
+ * 16 tasks in a row on one worker 15 at most are WSQ_HIGH, of the others every second one at most
+ * is pinned, as long as there are any other; and every turn (see FINDING WORK) lets timers fire,
+ * every 16th lets a WSQ_LOW task run: about every 16 ms, or 32 tasks if they take longer.
  *
  * wsq_wake_after is a wake that comes later, exact in order, and on time while a worker is idle or
  * its tasks are short. The task's memory must stay until then, or wsq_wake_cancel be called.
@@ -660,17 +676,18 @@ typedef struct wsq_random { uint32_t one, two; } wsq_random;
 /* The tuner: from the measured time per task it computes how many tasks a worker may run between
  * two looks at the global queue. One thread uses it. The members are for reading. */
 typedef struct wsq_tune {
-    uint64_t average_ns, target_ns; /* the moving average of a task; how long a task may wait */
+    uint64_t average_ns, target_ns; /* the moving average of a task; of what is between two looks */
     uint32_t interval, min_interval, max_interval; /* tasks between two looks; its bounds */
 } wsq_tune;
 
 /* ---- the pool ---- */
 
-/* In which order the tasks of a pool run. */
+/* In which order the tasks start that one thread has spawned; see ORDER in >>guide. */
 typedef enum wsq_order {
-    WSQ_FIFO,  /* each worker: the oldest first, from a ring; a LIFO slot for the task woken last */
-    WSQ_LIFO,  /* each worker: the newest first, from a deque; thieves take the oldest */
-    WSQ_SHARED /* all workers: the oldest first, from one queue; see >>guide */
+    WSQ_FIFO,  /* each worker has a ring, the oldest first, with a LIFO slot for the task woken
+                * last; one worker: exactly in the order of the spawns */
+    WSQ_LIFO,  /* each worker has a deque, the newest first; thieves take the oldest */
+    WSQ_SHARED /* all workers take from the global queue: exactly in the order of the spawns */
 } wsq_order;
 
 /* What a shutdown does with the work that is left. */
@@ -739,14 +756,13 @@ typedef struct wsq_config {
     uint64_t seed;              /* of the random choice of victims; 0: from the clock */
     uint64_t park_timeout_ns;   /* a worker that has slept for so long looks for lost tasks, which
                                  * wsq_stats.rescued counts; 0: never */
-    uint64_t target_latency_ns; /* how long a task may wait in the global queue; 0: 1 ms */
+    uint64_t target_latency_ns; /* between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two such looks; 0: 255 */
     uint32_t lifo_cap;          /* tasks in a row from the LIFO slot; 0: 3; WSQ_LIFO_OFF: no slot */
     uint32_t budget;            /* calls of wsq_budget_take that say true in one run of a task;
                                  * 0: 128 */
-    wsq_order order;            /* WSQ_FIFO: a ring for each worker. WSQ_LIFO: a deque. WSQ_SHARED:
-                                 * neither, all tasks are in the global queue */
+    wsq_order order;            /* in which order tasks start */
     size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default */
     const char *name;           /* prefix of the threads' names, 9 bytes of it; NULL: "wsq" */
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
@@ -802,8 +818,8 @@ typedef wsq_poll (*wsq_cleanup_fn)(wsq_task *task);
 /* How urgent a task is; see wsq_task_set_priority. */
 typedef enum wsq_priority {
     WSQ_NORMAL, /* what every task is until it is told otherwise */
-    WSQ_HIGH,   /* before all others, as soon as any worker is between two tasks */
-    WSQ_LOW     /* when there is nothing else to do, but now and then all the same */
+    WSQ_HIGH,   /* before all others, as soon as any worker is between two tasks; 15 in a row */
+    WSQ_LOW     /* when there is nothing else to do, and every 16th turn all the same */
 } wsq_priority;
 
 /* A task. It is a member of a struct of the caller's, which wsq_container_of reaches. The caller
@@ -1441,7 +1457,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  label  where                        order         partner     weaker, and...
  *  R1     ring push, spill: tail       release       R2          a thief runs an unwritten item
  *  R2     ring steal: victim's tail    acquire       R1 R8       likewise
- *  R3     ring room: own head          acquire       R4          a slot overwritten while copied
+ *  R3     ring room, spill: own head   acquire       R4          a slot overwritten while copied
  *  R4     ring steal's end: head       release       R3          likewise
  *  R5     ring steal: victim's head    acquire       R6 R7       a stale tail: length underflows
  *  R6     ring pop, steal: head        release       R5 R9       likewise
@@ -2450,9 +2466,10 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     uint64_t head = wsqi_load_rlx(&self->head); /* Relaxed: the compare-and-swap checks it. */
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
-    /* Everything is claimed: for thieves this looks like a steal under way. Relaxed: they read
-     * nothing but the head then. Failure: a thief was faster. */
-    if (!wsqi_cas_rlx(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
+    /* Everything is claimed: for thieves this looks like a steal under way. R3: the head that is
+     * stored below hides the copies of the last thief from wsqi_ring_room. Failure: a thief was
+     * faster. */
+    if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->slots[i & WSQI_RING_MASK]);
     /* R1: a thief that read the head before all this finds it unchanged after; it must see the
@@ -3063,8 +3080,8 @@ static wsq_task *wsqi_inbox_take(wsqi_inject *inbox) {
 
 /* ==========================================================================
  * >>tune
- * Purpose:   how many tasks between two looks at the global queue, so that a task there waits about
- *            the target latency.
+ * Purpose:   how many tasks between two looks at the global queue, so that these are about the
+ *            target latency apart.
  * Invariant: min_interval <= interval <= max_interval.
  * Writers:   the owner alone.
  * Source:    Volt's adaptive interval: a moving average with weight 0.1.
@@ -5678,8 +5695,8 @@ static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
     if (self != NULL && self->spilled) wsqi_order_keep(self);
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         if (wsqi_task_queue_flags(tasks[i]) != 0) {
