@@ -2709,7 +2709,6 @@ typedef struct wsqi_counters {
 typedef struct wsqi_inject {
     /* newest first; producers push, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
-    wsqi_a64 outside;                               /* 2 * (tasks spawned from outside) + closed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
     wsqi_a32 length;                                /* of ready; the lock's holder writes */
     wsq_task *ready, *last;                         /* the lock's holder: oldest first */
@@ -2798,7 +2797,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
-    wsqi_inject inbox; /* tasks pinned to this worker; only the owner takes */
+    wsqi_inject inbox; /* tasks pinned to this worker; only it takes, until the pool stops */
     wsqi_thread thread;
 };
 
@@ -2851,8 +2850,8 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
     wsqi_a32 watcher; /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none */
     wsqi_a64 timer_next; /* when the next timer is due, UINT64_MAX: none; timer_lock's holder */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_inject inject;
-    wsqi_inject high, low; /* the same for tasks of other priorities */
+    wsqi_inject lanes[WSQ_LOW + 1]; /* tasks by wsq_priority; WSQ_NORMAL is the global queue */
+    wsqi_a64 outside; /* 2 * (tasks spawned from outside) + closed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
     wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
@@ -2986,8 +2985,10 @@ static inline unsigned wsqi_lowest_bit(uint64_t bits) {
 #endif
 
 /* ==========================================================================
- * >>inject: the global queue
- * Purpose:   tasks from outside, and what does not fit into a ring. Any number, no allocation.
+ * >>inject: the lanes
+ * Purpose:   tasks in no worker's own queue: one lane for each priority (that of WSQ_NORMAL
+ *            is the global queue, for tasks from outside and what does not fit into a ring), and
+ *            one, its inbox, for what is pinned to a worker. Any number, no allocation.
  * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first), and everything in
  *            `ready` is older: first in, first out.
  * Writers:   incoming: producers push, the lock's holder takes all. The rest: the lock's holder.
@@ -3031,7 +3032,7 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     return length;
 }
 
-/* The lock's holder, or an inbox's owner: the n oldest of `ready`, as a chain. */
+/* The lock's holder: the n oldest of `ready`, as a chain. */
 static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
     wsq_task *first = inject->ready, *last = first;
     while (--n > 0) last = wsqi_get(&last->next);
@@ -3042,8 +3043,8 @@ static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
 
 /* Takes up to `most` tasks as a chain, oldest first, but no more than a fair share; NULL if there
  * is nothing or another consumer is at it. *left: what stays behind. */
-static wsq_task *wsqi_inject_take_from(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
-                                       uint32_t *left) {
+static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
+                                  uint32_t *left) {
     wsq_task *first = NULL;
     uint32_t length, share;
     *left = 0;
@@ -3062,20 +3063,6 @@ static wsq_task *wsqi_inject_take_from(wsq_pool *pool, wsqi_inject *inject, uint
     /* G4: the lists are whole again. Pairs with G3. */
     wsqi_store_rel(&inject->lock, 0u);
     return first;
-}
-
-static wsq_task *wsqi_inject_take(wsq_pool *pool, uint32_t most, uint32_t *left) {
-    return wsqi_inject_take_from(pool, &pool->inject, most, left);
-}
-
-/* Owner of the inbox only, which has no other consumer unless the pool stops: the oldest, or NULL.
- * */
-static wsq_task *wsqi_inbox_take(wsqi_inject *inbox) {
-    if (wsqi_inject_empty(inbox)) return NULL;
-    uint32_t length = wsqi_inject_collect(inbox);
-    if (length == 0) return NULL; /* wsqi_cancel_queued was faster */
-    wsqi_store_rlx(&inbox->length, length - 1); /* Relaxed: own word, and a hint. */
-    return wsqi_inject_cut(inbox, 1);
 }
 
 /* ==========================================================================
@@ -3315,8 +3302,8 @@ static bool wsqi_look_jobs(wsq_pool *pool) {
 static bool wsqi_look_tasks(wsq_pool *pool) {
     bool watched = wsqi_load_rlx(&pool->watcher) != 0; /* Relaxed: the barrier orders it. */
     unsigned crew = wsqi_crew(pool);
-    if (!wsqi_inject_empty(&pool->inject)) return true;
-    if (!wsqi_inject_empty(&pool->high) || !wsqi_inject_empty(&pool->low)) return true;
+    for (int i = 0; i <= WSQ_LOW; i++)
+        if (!wsqi_inject_empty(&pool->lanes[i])) return true;
     /* Relaxed: likewise. */
     if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return true;
     for (unsigned i = 0; i < crew; i++) {
@@ -3664,7 +3651,7 @@ static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
     crew = wsqi_crew(pool);
     for (unsigned i = 0; i < crew; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
-    return spawned + wsqi_load_rlx(&pool->inject.outside) / 2 - finished; /* Relaxed: likewise. */
+    return spawned + wsqi_load_rlx(&pool->outside) / 2 - finished; /* Relaxed: likewise. */
 }
 
 static bool wsqi_quiet(const wsq_pool *pool) {
@@ -3718,7 +3705,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         if (newest == NULL) newest = (wsq_task *)out[i];
         else wsqi_set(&oldest->next, (wsq_task *)out[i]);
     }
-    if (newest != NULL) wsqi_inject_push(&self->pool->inject, newest, oldest);
+    if (newest != NULL) wsqi_inject_push(&self->pool->lanes[WSQ_NORMAL], newest, oldest);
 }
 
 /* Owner only, the only worker of its pool, which is to keep the order of its spawns. Some of its
@@ -3733,7 +3720,7 @@ static void wsqi_order_keep(wsqi_worker *self) {
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (self->order != WSQ_FIFO) {
-        wsqi_inject_push(&pool->inject, task, task);
+        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
         return;
     }
     if (self->stale >= WSQ_RING_CAPACITY / 2 && wsqi_stale_purge(self) &&
@@ -3804,8 +3791,9 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
  * goes where thieves can reach it. */
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
+    wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left;
-    wsq_task *next = most != 0 ? wsqi_inject_take(pool, most, &left) : NULL, *one;
+    wsq_task *next = most != 0 ? wsqi_inject_take(pool, lane, most, &left) : NULL, *one;
     if (next == NULL) return task;
     if (left == 0) self->order = pool->order; /* see wsqi_order_keep */
     for (; (one = next) != NULL; count++) {
@@ -3831,7 +3819,7 @@ static void wsqi_tell_rest(wsqi_worker *self, const wsq_task *task, uint32_t lef
 /* Owner only. One WSQ_LOW task: only while nothing else is to be had, or when its turn has come. */
 static wsq_task *wsqi_take_low(wsqi_worker *self) {
     uint32_t left;
-    wsq_task *task = wsqi_inject_take_from(self->pool, &self->pool->low, 1, &left);
+    wsq_task *task = wsqi_inject_take(self->pool, &self->pool->lanes[WSQ_LOW], 1, &left);
     wsqi_tell_rest(self, task, left);
     return task;
 }
@@ -3845,12 +3833,13 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t left = 0, row = self->looks % (WSQI_HIGH_ROW + 1);
     wsq_task *task = NULL;
-    if (dry || row < WSQI_HIGH_ROW) task = wsqi_inject_take_from(pool, &pool->high, 1, &left);
+    if (dry || row < WSQI_HIGH_ROW) task = wsqi_inject_take(pool, &pool->lanes[WSQ_HIGH], 1, &left);
     if (task != NULL) {
         self->looks += row < WSQI_HIGH_ROW;
     } else {
         self->looks += WSQI_HIGH_ROW + 1 - row; /* a row ends; every other one with a pinned task */
-        if (dry || self->looks / (WSQI_HIGH_ROW + 1) % 2 != 0) task = wsqi_inbox_take(&self->inbox);
+        if (dry || self->looks / (WSQI_HIGH_ROW + 1) % 2 != 0)
+            task = wsqi_inject_take(pool, &self->inbox, 1, &left);
     }
     if (task != NULL) wsqi_add_rlx(&pool->attention, 0u - 1u); /* Relaxed: a hint. */
     wsqi_tell_rest(self, task, left);
@@ -4169,8 +4158,7 @@ static void wsqi_worker_main(void *arg) {
 
 /* task->flags: how it is queued (0: as any other), and whether it has a group by attribute. */
 enum {
-    WSQI_FLAG_HIGH = 1,
-    WSQI_FLAG_LOW = 2,
+    WSQI_FLAG_LANE = 3, /* its wsq_priority */
     WSQI_FLAG_PINNED = 4,  /* to the worker whose index is in the upper half */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, for that spawn */
     WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
@@ -4215,9 +4203,7 @@ WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) {
     if (task == NULL || (unsigned)priority > WSQ_LOW) return WSQ_ERR_INVALID;
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
-    flags &= ~(uint32_t)(WSQI_FLAG_HIGH | WSQI_FLAG_LOW);
-    if (priority == WSQ_HIGH) flags |= WSQI_FLAG_HIGH;
-    if (priority == WSQ_LOW) flags |= WSQI_FLAG_LOW;
+    flags = (flags & ~(uint32_t)WSQI_FLAG_LANE) | (uint32_t)priority;
     wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
     return WSQ_OK;
 }
@@ -4225,7 +4211,7 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) 
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
     if (task == NULL || (worker > 0xffffu && worker != WSQ_ANY_WORKER)) return WSQ_ERR_INVALID;
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
-    flags &= WSQI_FLAG_HIGH | WSQI_FLAG_LOW | WSQI_FLAG_GROUPED;
+    flags &= WSQI_FLAG_LANE | WSQI_FLAG_GROUPED;
     if (worker != WSQ_ANY_WORKER)
         flags |= WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER;
     wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
@@ -4262,20 +4248,20 @@ static void wsqi_check_stopped(wsq_pool *pool);
 
 /* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
-    uint32_t flags = wsqi_task_queue_flags(task);
-    if (flags & WSQI_FLAG_PINNED) {
-        wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
+    uint32_t flags = wsqi_task_queue_flags(task), lane = flags & WSQI_FLAG_LANE;
+    if (lane == WSQ_HIGH || (flags & WSQI_FLAG_PINNED) != 0)
         wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
-        wsqi_inject_push(&worker->inbox, task, task);
-        /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
-        wsqi_token_give(pool->caller_runs ? wsqi_block(pool, 0) : worker);
-        /* P4: for wsqi_check_stopped. */
-        wsqi_fence_rmw();
+    if ((flags & WSQI_FLAG_PINNED) == 0) {
+        wsqi_inject_push(&pool->lanes[lane], task, task);
+        wsqi_notify_rmw(pool);
         return;
     }
-    if (flags & WSQI_FLAG_HIGH) wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
-    wsqi_inject_push(flags & WSQI_FLAG_HIGH ? &pool->high : &pool->low, task, task);
-    wsqi_notify_rmw(pool);
+    wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
+    wsqi_inject_push(&worker->inbox, task, task);
+    /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
+    wsqi_token_give(pool->caller_runs ? wsqi_block(pool, 0) : worker);
+    /* P4: for wsqi_check_stopped. */
+    wsqi_fence_rmw();
 }
 
 /* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
@@ -4290,8 +4276,8 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     }
     bool next = self->turn_left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_rlx(&self->lifo) == NULL; /* Relaxed: own words, or emptied by a thief. */
-    if (next ? !wsqi_inject_empty(&pool->inject) : pool->order == WSQ_LIFO)
-        wsqi_inject_push(&pool->inject, task, task);
+    if (next ? !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]) : pool->order == WSQ_LIFO)
+        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
     else
         wsqi_push_local(self, task);
     if (!next) wsqi_notify_others(self);
@@ -4446,19 +4432,19 @@ static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
 /* Any thread. False: the pool takes no more tasks from outside. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     /* Relaxed: the compare-and-swap checks it. */
-    uint64_t outside = wsqi_load_rlx(&pool->inject.outside);
+    uint64_t outside = wsqi_load_rlx(&pool->outside);
     do {
         if (outside & 1) return false;
         /* Relaxed: closing and counting are one word, and who changes it sees its newest value, so
          * a shutdown waits for every task that it let in; G1 and P1 order the rest. Failure:
          * retried. */
-    } while (!wsqi_cas_rlx(&pool->inject.outside, &outside, outside + 2 * count));
+    } while (!wsqi_cas_rlx(&pool->outside, &outside, outside + 2 * count));
     return true;
 }
 
 /* Any thread: these tasks were admitted, and are not spawned. */
 static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
-    wsqi_add_rlx(&pool->inject.outside, 0u - 2 * count); /* Relaxed: as in wsqi_admit. */
+    wsqi_add_rlx(&pool->outside, 0u - 2 * count); /* Relaxed: as in wsqi_admit. */
     wsqi_check_quiet(pool);
 }
 
@@ -4483,7 +4469,7 @@ static void wsqi_check_stopped(wsq_pool *pool) {
 
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
-    wsqi_inject_push(&pool->inject, newest, oldest);
+    wsqi_inject_push(&pool->lanes[WSQ_NORMAL], newest, oldest);
     wsqi_notify_rmw(pool);
     wsqi_check_stopped(pool);
 }
@@ -4536,7 +4522,7 @@ static void wsqi_task_unpin(wsq_task *task) {
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: nobody queues it before. */
     if (flags & WSQI_FLAG_ONCE)
         wsqi_store_rlx(&task->flags, /* Relaxed: its queue orders it. */
-                       flags & (WSQI_FLAG_HIGH | WSQI_FLAG_LOW | WSQI_FLAG_GROUPED));
+                       flags & (WSQI_FLAG_LANE | WSQI_FLAG_GROUPED));
 }
 
 /* Any thread. The task is spawned, and counted, but held back until wsqi_task_unblock. */
@@ -4566,7 +4552,7 @@ static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
         wsqi_push_local(self, task);
         wsqi_notify_others(self);
     } else {
-        wsqi_inject_push(&pool->inject, task, task);
+        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
         wsqi_notify_rmw(pool);
     }
 }
@@ -4598,7 +4584,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
     if (pin != 0) { /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. */
-        uint32_t lane = WSQI_FLAG_HIGH | WSQI_FLAG_LOW | WSQI_FLAG_GROUPED;
+        uint32_t lane = WSQI_FLAG_LANE | WSQI_FLAG_GROUPED;
         /* Relaxed: likewise. */
         wsqi_store_rlx(&task->flags, (wsqi_load_rlx(&task->flags) & lane) | pin);
     }
@@ -4939,7 +4925,7 @@ static void wsqi_worker_clear(wsqi_worker *self) {
     wsq_task *task = wsqi_slot_take(self);
     self->lifo_left = 0;
     for (; task != NULL || (task = wsqi_take_local(self)) != NULL; task = NULL)
-        wsqi_inject_push(&self->pool->inject, task, task);
+        wsqi_inject_push(&self->pool->lanes[WSQ_NORMAL], task, task);
     if (self->searching) wsqi_search_end(self);
     wsqi_turn_stop(self);
     wsqi_notify(self->pool);
@@ -5321,21 +5307,20 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
-/* Owner only: likewise, from its inbox. */
+/* Owner only: likewise, from its inbox, which it takes out and puts back in the same order. */
 static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
                                       const wsq_group *group) {
-    wsqi_inject *inbox = &self->inbox;
-    uint32_t left = wsqi_inject_empty(inbox) ? 0 : wsqi_inject_collect(inbox);
-    wsqi_store_rlx(&inbox->length, left); /* Relaxed: own word, and a hint. */
-    for (; left > 0; left--) {
-        wsq_task *next = wsqi_inbox_take(inbox);
-        if (next == NULL) break;
+    uint32_t left, length = 0;
+    do {
+        wsq_task *next = wsqi_inject_take(self->pool, &self->inbox, 1, &left);
+        if (next == NULL) return NULL;
         if (wsqi_is_wanted(next, task, group)) {
             wsqi_add_rlx(&self->pool->attention, 0u - 1u); /* Relaxed: a hint. */
             return next;
         }
-        wsqi_inject_push(inbox, next, next);
-    }
+        wsqi_inject_push(&self->inbox, next, next);
+        if (length == 0) length = left + 1;
+    } while (--length > 0);
     return NULL;
 }
 
@@ -6550,7 +6535,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_inside(pool);
     /* Relaxed: a hint. */
-    if (self == NULL && (wsqi_load_rlx(&pool->inject.outside) & 1)) return WSQ_ERR_CLOSED;
+    if (self == NULL && (wsqi_load_rlx(&pool->outside) & 1)) return WSQ_ERR_CLOSED;
     wsqi_worker *guest = wsqi_guest_enter(pool);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
@@ -7103,34 +7088,32 @@ static void wsqi_cancel_chain(wsq_pool *pool, wsq_task *task) {
 static void wsqi_cancel_inject(wsq_pool *pool, wsqi_inject *inject) {
     uint32_t left;
     while (!wsqi_inject_empty(inject)) {
-        wsq_task *task = wsqi_inject_take_from(pool, inject, UINT32_MAX, &left);
+        wsq_task *task = wsqi_inject_take(pool, inject, UINT32_MAX, &left);
         if (task == NULL) wsqi_pause(); /* another thread is at it */
         wsqi_cancel_chain(pool, task);
     }
 }
 
-/* Any thread: is a task in the global queues, or has one come to an inbox? */
-static bool wsqi_queued(wsq_pool *pool) {
-    bool some = !wsqi_inject_empty(&pool->inject) || !wsqi_inject_empty(&pool->high) ||
-                !wsqi_inject_empty(&pool->low);
-    for (unsigned i = 0; i < pool->workers && !some; i++) /* Relaxed: as wsqi_inject_empty. */
-        some = wsqi_load_rlx(&wsqi_block(pool, i)->inbox.incoming) != NULL;
-    return some;
+/* Any thread: the n-th of the pool's lanes, the inboxes included; NULL: there are not so many. */
+static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
+    if (n <= WSQ_LOW) return &pool->lanes[n];
+    return n - WSQ_LOW <= pool->workers ? &wsqi_block(pool, n - WSQ_LOW - 1)->inbox : NULL;
 }
 
-/* Any thread, once the pool has stopped: what is in the global queues, or has come to an inbox,
- * will never run; nor what waits for that. */
+static bool wsqi_queued(wsq_pool *pool) {
+    wsqi_inject *lane;
+    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
+        if (!wsqi_inject_empty(lane)) return true;
+    return false;
+}
+
+/* Any thread, once the pool has stopped: what is in a lane will never run; nor what waits for
+ * that. */
 static void wsqi_cancel_queued(wsq_pool *pool) {
+    wsqi_inject *lane;
     do {
-        wsqi_cancel_inject(pool, &pool->inject);
-        wsqi_cancel_inject(pool, &pool->high);
-        wsqi_cancel_inject(pool, &pool->low);
-        for (unsigned i = 0; i < pool->workers; i++) {
-            wsqi_aptr *incoming = &wsqi_block(pool, i)->inbox.incoming;
-            if (wsqi_load_rlx(incoming) == NULL) continue; /* Relaxed: as wsqi_inject_empty. */
-            /* G2: the links are visible. Pairs with G1. */
-            wsqi_cancel_chain(pool, (wsq_task *)wsqi_xchg_acq(incoming, NULL));
-        }
+        for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
+            wsqi_cancel_inject(pool, lane);
     } while (wsqi_queued(pool));
     wsqi_check_quiet(pool);
 }
@@ -7142,7 +7125,6 @@ static void wsqi_cancel_own(wsqi_worker *self) {
         if (task != NULL) wsqi_cancel_task(self->pool, task);
         self->lifo_left = 0;
         while ((task = wsqi_take_local(self)) != NULL) wsqi_cancel_task(self->pool, task);
-        while ((task = wsqi_inbox_take(&self->inbox)) != NULL) wsqi_cancel_task(self->pool, task);
         wsqi_cancel_queued(self->pool);
         /* What waited for one of these has come, or what its cleanup woke. Relaxed: own word. */
     } while (wsqi_queue_length(self) != 0 || wsqi_load_rlx(&self->lifo) != NULL);
@@ -7180,9 +7162,9 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     /* Relaxed: the compare-and-swap checks it. */
-    uint64_t outside = wsqi_load_rlx(&pool->inject.outside);
+    uint64_t outside = wsqi_load_rlx(&pool->outside);
     /* Relaxed: as in wsqi_admit. */
-    while (!(outside & 1) && !wsqi_cas_rlx(&pool->inject.outside, &outside, outside + 1)) {}
+    while (!(outside & 1) && !wsqi_cas_rlx(&pool->outside, &outside, outside + 1)) {}
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
@@ -7229,18 +7211,6 @@ static wsqi_worker *wsqi_lent_take(wsq_pool *pool) {
     return NULL;
 }
 
-/* Owner only, about to leave: what is pinned to it lies where a shutdown finds it. */
-static void wsqi_inbox_leave(wsqi_worker *self) {
-    wsqi_inject *inbox = &self->inbox;
-    uint32_t length = wsqi_inject_empty(inbox) ? 0 : wsqi_inject_collect(inbox);
-    wsq_task *task = length != 0 ? wsqi_inject_cut(inbox, length) : NULL, *next;
-    wsqi_store_rlx(&inbox->length, 0u); /* Relaxed: own word, and a hint. */
-    for (; task != NULL; task = next) {
-        next = wsqi_get(&task->next);
-        wsqi_inject_push(inbox, task, task);
-    }
-}
-
 static void wsqi_lent_work(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->outer = wsqi_self_get();
@@ -7253,7 +7223,6 @@ static void wsqi_lent_work(wsqi_worker *self) {
         else wsqi_sleep(self, NULL);
     }
     wsqi_worker_clear(self);
-    wsqi_inbox_leave(self);
     wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
     wsqi_self_set(self->outer);
     /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, and that comes too late. */
@@ -7357,7 +7326,7 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
         for (size_t k = 0; k < sizeof one / sizeof *sum; k++) sum[k] += part[k];
     }
     out->finished = finished;
-    out->spawned += wsqi_load_rlx(&pool->inject.outside) / 2; /* Relaxed: statistic. */
+    out->spawned += wsqi_load_rlx(&pool->outside) / 2; /* Relaxed: statistic. */
     out->wakes_sent += wsqi_load_rlx(&pool->wakes);           /* Relaxed: statistic. */
     out->average_task_ns /= pool->workers;
     out->interval /= pool->workers;
