@@ -34,7 +34,8 @@
  * A pool of threads that keeps every core busy with small pieces of work. It serves two kinds:
  *
  *     tasks   many, independent, resumable: servers, pipelines, event loops, thread-pool work.
- *             Fair: first in, first out, plus one last-in slot for who was just woken.
+ *             Fair: the oldest first, plus one last-in slot for the task that was just woken. In
+ *             exactly the order of their spawns where that is asked for (>>guide, ORDER).
  *     jobs    divide and conquer, loops over data. Last in, first out; a fork and its join cost
  *             about as much as a function call; a job lives on your stack.
  *
@@ -88,15 +89,18 @@
  *                                             +-----------+ steal +-----------+
  *
  * FINDING WORK. A worker looks, in this order, and the code reads like it (>>worker):
- *     0. at WSQ_HIGH and pinned tasks; every `interval` tasks at timers and the global queue first,
- *        else a busy ring would starve it
- *     1. its LIFO slot, at most 3 times in a row, then its ring
+ *     0. every `interval` tasks, its turn: timers fire, what is in the global queue gets in line
+ *        behind its ring, and every 16th time a WSQ_LOW task runs
+ *     1. WSQ_HIGH tasks and its own pinned ones; its LIFO slot, at most 3 times in a row; its ring
  *     2. a batch from the global queue
  *     3. the others, near ones first, from a random one on: a published job, then half of the ring;
  *        at most half of the workers search at the same time
  *     4. the global queue once more, and WSQ_LOW tasks
  *     5. it sleeps
- * The interval follows the measured time per task: a task in the global queue waits about 1 ms.
+ * The interval follows the measured time per task, and is about 1 ms: as many tasks as fit into it,
+ * but 2 at least and 255 at most. So long a task waits in the global queue if every worker is busy,
+ * and then for what is before it in the ring. (The measure is a moving average: when tasks become
+ * longer all at once, the next turns have as many of them as before.)
  *
  * WAKING. A thread that makes work visible wakes one sleeping worker, unless some worker is
  * searching already. A searcher that finds work, and was the last one to search, wakes the next. So
@@ -232,9 +236,21 @@
  * task that loops calls wsq_budget_take once for each step: after 128 steps it returns false, and
  * the task should return WSQ_YIELD, so that others have their turn.
  *
+ * ORDER. wsq_config.order says in which order the tasks start that one thread has spawned. With one
+ * worker it is exactly that of the spawns, also for thousands that a task spawns at once. With
+ * several it is so in a WSQ_SHARED pool, where all take from the global queue, one task at a time:
+ * a task may wait for an older one, whatever that does, and n blocking tasks on n workers keep the
+ * next one from starting. In the default order, WSQ_FIFO, each worker has a ring and steals from
+ * others; a task never lies in a ring behind one that the same outside thread spawned later, unless
+ * a stand-in left it there, and that is all. Priorities, pins, wakes, waits and WSQ_YIELD have an
+ * order of their own: a woken task may come next, one that yields comes last.
+ *
  * A task has a PRIORITY from its spawn on. WSQ_HIGH overtakes all others as soon as any worker is
- * between two tasks. WSQ_LOW runs when nothing else is to be had, and one about every 16 ms all the
- * same. wsq_spawn_on PINS a task to one worker, which is woken for it; nobody steals it.
+ * between two tasks. WSQ_LOW runs when nothing else is to be had. wsq_spawn_on PINS a task to one
+ * worker, which is woken for it; nobody steals it. None of them starves, nor does anything else: of
+ * 16 tasks in a row on one worker 15 at most are WSQ_HIGH, of the others every second one at most
+ * is pinned, as long as there are any other; and every turn (see FINDING WORK) lets timers fire,
+ * every 16th lets a WSQ_LOW task run: about every 16 ms, or 32 tasks if they take longer.
  *
  * How a task is queued is said before its spawn: wsq_task_set_priority, wsq_task_set_worker and
  * wsq_task_set_group. These stay until they are set anew, and tasks of a batch can have them too.
@@ -881,17 +897,18 @@ typedef struct wsq_random { uint32_t one, two; } wsq_random;
 /* The tuner: from the measured time per task it computes how many tasks a worker may run between
  * two looks at the global queue. One thread uses it. The members are for reading. */
 typedef struct wsq_tune {
-    uint64_t average_ns, target_ns; /* the moving average of a task; how long a task may wait */
+    uint64_t average_ns, target_ns; /* the moving average of a task; of what is between two looks */
     uint32_t interval, min_interval, max_interval; /* tasks between two looks; its bounds */
 } wsq_tune;
 
 /* ---- the pool ---- */
 
-/* In which order the tasks of a pool run. */
+/* In which order the tasks start that one thread has spawned; see ORDER in >>guide. */
 typedef enum wsq_order {
-    WSQ_FIFO,  /* each worker: the oldest first, from a ring; a LIFO slot for the task woken last */
-    WSQ_LIFO,  /* each worker: the newest first, from a deque; thieves take the oldest */
-    WSQ_SHARED /* all workers: the oldest first, from one queue; see >>guide */
+    WSQ_FIFO,  /* each worker has a ring, the oldest first, with a LIFO slot for the task woken
+                * last; one worker: exactly in the order of the spawns */
+    WSQ_LIFO,  /* each worker has a deque, the newest first; thieves take the oldest */
+    WSQ_SHARED /* all workers take from the global queue: exactly in the order of the spawns */
 } wsq_order;
 
 /* What a shutdown does with the work that is left. */
@@ -960,14 +977,13 @@ typedef struct wsq_config {
     uint64_t seed;              /* of the random choice of victims; 0: from the clock */
     uint64_t park_timeout_ns;   /* a worker that has slept for so long looks for lost tasks, which
                                  * wsq_stats.rescued counts; 0: never */
-    uint64_t target_latency_ns; /* how long a task may wait in the global queue; 0: 1 ms */
+    uint64_t target_latency_ns; /* between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two such looks; 0: 255 */
     uint32_t lifo_cap;          /* tasks in a row from the LIFO slot; 0: 3; WSQ_LIFO_OFF: no slot */
     uint32_t budget;            /* calls of wsq_budget_take that say true in one run of a task;
                                  * 0: 128 */
-    wsq_order order;            /* WSQ_FIFO: a ring for each worker. WSQ_LIFO: a deque. WSQ_SHARED:
-                                 * neither, all tasks are in the global queue */
+    wsq_order order;            /* in which order tasks start */
     size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default */
     const char *name;           /* prefix of the threads' names, 9 bytes of it; NULL: "wsq" */
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
@@ -1023,8 +1039,8 @@ typedef wsq_poll (*wsq_cleanup_fn)(wsq_task *task);
 /* How urgent a task is; see wsq_task_set_priority. */
 typedef enum wsq_priority {
     WSQ_NORMAL, /* what every task is until it is told otherwise */
-    WSQ_HIGH,   /* before all others, as soon as any worker is between two tasks */
-    WSQ_LOW     /* when there is nothing else to do, but now and then all the same */
+    WSQ_HIGH,   /* before all others, as soon as any worker is between two tasks; 15 in a row */
+    WSQ_LOW     /* when there is nothing else to do, and every 16th turn all the same */
 } wsq_priority;
 
 /* A task. It is a member of a struct of the caller's, which wsq_container_of reaches. The caller
@@ -1663,7 +1679,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  label  where                        order         partner     weaker, and...
  *  R1     ring push, spill: tail       release       R2          a thief runs an unwritten item
  *  R2     ring steal: victim's tail    acquire       R1 R8       likewise
- *  R3     ring room: own head          acquire       R4          a slot overwritten while copied
+ *  R3     ring room, spill: own head   acquire       R4          a slot overwritten while copied
  *  R4     ring steal's end: head       release       R3          likewise
  *  R5     ring steal: victim's head    acquire       R6 R7       a stale tail: length underflows
  *  R6     ring pop, steal: head        release       R5 R9       likewise
@@ -2728,9 +2744,10 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     uint64_t head = wsqi_load_rlx(&self->head); /* Relaxed: the compare-and-swap checks it. */
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
-    /* Everything is claimed: for thieves this looks like a steal under way. Relaxed: they read
-     * nothing but the head then. Failure: a thief was faster. */
-    if (!wsqi_cas_rlx(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
+    /* Everything is claimed: for thieves this looks like a steal under way. R3: the head that is
+     * stored below hides the copies of the last thief from wsqi_ring_room. Failure: a thief was
+     * faster. */
+    if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->slots[i & WSQI_RING_MASK]);
     /* R1: a thief that read the head before all this finds it unchanged after; it must see the
@@ -2960,7 +2977,6 @@ typedef struct wsqi_counters {
 typedef struct wsqi_inject {
     /* newest first; producers push, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
-    wsqi_a64 outside;                               /* 2 * (tasks spawned from outside) + closed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
     wsqi_a32 length;                                /* of ready; the lock's holder writes */
     wsq_task *ready, *last;                         /* the lock's holder: oldest first */
@@ -3049,7 +3065,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
-    wsqi_inject inbox; /* tasks pinned to this worker; only the owner takes */
+    wsqi_inject inbox; /* tasks pinned to this worker; only it takes, until the pool stops */
     wsqi_thread thread;
 };
 
@@ -3105,8 +3121,8 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
     wsqi_a32 watcher; /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none */
     wsqi_a64 timer_next; /* when the next timer is due, UINT64_MAX: none; timer_lock's holder */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_inject inject;
-    wsqi_inject high, low; /* the same for tasks of other priorities */
+    wsqi_inject lanes[WSQ_LOW + 1]; /* tasks by wsq_priority; WSQ_NORMAL is the global queue */
+    wsqi_a64 outside; /* 2 * (tasks spawned from outside) + closed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
     wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
@@ -3258,8 +3274,10 @@ static inline unsigned wsqi_lowest_bit(uint64_t bits) {
 #endif
 
 /* ==========================================================================
- * >>inject: the global queue
- * Purpose:   tasks from outside, and what does not fit into a ring. Any number, no allocation.
+ * >>inject: the lanes
+ * Purpose:   tasks in no worker's own queue: one lane for each priority (that of WSQ_NORMAL
+ *            is the global queue, for tasks from outside and what does not fit into a ring), and
+ *            one, its inbox, for what is pinned to a worker. Any number, no allocation.
  * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first), and everything in
  *            `ready` is older: first in, first out.
  * Writers:   incoming: producers push, the lock's holder takes all. The rest: the lock's holder.
@@ -3303,7 +3321,7 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     return length;
 }
 
-/* The lock's holder, or an inbox's owner: the n oldest of `ready`, as a chain. */
+/* The lock's holder: the n oldest of `ready`, as a chain. */
 static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
     wsq_task *first = inject->ready, *last = first;
     while (--n > 0) last = wsqi_get(&last->next);
@@ -3314,8 +3332,8 @@ static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
 
 /* Takes up to `most` tasks as a chain, oldest first, but no more than a fair share; NULL if there
  * is nothing or another consumer is at it. *left: what stays behind. */
-static wsq_task *wsqi_inject_take_from(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
-                                       uint32_t *left) {
+static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
+                                  uint32_t *left) {
     wsq_task *first = NULL;
     uint32_t length, share;
     *left = 0;
@@ -3336,24 +3354,10 @@ static wsq_task *wsqi_inject_take_from(wsq_pool *pool, wsqi_inject *inject, uint
     return first;
 }
 
-static wsq_task *wsqi_inject_take(wsq_pool *pool, uint32_t most, uint32_t *left) {
-    return wsqi_inject_take_from(pool, &pool->inject, most, left);
-}
-
-/* Owner of the inbox only, which has no other consumer unless the pool stops: the oldest, or NULL.
- * */
-static wsq_task *wsqi_inbox_take(wsqi_inject *inbox) {
-    if (wsqi_inject_empty(inbox)) return NULL;
-    uint32_t length = wsqi_inject_collect(inbox);
-    if (length == 0) return NULL; /* wsqi_cancel_queued was faster */
-    wsqi_store_rlx(&inbox->length, length - 1); /* Relaxed: own word, and a hint. */
-    return wsqi_inject_cut(inbox, 1);
-}
-
 /* ==========================================================================
  * >>tune
- * Purpose:   how many tasks between two looks at the global queue, so that a task there waits about
- *            the target latency.
+ * Purpose:   how many tasks between two looks at the global queue, so that these are about the
+ *            target latency apart.
  * Invariant: min_interval <= interval <= max_interval.
  * Writers:   the owner alone.
  * Source:    Volt's adaptive interval: a moving average with weight 0.1.
@@ -3580,8 +3584,8 @@ static bool wsqi_look_jobs(wsq_pool *pool) {
 static bool wsqi_look_tasks(wsq_pool *pool) {
     bool watched = wsqi_load_rlx(&pool->watcher) != 0; /* Relaxed: the barrier orders it. */
     unsigned crew = wsqi_crew(pool);
-    if (!wsqi_inject_empty(&pool->inject)) return true;
-    if (!wsqi_inject_empty(&pool->high) || !wsqi_inject_empty(&pool->low)) return true;
+    for (int i = 0; i <= WSQ_LOW; i++)
+        if (!wsqi_inject_empty(&pool->lanes[i])) return true;
     /* Relaxed: likewise. */
     if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return true;
     for (unsigned i = 0; i < crew; i++) {
@@ -3930,7 +3934,7 @@ static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
     crew = wsqi_crew(pool);
     for (unsigned i = 0; i < crew; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
-    return spawned + wsqi_load_rlx(&pool->inject.outside) / 2 - finished; /* Relaxed: likewise. */
+    return spawned + wsqi_load_rlx(&pool->outside) / 2 - finished; /* Relaxed: likewise. */
 }
 
 static bool wsqi_quiet(const wsq_pool *pool) {
@@ -3984,7 +3988,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         if (newest == NULL) newest = (wsq_task *)out[i];
         else wsqi_set(&oldest->next, (wsq_task *)out[i]);
     }
-    if (newest != NULL) wsqi_inject_push(&self->pool->inject, newest, oldest);
+    if (newest != NULL) wsqi_inject_push(&self->pool->lanes[WSQ_NORMAL], newest, oldest);
 }
 
 /* Owner only, the only worker of its pool, which is to keep the order of its spawns. Some of its
@@ -3999,7 +4003,7 @@ static void wsqi_order_keep(wsqi_worker *self) {
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (self->order != WSQ_FIFO) {
-        wsqi_inject_push(&pool->inject, task, task);
+        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
         return;
     }
     if (self->stale >= WSQ_RING_CAPACITY / 2 && wsqi_stale_purge(self) &&
@@ -4070,8 +4074,9 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
  * goes where thieves can reach it. */
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
+    wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left;
-    wsq_task *next = most != 0 ? wsqi_inject_take(pool, most, &left) : NULL, *one;
+    wsq_task *next = most != 0 ? wsqi_inject_take(pool, lane, most, &left) : NULL, *one;
     if (next == NULL) return task;
     if (left == 0) self->order = pool->order; /* see wsqi_order_keep */
     for (; (one = next) != NULL; count++) {
@@ -4097,7 +4102,7 @@ static void wsqi_tell_rest(wsqi_worker *self, const wsq_task *task, uint32_t lef
 /* Owner only. One WSQ_LOW task: only while nothing else is to be had, or when its turn has come. */
 static wsq_task *wsqi_take_low(wsqi_worker *self) {
     uint32_t left;
-    wsq_task *task = wsqi_inject_take_from(self->pool, &self->pool->low, 1, &left);
+    wsq_task *task = wsqi_inject_take(self->pool, &self->pool->lanes[WSQ_LOW], 1, &left);
     wsqi_tell_rest(self, task, left);
     return task;
 }
@@ -4111,12 +4116,13 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t left = 0, row = self->looks % (WSQI_HIGH_ROW + 1);
     wsq_task *task = NULL;
-    if (dry || row < WSQI_HIGH_ROW) task = wsqi_inject_take_from(pool, &pool->high, 1, &left);
+    if (dry || row < WSQI_HIGH_ROW) task = wsqi_inject_take(pool, &pool->lanes[WSQ_HIGH], 1, &left);
     if (task != NULL) {
         self->looks += row < WSQI_HIGH_ROW;
     } else {
         self->looks += WSQI_HIGH_ROW + 1 - row; /* a row ends; every other one with a pinned task */
-        if (dry || self->looks / (WSQI_HIGH_ROW + 1) % 2 != 0) task = wsqi_inbox_take(&self->inbox);
+        if (dry || self->looks / (WSQI_HIGH_ROW + 1) % 2 != 0)
+            task = wsqi_inject_take(pool, &self->inbox, 1, &left);
     }
     if (task != NULL) wsqi_add_rlx(&pool->attention, 0u - 1u); /* Relaxed: a hint. */
     wsqi_tell_rest(self, task, left);
@@ -4435,8 +4441,7 @@ static void wsqi_worker_main(void *arg) {
 
 /* task->flags: how it is queued (0: as any other), and whether it has a group by attribute. */
 enum {
-    WSQI_FLAG_HIGH = 1,
-    WSQI_FLAG_LOW = 2,
+    WSQI_FLAG_LANE = 3, /* its wsq_priority */
     WSQI_FLAG_PINNED = 4,  /* to the worker whose index is in the upper half */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, for that spawn */
     WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
@@ -4477,9 +4482,7 @@ WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) {
     if (task == NULL || (unsigned)priority > WSQ_LOW) return WSQ_ERR_INVALID;
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
-    flags &= ~(uint32_t)(WSQI_FLAG_HIGH | WSQI_FLAG_LOW);
-    if (priority == WSQ_HIGH) flags |= WSQI_FLAG_HIGH;
-    if (priority == WSQ_LOW) flags |= WSQI_FLAG_LOW;
+    flags = (flags & ~(uint32_t)WSQI_FLAG_LANE) | (uint32_t)priority;
     wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
     return WSQ_OK;
 }
@@ -4487,7 +4490,7 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) 
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
     if (task == NULL || (worker > 0xffffu && worker != WSQ_ANY_WORKER)) return WSQ_ERR_INVALID;
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
-    flags &= WSQI_FLAG_HIGH | WSQI_FLAG_LOW | WSQI_FLAG_GROUPED;
+    flags &= WSQI_FLAG_LANE | WSQI_FLAG_GROUPED;
     if (worker != WSQ_ANY_WORKER)
         flags |= WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER;
     wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
@@ -4524,20 +4527,20 @@ static void wsqi_check_stopped(wsq_pool *pool);
 
 /* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
-    uint32_t flags = wsqi_task_queue_flags(task);
-    if (flags & WSQI_FLAG_PINNED) {
-        wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
+    uint32_t flags = wsqi_task_queue_flags(task), lane = flags & WSQI_FLAG_LANE;
+    if (lane == WSQ_HIGH || (flags & WSQI_FLAG_PINNED) != 0)
         wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
-        wsqi_inject_push(&worker->inbox, task, task);
-        /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
-        wsqi_token_give(pool->caller_runs ? wsqi_block(pool, 0) : worker);
-        /* P4: for wsqi_check_stopped. */
-        wsqi_fence_rmw();
+    if ((flags & WSQI_FLAG_PINNED) == 0) {
+        wsqi_inject_push(&pool->lanes[lane], task, task);
+        wsqi_notify_rmw(pool);
         return;
     }
-    if (flags & WSQI_FLAG_HIGH) wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
-    wsqi_inject_push(flags & WSQI_FLAG_HIGH ? &pool->high : &pool->low, task, task);
-    wsqi_notify_rmw(pool);
+    wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
+    wsqi_inject_push(&worker->inbox, task, task);
+    /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
+    wsqi_token_give(pool->caller_runs ? wsqi_block(pool, 0) : worker);
+    /* P4: for wsqi_check_stopped. */
+    wsqi_fence_rmw();
 }
 
 /* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
@@ -4552,8 +4555,8 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     }
     bool next = self->turn_left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_rlx(&self->lifo) == NULL; /* Relaxed: own words, or emptied by a thief. */
-    if (next ? !wsqi_inject_empty(&pool->inject) : pool->order == WSQ_LIFO)
-        wsqi_inject_push(&pool->inject, task, task);
+    if (next ? !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]) : pool->order == WSQ_LIFO)
+        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
     else
         wsqi_push_local(self, task);
     if (!next) wsqi_notify_others(self);
@@ -4705,19 +4708,19 @@ static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
 /* Any thread. False: the pool takes no more tasks from outside. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     /* Relaxed: the compare-and-swap checks it. */
-    uint64_t outside = wsqi_load_rlx(&pool->inject.outside);
+    uint64_t outside = wsqi_load_rlx(&pool->outside);
     do {
         if (outside & 1) return false;
         /* Relaxed: closing and counting are one word, and who changes it sees its newest value, so
          * a shutdown waits for every task that it let in; G1 and P1 order the rest. Failure:
          * retried. */
-    } while (!wsqi_cas_rlx(&pool->inject.outside, &outside, outside + 2 * count));
+    } while (!wsqi_cas_rlx(&pool->outside, &outside, outside + 2 * count));
     return true;
 }
 
 /* Any thread: these tasks were admitted, and are not spawned. */
 static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
-    wsqi_add_rlx(&pool->inject.outside, 0u - 2 * count); /* Relaxed: as in wsqi_admit. */
+    wsqi_add_rlx(&pool->outside, 0u - 2 * count); /* Relaxed: as in wsqi_admit. */
     wsqi_check_quiet(pool);
 }
 
@@ -4742,7 +4745,7 @@ static void wsqi_check_stopped(wsq_pool *pool) {
 
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
-    wsqi_inject_push(&pool->inject, newest, oldest);
+    wsqi_inject_push(&pool->lanes[WSQ_NORMAL], newest, oldest);
     wsqi_notify_rmw(pool);
     wsqi_check_stopped(pool);
 }
@@ -4795,7 +4798,7 @@ static void wsqi_task_unpin(wsq_task *task) {
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: nobody queues it before. */
     if (flags & WSQI_FLAG_ONCE)
         wsqi_store_rlx(&task->flags, /* Relaxed: its queue orders it. */
-                       flags & (WSQI_FLAG_HIGH | WSQI_FLAG_LOW | WSQI_FLAG_GROUPED));
+                       flags & (WSQI_FLAG_LANE | WSQI_FLAG_GROUPED));
 }
 
 /* Any thread. The task is spawned, and counted, but held back until wsqi_task_unblock. */
@@ -4825,7 +4828,7 @@ static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
         wsqi_push_local(self, task);
         wsqi_notify_others(self);
     } else {
-        wsqi_inject_push(&pool->inject, task, task);
+        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
         wsqi_notify_rmw(pool);
     }
 }
@@ -4857,7 +4860,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
     if (pin != 0) { /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. */
-        uint32_t lane = WSQI_FLAG_HIGH | WSQI_FLAG_LOW | WSQI_FLAG_GROUPED;
+        uint32_t lane = WSQI_FLAG_LANE | WSQI_FLAG_GROUPED;
         /* Relaxed: likewise. */
         wsqi_store_rlx(&task->flags, (wsqi_load_rlx(&task->flags) & lane) | pin);
     }
@@ -5186,7 +5189,7 @@ static void wsqi_worker_clear(wsqi_worker *self) {
     wsq_task *task = wsqi_slot_take(self);
     self->lifo_left = 0;
     for (; task != NULL || (task = wsqi_take_local(self)) != NULL; task = NULL)
-        wsqi_inject_push(&self->pool->inject, task, task);
+        wsqi_inject_push(&self->pool->lanes[WSQ_NORMAL], task, task);
     if (self->searching) wsqi_search_end(self);
     wsqi_turn_stop(self);
     wsqi_notify(self->pool);
@@ -5564,21 +5567,20 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
-/* Owner only: likewise, from its inbox. */
+/* Owner only: likewise, from its inbox, which it takes out and puts back in the same order. */
 static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
                                       const wsq_group *group) {
-    wsqi_inject *inbox = &self->inbox;
-    uint32_t left = wsqi_inject_empty(inbox) ? 0 : wsqi_inject_collect(inbox);
-    wsqi_store_rlx(&inbox->length, left); /* Relaxed: own word, and a hint. */
-    for (; left > 0; left--) {
-        wsq_task *next = wsqi_inbox_take(inbox);
-        if (next == NULL) break;
+    uint32_t left, length = 0;
+    do {
+        wsq_task *next = wsqi_inject_take(self->pool, &self->inbox, 1, &left);
+        if (next == NULL) return NULL;
         if (wsqi_is_wanted(next, task, group)) {
             wsqi_add_rlx(&self->pool->attention, 0u - 1u); /* Relaxed: a hint. */
             return next;
         }
-        wsqi_inject_push(inbox, next, next);
-    }
+        wsqi_inject_push(&self->inbox, next, next);
+        if (length == 0) length = left + 1;
+    } while (--length > 0);
     return NULL;
 }
 
@@ -5933,8 +5935,8 @@ static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
     if (self != NULL && self->spilled) wsqi_order_keep(self);
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         if (wsqi_task_queue_flags(tasks[i]) != 0) {
@@ -6786,7 +6788,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_inside(pool);
     /* Relaxed: a hint. */
-    if (self == NULL && (wsqi_load_rlx(&pool->inject.outside) & 1)) return WSQ_ERR_CLOSED;
+    if (self == NULL && (wsqi_load_rlx(&pool->outside) & 1)) return WSQ_ERR_CLOSED;
     bool full;
     wsqi_worker *guest = wsqi_guest_enter(pool, &full);
     if (guest != NULL) {
@@ -7352,34 +7354,32 @@ static void wsqi_cancel_chain(wsq_pool *pool, wsq_task *task) {
 static void wsqi_cancel_inject(wsq_pool *pool, wsqi_inject *inject) {
     uint32_t left;
     while (!wsqi_inject_empty(inject)) {
-        wsq_task *task = wsqi_inject_take_from(pool, inject, UINT32_MAX, &left);
+        wsq_task *task = wsqi_inject_take(pool, inject, UINT32_MAX, &left);
         if (task == NULL) wsqi_pause(); /* another thread is at it */
         wsqi_cancel_chain(pool, task);
     }
 }
 
-/* Any thread: is a task in the global queues, or has one come to an inbox? */
-static bool wsqi_queued(wsq_pool *pool) {
-    bool some = !wsqi_inject_empty(&pool->inject) || !wsqi_inject_empty(&pool->high) ||
-                !wsqi_inject_empty(&pool->low);
-    for (unsigned i = 0; i < pool->workers && !some; i++) /* Relaxed: as wsqi_inject_empty. */
-        some = wsqi_load_rlx(&wsqi_block(pool, i)->inbox.incoming) != NULL;
-    return some;
+/* Any thread: the n-th of the pool's lanes, the inboxes included; NULL: there are not so many. */
+static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
+    if (n <= WSQ_LOW) return &pool->lanes[n];
+    return n - WSQ_LOW <= pool->workers ? &wsqi_block(pool, n - WSQ_LOW - 1)->inbox : NULL;
 }
 
-/* Any thread, once the pool has stopped: what is in the global queues, or has come to an inbox,
- * will never run; nor what waits for that. */
+static bool wsqi_queued(wsq_pool *pool) {
+    wsqi_inject *lane;
+    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
+        if (!wsqi_inject_empty(lane)) return true;
+    return false;
+}
+
+/* Any thread, once the pool has stopped: what is in a lane will never run; nor what waits for
+ * that. */
 static void wsqi_cancel_queued(wsq_pool *pool) {
+    wsqi_inject *lane;
     do {
-        wsqi_cancel_inject(pool, &pool->inject);
-        wsqi_cancel_inject(pool, &pool->high);
-        wsqi_cancel_inject(pool, &pool->low);
-        for (unsigned i = 0; i < pool->workers; i++) {
-            wsqi_aptr *incoming = &wsqi_block(pool, i)->inbox.incoming;
-            if (wsqi_load_rlx(incoming) == NULL) continue; /* Relaxed: as wsqi_inject_empty. */
-            /* G2: the links are visible. Pairs with G1. */
-            wsqi_cancel_chain(pool, (wsq_task *)wsqi_xchg_acq(incoming, NULL));
-        }
+        for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
+            wsqi_cancel_inject(pool, lane);
     } while (wsqi_queued(pool));
     wsqi_check_quiet(pool);
 }
@@ -7391,7 +7391,6 @@ static void wsqi_cancel_own(wsqi_worker *self) {
         if (task != NULL) wsqi_cancel_task(self->pool, task);
         self->lifo_left = 0;
         while ((task = wsqi_take_local(self)) != NULL) wsqi_cancel_task(self->pool, task);
-        while ((task = wsqi_inbox_take(&self->inbox)) != NULL) wsqi_cancel_task(self->pool, task);
         wsqi_cancel_queued(self->pool);
         /* What waited for one of these has come, or what its cleanup woke. Relaxed: own word. */
     } while (wsqi_queue_length(self) != 0 || wsqi_load_rlx(&self->lifo) != NULL);
@@ -7424,9 +7423,9 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     /* Relaxed: the compare-and-swap checks it. */
-    uint64_t outside = wsqi_load_rlx(&pool->inject.outside);
+    uint64_t outside = wsqi_load_rlx(&pool->outside);
     /* Relaxed: as in wsqi_admit. */
-    while (!(outside & 1) && !wsqi_cas_rlx(&pool->inject.outside, &outside, outside + 1)) {}
+    while (!(outside & 1) && !wsqi_cas_rlx(&pool->outside, &outside, outside + 1)) {}
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
@@ -7468,18 +7467,6 @@ static wsqi_worker *wsqi_lent_take(wsq_pool *pool) {
     return NULL;
 }
 
-/* Owner only, about to leave: what is pinned to it lies where a shutdown finds it. */
-static void wsqi_inbox_leave(wsqi_worker *self) {
-    wsqi_inject *inbox = &self->inbox;
-    uint32_t length = wsqi_inject_empty(inbox) ? 0 : wsqi_inject_collect(inbox);
-    wsq_task *task = length != 0 ? wsqi_inject_cut(inbox, length) : NULL, *next;
-    wsqi_store_rlx(&inbox->length, 0u); /* Relaxed: own word, and a hint. */
-    for (; task != NULL; task = next) {
-        next = wsqi_get(&task->next);
-        wsqi_inject_push(inbox, task, task);
-    }
-}
-
 static void wsqi_lent_work(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->outer = wsqi_self_get();
@@ -7492,7 +7479,6 @@ static void wsqi_lent_work(wsqi_worker *self) {
         else wsqi_sleep(self, NULL);
     }
     wsqi_worker_clear(self);
-    wsqi_inbox_leave(self);
     wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
     wsqi_self_set(self->outer);
     /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, and that comes too late. */
@@ -7586,7 +7572,7 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
         for (size_t k = 0; k < sizeof one / sizeof *sum; k++) sum[k] += part[k];
     }
     out->finished = finished;
-    out->spawned += wsqi_load_rlx(&pool->inject.outside) / 2; /* Relaxed: statistic. */
+    out->spawned += wsqi_load_rlx(&pool->outside) / 2; /* Relaxed: statistic. */
     out->wakes_sent += wsqi_load_rlx(&pool->wakes);           /* Relaxed: statistic. */
     out->average_task_ns /= pool->workers;
     out->interval /= pool->workers;

@@ -7,7 +7,7 @@ enum { TASKS = 8 };
 /* A task spawns the tasks [first, first + children), meets `company` tasks at the gate, is done. */
 typedef struct item {
     wsq_task task;
-    int first, children, company, runs;
+    int first, children, company, yields, runs;
 } item;
 
 static item items[TASKS];
@@ -17,6 +17,7 @@ static wsq_pool *pool;
 static wsq_poll run_item(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
     (void)ctx;
+    if (it->yields-- > 0) return WSQ_YIELD;
     explore_check(++it->runs == 1);
     for (int i = it->first; i < it->first + it->children; i++)
         explore_check(wsq_spawn(pool, &items[i].task) == WSQ_OK);
@@ -172,6 +173,57 @@ static void last_in_first_out(void) {
     end(4);
 }
 
+/* ---- all from one queue ---- */
+
+static void shared(void) {
+    wsq_config config = {.order = WSQ_SHARED};
+    begin(2, config);
+    company_of(0, 1, 2);
+    items[1].yields = explore_choose(2);
+    explore_start(spawner, (void *)(uintptr_t)&number[1]);
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(2);
+    end(3);
+}
+
+static void shared_children(void) {
+    wsq_config config = {.order = WSQ_SHARED};
+    wsq_task *tasks[2];
+    begin(3, config);
+    items[0].first = 1;
+    items[0].children = 2;
+    company_of(0, 2, 3);
+    for (int i = 3; i < 5; i++) tasks[i - 3] = &items[i].task;
+    spawn(0);
+    explore_check(wsq_spawn_batch(pool, tasks, 2) == WSQ_OK);
+    end(5);
+}
+
+/* One that yields is to be the next, and so is told to nobody; then something urgent comes, and does not end
+ * before it. */
+static wsq_poll arrive_only(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    if (it->yields-- > 0) return WSQ_YIELD;
+    it->runs++;
+    explore_meet(&gate, 1 + gate); /* the last one, in whichever order */
+    return WSQ_DONE;
+}
+
+static void urgent_beside_the_next(void) {
+    begin(2, plain);
+    items[0].task.fn = arrive_only;
+    items[0].yields = 2;
+    items[1].company = 2;
+    bool pinned = explore_choose(2);
+    spawn(0);
+    if (!pinned) explore_check(wsq_task_set_priority(&items[1].task, WSQ_HIGH) == WSQ_OK);
+    explore_check((pinned ? wsq_spawn_on(pool, (unsigned)explore_choose(2), &items[1].task)
+                          : wsq_spawn(pool, &items[1].task)) == WSQ_OK);
+    end(2);
+}
+
 int main(void) {
     explore_random("idle: two from outside", two_from_outside, 12000);
     explore_random("idle: two after silence", two_after_silence, 6000);
@@ -184,5 +236,8 @@ int main(void) {
     explore_random("idle: deadlines", deadlines, 6000);
     explore_random("idle: deadlines, three workers", deadlines_of_three, 6000);
     explore_random("idle: last in, first out", last_in_first_out, 6000);
+    explore_random("idle: shared", shared, 6000);
+    explore_random("idle: shared, children and a batch", shared_children, 4000);
+    explore_random("idle: urgent beside the next", urgent_beside_the_next, 8000);
     return explore_end();
 }

@@ -33,20 +33,20 @@ static item *make(void) {
 
 static void push_one(void) {
     wsq_task *task = &make()->task;
-    wsqi_inject_push(&pool.inject, task, task);
+    wsqi_inject_push(&pool.lanes[WSQ_NORMAL], task, task);
 }
 
 /* Newest first. */
 static void push_two(void) {
     item *older = make(), *newer = make();
     wsqi_set(&newer->task.next, &older->task);
-    wsqi_inject_push(&pool.inject, &newer->task, &older->task);
+    wsqi_inject_push(&pool.lanes[WSQ_NORMAL], &newer->task, &older->task);
 }
 
 /* Takes a batch; what one producer pushed comes in the order in which it was pushed. */
 static uint32_t take(uint32_t most) {
     uint32_t left, count = 0;
-    wsq_task *task = wsqi_inject_take(&pool, most, &left), *next;
+    wsq_task *task = wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], most, &left), *next;
     for (; task; task = next, count++) {
         item *it = wsq_container_of(task, item, task);
         next = wsqi_get(&task->next);
@@ -59,8 +59,8 @@ static uint32_t take(uint32_t most) {
 }
 
 static void end(void) {
-    while (!wsqi_inject_empty(&pool.inject)) explore_check(take(3) > 0);
-    explore_check(pool.inject.lock.v == 0 && pool.inject.length.v == 0);
+    while (!wsqi_inject_empty(&pool.lanes[WSQ_NORMAL])) explore_check(take(3) > 0);
+    explore_check(pool.lanes[WSQ_NORMAL].lock.v == 0 && pool.lanes[WSQ_NORMAL].length.v == 0);
     for (int i = 0; i < made; i++) explore_check(items[i].taken);
 }
 
@@ -101,7 +101,7 @@ static void order_consumer(void *arg) {
     int *before = arg;
     for (int i = 0; i < 3; i++) {
         uint32_t left;
-        wsq_task *task = wsqi_inject_take(&pool, 1, &left);
+        wsq_task *task = wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 1, &left);
         if (!task) continue;
         item *it = wsq_container_of(task, item, task);
         explore_check(wsqi_get(&it->number) == ++*before);
@@ -124,7 +124,7 @@ static void first_in_first_out(void) {
 /* Never empty: nobody finds it so, unless a consumer is moving it. */
 static void watcher(void *arg) {
     (void)arg;
-    for (int i = 0; i < 2; i++) explore_check(!wsqi_inject_empty(&pool.inject));
+    for (int i = 0; i < 2; i++) explore_check(!wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
 }
 
 static void never_empty(void) {

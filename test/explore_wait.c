@@ -169,7 +169,7 @@ static void cancel_against_wake(void) {
     uint32_t state = items[0].task.state.v;
     explore_check((state & WSQI_TASK_DONE) != 0);
     explore_check(items[0].done == ((state & WSQI_TASK_CANCELLED) == 0));
-    explore_check(pool->inject.incoming.v == NULL && pool->inject.ready == NULL);
+    explore_check(pool->lanes[WSQ_NORMAL].incoming.v == NULL && pool->lanes[WSQ_NORMAL].ready == NULL);
     explore_pool_end(pool);
 }
 

@@ -237,6 +237,7 @@ enum lane { OUTSIDE, HIGH, LOW, PINNED, INSIDE, WOKEN, TIMED, LANES };
 enum { CROWDED = 4, /* the first four, in any combination */ YIELDERS = 2 };
 
 static atomic_bool came;
+static bool starved;
 
 static wsq_poll yield_until_it_came(wsq_ctx ctx, step *self) {
     (void)ctx;
@@ -283,8 +284,10 @@ static unsigned long wait_among(wsq_config config, unsigned crowded, enum lane l
     }
     for (int i = 0; i < 50 && config.caller_runs && crowded != 0; i++) CHECK(wsq_pool_run_one(pool));
     arrive(pool, &late, lane);
-    while (config.caller_runs && !atomic_load(&came) && steps++ < 100000) CHECK(wsq_pool_run_one(pool));
-    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK); /* with threads: a hang if it starves */
+    while (config.caller_runs && !wsq_task_done(&late.task) && steps++ < 100000) CHECK(wsq_pool_run_one(pool));
+    if (!config.caller_runs && !CHECK_EQ(wsq_task_wait_for(&late.task, 20000000000), WSQ_OK)) starved = true;
+    atomic_store(&came, true); /* or else nobody would end */
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     pool_end(pool);
     return steps;
 }
@@ -313,12 +316,49 @@ static void nobody_starves_with_threads(void) {
     const wsq_order orders[] = {WSQ_FIFO, WSQ_LIFO, WSQ_SHARED};
     for (int i = 0; i < 6; i++) {
         for (unsigned crowded = 1; crowded < 1 << CROWDED; crowded += 2 + (unsigned)i % 2)
-            for (enum lane lane = OUTSIDE; lane < LANES; lane++)
+            for (enum lane lane = OUTSIDE; lane < LANES && !starved; lane++)
                 (void)wait_among((wsq_config){.workers = 1 + (unsigned)i % 2, .order = orders[i / 2]}, crowded, lane);
     }
 }
 
-/* A worker that spins, and would do so for ever, finds what comes to any lane. */
+/* A ring that is full at every boundary, as each task is followed by another, beside WSQ_HIGH ones whose rows
+ * are as long as a turn: what is in the global queue gets in all the same. */
+static wsq_poll respawn(wsq_ctx ctx, step *self) {
+    step *twin = self->arg;
+    if (atomic_load(&came)) return WSQ_DONE;
+    twin->arg = self;
+    CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &twin->task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void full_ring(void) {
+    enum { FULL = WSQ_RING_CAPACITY };
+    for (unsigned interval = 15; interval <= 17; interval++) {
+        wsq_pool *pool = pool_new((wsq_config){
+            .workers = 1, .caller_runs = true, .min_interval = interval, .max_interval = interval});
+        step *full = step_array(2 * FULL, respawn, NULL), high[YIELDERS], late;
+        unsigned long steps = 0;
+        atomic_store(&came, false);
+        for (unsigned i = 0; i < FULL; i++) {
+            full[i].arg = &full[FULL + i];
+            arrive(pool, &full[i], INSIDE);
+        }
+        for (int i = 0; i < YIELDERS; i++) {
+            step_new(&high[i], yield_until_it_came, NULL);
+            arrive(pool, &high[i], HIGH);
+        }
+        step_new(&late, come, NULL);
+        arrive(pool, &late, OUTSIDE);
+        while (!wsq_task_done(&late.task) && steps++ < 100000) CHECK(wsq_pool_run_one(pool));
+        CHECK(steps <= (WSQI_HIGH_ROW + 1) * (FULL + 2) + interval);
+        atomic_store(&came, true);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        free(full);
+        pool_end(pool);
+    }
+}
+
+/* A worker that spins, and would do so for ever, finds what comes to any lane; in the first round. */
 static void lend(test_thread *self) { CHECK_EQ(wsq_worker_enter(self->arg), WSQ_OK); }
 
 static void spawn_to_spinner(test_thread *self) {
@@ -332,13 +372,26 @@ static void spawn_to_spinner(test_thread *self) {
         while (wsqi_searching(wsqi_load_acq(&pool->idle)) == 0) sched_yield();
         step_new(&one, come, NULL);
         arrive(pool, &one, lane);
-        CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK); /* a hang if it is not looked for */
+        CHECK_EQ(wsq_task_wait_for(&one.task, 20000000000), WSQ_OK); /* or it is not looked for */
     }
-    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
 }
 
 static void found_while_spinning(void) {
-    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .lend_only = true});
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    wsqi_worker *worker = wsqi_block(pool, 0);
+    for (enum lane lane = OUTSIDE; lane < INSIDE; lane++) {
+        step one;
+        wsq_task *found = NULL;
+        step_new(&one, come, NULL);
+        arrive(pool, &one, lane);
+        CHECK(!wsqi_search(worker, &found));
+        CHECK(found == &one.task);
+        if (found == &one.task) wsqi_task_queue(pool, found);
+        CHECK_EQ(pump(pool), 1);
+    }
+    pool_end(pool);
+    pool = pool_new((wsq_config){.workers = 1, .lend_only = true});
     pool->spin_rounds = UINT32_MAX;
     test_threads(2, spawn_to_spinner, pool);
     pool_end(pool);
@@ -354,6 +407,7 @@ int main(void) {
     RUN(stranded_slots);
     RUN(nobody_starves);
     RUN(nobody_starves_with_threads);
+    RUN(full_ring);
     RUN(found_while_spinning);
     return test_end();
 }

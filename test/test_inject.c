@@ -31,13 +31,13 @@ static void push(unsigned producer, uint32_t first, uint32_t count) {
         mine[i].number = i;
         if (i > first) mine[i].task.next = &mine[i - 1].task;
     }
-    wsqi_inject_push(&pool.inject, &mine[first + count - 1].task, &mine[first].task);
+    wsqi_inject_push(&pool.lanes[WSQ_NORMAL], &mine[first + count - 1].task, &mine[first].task);
 }
 
 /* Takes one batch, which must be parcels first, first + 1, ... of producer 0. */
 static uint32_t take_in_order(uint32_t first, uint32_t most, uint32_t *left) {
     uint32_t count = 0;
-    for (wsq_task *task = wsqi_inject_take(&pool, most, left); task; task = task->next, count++)
+    for (wsq_task *task = wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], most, left); task; task = task->next, count++)
         CHECK_EQ(parcel_of(task)->number, first + count);
     return count;
 }
@@ -45,14 +45,14 @@ static uint32_t take_in_order(uint32_t first, uint32_t most, uint32_t *left) {
 static void empty(void) {
     uint32_t left = 7;
     queue_new(1);
-    CHECK(wsqi_inject_empty(&pool.inject));
-    CHECK(wsqi_inject_take(&pool, 64, &left) == NULL);
+    CHECK(wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
+    CHECK(wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
     CHECK_EQ(left, 0);
     push(0, 0, 1);
-    CHECK(!wsqi_inject_empty(&pool.inject));
+    CHECK(!wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
     CHECK_EQ(take_in_order(0, 64, &left), 1);
-    CHECK(wsqi_inject_empty(&pool.inject));
-    CHECK(wsqi_inject_take(&pool, 64, &left) == NULL);
+    CHECK(wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
+    CHECK(wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
 }
 
 static uint32_t fair_share(uint32_t length, unsigned workers, uint32_t most) {
@@ -79,7 +79,7 @@ static void order_and_batches(void) {
             CHECK_EQ(count, fair_share(pushed - taken, workers, most));
             taken += count;
             CHECK_EQ(left, pushed - taken);
-            CHECK_EQ(wsqi_inject_empty(&pool.inject), taken == pushed);
+            CHECK_EQ(wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]), taken == pushed);
         }
     }
 }
@@ -89,10 +89,10 @@ static void busy(void) {
     uint32_t left;
     queue_new(1);
     push(0, 0, 10);
-    wsqi_store_rlx(&pool.inject.lock, 1u);
-    CHECK(wsqi_inject_take(&pool, 64, &left) == NULL);
-    CHECK(!wsqi_inject_empty(&pool.inject));
-    wsqi_store_rlx(&pool.inject.lock, 0u);
+    wsqi_store_rlx(&pool.lanes[WSQ_NORMAL].lock, 1u);
+    CHECK(wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
+    CHECK(!wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
+    wsqi_store_rlx(&pool.lanes[WSQ_NORMAL].lock, 0u);
     CHECK_EQ(take_in_order(0, 64, &left), 10);
 }
 
@@ -101,11 +101,11 @@ static void closed(void) {
     queue_new(1);
     CHECK(wsqi_admit(&pool, 1));
     CHECK(wsqi_admit(&pool, 41));
-    CHECK_EQ(wsqi_load_rlx(&pool.inject.outside), 2 * 42);
-    wsqi_store_rlx(&pool.inject.outside, 2 * 42 + 1);
+    CHECK_EQ(wsqi_load_rlx(&pool.outside), 2 * 42);
+    wsqi_store_rlx(&pool.outside, 2 * 42 + 1);
     CHECK(!wsqi_admit(&pool, 1));
     CHECK(!wsqi_admit(&pool, 1000));
-    CHECK_EQ(wsqi_load_rlx(&pool.inject.outside), 2 * 42 + 1);
+    CHECK_EQ(wsqi_load_rlx(&pool.outside), 2 * 42 + 1);
 }
 
 /* ---- many producers ---- */
@@ -128,9 +128,9 @@ static void produce(test_thread *self) {
 static void consume(test_thread *self) {
     uint32_t next[PRODUCERS] = {0}, left;
     bool over = false;
-    while (!over || !wsqi_inject_empty(&pool.inject)) {
+    while (!over || !wsqi_inject_empty(&pool.lanes[WSQ_NORMAL])) {
         over = atomic_load(&producing) == 0;
-        wsq_task *task = wsqi_inject_take(&pool, 1 + test_below(&self->random, 8), &left);
+        wsq_task *task = wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 1 + test_below(&self->random, 8), &left);
         if (!task && test_below(&self->random, 64) == 0) sched_yield();
         for (; task; task = task->next) {
             parcel *got = parcel_of(task);
@@ -160,7 +160,7 @@ static void many_producers(void) {
         CHECK_EQ(lost, 0);
         CHECK_EQ(atomic_load(&doubled), 0);
         CHECK_EQ(atomic_load(&out_of_order), 0);
-        CHECK(wsqi_inject_empty(&pool.inject));
+        CHECK(wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
     }
 }
 
