@@ -419,6 +419,7 @@
  *     Cancel what is queued?            a task, a future, a group, or all in a WSQ_CANCEL shutdown,
  *                                       with cleanups
  *     Shut down while others submit?    yes: late ones get WSQ_ERR_CLOSED and keep their task
+ *     Parallel regions in quick order?  wsq_config.spin_ns: workers look on between them
  *     Deterministic tests?              caller_runs and a seed
  *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index
  *     Continuations, dynamic graphs?    wsq_future_then, wsq_group_then, wsq_task_after, any time
@@ -711,6 +712,7 @@
 
 #define WSQ_LIFO_OFF UINT32_MAX    /* wsq_config.lifo_cap: workers have no LIFO slot */
 #define WSQ_STANDINS_OFF UINT_MAX  /* wsq_config.max_standins: nobody stands in */
+#define WSQ_SPIN_OFF UINT64_MAX    /* wsq_config.spin_ns: nobody looks twice before it sleeps */
 #define WSQ_ANY_WORKER UINT_MAX    /* wsq_task_set_worker: the task is not pinned */
 #define WSQ_FOREVER UINT64_MAX     /* a time-out that never comes */
 
@@ -977,6 +979,9 @@ typedef struct wsq_config {
     uint64_t seed;              /* of the random choice of victims; 0: from the clock */
     uint64_t park_timeout_ns;   /* a worker that has slept for so long looks for lost tasks, which
                                  * wsq_stats.rescued counts; 0: never */
+    uint64_t spin_ns;           /* how long a worker without work, or in a join, looks on before it
+                                 * sleeps; 0: about 15 us, and half of the workers at most;
+                                 * WSQ_SPIN_OFF: it looks once */
     uint64_t target_latency_ns; /* between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two such looks; 0: 255 */
@@ -3104,6 +3109,7 @@ struct wsq_pool {
     wsq_order order;
     uint32_t turn; /* caller_runs: which worker's */
     uint64_t park_timeout_ns;
+    uint64_t spin_ns; /* 0: spin_rounds count instead */
     wsq_allocator allocator_copy;
     wsq_hooks hooks;
     wsq_topology topology;
@@ -3641,7 +3647,7 @@ static bool wsqi_search_begin(wsqi_worker *self) {
     uint32_t idle = wsqi_add_rlx(&self->pool->idle, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    return 2 * wsqi_searching(idle) < self->pool->workers;
+    return self->pool->spin_ns != 0 || 2 * wsqi_searching(idle) < self->pool->workers;
 }
 
 /* Owner only. It found work, and the rest of it is in its own queue. The last searcher passes the
@@ -4266,14 +4272,23 @@ static void wsqi_backoff(uint32_t round) {
     for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
 }
 
+/* Shall it look once more, in this round, before it sleeps? *end: the caller's, for all rounds. */
+static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
+    if (pool->spin_ns == 0) return round < pool->spin_rounds;
+    uint64_t now = wsqi_clock_ns();
+    if (round == 0) *end = pool->spin_ns < WSQI_NEVER - now ? now + pool->spin_ns : WSQI_NEVER;
+    return now < *end;
+}
+
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
  * was stolen and has been run, so everything may look different now. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
+    uint64_t spin_end = 0;
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (!self->searching && !wsqi_search_begin(self)) return false;
-    for (uint32_t round = 0; round < pool->spin_rounds && *task == NULL; round++) {
+    for (uint32_t round = 0; *task == NULL && wsqi_spin(pool, round, &spin_end); round++) {
         if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return false; /* Relaxed: a hint. */
         *task = wsqi_take_urgent(self, true);
         if (*task == NULL && wsqi_steal_pass(self, false, task)) return true;
@@ -6675,6 +6690,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
     wsq_ctx floor = self->floor;
     uint32_t idle_rounds = 0;
+    uint64_t spin_end = 0;
     bool asked = false; /* to help, and has not looked since */
     self->floor = top;
     self->help_depth++;
@@ -6683,8 +6699,8 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
         asked = false;
         if (help && wsqi_help(self, job)) {
             idle_rounds = 0;
-        } else if (idle_rounds++ < self->pool->spin_rounds) {
-            wsqi_backoff(idle_rounds - 1);
+        } else if (wsqi_spin(self->pool, idle_rounds, &spin_end)) {
+            wsqi_backoff(idle_rounds++);
         } else {
             asked = wsqi_join_sleep(self, job, help);
         }
@@ -7254,7 +7270,9 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
                                                       : 3;
     if (pool->order != WSQ_FIFO) pool->lifo_cap = 0; /* no slot: nobody overtakes, or all do */
     wsqi_pool_place(pool, config);
-    pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
+    bool once = config->caller_runs || config->spin_ns == WSQ_SPIN_OFF;
+    pool->spin_rounds = once ? 1 : WSQI_SPIN_ROUNDS;
+    pool->spin_ns = once ? 0 : config->spin_ns;
     wsqi_store_rlx(&pool->timer_next, WSQI_NEVER); /* Relaxed: not shared yet, as what follows. */
     for (unsigned i = 0; i < pool->workers && ok; i++) {
         wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));

@@ -322,6 +322,32 @@ static void time_outs_alike(void) {
     pool_end(pool);
 }
 
+/* ---- spinning is the user's choice: nothing else depends on it ---- */
+
+static void fork_and_spawn(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    step *steps = arg;
+    for (size_t i = begin; i < end; i++)
+        if (wsq_spawn(wsq_pool_of(ctx), &steps[i].task) != WSQ_OK) FAIL("a spawn");
+}
+
+static void spawn_in_a_loop(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, 100, 1, fork_and_spawn, arg); }
+
+static void spinning(void) {
+    const uint64_t spins[] = {0, WSQ_SPIN_OFF, 1, 200000, WSQ_SPIN_OFF - 1};
+    for (size_t s = 0; s < 5; s++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 3, .spin_ns = spins[s]});
+        step *steps = step_array(100, NULL, NULL);
+        for (unsigned round = 1; round <= 20; round++) {
+            CHECK_EQ(wsq_run(pool, spawn_in_a_loop, steps), WSQ_OK);
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            for (int i = 0; i < 100; i++) CHECK_EQ(steps[i].runs, round);
+        }
+        if (s < 4) pool_end(pool);
+        else wsq_pool_destroy(pool); /* whose workers never rest */
+        free(steps);
+    }
+}
+
 /* ---- loops that stop ---- */
 
 typedef struct hunt {
@@ -406,6 +432,7 @@ int main(void) {
     RUN(cancel_against_wakes);
     RUN(cancel_a_future);
     RUN(time_outs_alike);
+    RUN(spinning);
     RUN(loops_that_stop);
     return test_end();
 }
