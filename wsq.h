@@ -4244,21 +4244,24 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 #define WSQI_LOW_TURN 16
 
 /* 0. The global queue's turn. Timers fire, now and then a WSQ_LOW task runs, and what waits in the
- * global queue gets in line behind what is here, or, in a WSQ_LIFO pool, has every other turn. */
+ * global queue gets in line behind what is here. A deque has no line: in a WSQ_LIFO pool it has
+ * every other turn. The turn is due until there was room: a ring may be full, or the task urgent. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
+    bool lifo = pool->order == WSQ_LIFO, over = false;
     wsq_task *task = NULL;
     wsqi_turn_clock(self);
-    self->turn_left = self->tune.interval;
     if (self->spilled) wsqi_order_keep(self);
     wsqi_timers_fire(pool);
-    if (++self->turns % WSQI_LOW_TURN == 0) task = wsqi_take_low(self);
+    if (self->turns % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
+        over = (task = wsqi_take_low(self)) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
-    if (task == NULL && (pool->order != WSQ_LIFO || self->turns % 2 == 0))
-        task = wsqi_take_local(self);
-    /* A full ring, and no task of it is run: the next may be. */
-    if (task != NULL && pool->order == WSQ_FIFO && wsqi_ring_room(&self->ring) == 0)
-        self->turn_left = 0;
+    if (task == NULL && lifo) over = true;
+    if (task == NULL && (!lifo || self->turns % 2 != 0)) task = wsqi_take_local(self);
+    if (over || wsqi_global_room(self, task != NULL) != 0) {
+        self->turns++;
+        self->turn_left = self->tune.interval;
+    }
     task = wsqi_take_global(self, task);
     return task != NULL ? task : wsqi_take_local(self);
 }
