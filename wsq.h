@@ -5953,7 +5953,6 @@ static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    if (self != NULL && self->spilled) wsqi_order_keep(self);
     bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
