@@ -326,6 +326,26 @@ static void nobody_starves_with_threads(void) {
     }
 }
 
+/* A task that yields, alone on its worker, lets what waits in the global queue go first. */
+static void after_you(void) {
+    for (int order = WSQ_FIFO; order <= WSQ_SHARED; order++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true, .order = (wsq_order)order});
+        step polite, late;
+        unsigned steps = 0;
+        atomic_store(&came, false);
+        step_new(&polite, yield_until_it_came, NULL);
+        step_new(&late, come, NULL);
+        arrive(pool, &polite, OUTSIDE);
+        CHECK(wsq_pool_run_one(pool));
+        arrive(pool, &late, OUTSIDE);
+        while (!wsq_task_done(&late.task) && steps++ < 1000) CHECK(wsq_pool_run_one(pool));
+        CHECK(steps <= 2);
+        atomic_store(&came, true);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        pool_end(pool);
+    }
+}
+
 /* A ring that is full at every boundary, as each task is followed by another, beside WSQ_HIGH ones whose rows
  * are as long as a turn: what is in the global queue gets in all the same. */
 static wsq_poll respawn(wsq_ctx ctx, step *self) {
@@ -412,6 +432,7 @@ int main(void) {
     RUN(stranded_slots);
     RUN(nobody_starves);
     RUN(nobody_starves_with_threads);
+    RUN(after_you);
     RUN(full_ring);
     RUN(found_while_spinning);
     return test_end();
