@@ -1670,6 +1670,19 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #ifndef WSQ_IMPLEMENTED
 #define WSQ_IMPLEMENTED
 
+/* What other projects ask of their own code: C89's place for declarations, nothing declared that
+ * another header shows already, no cast that only other machines need, no guess about aliasing. */
+#if defined(WSQI_GNU)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-aliasing"
+#pragma GCC diagnostic ignored "-Wredundant-decls"
+#if !defined(__cplusplus)
+#pragma GCC diagnostic ignored "-Wdeclaration-after-statement"
+#elif !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuseless-cast"
+#endif
+#endif
+
 /* ==========================================================================
  * >>pairs: every order in this file
  *
@@ -7602,6 +7615,9 @@ WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
     wsqi_stats_row(file, "pool", &row);
 }
 
+#if defined(WSQI_GNU)
+#pragma GCC diagnostic pop
+#endif
 #endif /* WSQ_IMPLEMENTED */
 #endif /* WSQ_IMPLEMENTATION */
 

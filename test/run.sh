@@ -75,6 +75,9 @@ matrix() { # C compiler, C++ compiler
     for macro in WSQ_FORCE_STDATOMIC WSQ_FORCE_PTHREAD WSQ_NO_STATS NDEBUG; do
         check "$1 -D$macro" build $c11 -O1 -D$macro $dir/whole.c
     done
+    guest='-Wdeclaration-after-statement -Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
+    check "$1 flags of other projects" \
+        "$1" -std=c99 -D_GNU_SOURCE -O2 $strict $guest -Wmissing-prototypes -c $dir/implementation.c -o "$runs/$1.o"
     check "$1 two files" build $c11 -O2 $dir/user.c $dir/implementation.c
     check "$1 WSQ_STATIC in two files" build $c11 $dir/static_one.c $dir/static_two.c
     for macro in WSQ_CACHELINE=128 WSQ_RING_CAPACITY=16 WSQ_BLOCK_SIZE=65536; do
@@ -86,6 +89,10 @@ matrix() { # C compiler, C++ compiler
         skip "compile matrix of $2" 'not installed'
         return
     fi
+    guest='-Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
+    case $2 in g++) guest="$guest -Wuseless-cast" ;; esac
+    check "$2 flags of other projects" \
+        "$2" -std=c++11 -O2 $both $guest -c $dir/whole.cpp -o "$runs/$2.o"
     for std in c++11 c++20; do
         check "$2 -std=$std" build "$2" -std=$std $both $dir/whole.cpp
     done
