@@ -54,6 +54,21 @@ differs() { # C compiler, compiler of the other file with its options, macro, va
     grep -q "_$3_${5-$4}" "$out/link"
 }
 
+# The program stops, and says why.
+caught() { # what it says, a compile command
+    text=$1
+    shift
+    if { "$@" -o "$out/program" && timeout 20 "$out/program"; } 2>"$out/said"; then return 1; fi
+    cat "$out/said"
+    grep -q "$text" "$out/said"
+}
+
+mixed_inline() { # C compiler, C++ compiler, C++ standard, which file is C, which C++
+    "$1" -std=c11 $strict -c "$dir/inline_$4.c" -o "$out/c.o" &&
+        "$2" -std="$3" $both -x c++ -c "$dir/inline_$5.c" -o "$out/cpp.o" &&
+        build "$2" -pthread "$out/c.o" "$out/cpp.o"
+}
+
 no_warnings() { # a compile command
     sources='examples/*.c examples/recipes/*.c bench/*.c test/model/*.c'
     case $1 in clang) sources="$sources test/*.c" ;; esac # gcc has just compiled them, aloud
@@ -75,8 +90,14 @@ matrix() { # C compiler, C++ compiler
     for macro in WSQ_FORCE_STDATOMIC WSQ_FORCE_PTHREAD WSQ_NO_STATS NDEBUG; do
         check "$1 -D$macro" build $c11 -O1 -D$macro $dir/whole.c
     done
+    guest='-Wdeclaration-after-statement -Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
+    check "$1 flags of other projects" \
+        "$1" -std=c99 -D_GNU_SOURCE -O2 $strict $guest -Wmissing-prototypes -c $dir/implementation.c -o "$runs/$1.o"
     check "$1 two files" build $c11 -O2 $dir/user.c $dir/implementation.c
     check "$1 WSQ_STATIC in two files" build $c11 $dir/static_one.c $dir/static_two.c
+    check "$1 WSQ_STATIC in two files that share a pool" \
+        caught 'WSQ_STATIC' $c11 -DNOT_INLINE $dir/inline_one.c $dir/inline_two.c
+    check "$1 WSQ_INLINE in two files" build $c11 $dir/inline_one.c $dir/inline_two.c
     for macro in WSQ_CACHELINE=128 WSQ_RING_CAPACITY=16 WSQ_BLOCK_SIZE=65536; do
         check "$1 a file with $macro" differs "$1" "$c11" ${macro%=*} ${macro#*=}
     done
@@ -86,10 +107,18 @@ matrix() { # C compiler, C++ compiler
         skip "compile matrix of $2" 'not installed'
         return
     fi
+    guest='-Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
+    case $2 in g++) guest="$guest -Wuseless-cast" ;; esac
+    check "$2 flags of other projects" \
+        "$2" -std=c++11 -O2 $both $guest -c $dir/whole.cpp -o "$runs/$2.o"
     for std in c++11 c++20; do
         check "$2 -std=$std" build "$2" -std=$std $both $dir/whole.cpp
     done
     check "$2 a file with WSQ_RING_CAPACITY=8" differs "$1" "$2 -std=c++11 $both -x c++" WSQ_RING_CAPACITY 8
+    check "$2 WSQ_INLINE in two files" \
+        build "$2" -std=c++17 $both -x c++ $dir/inline_one.c $dir/inline_two.c
+    check "$2 WSQ_INLINE, one file is C" mixed_inline "$1" "$2" c++11 one two
+    check "$2 WSQ_INLINE, the other is C" mixed_inline "$1" "$2" c++17 two one
     check "$2 user of a C implementation" user_of_c "$1" "$2"
 }
 
