@@ -154,10 +154,14 @@ timeline() {
         grep -q '"dropped":0' "$work/$program.json" || fail "the timeline of $program is not whole"
         if ! command -v python3 >/dev/null; then
             echo 'skip  JSON parser: needs python3 (Debian: python3)'
-        else
-            python3 -m json.tool "$work/$program.json" >/dev/null ||
-                fail "the timeline of $program is not JSON"
+            continue
         fi
+        python3 -m json.tool "$work/$program.json" >/dev/null ||
+            fail "the timeline of $program is not JSON"
+        for rank in 0 1 2; do
+            python3 test/check_trace.py "$work/$program.$rank.json" ||
+                fail "the timeline of rank $rank of $program"
+        done
     done
     grep -q '"name":"under way","ph":"X","pid":1,' "$work/heat.json" || fail 'no halo on its way'
 }
