@@ -63,8 +63,9 @@ compile_all() {
 launch() { # ranks, command...
     ranks=$1
     shift
-    case $1 in *_*) yield=1 ;; *) yield=0 ;; esac
-    OMPI_MCA_mpi_yield_when_idle=$yield timeout 100 "$mpirun" $options -n "$ranks" "$@" </dev/null >"$work/out" 2>"$work/err"
+    case ${1##*/} in *_*) yield=1 ;; *) yield=0 ;; esac
+    OMPI_MCA_mpi_yield_when_idle=$yield timeout 100 "$mpirun" $options -n "$ranks" "$@" \
+        </dev/null >"$work/out" 2>"$work/err"
 }
 
 run() { # ranks, program, arguments

@@ -30,7 +30,7 @@ measure() { # case, ranks, workers, program, arguments...
         export OMP_WAIT_POLICY=passive OMPI_MCA_mpi_yield_when_idle=1
     fi
     timeout 60 "mpirun$mpi" $options -n "$ranks" "$work/$program" -w "$workers" "$@" \
-        >"$work/out" 2>&1 || echo 's=60 cpu=0 ' >"$work/out"
+        >"$work/out" 2>&1 || echo 'failed s=60 cpu=0' >"$work/out"
     sed -n 's/.* \(s=[0-9.]* cpu=[0-9.]*\).*/\1/p' "$work/out" |
         sed "s/^/$case ${program#*_} $workers $ranks /" >>"$work/all"
 }
