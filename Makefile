@@ -33,7 +33,7 @@ test: ## build and run every test; the last line is "N passed, N failed"
 	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/soak
 	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/soak
 
-test-examples: ## the examples' own tests: they need curl, wrk, chromium, python3 in part
+test-examples: ## the examples' own tests: they need curl, wrk, chromium, python3, mpicc in part
 	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/httpd_client $(call cpp,test/*.cpp)
 	@B='$(B)' sh test/run.sh $(wildcard test/test_*.sh)
 

@@ -195,11 +195,12 @@ static void spawn_all(wsq_pool *pool) {
 }
 
 static void open_trace(wsq_config *config) {
-    char path[4096];
+    static char path[4096]; /* trace.h keeps it */
     if (!heat.trace) return;
     snprintf(path, sizeof path, "%s.%d.json", heat.trace, heat.rank);
     trace = trace_open(path);
     if (!trace) heat_die("no trace");
+    trace_process(trace, "heat");
     config->hooks = trace_hooks(trace);
     trace_name(trace, (uintptr_t)block_run, "block");
     trace_name(trace, (uintptr_t)halo_run, "halo");

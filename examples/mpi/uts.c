@@ -186,11 +186,12 @@ static wsq_poll communicate(wsq_ctx ctx, wsq_task *task) {
 /* ---- the whole ---- */
 
 static struct trace *open_trace(wsq_config *config, int rank) {
-    char path[4096];
+    static char path[4096]; /* trace.h keeps it */
     if (!options.trace) return NULL;
     snprintf(path, sizeof path, "%s.%d.json", options.trace, rank);
     struct trace *trace = trace_open(path);
     if (!trace) uts_die("no trace");
+    trace_process(trace, "uts");
     config->hooks = trace_hooks(trace);
     trace_name(trace, (uintptr_t)chunk_run, "nodes");
     trace_name(trace, (uintptr_t)communicate, "communicate");
