@@ -50,7 +50,7 @@ struct top_shared {
     uint64_t layout; /* its size, which differs between versions of this file */
     int64_t process;
     uint64_t began_ns;
-    atomic_uint workers; /* of the pool; 0: not yet known */
+    atomic_uint workers, slots; /* of the pool; 0: not yet known */
     atomic_bool ended;
     atomic_uint_least64_t pending;
     struct { atomic_uint_least64_t fn; char name[TOP_NAME]; } names[TOP_KINDS];
@@ -255,6 +255,7 @@ static const wsq_hooks *top_hooks(const struct top *top) {
 static void top_watch(struct top *top, const wsq_pool *pool) {
     if (!top) return;
     atomic_store(&top->shared->workers, wsq_pool_workers(pool));
+    atomic_store(&top->shared->slots, wsq_pool_slots(pool));
     atomic_store_explicit(&top->pool, pool, memory_order_release);
 }
 

@@ -67,6 +67,7 @@ template <class Body> void pieces(wsq_ctx ctx, size_t n, size_t grain, Body &&bo
     wsq_for(ctx, 0, n, grain, [](wsq_ctx c, size_t begin, size_t end, void *arg) {
         auto *l = static_cast<struct loop *>(arg);
         l->error.guard([&] { (*l->body)(c, begin, end); });
+        if (l->error.is_set()) wsq_loop_stop(c);
     }, &loop);
     loop.error.rethrow();
 }
@@ -128,9 +129,13 @@ void fill(Where &&where, It first, It last, const T &value) {
 }
 template <class Where, class It, class P> bool any_of(Where &&where, It first, It last, P &&p) {
     std::atomic<bool> found{false};
-    for_index(where, 0, detail::length(first, last), [&](size_t i) {
-        if (found.load(std::memory_order_relaxed)) return;
-        if (p(*detail::at(first, i))) found.store(true, std::memory_order_relaxed);
+    detail::in(where, [&](wsq_ctx ctx) {
+        detail::pieces(ctx, detail::length(first, last), 0, [&](wsq_ctx c, size_t i, size_t end) {
+            for (; i < end && !p(*detail::at(first, i)); i++) {}
+            if (i == end) return;
+            found = true;
+            wsq_loop_stop(c);
+        });
     });
     return found;
 }
@@ -158,9 +163,10 @@ template <class T, class Op, class Get> struct reduction {
         else slot = new T(std::move(sum));
     }
     static void init(void *partial, void *) { value(partial) = nullptr; }
-    static void body(wsq_ctx, size_t begin, size_t end, void *partial, void *arg) {
+    static void body(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg) {
         auto *self = static_cast<reduction *>(arg);
         self->error.guard([&] { self->add(begin, end, value(partial)); });
+        if (self->error.is_set()) wsq_loop_stop(ctx);
     }
     static void combine(void *left, const void *right, void *arg) {
         auto *self = static_cast<reduction *>(arg);
