@@ -44,7 +44,9 @@ struct carrier : wsq_task {
         if (answer == WSQ_GONE) delete self;
         return answer;
     }
-    static wsq_poll cancel(wsq_task *task) { // the pool shuts down: all frames are destroyed
+    // The pool is shut down by WSQ_CANCEL, and all frames of the flow are destroyed: now, if it was
+    // to run; if it waits, when it is woken.
+    static wsq_poll cancel(wsq_task *task) {
         auto *self = static_cast<carrier *>(task);
         self->line->outermost.destroy();
         delete self;
