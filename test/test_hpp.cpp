@@ -342,7 +342,7 @@ int main() {
         tasks(pool);
         groups(pool);
         algorithm_errors(pool);
-        for (size_t n : {0, 1, 2, 1000, 50000}) {
+        for (size_t n : {size_t(0), size_t(1), size_t(2), size_t(1000), size_t(50000)}) {
             loops(pool, n);
             sums(pool, n);
             sorts(pool, n);
