@@ -318,8 +318,8 @@ template <class T> class future {
                                                                          std::forward<F>(f)});
     }
     // Any thread: if what computes the value has not begun, it never will, and get throws an error
-    // with WSQ_ERR_CANCELLED. wsq_task_cancel would not do: a task that waits for another future has
-    // to stay until that one has woken it.
+    // with WSQ_ERR_CANCELLED. wsq_task_cancel would not do: a task that waits for another future
+    // has to stay until that one has woken it.
     void cancel() {
         require();
         state_->unwanted = true;
