@@ -16,6 +16,7 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -44,7 +45,9 @@ struct carrier : wsq_task {
         if (answer == WSQ_GONE) delete self;
         return answer;
     }
-    static wsq_poll cancel(wsq_task *task) { // the pool shuts down: all frames are destroyed
+    // The pool is shut down by WSQ_CANCEL, and all frames of the flow are destroyed: now, if it was
+    // to run; if it waits, when it is woken.
+    static wsq_poll cancel(wsq_task *task) {
         auto *self = static_cast<carrier *>(task);
         self->line->outermost.destroy();
         delete self;
@@ -233,7 +236,10 @@ struct this_pool { // co_await this_pool{}: the pool that the coroutine is in
     wsq_pool *await_resume() { return pool; }
 };
 
-template <class T> task<std::vector<T>> when_all(std::vector<task<T>> parts) {
+template <class T>
+using all_of = std::conditional_t<std::is_void_v<T>, void, std::vector<T>>;
+
+template <class T> task<all_of<T>> when_all(std::vector<task<T>> parts) {
     wsq_pool *pool = co_await this_pool{};
     std::atomic<size_t> left{parts.size() + 1};
     event over;
@@ -242,15 +248,20 @@ template <class T> task<std::vector<T>> when_all(std::vector<task<T>> parts) {
         for (auto &part : parts) run_part(part, arrival(left, over)).start(pool);
     }
     co_await over;
-    std::vector<T> values;
-    for (auto &part : parts) values.push_back(part.take());
-    co_return values;
+    if constexpr (std::is_void_v<T>) {
+        for (auto &part : parts) part.take();
+    } else {
+        std::vector<T> values;
+        for (auto &part : parts) values.push_back(part.take());
+        co_return values;
+    }
 }
 
 // For a thread outside: starts it in the pool, and blocks until it is over.
 template <class T> detached run_and_tell(task<T> root, std::promise<T> promise) {
     try {
-        promise.set_value(co_await root);
+        if constexpr (std::is_void_v<T>) co_await root, promise.set_value();
+        else promise.set_value(co_await root);
     } catch (...) {
         promise.set_exception(std::current_exception());
     }
@@ -278,6 +289,15 @@ static task<int> download_all(int first, int count) {
     int sum = 0;
     for (int square : co_await when_all(std::move(parts))) sum += square;
     co_return sum;
+}
+
+static task<void> climb(std::atomic<int> &steps, int height) { // tasks within tasks
+    if (height == 0) co_return;
+    steps++;
+    std::vector<task<void>> both;
+    both.push_back(climb(steps, height - 1));
+    both.push_back(climb(steps, height - 1));
+    co_await when_all(std::move(both));
 }
 
 static task<int> two_pools(wsq_pool *here, wsq_pool *there, event &go) {
@@ -309,12 +329,18 @@ int main() {
         failed = true;
     }
 
+    std::atomic<int> steps{0};
+    run(pool, climb(steps, 10));
+    std::printf("a tree of %d coroutines\n", steps.load());
+
     event go;
     std::thread somebody([&] { go.set(); });
     bool moved = run(pool, two_pools(pool, other, go)) != 0;
     somebody.join();
     std::printf("there and back between two pools: %s\n", moved ? "yes" : "NO");
+    wsq_pool_wait(pool); // a worker of each may still be in the call that spawned in the other
+    wsq_pool_wait(other);
     wsq_pool_destroy(other);
     wsq_pool_destroy(pool);
-    return sum == 71491750 && failed && moved ? 0 : 1;
+    return sum == 71491750 && failed && steps == 1023 && moved ? 0 : 1;
 }

@@ -100,7 +100,7 @@ static inline void progress_begin(const char *what, unsigned long long total) {
 /* Any thread. */
 static inline void progress_add(unsigned long long n) {
     if (!progress.on_terminal) return;
-    unsigned long long done = n + atomic_fetch_add_explicit(&progress.done, n, memory_order_relaxed);
+    unsigned long long done = n + atomic_fetch_add(&progress.done, n);
     int percent = (int)(100 * done / progress.total), shown = atomic_load(&progress.percent);
     if (percent <= shown || command_now() - progress.began < 0.5) return;
     if (atomic_compare_exchange_strong(&progress.percent, &shown, percent))

@@ -1,5 +1,5 @@
-/* What a small web server needs that has nothing to do with wsq: requests, files and parts of files,
- * the heads of answers, a socket. */
+/* What a small web server needs that has nothing to do with wsq: requests, files and parts of
+ * files, the heads of answers, a socket. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdbool.h>

@@ -221,8 +221,7 @@ static void add_kind(const struct top_kind *part) {
 static void add_up_kinds(const struct top_shared *shared) {
     for (unsigned i = 0; i < kind_count; i++)
         kinds[i] = (struct kind){.fn = kinds[i].fn, .counted_before = kinds[i].count};
-    unsigned threads = atomic_load(&shared->workers) + 128;
-    for (unsigned i = 0; i < threads && i < TOP_WORKERS; i++) {
+    for (unsigned i = 0; i < atomic_load(&shared->slots) && i < TOP_WORKERS; i++) {
         for (unsigned k = 0; k < TOP_KINDS; k++) add_kind(&shared->worker[i].kinds[k]);
     }
 }

@@ -50,7 +50,7 @@ struct top_shared {
     uint64_t layout; /* its size, which differs between versions of this file */
     int64_t process;
     uint64_t began_ns;
-    atomic_uint workers; /* of the pool; 0: not yet known */
+    atomic_uint workers, slots; /* of the pool; 0: not yet known */
     atomic_bool ended;
     atomic_uint_least64_t pending;
     struct { atomic_uint_least64_t fn; char name[TOP_NAME]; } names[TOP_KINDS];
@@ -59,7 +59,7 @@ struct top_shared {
 
 struct top {
     struct top_shared *shared;
-    char *path;
+    char *path; /* NULL: there is no file */
     wsq_hooks hooks;
     _Atomic(const wsq_pool *) pool;
 };
@@ -104,7 +104,7 @@ static inline bool top_alive(int64_t process) {
 static void *top_map(const char *path, size_t size, bool create) {
     struct stat info;
     void *memory = MAP_FAILED;
-    if (create) remove(path); /* whoever still has the old one mapped keeps it */
+    if (create) remove(path);
     int fd = open(path, (create ? O_RDWR | O_CREAT | O_EXCL : O_RDONLY) | O_CLOEXEC, 0600);
     if (fd < 0) return NULL;
     if (create ? ftruncate(fd, (off_t)size) != 0
@@ -224,14 +224,46 @@ static void top_on_event(void *user, wsq_event event, unsigned index, const void
 
 /* ---- the interface ---- */
 
+static void top_describe(struct top_shared *shared) {
+    shared->layout = sizeof *shared;
+    shared->process = getpid();
+    shared->began_ns = top_now();
+}
+
+/* The file gets its name when a process that maps it finds it described. NULL: errno says why. */
+static struct top_shared *top_create(const char *path) {
+    size_t size = strlen(path) + sizeof ".part";
+    char *part = malloc(size);
+    if (!part) return NULL;
+    snprintf(part, size, "%s.part", path);
+    struct top_shared *shared = top_map(part, sizeof *shared, true);
+    if (shared) {
+        top_describe(shared);
+        remove(path); /* a process that has the old one mapped keeps it */
+        if (rename(part, path) != 0) {
+            int error = errno;
+            top_unmap(shared, sizeof *shared);
+            remove(part);
+            errno = error;
+            shared = NULL;
+        }
+    }
+    free(part);
+    return shared;
+}
+
 /* NULL, and errno says why: there is no such place, or no memory. */
 static struct top *top_open(const char *path) {
     struct top *top = calloc(1, sizeof *top);
     size_t length = path ? strlen(path) + 1 : 0;
     if (top && path) top->path = malloc(length);
-    if (top && (!path || top->path))
-        top->shared = path ? top_map(path, sizeof *top->shared, true)
-                           : calloc(1, sizeof *top->shared);
+    if (top && top->path) {
+        memcpy(top->path, path, length);
+        top->shared = top_create(path);
+    } else if (top && !path) {
+        top->shared = calloc(1, sizeof *top->shared);
+        if (top->shared) top_describe(top->shared);
+    }
     if (!top || !top->shared) {
         int error = errno;
         if (top) free(top->path);
@@ -239,10 +271,6 @@ static struct top *top_open(const char *path) {
         errno = error;
         return NULL;
     }
-    if (path) memcpy(top->path, path, length);
-    top->shared->layout = sizeof *top->shared;
-    top->shared->process = getpid();
-    top->shared->began_ns = top_now();
     top->hooks.event = top_on_event;
     top->hooks.user = top;
     return top;
@@ -255,6 +283,7 @@ static const wsq_hooks *top_hooks(const struct top *top) {
 static void top_watch(struct top *top, const wsq_pool *pool) {
     if (!top) return;
     atomic_store(&top->shared->workers, wsq_pool_workers(pool));
+    atomic_store(&top->shared->slots, wsq_pool_slots(pool));
     atomic_store_explicit(&top->pool, pool, memory_order_release);
 }
 

@@ -170,8 +170,23 @@ static const struct trace_event *trace_at(const struct trace_lane *lane, unsigne
     return &lane->events[i % TRACE_EVENTS];
 }
 
-/* An arrow must begin within a span, or the viewers do not draw it: at this time, if the lane runs a
- * task then, else at the end of the task that it ran last. 0: there is none. */
+/* Was the other end of this task kept, too? Only then a span is drawn. */
+static bool trace_is_whole(const struct trace *trace, const struct trace_lane *lane,
+                           unsigned long long i) {
+    bool begins = trace_at(lane, i)->kind == WSQ_EVENT_TASK_BEGIN;
+    unsigned long long first = trace_first(trace, lane), end = trace_end(trace, lane);
+    for (unsigned inside = 0; begins ? ++i < end : i-- > first;) {
+        int kind = trace_at(lane, i)->kind;
+        if (kind != WSQ_EVENT_TASK_BEGIN && kind != WSQ_EVENT_TASK_END) continue;
+        bool same = (kind == WSQ_EVENT_TASK_BEGIN) == begins;
+        if (!same && inside == 0) return true;
+        inside = same ? inside + 1 : inside - 1;
+    }
+    return false;
+}
+
+/* An arrow must begin within a span, or the viewers do not draw it: at this time, if the lane runs
+ * a task then, else at the end of the task that it ran last. 0: there is none. */
 static uint64_t trace_arrow_begin(const struct trace *trace, unsigned index, uint64_t at_ns) {
     const struct trace_lane *lane = index < TRACE_LANES ? atomic_load(&trace->lanes[index]) : NULL;
     unsigned long long low = lane ? trace_first(trace, lane) : 0, first = low;
@@ -183,8 +198,9 @@ static uint64_t trace_arrow_begin(const struct trace *trace, unsigned index, uin
     }
     while (low-- > first) {
         const struct trace_event *e = trace_at(lane, low);
-        if (e->kind == WSQ_EVENT_TASK_BEGIN) return at_ns;
-        if (e->kind == WSQ_EVENT_TASK_END) return e->at_ns - 1;
+        if (e->kind != WSQ_EVENT_TASK_BEGIN && e->kind != WSQ_EVENT_TASK_END) continue;
+        if (!trace_is_whole(trace, lane, low)) continue;
+        return e->kind == WSQ_EVENT_TASK_BEGIN ? at_ns : e->at_ns - 1;
     }
     return 0;
 }
@@ -193,7 +209,8 @@ static uint64_t trace_arrow_begin(const struct trace *trace, unsigned index, uin
 static uint64_t trace_arrow_end(const struct trace *trace, const struct trace_lane *lane,
                                 unsigned long long i) {
     for (unsigned long long end = trace_end(trace, lane); i < end; i++) {
-        if (trace_at(lane, i)->kind == WSQ_EVENT_TASK_BEGIN) return trace_at(lane, i)->at_ns + 1;
+        if (trace_at(lane, i)->kind != WSQ_EVENT_TASK_BEGIN) continue;
+        return trace_is_whole(trace, lane, i) ? trace_at(lane, i)->at_ns + 1 : 0;
     }
     return 0;
 }

@@ -16,7 +16,7 @@ struct file {
     char *path;
 };
 
-/* One per worker, so that adding up needs no lock. */
+/* One per thread of the pool, so that adding up needs no lock. */
 struct tally {
     uint64_t bytes, files, directories, errors;
     struct file largest[LARGEST]; /* descending */
@@ -190,8 +190,8 @@ int main(int argc, char **argv) {
     struct tally sum = {0};
     while (command_option(argc, argv, "h", help)) {}
     if (wsq_pool_create(&pool, NULL) != WSQ_OK) return 1;
-    unsigned workers = wsq_pool_workers(pool);
-    tallies = calloc(workers, sizeof *tallies);
+    unsigned threads = wsq_pool_slots(pool); /* that may work, now or later */
+    tallies = calloc(threads, sizeof *tallies);
     if (!tallies) return 1;
 
     progress_begin("", 0);
@@ -201,7 +201,7 @@ int main(int argc, char **argv) {
     wsq_pool_destroy(pool);
     if (progress.on_terminal) fputs("\r\033[K", stderr);
 
-    for (unsigned i = 0; i < workers; i++) add_up(&sum, &tallies[i]);
+    for (unsigned i = 0; i < threads; i++) add_up(&sum, &tallies[i]);
     print(&sum);
     for (int i = 0; i < LARGEST; i++) free(sum.largest[i].path);
     free(tallies);

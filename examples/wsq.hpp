@@ -92,13 +92,14 @@ class first_error {
 
   public:
     template <class F> void guard(F &&f) noexcept {
-        if (set_.load(std::memory_order_relaxed)) return;
+        if (is_set()) return;
         try {
             f();
         } catch (...) {
             if (!set_.exchange(true)) error_ = std::current_exception();
         }
     }
+    bool is_set() const { return set_.load(std::memory_order_relaxed); }
     // When all calls have returned.
     void rethrow() {
         set_ = false;
@@ -142,6 +143,7 @@ template <class T> struct state : wsq_task {
     std::atomic<unsigned> owners{BY_FUTURE | BY_TASK};
     // Nobody, the one task that waits for the value, or (this) the value is there.
     std::atomic<void *> follower{nullptr};
+    std::atomic<bool> unwanted{false};
 
     virtual ~state() = default;
     bool ready() const { return follower.load(std::memory_order_acquire) == this; }
@@ -179,6 +181,7 @@ template <class T, class Step> struct step_state : state<T> {
     static wsq_poll run(wsq_ctx ctx, wsq_task *task) {
         auto *self = static_cast<step_state *>(task);
         if (self->step && self->step->pending(task)) return WSQ_PENDING;
+        if (self->step && self->unwanted) return cancel(task);
         if constexpr (is_future<made>::value) { // a future of a future: wait for the inner one, too
             if (self->step) self->make_inner(ctx);
             if (self->inner && self->inner->pending(task)) return WSQ_PENDING;
@@ -314,6 +317,13 @@ template <class T> class future {
         return detail::start(pool, detail::then_step<T, std::decay_t<F>>{std::move(*this),
                                                                          std::forward<F>(f)});
     }
+    // Any thread: if what computes the value has not begun, it never will, and get throws an error
+    // with WSQ_ERR_CANCELLED. wsq_task_cancel would not do: a task that waits for another future
+    // has to stay until that one has woken it.
+    void cancel() {
+        require();
+        state_->unwanted = true;
+    }
     // For tasks that wait without a thread. True: the task must return WSQ_PENDING, and is woken
     // when the value is there. Only one task may do so.
     bool pending(wsq_task *task) { return state_->pending(task); }
@@ -346,6 +356,7 @@ template <class F> class task : public wsq_task {
     task(const task &) = delete;
     task &operator=(const task &) = delete;
     void wake() { wsq_wake(this); }
+    void cancel() { wsq_task_cancel(this); }
     bool done() const { return wsq_task_done(this); }
     void wait() { check(wsq_task_wait(this)); }
 };
@@ -430,13 +441,11 @@ class group {
     wsq_group group_;
     detail::first_error error_;
 
-    wsq_result await() { return wsq_group_wait(&group_); }
-
   public:
     explicit group(wsq_pool *pool) : pool_(pool) { check(wsq_group_init(&group_, pool)); }
     group(const group &) = delete;
     group &operator=(const group &) = delete;
-    ~group() { await(); }
+    ~group() { wsq_group_wait(&group_); }
 
     // False: the group has been called off, and f will not run.
     template <class F> bool spawn(F &&f) {
@@ -453,7 +462,7 @@ class group {
     bool cancelled() const { return wsq_group_cancelled(&group_); }
     // One thread at a time. False: it was called off. Then the group can be used again.
     bool wait() {
-        wsq_result result = await();
+        wsq_result result = wsq_group_wait(&group_);
         if (cancelled()) check(wsq_group_init(&group_, pool_));
         error_.rethrow();
         if (result != WSQ_ERR_CANCELLED) check(result);

@@ -14,6 +14,7 @@
 #include "wsq.hpp"
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 namespace wsq {
 
@@ -67,6 +68,7 @@ template <class Body> void pieces(wsq_ctx ctx, size_t n, size_t grain, Body &&bo
     wsq_for(ctx, 0, n, grain, [](wsq_ctx c, size_t begin, size_t end, void *arg) {
         auto *l = static_cast<struct loop *>(arg);
         l->error.guard([&] { (*l->body)(c, begin, end); });
+        if (l->error.is_set()) wsq_loop_stop(c);
     }, &loop);
     loop.error.rethrow();
 }
@@ -128,9 +130,13 @@ void fill(Where &&where, It first, It last, const T &value) {
 }
 template <class Where, class It, class P> bool any_of(Where &&where, It first, It last, P &&p) {
     std::atomic<bool> found{false};
-    for_index(where, 0, detail::length(first, last), [&](size_t i) {
-        if (found.load(std::memory_order_relaxed)) return;
-        if (p(*detail::at(first, i))) found.store(true, std::memory_order_relaxed);
+    detail::in(where, [&](wsq_ctx ctx) {
+        detail::pieces(ctx, detail::length(first, last), 0, [&](wsq_ctx c, size_t i, size_t end) {
+            for (; i < end && !p(*detail::at(first, i)); i++) {}
+            if (i == end) return;
+            found = true;
+            wsq_loop_stop(c);
+        });
     });
     return found;
 }
@@ -158,9 +164,10 @@ template <class T, class Op, class Get> struct reduction {
         else slot = new T(std::move(sum));
     }
     static void init(void *partial, void *) { value(partial) = nullptr; }
-    static void body(wsq_ctx, size_t begin, size_t end, void *partial, void *arg) {
+    static void body(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg) {
         auto *self = static_cast<reduction *>(arg);
         self->error.guard([&] { self->add(begin, end, value(partial)); });
+        if (self->error.is_set()) wsq_loop_stop(ctx);
     }
     static void combine(void *left, const void *right, void *arg) {
         auto *self = static_cast<reduction *>(arg);
@@ -229,19 +236,30 @@ template <class T, class It, class Out, class Op> struct scan {
     bool inclusive;
     std::vector<std::optional<T>> sums; // of a piece; then of all that comes before it
 
+    // No piece is empty.
     size_t begin(size_t piece) const { return n / count * piece + std::min(piece, n % count); }
-    void add(std::optional<T> &sum, const T &x) { sum = sum ? T(op(std::move(*sum), x)) : x; }
     void sum_piece(size_t piece) {
-        for (size_t i = begin(piece); i < begin(piece + 1); i++) add(sums[piece], *at(first, i));
+        size_t i = begin(piece), end = begin(piece + 1);
+        T sum = *at(first, i);
+        while (++i < end) sum = op(std::move(sum), *at(first, i));
+        sums[piece] = std::move(sum);
+    }
+    void write_inclusive(size_t i, size_t end, std::optional<T> &before) {
+        T sum = before ? T(op(std::move(*before), *at(first, i))) : T(*at(first, i));
+        *at(out, i) = sum;
+        while (++i < end) *at(out, i) = sum = op(std::move(sum), *at(first, i));
+    }
+    void write_exclusive(size_t i, size_t end, T sum) {
+        for (; i < end; i++) {
+            T next = op(sum, *at(first, i)); // the output may be the input
+            *at(out, i) = std::move(sum);
+            sum = std::move(next);
+        }
     }
     void write_piece(size_t piece) {
-        std::optional<T> sum = std::move(sums[piece]);
-        for (size_t i = begin(piece); i < begin(piece + 1); i++) {
-            T x = *at(first, i); // the output may be the input
-            if (!inclusive) *at(out, i) = *sum;
-            add(sum, x);
-            if (inclusive) *at(out, i) = *sum;
-        }
+        size_t i = begin(piece), end = begin(piece + 1);
+        if (inclusive) write_inclusive(i, end, sums[piece]);
+        else write_exclusive(i, end, std::move(*sums[piece]));
     }
     Out run(wsq_ctx ctx, std::optional<T> before) {
         sums.resize(count);
@@ -272,38 +290,63 @@ Out scan_in(Where &&where, It first, It last, Out out, std::optional<T> init, Op
     });
 }
 
-// The two partitions of a range run on one core, so that on many cores the first ones are felt.
-template <class It, class Less>
-void quicksort(wsq_ctx ctx, It first, It last, Less &less, int depth) {
-    auto n = last - first;
-    if (n < 2048 || depth == 0) {
-        std::sort(first, last, std::ref(less));
+// Two sorted runs become one elsewhere; of equal elements, those of the first run come first. The
+// longer run is cut in its middle, the other one where that element belongs.
+template <class In, class Out, class Less>
+void merge(wsq_ctx ctx, In a, size_t n, In b, size_t m, Out out, Less &less) {
+    if (n + m < 8192) {
+        In a_end = at(a, n), b_end = at(b, m);
+        while (a != a_end && b != b_end) *out++ = less(*b, *a) ? std::move(*b++) : std::move(*a++);
+        std::move(b, b_end, std::move(a, a_end, out));
         return;
     }
-    It low = first + n / 4, middle = first + n / 2, high = first + 3 * (n / 4);
-    if (less(*middle, *low)) std::swap(low, middle);
-    if (less(*high, *middle)) middle = less(*high, *low) ? low : high;
-    std::iter_swap(first, middle); // the pivot stays there meanwhile
-    It cut = std::partition(first + 1, last, [&](const auto &x) { return less(x, *first); }) - 1;
-    std::iter_swap(first, cut);
-    It right = cut + 1;
-    if (cut - first < n / 8) // perhaps many are equal to the pivot: they are in their place
-        right = std::partition(right, last, [&](const auto &x) { return !less(*cut, x); });
-    auto sort_left = [&](wsq_ctx c) { quicksort(c, first, cut, less, depth - 1); };
-    auto sort_right = [&](wsq_ctx c) { quicksort(c, right, last, less, depth - 1); };
-    both(ctx, sort_left, sort_right);
-}
-template <class It, class Less> void mergesort(wsq_ctx ctx, It first, It last, Less &less) {
-    auto n = last - first;
-    if (n < 2048) {
-        std::stable_sort(first, last, std::ref(less));
-        return;
-    }
-    It middle = first + n / 2;
-    auto front = [&](wsq_ctx c) { mergesort(c, first, middle, less); };
-    auto back = [&](wsq_ctx c) { mergesort(c, middle, last, less); };
+    size_t i = n / 2, j = m / 2;
+    if (n >= m) j = length(b, std::lower_bound(b, at(b, m), *at(a, i), std::ref(less)));
+    else i = length(a, std::upper_bound(a, at(a, n), *at(b, j), std::ref(less)));
+    auto front = [&](wsq_ctx c) { merge(c, a, i, b, j, out, less); };
+    auto back = [&](wsq_ctx c) {
+        merge(c, at(a, i), n - i, at(b, j), m - j, at(out, i + j), less);
+    };
     both(ctx, front, back);
-    std::inplace_merge(first, middle, last, std::ref(less));
+}
+
+// Sorts data, which ends there or in the other place, whichever is asked for: no level copies.
+template <class Data, class Other, class Less> struct merge_sort {
+    size_t grain;
+    bool stable;
+    Less &less;
+
+    void leaf(Data data, Other other, size_t n, bool into_other) {
+        if (stable) std::stable_sort(data, at(data, n), std::ref(less));
+        else std::sort(data, at(data, n), std::ref(less));
+        if (into_other) std::move(data, at(data, n), other);
+    }
+    void run(wsq_ctx ctx, Data data, Other other, size_t n, bool into_other) {
+        if (n <= grain) return leaf(data, other, n, into_other);
+        size_t h = n / 2;
+        auto front = [&](wsq_ctx c) { run(c, data, other, h, !into_other); };
+        auto back = [&](wsq_ctx c) { run(c, at(data, h), at(other, h), n - h, !into_other); };
+        both(ctx, front, back);
+        if (into_other) merge(ctx, data, h, at(data, h), n - h, other, less);
+        else merge(ctx, other, h, at(other, h), n - h, data, less);
+    }
+};
+
+// Some runs for each worker are sorted as the standard does it, and merged.
+template <class It, class Less>
+void sort(wsq_ctx ctx, It first, It last, Less &less, bool stable) {
+    using T = typename std::iterator_traits<It>::value_type;
+    size_t n = length(first, last), workers = wsq_pool_workers(wsq_pool_of(ctx));
+    size_t grain = workers > 1 ? std::max<size_t>(n / (8 * workers), 2048) : n;
+    if (n <= grain) {
+        merge_sort<It, T *, Less>{grain, stable, less}.leaf(first, nullptr, n, false);
+    } else if constexpr (std::is_trivially_default_constructible_v<T>) {
+        std::unique_ptr<T[]> other(new T[n]);
+        merge_sort<It, T *, Less>{grain, stable, less}.run(ctx, first, other.get(), n, false);
+    } else {
+        std::vector<T> data(std::make_move_iterator(first), std::make_move_iterator(last));
+        merge_sort<T *, It, Less>{grain, stable, less}.run(ctx, data.data(), first, n, true);
+    }
 }
 
 } // namespace detail
@@ -321,16 +364,14 @@ template <class Where, class It, class Out, class T, class Op = std::plus<>>
 Out exclusive_scan(Where &&where, It first, It last, Out out, T init, Op op = {}) {
     return detail::scan_in<T>(where, first, last, out, std::optional<T>(init), op, false);
 }
+// Both need room for a second copy. If `less` throws, elements may be lost.
 template <class Where, class It, class Less = std::less<>>
 void sort(Where &&where, It first, It last, Less less = {}) {
-    int depth = 4;
-    for (size_t n = detail::length(first, last); n > 1; n /= 2) depth += 2;
-    detail::in(where, [&](wsq_ctx ctx) { detail::quicksort(ctx, first, last, less, depth); });
+    detail::in(where, [&](wsq_ctx ctx) { detail::sort(ctx, first, last, less, false); });
 }
 template <class Where, class It, class Less = std::less<>>
 void stable_sort(Where &&where, It first, It last, Less less = {}) {
-    (void)detail::length(first, last);
-    detail::in(where, [&](wsq_ctx ctx) { detail::mergesort(ctx, first, last, less); });
+    detail::in(where, [&](wsq_ctx ctx) { detail::sort(ctx, first, last, less, true); });
 }
 
 } // namespace wsq

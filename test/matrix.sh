@@ -127,8 +127,11 @@ row_clang__() { has clang clang++ && cxx_languages clang++ clang; }
 
 row_lambda() {
     has g++ g++
+    warn='-Wall -Wextra -Wpedantic -Wshadow -Werror -pthread'
     for std in c++11 c++20; do run g++ -std=$std -O2 $both examples/11_lambda.cpp || return 1; done
-    note 'examples/11_lambda.cpp'
+    for std in c++17 c++20; do run g++ -std=$std -O1 $warn test/test_hpp.cpp || return 1; done
+    run g++ -std=c++20 -O1 $warn examples/12_coroutine.cpp || return 1
+    note 'examples/11_lambda.cpp, 12_coroutine.cpp, wsq.hpp'
 }
 
 row_tcc() {
@@ -213,6 +216,9 @@ row_windows() {
     [ -n "$(wine)" ] || skip wine64
     export WINEPREFIX="$B/wine" WINEDEBUG=-all
     suffix=.exe
+    for source in examples/*.c examples/recipes/*.c; do
+        x86_64-w64-mingw32-gcc -std=c11 $strict -D_GNU_SOURCE -fsyntax-only $source || return 1
+    done
     x86_64-w64-mingw32-gcc -std=c99 $strict -static test/compile/whole.c -o "$dir/whole.exe" &&
         suite "$(wine)" x86_64-w64-mingw32-gcc -std=c11 -D_GNU_SOURCE -O1 -static -pthread \
             -DTEST_SLOWDOWN=5 -Itest/win -include test/win/win.h

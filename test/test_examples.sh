@@ -82,11 +82,19 @@ picture() {
     says "$work/none/picture.png: No such file"
 }
 
+appears() { # file
+    for i in $(seq 100); do
+        [ -s "$1" ] && return
+        sleep 0.1
+    done
+    fail "$1 does not appear"
+}
+
 # One process shows itself, and another one it; which notices that the first one ends, or is killed.
 watched() {
     "$build/examples/top" -n 20 -d 2 -w 2 -o "$work/top" >"$work/own" 2>&1 &
     shown=$!
-    until [ -s "$work/top" ]; do sleep 0.1; done
+    appears "$work/top"
     run 0 examples/top -n 5 -d 1 -p "$work/top"
     says "process $shown"
     says branch
@@ -97,7 +105,7 @@ watched() {
     [ ! -e "$work/top" ] || fail 'top leaves its file'
     "$build/examples/top" -n 600 -o "$work/top" >/dev/null 2>&1 &
     shown=$!
-    until [ -s "$work/top" ]; do sleep 0.1; done
+    appears "$work/top"
     (sleep 1 && kill -9 "$shown") &
     run 0 examples/top -n 600 -d 1 -p "$work/top"
     says "process $shown has no such pool any more"

@@ -148,6 +148,37 @@ static void future_cancelled() {
     }
 }
 
+static void future_unwanted(wsq::pool &pool) {
+    std::atomic<bool> go{false}, ran{false};
+    auto first = pool.submit([&] {
+        while (!go) std::this_thread::yield();
+        return counted(1);
+    });
+    auto second = first.then([&](counted c) { return ran = true, c; });
+    auto third = second.then([&](counted c) { return c.value; });
+    auto unwanted = [](const wsq::error &e) { return e.code == WSQ_ERR_CANCELLED; };
+    second = pool.submit([] { return counted(2); }); // the middle one has moved into the third
+    third.cancel();
+    go = true;
+    try {
+        third.get();
+        CHECK(false);
+    } catch (const wsq::error &e) {
+        CHECK(unwanted(e));
+    }
+    second.cancel(); // perhaps too late
+    try {
+        CHECK(second.get().value == 2);
+    } catch (const wsq::error &e) {
+        CHECK(unwanted(e));
+    }
+    wsq::task sleeper([&] { return WSQ_PENDING; });
+    pool.spawn(sleeper);
+    sleeper.cancel();
+    CHECK(throws<wsq::error>([&] { sleeper.wait(); }));
+    pool.wait();
+}
+
 // ---- tasks and groups ----
 
 static void tasks(wsq::pool &pool) {
@@ -306,11 +337,12 @@ int main() {
         future_chains(pool);
         future_all(pool);
         future_let_go(pool);
+        future_unwanted(pool);
         CHECK(fib(pool, 14) == 377);
         tasks(pool);
         groups(pool);
         algorithm_errors(pool);
-        for (size_t n : {0, 1, 2, 1000, 50000}) {
+        for (size_t n : {size_t(0), size_t(1), size_t(2), size_t(1000), size_t(50000)}) {
             loops(pool, n);
             sums(pool, n);
             sorts(pool, n);

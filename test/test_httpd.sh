@@ -107,7 +107,8 @@ ranges() {
 
 statistics() {
     status 200 "$url/.statistics"
-    grep -q 'connections now, [1-9][0-9]* requests, [1-9]' "$work/out" || expect statistics some none
+    grep -q 'connections now, [1-9][0-9]* requests, [1-9]' "$work/out" ||
+        expect 'the statistics' figures none
     status 200 -I "$url/.statistics"
 }
 

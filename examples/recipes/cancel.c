@@ -1,9 +1,10 @@
-/* To call off one task, with an answer: "it will not run", or "too late".
+/* To call off one task, with an answer at once: "it will not run", or "too late".
  *     cc -O2 -pthread cancel.c -o cancel && ./cancel
  *
- * The task and whoever calls it off exchange one word; who comes first has decided. A task that was
+ * wsq_task_cancel only asks for it; wsq_task_wait tells what has become of it. Here the task and
+ * the thread that calls it off compete for one word, and the first one decides. A task that was
  * called off still goes through the queue, where it does nothing: its memory must stay until it is
- * done. (Many at once: wsq_group_cancel, see 07_groups.c. One that waits for a wake: wake it.) */
+ * done. (Many at once: wsq_group_cancel, see 07_groups.c.) */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdatomic.h>

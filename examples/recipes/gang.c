@@ -38,8 +38,10 @@ static bool gang_init(struct gang *self, unsigned size) {
     pthread_mutex_init(&self->busy, NULL);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->opened, NULL);
+    /* Where one gang follows another within this time, its threads are still awake. */
+    wsq_config config = {.workers = size - 1, .spin_ns = 100000};
     if (!self->members) return false;
-    return size == 1 || wsq_pool_create(&self->pool, &(wsq_config){.workers = size - 1}) == WSQ_OK;
+    return size == 1 || wsq_pool_create(&self->pool, &config) == WSQ_OK;
 }
 
 static void gang_fini(struct gang *self) {

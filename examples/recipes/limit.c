@@ -50,7 +50,7 @@ static wsq_poll limited_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* Any thread. False: there are too many, and the task stays yours. */
+/* Any thread. False: there are too many, or the pool is shutting down; the task stays yours. */
 static bool limit_spawn(struct limit *self, struct limited *task, void (*fn)(struct limited *)) {
     *task = (struct limited){.fn = fn, .limit = self};
     wsq_task_init(&task->task, limited_run);
@@ -64,7 +64,11 @@ static bool limit_spawn(struct limit *self, struct limited *task, void (*fn)(str
         self->waiting++;
     }
     pthread_mutex_unlock(&self->lock);
-    return run ? wsq_spawn(self->pool, &task->task) == WSQ_OK : wait;
+    if (!run || wsq_spawn(self->pool, &task->task) == WSQ_OK) return run || wait;
+    pthread_mutex_lock(&self->lock);
+    self->running--;
+    pthread_mutex_unlock(&self->lock);
+    return false;
 }
 
 /* True: it will never run, and is yours. False: too late. */

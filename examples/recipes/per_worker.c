@@ -2,10 +2,9 @@
  * generator, a buffer, a library's context, counters that are added up at the end.
  *     cc -O2 -pthread per_worker.c -o per_worker && ./per_worker
  *
- * wsq_spawn_on pins a task to a worker, which alone runs it, and is woken for it. The index of a
- * worker counts from 0 and is the same on every run of a task on it. A thread that stands in for a
- * blocked worker, or a guest in wsq_run, has a higher index: tasks of a pool whose tasks neither
- * wait nor block never meet one. */
+ * wsq_spawn_on pins a task to a worker, which alone runs it, and is woken for it. A thread that
+ * stands in for a blocked worker, or a guest in wsq_run, is not visited. It has a higher index: an
+ * array that they use, too, has wsq_pool_slots elements. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdlib.h>
