@@ -1165,7 +1165,7 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring);
  * WSQ_ERR_MEMORY: there is no memory, and the deque must not be used. */
 WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity);
 
-/* This frees the deque's arrays. Nobody may use the deque any more, and what is queued is
+/* This frees the deque's arrays. No thread may use the deque any more, and what is queued is
  * forgotten. */
 WSQ_API void wsq_deque_fini(wsq_deque *deque);
 
@@ -1186,24 +1186,25 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque);
 
 /* ---- random numbers and the tuner, as the workers use them ---- */
 
-/* This sets the generator up. Every seed is a good one, 0 too; equal seeds give equal numbers. */
+/* This sets the generator up. Every seed is a good one, 0 too; equal seeds give equal numbers. The
+ * generator's thread may call this, and the two that follow. */
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed);
 
-/* This returns the next number, 0 .. 2^32 - 1. It is fast and can be predicted: nothing in
- * cryptography may use it. */
+/* This returns the next number, 0 .. 2^32 - 1, to the generator's thread. It is fast and can be
+ * predicted: nothing in cryptography may use it. */
 WSQ_API uint32_t wsq_random_next(wsq_random *random);
 
-/* This returns a number 0 .. n - 1, with nearly equal chances: each is off by at most n / 2^32. For
- * n = 0 it is 0. */
+/* This returns a number 0 .. n - 1 to the generator's thread, with nearly equal chances: each is
+ * off by at most n / 2^32. For n = 0 it is 0. */
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n);
 
 /* This sets the tuner up with the config's target_latency_ns, min_interval and max_interval, or for
- * NULL with their defaults. It starts at 50 us per task. */
+ * NULL with their defaults. It must not be shared yet. It starts at 50 us per task. */
 WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config);
 
 /* This tells the tuner that `tasks` tasks took `elapsed_ns` nanoseconds, sleep excluded. It returns
  * the new interval: how many tasks fit into the target. The average moves by a tenth of the
- * difference. */
+ * difference. One thread at a time may call this. */
 WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t tasks);
 
 /* ---- pools ---- */
@@ -1355,23 +1356,25 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
 
 /* This gives the task a function that is called in place of its own when the task is cancelled, on
- * any thread, to free what the task owns. It is set before the spawn. NULL: none. */
+ * any thread, to free what the task owns. NULL: none. The owner of the task may call this, while
+ * the task is not spawned. */
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup);
 
 /* This sets how urgent the task is: before its spawn, or in its own function for what comes after
- * that run.
+ * that run. The owner of the task, or its function, may call this.
  * WSQ_ERR_INVALID: `priority` is none, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
 
 /* This pins the task, before its spawn: only the worker with this index runs it, from its next
  * spawn on, until this is called again; WSQ_ANY_WORKER: any worker. A spawn into a pool that has no
- * such worker fails.
+ * such worker fails. The owner of the task may call this, while the task is not spawned.
  * WSQ_ERR_INVALID: no pool can have that many workers, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 
 /* This puts the task into a group, before its spawn: from then on each wsq_spawn, wsq_spawn_on or
  * wsq_spawn_batch of it spawns it as wsq_group_spawn does; NULL: into none. A spawn into another
- * pool than the group's fails. */
+ * pool than the group's fails. The owner of the task may call this, while the task is not
+ * spawned. */
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 
 /* This lets `task` start only when `predecessor` is done. It is called before `task` is spawned, as
@@ -1488,8 +1491,8 @@ WSQ_API void wsq_future_drop(wsq_future *future);
 
 /* ---- groups ---- */
 
-/* This sets a group up, before its first use or to use a cancelled one again. It must not be
- * shared.
+/* This sets a group up, before its first use or to use a cancelled one again. It must not be shared
+ * yet, or not be in use any more.
  * WSQ_ERR_INVALID: an argument is NULL. */
 WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool);
 
