@@ -64,6 +64,6 @@ cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
 echo "# whole programs, ms: median of ${PROGRAM_RUNS:-15} runs (quartile distance) | ${cpu:-unknown processor}, $cores cores | $(hyperfine --version)"
 echo "| program | workers | $(echo "$peers" | sed 's/ / | /g') | ahead |"
 echo "|---|---|$(echo "$peers" | sed 's/[a-z]*/---|/g; s/ //g')---|"
-for name in $cases; do
-    for w; do run "$name" "$w"; done
+for case in $cases; do
+    for workers; do run "$case" "$workers"; done
 done
