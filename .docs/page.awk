@@ -215,7 +215,7 @@ function two_columns(line, n, column,   i, key) {
     for (i = 1; i <= n; i++) {
         key = substr(line[i], 1, column - 3)
         sub(/ +$/, "", key)
-        if (key != "") manual = manual (i > 1 ? "</dd>\n" : "") "<dt>" table_key(key) "</dt><dd>"
+        if (key != "") manual = manual (i > 1 ? "</dd>\n" : "") "<dt>" table_key(key) "</dt> <dd>"
         manual = manual " " prose(substr(line[i], column), "")
     }
     manual = manual "</dd></dl>\n"
@@ -329,7 +329,7 @@ function contract_html(text, here,   n, line, i, at, out, rows, open) {
         if (line[i] ~ /^WSQ_ERR_[A-Z]+(, WSQ_ERR_[A-Z]+)*: /) {
             rows = rows (open ? "</dd>\n" : "<dl>\n") "<dt>"
             at = index(line[i], ": ")
-            rows = rows linked(substr(line[i], 1, at - 1), here) "</dt><dd>" \
+            rows = rows linked(substr(line[i], 1, at - 1), here) "</dt> <dd>" \
                 prose(substr(line[i], at + 2), here)
             open = 1
         } else if (open) rows = rows " " prose(line[i], here)
