@@ -440,9 +440,10 @@
  *
  * LONGJMP must not leave such a function either, nor jump from one run of a task into another.
  *
- * SIGNALS. The workers block all signals but those of faults, SIGABRT and SIGPROF, so handlers run
- * on the host's own threads. A handler must call nothing of wsq: it may interrupt a thread in the
- * middle of a call. Let it write to a pipe, or set a flag, that a thread or a task reads.
+ * SIGNALS. The workers block all signals but those of faults (SIGSEGV, ...), SIGABRT and SIGPROF,
+ * so handlers run on the host's own threads. A handler must call nothing of wsq: it may interrupt a
+ * thread in the middle of a call. Let it write to a pipe, or set a flag, that a thread or a task
+ * reads.
  *
  * THREAD-LOCAL VARIABLES. A task runs on one thread from its call to its return, but its next run
  * may be on another thread. So a thread-local variable, errno included, keeps its value within a
@@ -604,8 +605,6 @@
  * WebAssembly, elsewhere on mutexes and conditions. The README tells what has been run where.
  * Another system: supply a WSQ_PLATFORM_HEADER, ten functions, listed at >>platform.
  *
- *     Signals       workers block them, so the host's handlers run on its own threads; but not
- *                   those of faults (SIGSEGV, ...), SIGABRT and SIGPROF
  *     musl          a thread has 128 KiB of stack unless stack_size, or the linker, gives more
  *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
  *                   time-out has the system's tick, up to 16 ms. Before Windows 11 a process sees
