@@ -849,18 +849,16 @@ typedef struct wsq_pool wsq_pool;
 /* The handle of a call that wsq_submit has queued. The pool owns its memory. The handle must go to
  * wsq_future_get or to wsq_future_drop, once; after that it is no handle any more. */
 typedef struct wsq_future wsq_future;
-typedef struct wsq_task wsq_task;
-typedef struct wsq_job wsq_job;
-typedef struct wsq_edge wsq_edge;
-typedef struct wsq_group wsq_group;
-typedef struct wsq_hooks wsq_hooks;
-typedef struct wsq_allocator wsq_allocator;
+
+struct wsq_task; /* these have their names, and contracts, where they are defined */
+struct wsq_job;
+struct wsq_allocator;
 typedef struct wsqi_worker wsqi_worker;
 
 /* The context: where the next fork puts its job on the worker's job stack. Every function that the
  * scheduler calls receives one and passes its own on to whatever it calls. It is valid on the
  * thread that received it, until the function that received it returns. */
-typedef struct wsqi_entry { wsq_job *job; } *wsq_ctx;
+typedef struct wsqi_entry { struct wsq_job *job; } *wsq_ctx;
 
 /* ---- queues: items are void *, never NULL ---- */
 
@@ -881,7 +879,7 @@ typedef struct wsq_deque {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 top;    /* thieves, and the owner for the last item: CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 bottom; /* owner writes, thieves read */
     wsqi_aptr array;                             /* owner writes, thieves read */
-    const wsq_allocator *allocator;              /* before start only */
+    const struct wsq_allocator *allocator;       /* before start only */
 } wsq_deque;
 
 /* What wsq_deque_steal found. */
@@ -921,14 +919,14 @@ typedef enum wsq_shutdown {
 /* Where a pool gets its memory. Both functions are called from any thread, possibly from several at
  * once, and must not call the pool. The struct is copied; what `user` points to is the caller's and
  * must outlive the pool. */
-struct wsq_allocator {
+typedef struct wsq_allocator {
     /* This returns `size` bytes at a multiple of `alignment` (a power of two), or NULL: no
      * memory. */
     void *(*allocate)(size_t size, size_t alignment, void *user);
     /* This frees what allocate returned; `size` is the same as then. */
     void (*release)(void *memory, size_t size, void *user);
     void *user; /* the last argument of both */
-};
+} wsq_allocator;
 
 /* What a hook is told, with two further arguments, `subject` and `value`. They are NULL and 0 where
  * the event's line does not name them. */
@@ -949,12 +947,12 @@ typedef enum wsq_event {
 /* A function that observes a pool (wsq_config.hooks). It is called on the thread of the worker with
  * the index `worker`, often, and from several threads at once. It must not spawn, wait or wake. The
  * struct is copied; what `user` points to is the caller's and must outlive the pool. */
-struct wsq_hooks {
+typedef struct wsq_hooks {
     /* This is told each event. NULL: nobody is told. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
                   uint64_t value);
     void *user; /* the first argument of event */
-};
+} wsq_hooks;
 
 /* A function that tells a pool which workers are near each other, where the system does not. */
 typedef struct wsq_topology {
@@ -1034,11 +1032,11 @@ typedef enum wsq_poll {
 
 /* A task's function. It runs on one worker at a time, and receives the task, from which
  * wsq_container_of leads to the struct around it. */
-typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, wsq_task *task);
+typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, struct wsq_task *task);
 
 /* What is called, once, in place of the task's function when the task is cancelled; see
  * wsq_task_set_cleanup. It returns WSQ_DONE, or WSQ_GONE if it has freed the task's memory. */
-typedef wsq_poll (*wsq_cleanup_fn)(wsq_task *task);
+typedef wsq_poll (*wsq_cleanup_fn)(struct wsq_task *task);
 
 /* How urgent a task is; see wsq_task_set_priority. */
 typedef enum wsq_priority {
@@ -1050,30 +1048,30 @@ typedef enum wsq_priority {
 /* A task. It is a member of a struct of the caller's, which wsq_container_of reaches. The caller
  * owns the memory, which must stay until the task is done; wsq_task_init sets it up, and the
  * members are for the scheduler. */
-struct wsq_task {
+typedef struct wsq_task {
     wsq_task_fn fn;         /* wsq_task_init writes */
     wsq_cleanup_fn cleanup; /* before the spawn; called when the task is cancelled */
-    wsq_task *next;         /* whoever holds the task in a queue of the pool */
+    struct wsq_task *next;  /* whoever holds the task in a queue of the pool */
     wsqi_aptr pool;         /* a wsq_pool, or a wsq_group + 1; wsq_spawn writes */
     wsqi_aptr after;        /* a wsq_edge to each successor, newest first; see >>compose */
     wsqi_a32 state;         /* everybody, by read-modify-write; see >>task */
     wsqi_a32 flags;         /* whoever spawns, or the task itself: WSQI_FLAG_* */
-};
+} wsq_task;
 
 /* One dependency between two tasks, for wsq_task_after. The caller owns the memory and writes
  * nothing to it: the members are for the scheduler. The edge and both tasks must stay until the
  * later task starts. */
-struct wsq_edge {
+typedef struct wsq_edge {
     wsq_task *task, *predecessor; /* wsq_task_after writes, before the edge is linked */
-    wsq_edge *next;               /* the next in the predecessor's `after` */
-};
+    struct wsq_edge *next;        /* the next in the predecessor's `after` */
+} wsq_edge;
 
 /* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
  * sets it up. It may go when wsq_group_wait has returned WSQ_OK, wsq_group_pending has said 0, a
  * task of wsq_group_then has started, or the pool has been waited for or shut down; but not while
  * anybody waits for one of its tasks alone, or lets another task come after one of them. The
  * members are for the scheduler. */
-struct wsq_group {
+typedef struct wsq_group {
     /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
     wsqi_a64 word;
     char apart[WSQ_CACHELINE]; /* no alignment, so that it may come from malloc */
@@ -1082,7 +1080,7 @@ struct wsq_group {
     wsqi_a32 error;     /* the first one; 0: none */
     wsqi_aptr then;     /* tasks that start when it is done; linked by `next` */
     wsq_pool *pool;     /* wsq_group_init writes */
-};
+} wsq_group;
 
 /* The address of the struct of type `type` whose member `member` is at `pointer`. */
 #define wsq_container_of(pointer, type, member) \
@@ -1092,15 +1090,15 @@ struct wsq_group {
 
 /* A job's function. It receives the job, from which wsq_container_of leads to the struct around it:
  * arguments come from there, and the result goes there. */
-typedef void (*wsq_job_fn)(wsq_ctx ctx, wsq_job *job);
+typedef void (*wsq_job_fn)(wsq_ctx ctx, struct wsq_job *job);
 
 /* A job. It is a member of a struct on the caller's stack, between wsq_fork and wsq_join or
  * wsq_reclaim in the same function. The members are for the scheduler. */
-struct wsq_job {
+typedef struct wsq_job {
     wsq_job_fn fn;  /* wsq_fork writes */
     wsqi_a32 done;  /* WSQI_JOB_*; meaningful once published; see >>forkjoin */
     wsqi_a32 thief; /* 1 + index of the worker that took it; a hint for the join */
-};
+} wsq_job;
 
 /* How wsq_reduce computes its result. The last partial result is the caller's `result`; the others
  * are memory of the scheduler's, `size` bytes each, on cache lines of their own. The functions run
