@@ -138,7 +138,7 @@
  *         return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, left.n) : left.result);
  *     }                                               ...if nobody did, call it here
  *
- * Jobs are private until somebody is idle. A thief that finds nothing public asks, and at its next
+ * Jobs are private until a worker is idle. A thief that finds nothing public asks, and at its next
  * fork or join the owner publishes its oldest jobs: those are the largest. A join whose job was
  * stolen helps: the thief first, then anybody, with jobs only, never with a spawned task, at most
  * 32 deep; then it sleeps.
@@ -197,7 +197,7 @@
  * there. With WSQ_DRAIN all of it runs to its end, and so does what it spawns. With WSQ_CANCEL the
  * functions that are running return as usual, but no other task starts: each of them is cancelled.
  * The scheduler calls the cleanup of a cancelled task (wsq_task_set_cleanup) in place of its
- * function, and whoever waits for the task gets WSQ_ERR_CANCELLED. So memory that the function
+ * function, and the task's waiters get WSQ_ERR_CANCELLED. So memory that the function
  * would have freed is freed by the cleanup, or by the owner of the task. A task that is pending
  * during a WSQ_CANCEL, or that waits for a predecessor, is cancelled when it is woken; its memory
  * must stay until the pool is gone.
@@ -1331,7 +1331,7 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
  * wrote before is visible to that run. Any thread may call this, any number of times: several wakes
  * before the task runs count as one, and one that comes while the task runs is not lost. It does
  * nothing for a task that is queued already, is done, or was never spawned. The task's memory must
- * be there: whoever may wake a task must know that it is not freed yet. */
+ * be there: a thread that may wake a task must know that it is not freed yet. */
 WSQ_API void wsq_wake(wsq_task *task);
 
 /* This returns whether the task is done, or was cancelled; then what it did is visible to the
@@ -1410,7 +1410,7 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx);
 
 /* This cancels the task: if it has not started, waits for a wake, or comes after others that are
  * not done, its function is not called (again). In place of that its cleanup is called when its
- * turn comes, soon, or, if it comes after others, when they are done; and whoever waits for it gets
+ * turn comes, soon, or, if it comes after others, when they are done; and its waiters get
  * WSQ_ERR_CANCELLED. A run that is under way goes on, and can ask wsq_cancelled; only if it then
  * returns WSQ_PENDING or WSQ_YIELD is the task cancelled. wsq_task_wait tells which it was. It does
  * nothing for a task that is done or was never spawned. Any thread may call this that knows that
@@ -1557,11 +1557,11 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
 
-/* This calls `body` for pieces that together are begin .. end - 1, each element once, here and on
- * whoever helps, in no order. It returns when all are done, or wsq_loop_stop was called. `ctx` is
- * the caller's own. `grain` is how many elements one call gets at most; between two calls the loop
- * gives half of what is left away if somebody is idle. 0 chooses as many as take about 10 us,
- * measured as it goes. */
+/* This calls `body` for pieces that together are begin .. end - 1, each element once, on the
+ * calling thread and on workers that help, in no order. It returns when all are done, or
+ * wsq_loop_stop was called. `ctx` is the caller's own. `grain` is how many elements one call gets
+ * at most; between two calls the loop gives half of what is left away if a worker is idle. 0
+ * chooses as many as take about 10 us, measured as it goes. */
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg);
 
@@ -1626,7 +1626,7 @@ static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
 }
 
-/* This offers the job to whoever is idle: fn(ctx, job) will be called, once. `*ctx` is the caller's
+/* This offers the job to idle workers: fn(ctx, job) will be called, once. `*ctx` is the caller's
  * own context, and is advanced. The job must be joined, by wsq_join or wsq_reclaim, in the function
  * that forked it, the newest job first, and its memory must stay until then. It may be called
  * inside a run, a job or a task. When the job stack is full the job runs here, at once. */
