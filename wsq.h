@@ -11,6 +11,7 @@
  *     >>what      what it is, and when not to use it
  *     >>program   a complete program
  *     >>concepts  pools, tasks, jobs, and how work finds a core
+ *     >>words     what the terms mean
  *     >>calls     who may call what
  *     >>guide     the interface by topic
  *     >>macros    configuration at compile time
@@ -156,6 +157,32 @@
  * THE GUEST. wsq_run brings the calling thread into the pool: it works on the run itself, in place
  * of one sleeping worker. So `workers` is the number of threads that work, the caller included.
  * Eight threads can be guests at once (WSQ_GUESTS).
+ *
+ * --------------------------------------------------------------------------
+ * >>words
+ *
+ *     worker          one place in a pool where tasks run: a thread with a ring, a slot and a job
+ *                     stack
+ *     stand-in        a thread that works in the place of a worker that blocks
+ *     guest           a thread from outside inside wsq_run
+ *     task            work that is queued, may wait, and runs again; a wsq_task in a struct of
+ *                     yours
+ *     job             work that is forked and joined in one function; a wsq_job on the stack
+ *     context         wsq_ctx: the top of a job stack, which a function receives and passes on
+ *     global queue    where tasks from outside and from full rings wait for any worker
+ *     LIFO slot       the place for the one task that a worker has just woken
+ *     pending         of a task: it returned WSQ_PENDING, and waits for a wake
+ *     held            of a task: it is spawned, and waits for predecessors
+ *     pinned          of a task: only one worker may run it
+ *     wake            a call that makes a pending task run again
+ *     park            a thread goes to sleep; unpark: another thread ends that
+ *     search          a worker without work looks at the other workers' queues
+ *     steal           a worker, the thief, takes work from another one, the victim
+ *     publish         a worker makes jobs visible to thieves; until then they are private
+ *     turn            the moment, every interval tasks, when a worker looks beyond its own queue
+ *     yield           a task gives way to the others and is queued again
+ *     cancel          work is called off: its cleanup is called in place of its function
+ *     drain           a pool finishes all its work before it ends
  *
  * --------------------------------------------------------------------------
  * >>calls: who may call what
