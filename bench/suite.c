@@ -6,10 +6,10 @@
  *   stress   10^6 empty tasks from 8 outside threads  beside a mutex pool
  *   price    of a spawn, of a steal, of memory
  *
- * suite [--workers N] [--rounds N] [part ...]: all parts, or these. Every figure is the median of
- * the rounds; the lines about where the work went are of one more round. A thread for each task is what
- * C++'s std::async starts. The lines at the end of all parts, which begin with "# summary", repeat
- * what matters, and name what wsq lost. */
+ * suite [--workers N] [--rounds N] [part ...]: all parts, or these. Every figure is the median
+ * of the rounds; the lines about where the work went are of one more round. A thread for each
+ * task is what C++'s std::async starts. The lines at the end of all parts, which begin with "#
+ * summary", repeat what matters, and name what wsq lost. */
 #include "quick.h"
 #include "rivals.h"
 
