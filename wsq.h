@@ -300,7 +300,7 @@
  * up to max_standins of them.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
- * waits, up to 64 waits deep; below that it only sleeps. Then two things can wait for ever: a task
+ * waits, up to 64 waits deep; beyond that it only sleeps. Then two things can wait for ever: a task
  * that was started on top of one that it waits for, directly or through others; and a task that
  * waits for one which is pinned to a blocked worker. So either set max_standins to the number of
  * waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
