@@ -11,6 +11,7 @@
  *     >>what      what it is, and when not to use it
  *     >>program   a complete program
  *     >>concepts  pools, tasks, jobs, and how work finds a core
+ *     >>words     what the terms mean
  *     >>calls     who may call what
  *     >>guide     the interface by topic
  *     >>macros    configuration at compile time
@@ -138,7 +139,7 @@
  *         return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, left.n) : left.result);
  *     }                                               ...if nobody did, call it here
  *
- * Jobs are private until somebody is idle. A thief that finds nothing public asks, and at its next
+ * Jobs are private until a worker is idle. A thief that finds nothing public asks, and at its next
  * fork or join the owner publishes its oldest jobs: those are the largest. A join whose job was
  * stolen helps: the thief first, then anybody, with jobs only, never with a spawned task, at most
  * 32 deep; then it sleeps.
@@ -156,6 +157,32 @@
  * THE GUEST. wsq_run brings the calling thread into the pool: it works on the run itself, in place
  * of one sleeping worker. So `workers` is the number of threads that work, the caller included.
  * Eight threads can be guests at once (WSQ_GUESTS).
+ *
+ * --------------------------------------------------------------------------
+ * >>words
+ *
+ *     worker          one place in a pool where tasks run: a thread with a ring, a slot and a job
+ *                     stack
+ *     stand-in        a thread that works in the place of a worker that blocks
+ *     guest           a thread from outside inside wsq_run
+ *     task            work that is queued, may wait, and runs again; a wsq_task in a struct of
+ *                     yours
+ *     job             work that is forked and joined in one function; a wsq_job on the stack
+ *     context         wsq_ctx: the top of a job stack, which a function receives and passes on
+ *     global queue    where tasks from outside and from full rings wait for any worker
+ *     LIFO slot       the place for the one task that a worker has just woken
+ *     pending         of a task: it returned WSQ_PENDING, and waits for a wake
+ *     held            of a task: it is spawned, and waits for predecessors
+ *     pinned          of a task: only one worker may run it
+ *     wake            a call that makes a pending task run again
+ *     park            a thread goes to sleep; unpark: another thread ends that
+ *     search          a worker without work looks at the other workers' queues
+ *     steal           a worker, the thief, takes work from another one, the victim
+ *     publish         a worker makes jobs visible to thieves; until then they are private
+ *     turn            the moment, every interval tasks, when a worker looks beyond its own queue
+ *     yield           a task gives way to the others and is queued again
+ *     cancel          work is called off: its cleanup is called in place of its function
+ *     drain           a pool finishes all its work before it ends
  *
  * --------------------------------------------------------------------------
  * >>calls: who may call what
@@ -197,7 +224,7 @@
  * there. With WSQ_DRAIN all of it runs to its end, and so does what it spawns. With WSQ_CANCEL the
  * functions that are running return as usual, but no other task starts: each of them is cancelled.
  * The scheduler calls the cleanup of a cancelled task (wsq_task_set_cleanup) in place of its
- * function, and whoever waits for the task gets WSQ_ERR_CANCELLED. So memory that the function
+ * function, and the task's waiters get WSQ_ERR_CANCELLED. So memory that the function
  * would have freed is freed by the cleanup, or by the owner of the task. A task that is pending
  * during a WSQ_CANCEL, or that waits for a predecessor, is cancelled when it is woken; its memory
  * must stay until the pool is gone.
@@ -274,7 +301,7 @@
  * up to max_standins of them.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
- * waits, up to 64 waits deep; below that it only sleeps. Then two things can wait for ever: a task
+ * waits, up to 64 waits deep; beyond that it only sleeps. Then two things can wait for ever: a task
  * that was started on top of one that it waits for, directly or through others; and a task that
  * waits for one which is pinned to a blocked worker. So either set max_standins to the number of
  * waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
@@ -457,9 +484,11 @@
  *
  * LONGJMP must not leave such a function either, nor jump from one run of a task into another.
  *
- * SIGNALS. The workers block all signals but those of faults, SIGABRT and SIGPROF, so handlers run
- * on the host's own threads. A handler must call nothing of wsq: it may interrupt a thread in the
- * middle of a call. Let it write to a pipe, or set a flag, that a thread or a task reads.
+ * SIGNALS. The workers block all signals but those of faults (SIGSEGV, ...), SIGABRT and SIGPROF,
+ * so handlers run on the host's own threads. A handler must call nothing of wsq: it may interrupt a
+ * thread in the middle of a call. Let it write to a pipe, or set a flag, that a thread or a task
+ * reads. A program that a task starts (fork, then exec) inherits what is blocked, SIGTERM and
+ * SIGINT too: unblock them in between, or by posix_spawnattr_setsigmask.
  *
  * THREAD-LOCAL VARIABLES. A task runs on one thread from its call to its return, but its next run
  * may be on another thread. So a thread-local variable, errno included, keeps its value within a
@@ -621,10 +650,6 @@
  * WebAssembly, elsewhere on mutexes and conditions. The README tells what has been run where.
  * Another system: supply a WSQ_PLATFORM_HEADER, ten functions, listed at >>platform.
  *
- *     Signals       workers block them, so the host's handlers run on its own threads; but not
- *                   those of faults (SIGSEGV, ...), SIGABRT and SIGPROF. A program that a task
- *                   starts (fork, then exec) inherits what is blocked, SIGTERM and SIGINT too:
- *                   unblock them in between, or posix_spawnattr_setsigmask
  *     Names         a thread's name has 15 bytes on Linux: 9 of config.name, and its number
  *     musl          a thread has 128 KiB of stack unless stack_size, or the linker, gives more
  *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
@@ -889,18 +914,16 @@ typedef struct wsq_pool wsq_pool;
 /* The handle of a call that wsq_submit has queued. The pool owns its memory. The handle must go to
  * wsq_future_get or to wsq_future_drop, once; after that it is no handle any more. */
 typedef struct wsq_future wsq_future;
-typedef struct wsq_task wsq_task;
-typedef struct wsq_job wsq_job;
-typedef struct wsq_edge wsq_edge;
-typedef struct wsq_group wsq_group;
-typedef struct wsq_hooks wsq_hooks;
-typedef struct wsq_allocator wsq_allocator;
+
+struct wsq_task; /* these have their names, and contracts, where they are defined */
+struct wsq_job;
+struct wsq_allocator;
 typedef struct wsqi_worker wsqi_worker;
 
 /* The context: where the next fork puts its job on the worker's job stack. Every function that the
  * scheduler calls receives one and passes its own on to whatever it calls. It is valid on the
  * thread that received it, until the function that received it returns. */
-typedef struct wsqi_entry { wsq_job *job; } *wsq_ctx;
+typedef struct wsqi_entry { struct wsq_job *job; } *wsq_ctx;
 
 /* ---- queues: items are void *, never NULL ---- */
 
@@ -921,7 +944,7 @@ typedef struct wsq_deque {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 top;    /* thieves, and the owner for the last item: CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 bottom; /* owner writes, thieves read */
     wsqi_aptr array;                             /* owner writes, thieves read */
-    const wsq_allocator *allocator;              /* before start only */
+    const struct wsq_allocator *allocator;       /* before start only */
 } wsq_deque;
 
 /* What wsq_deque_steal found. */
@@ -961,14 +984,14 @@ typedef enum wsq_shutdown {
 /* Where a pool gets its memory. Both functions are called from any thread, possibly from several at
  * once, and must not call the pool. The struct is copied; what `user` points to is the caller's and
  * must outlive the pool. */
-struct wsq_allocator {
+typedef struct wsq_allocator {
     /* This returns `size` bytes at a multiple of `alignment` (a power of two), or NULL: no
      * memory. */
     void *(*allocate)(size_t size, size_t alignment, void *user);
     /* This frees what allocate returned; `size` is the same as then. */
     void (*release)(void *memory, size_t size, void *user);
     void *user; /* the last argument of both */
-};
+} wsq_allocator;
 
 /* What a hook is told, with two further arguments, `subject` and `value`. They are NULL and 0 where
  * the event's line does not name them. */
@@ -989,12 +1012,12 @@ typedef enum wsq_event {
 /* A function that observes a pool (wsq_config.hooks). It is called on the thread of the worker with
  * the index `worker`, often, and from several threads at once. It must not spawn, wait or wake. The
  * struct is copied; what `user` points to is the caller's and must outlive the pool. */
-struct wsq_hooks {
+typedef struct wsq_hooks {
     /* This is told each event. NULL: nobody is told. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
                   uint64_t value);
     void *user; /* the first argument of event */
-};
+} wsq_hooks;
 
 /* A function that tells a pool which workers are near each other, where the system does not. */
 typedef struct wsq_topology {
@@ -1075,11 +1098,11 @@ typedef enum wsq_poll {
 
 /* A task's function. It runs on one worker at a time, and receives the task, from which
  * wsq_container_of leads to the struct around it. */
-typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, wsq_task *task);
+typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, struct wsq_task *task);
 
 /* What is called, once, in place of the task's function when the task is cancelled; see
  * wsq_task_set_cleanup. It returns WSQ_DONE, or WSQ_GONE if it has freed the task's memory. */
-typedef wsq_poll (*wsq_cleanup_fn)(wsq_task *task);
+typedef wsq_poll (*wsq_cleanup_fn)(struct wsq_task *task);
 
 /* How urgent a task is; see wsq_task_set_priority. */
 typedef enum wsq_priority {
@@ -1091,30 +1114,30 @@ typedef enum wsq_priority {
 /* A task. It is a member of a struct of the caller's, which wsq_container_of reaches. The caller
  * owns the memory, which must stay until the task is done; wsq_task_init sets it up, and the
  * members are for the scheduler. */
-struct wsq_task {
+typedef struct wsq_task {
     wsq_task_fn fn;         /* wsq_task_init writes */
     wsq_cleanup_fn cleanup; /* before the spawn; called when the task is cancelled */
-    wsq_task *next;         /* whoever holds the task in a queue of the pool */
+    struct wsq_task *next;  /* whoever holds the task in a queue of the pool */
     wsqi_aptr pool;         /* a wsq_pool, or a wsq_group + 1; wsq_spawn writes */
     wsqi_aptr after;        /* a wsq_edge to each successor, newest first; see >>compose */
     wsqi_a32 state;         /* everybody, by read-modify-write; see >>task */
     wsqi_a32 flags;         /* whoever spawns, or the task itself: WSQI_FLAG_* */
-};
+} wsq_task;
 
 /* One dependency between two tasks, for wsq_task_after. The caller owns the memory and writes
  * nothing to it: the members are for the scheduler. The edge and both tasks must stay until the
  * later task starts. */
-struct wsq_edge {
+typedef struct wsq_edge {
     wsq_task *task, *predecessor; /* wsq_task_after writes, before the edge is linked */
-    wsq_edge *next;               /* the next in the predecessor's `after` */
-};
+    struct wsq_edge *next;        /* the next in the predecessor's `after` */
+} wsq_edge;
 
 /* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
  * sets it up. It may go when wsq_group_wait has returned WSQ_OK, wsq_group_pending has said 0, a
  * task of wsq_group_then has started, or the pool has been waited for or shut down; but not while
  * anybody waits for one of its tasks alone, or lets another task come after one of them. The
  * members are for the scheduler. */
-struct wsq_group {
+typedef struct wsq_group {
     /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
     wsqi_a64 word;
     char apart[WSQ_CACHELINE]; /* no alignment, so that it may come from malloc */
@@ -1123,7 +1146,7 @@ struct wsq_group {
     wsqi_a32 error;     /* the first one; 0: none */
     wsqi_aptr then;     /* tasks that start when it is done; linked by `next` */
     wsq_pool *pool;     /* wsq_group_init writes */
-};
+} wsq_group;
 
 /* The address of the struct of type `type` whose member `member` is at `pointer`. */
 #define wsq_container_of(pointer, type, member) \
@@ -1133,15 +1156,15 @@ struct wsq_group {
 
 /* A job's function. It receives the job, from which wsq_container_of leads to the struct around it:
  * arguments come from there, and the result goes there. */
-typedef void (*wsq_job_fn)(wsq_ctx ctx, wsq_job *job);
+typedef void (*wsq_job_fn)(wsq_ctx ctx, struct wsq_job *job);
 
 /* A job. It is a member of a struct on the caller's stack, between wsq_fork and wsq_join or
  * wsq_reclaim in the same function. The members are for the scheduler. */
-struct wsq_job {
+typedef struct wsq_job {
     wsq_job_fn fn;  /* wsq_fork writes */
     wsqi_a32 done;  /* WSQI_JOB_*; meaningful once published; see >>forkjoin */
     wsqi_a32 thief; /* 1 + index of the worker that took it; a hint for the join */
-};
+} wsq_job;
 
 /* How wsq_reduce computes its result. The last partial result is the caller's `result`; the others
  * are memory of the scheduler's, `size` bytes each, on cache lines of their own. The functions run
@@ -1205,7 +1228,7 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring);
  * WSQ_ERR_MEMORY: there is no memory, and the deque must not be used. */
 WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity);
 
-/* This frees the deque's arrays. Nobody may use the deque any more, and what is queued is
+/* This frees the deque's arrays. No thread may use the deque any more, and what is queued is
  * forgotten. */
 WSQ_API void wsq_deque_fini(wsq_deque *deque);
 
@@ -1226,24 +1249,25 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque);
 
 /* ---- random numbers and the tuner, as the workers use them ---- */
 
-/* This sets the generator up. Every seed is a good one, 0 too; equal seeds give equal numbers. */
+/* This sets the generator up. Every seed is a good one, 0 too; equal seeds give equal numbers. The
+ * generator's thread may call this, and the two that follow. */
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed);
 
-/* This returns the next number, 0 .. 2^32 - 1. It is fast and can be predicted: nothing in
- * cryptography may use it. */
+/* This returns the next number, 0 .. 2^32 - 1, to the generator's thread. It is fast and can be
+ * predicted: nothing in cryptography may use it. */
 WSQ_API uint32_t wsq_random_next(wsq_random *random);
 
-/* This returns a number 0 .. n - 1, with nearly equal chances: each is off by at most n / 2^32. For
- * n = 0 it is 0. */
+/* This returns a number 0 .. n - 1 to the generator's thread, with nearly equal chances: each is
+ * off by at most n / 2^32. For n = 0 it is 0. */
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n);
 
 /* This sets the tuner up with the config's target_latency_ns, min_interval and max_interval, or for
- * NULL with their defaults. It starts at 50 us per task. */
+ * NULL with their defaults. It must not be shared yet. It starts at 50 us per task. */
 WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config);
 
 /* This tells the tuner that `tasks` tasks took `elapsed_ns` nanoseconds, sleep excluded. It returns
  * the new interval: how many tasks fit into the target. The average moves by a tenth of the
- * difference. */
+ * difference. One thread at a time may call this. */
 WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t tasks);
 
 /* ---- pools ---- */
@@ -1373,7 +1397,7 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
  * wrote before is visible to that run. Any thread may call this, any number of times: several wakes
  * before the task runs count as one, and one that comes while the task runs is not lost. It does
  * nothing for a task that is queued already, is done, or was never spawned. The task's memory must
- * be there: whoever may wake a task must know that it is not freed yet. */
+ * be there: a thread that may wake a task must know that it is not freed yet. */
 WSQ_API void wsq_wake(wsq_task *task);
 
 /* This returns whether the task is done, or was cancelled; then what it did is visible to the
@@ -1395,23 +1419,25 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
 
 /* This gives the task a function that is called in place of its own when the task is cancelled, on
- * any thread, to free what the task owns. It is set before the spawn. NULL: none. */
+ * any thread, to free what the task owns. NULL: none. The owner of the task may call this, while
+ * the task is not spawned. */
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup);
 
 /* This sets how urgent the task is: before its spawn, or in its own function for what comes after
- * that run.
+ * that run. The owner of the task, or its function, may call this.
  * WSQ_ERR_INVALID: `priority` is none, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
 
 /* This pins the task, before its spawn: only the worker with this index runs it, from its next
  * spawn on, until this is called again; WSQ_ANY_WORKER: any worker. A spawn into a pool that has no
- * such worker fails.
+ * such worker fails. The owner of the task may call this, while the task is not spawned.
  * WSQ_ERR_INVALID: no pool can have that many workers, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 
 /* This puts the task into a group, before its spawn: from then on each wsq_spawn, wsq_spawn_on or
  * wsq_spawn_batch of it spawns it as wsq_group_spawn does; NULL: into none. A spawn into another
- * pool than the group's fails. */
+ * pool than the group's fails. The owner of the task may call this, while the task is not
+ * spawned. */
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 
 /* This lets `task` start only when `predecessor` is done. It is called before `task` is spawned, as
@@ -1450,7 +1476,7 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx);
 
 /* This cancels the task: if it has not started, waits for a wake, or comes after others that are
  * not done, its function is not called (again). In place of that its cleanup is called when its
- * turn comes, soon, or, if it comes after others, when they are done; and whoever waits for it gets
+ * turn comes, soon, or, if it comes after others, when they are done; and its waiters get
  * WSQ_ERR_CANCELLED. A run that is under way goes on, and can ask wsq_cancelled; only if it then
  * returns WSQ_PENDING or WSQ_YIELD is the task cancelled. wsq_task_wait tells which it was. It does
  * nothing for a task that is done or was never spawned. Any thread may call this that knows that
@@ -1528,8 +1554,8 @@ WSQ_API void wsq_future_drop(wsq_future *future);
 
 /* ---- groups ---- */
 
-/* This sets a group up, before its first use or to use a cancelled one again. It must not be
- * shared.
+/* This sets a group up, before its first use or to use a cancelled one again. It must not be shared
+ * yet, or not be in use any more.
  * WSQ_ERR_INVALID: an argument is NULL. */
 WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool);
 
@@ -1597,11 +1623,11 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
 
-/* This calls `body` for pieces that together are begin .. end - 1, each element once, here and on
- * whoever helps, in no order. It returns when all are done, or wsq_loop_stop was called. `ctx` is
- * the caller's own. `grain` is how many elements one call gets at most; between two calls the loop
- * gives half of what is left away if somebody is idle. 0 chooses as many as take about 10 us,
- * measured as it goes. */
+/* This calls `body` for pieces that together are begin .. end - 1, each element once, on the
+ * calling thread and on workers that help, in no order. It returns when all are done, or
+ * wsq_loop_stop was called. `ctx` is the caller's own. `grain` is how many elements one call gets
+ * at most; between two calls the loop gives half of what is left away if a worker is idle. 0
+ * chooses as many as take about 10 us, measured as it goes. */
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg);
 
@@ -1666,7 +1692,7 @@ static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
 }
 
-/* This offers the job to whoever is idle: fn(ctx, job) will be called, once. `*ctx` is the caller's
+/* This offers the job to idle workers: fn(ctx, job) will be called, once. `*ctx` is the caller's
  * own context, and is advanced. The job must be joined, by wsq_join or wsq_reclaim, in the function
  * that forked it, the newest job first, and its memory must stay until then. It may be called
  * inside a run, a job or a task. When the job stack is full the job runs here, at once. */
@@ -4310,7 +4336,8 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 
 /* 0. The global queue's turn. Timers fire, now and then a WSQ_LOW task runs, and what waits in the
  * global queue gets in line behind what is here. A deque has no line: in a WSQ_LIFO pool it has
- * every other turn. The turn is due until there was room: a ring may be full, or the task urgent. */
+ * every other turn. The turn is due until there was room: a ring may be full, or the task be
+ * urgent. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool lifo = pool->order == WSQ_LIFO, over = false;

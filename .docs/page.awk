@@ -134,6 +134,7 @@ function manual_line(line,   tag) {
         in_manual = 0
     }
     if (!in_manual) return
+    if (chapter == "changes" && line != "") line = "    " line
     if (line ~ /^    /) {
         if (paragraph != "") paragraph_flush()
         block = block line "\n"
@@ -215,7 +216,7 @@ function two_columns(line, n, column,   i, key) {
     for (i = 1; i <= n; i++) {
         key = substr(line[i], 1, column - 3)
         sub(/ +$/, "", key)
-        if (key != "") manual = manual (i > 1 ? "</dd>\n" : "") "<dt>" table_key(key) "</dt><dd>"
+        if (key != "") manual = manual (i > 1 ? "</dd>\n" : "") "<dt>" table_key(key) "</dt> <dd>"
         manual = manual " " prose(substr(line[i], column), "")
     }
     manual = manual "</dd></dl>\n"
@@ -303,23 +304,66 @@ function item_line(line) {
     else if (signature ~ /^#define/ && line !~ /\\$/) item_end()
 }
 
-function item_end(   kind, beside) {
+function item_end(   kind, beside, members) {
     sub(/\n+$/, "", signature)
     gsub(/WSQ_API |static inline | WSQI_COLD/, "", signature)
-    gsub(/\n          +/, "\n    ", signature)
     kind = signature ~ /^#define/ ? "macro" : signature ~ /^(typedef|struct|enum)/ ? "type" : "function"
     if (kind == "macro" && match(signature, /\/\*.*\*\//)) {
         beside = substr(signature, RSTART + 3, RLENGTH - 6)
         contract = beside "\n"
         sub(/ *\/\*.*/, "", signature)
     }
-    if (contract ~ /for the scheduler\.?\n?$/ || contract ~ /for the scheduler\. /)
-        signature = "typedef struct " item " " item ";"
+    if (kind == "function") gsub(/\n +/, "\n    ", signature)
+    if (kind == "type" && signature ~ /\{\n/) {
+        if (contract !~ /for the\nscheduler|for the scheduler/) members = members_html(signature, item)
+        sub(/\{.*\}/, members != "" ? "{ ... }" : "{ /* for the scheduler */ }", signature)
+    }
     reference = reference "<section id=\"" item "\" data-name=\"" item "\" class=\"" kind "\">\n" \
         "<h3><a href=\"#" item "\">" item "</a></h3>\n<pre>" code_block(signature, item) "</pre>\n" \
-        contract_html(contract, item) "@EXAMPLES " item "@\n</section>\n"
+        contract_html(contract, item) members "@EXAMPLES " item "@\n</section>\n"
     index_list = index_list "<a href=\"#" item "\">" item "</a>\n"
     item = contract = ""
+}
+
+# A row for each member, or enumerator, with the comment that stands above it or beside it.
+function members_html(text, here,   n, line, i, at, rows, code, words, inside) {
+    n = split(text, line, "\n")
+    for (i = 2; i < n; i++) {
+        at = inside ? 1 : index(line[i], "/*")
+        if (!inside && at != 1 && line[i] ~ /[^ ]/ && line[i] !~ /^ *\/\*/) {
+            if (whole_member(code)) {
+                rows = rows member_row(code, words, here)
+                code = words = ""
+            }
+            code = code (code != "" ? " " : "") trim(at ? substr(line[i], 1, at - 1) : line[i])
+        } else if (!inside && whole_member(code)) {
+            rows = rows member_row(code, words, here)
+            code = words = ""
+        }
+        if (!at) continue
+        text = inside ? line[i] : substr(line[i], at)
+        inside = text !~ /\*\//
+        gsub(/^ *\/?\*|\*\/ *$/, "", text)
+        words = words (words != "" ? " " : "") trim(text)
+    }
+    return "<dl class=\"members\">\n" rows member_row(code, words, here) "</dl>\n"
+}
+
+# A function's parameters may go on in the next line.
+function whole_member(code,   s) {
+    s = code
+    return code != "" && gsub(/\(/, "", s) == gsub(/\)/, "", s)
+}
+
+function member_row(code, words, here) {
+    sub(/[;,]$/, "", code)
+    return code == "" ? "" : "<dt>" linked(code, here) "</dt> <dd>" prose(words, here) "</dd>\n"
+}
+
+function trim(s) {
+    sub(/^ +/, "", s)
+    sub(/ +$/, "", s)
+    return s
 }
 
 # Sentences, then a row for each line that begins with results.
@@ -329,7 +373,7 @@ function contract_html(text, here,   n, line, i, at, out, rows, open) {
         if (line[i] ~ /^WSQ_ERR_[A-Z]+(, WSQ_ERR_[A-Z]+)*: /) {
             rows = rows (open ? "</dd>\n" : "<dl>\n") "<dt>"
             at = index(line[i], ": ")
-            rows = rows linked(substr(line[i], 1, at - 1), here) "</dt><dd>" \
+            rows = rows linked(substr(line[i], 1, at - 1), here) "</dt> <dd>" \
                 prose(substr(line[i], at + 2), here)
             open = 1
         } else if (open) rows = rows " " prose(line[i], here)

@@ -6,7 +6,8 @@
 #
 # Prints a Markdown table of medians with the distance from the lower to the upper quartile, and how far
 # ahead wsq is of the best other. "plain" is one thread without a scheduler, in each row. Environment:
-# PROGRAM_CASES ("queens uts sort skynet fib"), PROGRAM_RUNS (15), PEER_PREFIX ("taskset -c 0,1", say).
+# PROGRAM_CASES ("queens uts sort skynet fib"), PROGRAM_RUNS (15), PROGRAM_PEERS (in the order of the
+# columns), PEER_PREFIX ("taskset -c 0,1", say).
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${1:?usage: programs.sh DIR [workers ...]}
 shift
@@ -15,7 +16,7 @@ cores=$(getconf _NPROCESSORS_ONLN)
 [ $# -gt 0 ] || set -- 1 "$cores"
 cases=${PROGRAM_CASES:-queens uts sort skynet fib}
 [ -s "$dir/list" ] || sh "$here/peers/build.sh" "$dir" >&2
-peers='wsq plain wool lace rayon tbb gomp libomp'
+peers=${PROGRAM_PEERS:-wsq plain wool lace rayon tbb gomp libomp}
 
 # Who has the case, as arguments of hyperfine.
 run() { # case, workers
@@ -64,6 +65,6 @@ cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
 echo "# whole programs, ms: median of ${PROGRAM_RUNS:-15} runs (quartile distance) | ${cpu:-unknown processor}, $cores cores | $(hyperfine --version)"
 echo "| program | workers | $(echo "$peers" | sed 's/ / | /g') | ahead |"
 echo "|---|---|$(echo "$peers" | sed 's/[a-z]*/---|/g; s/ //g')---|"
-for name in $cases; do
-    for w; do run "$name" "$w"; done
+for case in $cases; do
+    for workers; do run "$case" "$workers"; done
 done

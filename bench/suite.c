@@ -6,9 +6,10 @@
  *   stress   10^6 empty tasks from 8 outside threads  beside a mutex pool
  *   price    of a spawn, of a steal, of memory
  *
- * suite [--workers N] [--rounds N]. Every figure is the median of the rounds; the lines about where
- * the work went are of one more round. A thread for each task is what C++'s std::async starts. The
- * lines at the end, which begin with "# summary", repeat what matters, and name what wsq lost. */
+ * suite [--workers N] [--rounds N] [part ...]: all parts, or these. Every figure is the median
+ * of the rounds; the lines about where the work went are of one more round. A thread for each
+ * task is what C++'s std::async starts. The lines at the end of all parts, which begin with "#
+ * summary", repeat what matters, and name what wsq lost. */
 #include "quick.h"
 #include "rivals.h"
 
@@ -588,12 +589,35 @@ static void suite_summary(void) {
            summary.lost[0] ? summary.lost : " nothing");
 }
 
+#define PARTS 5
+#define PART_NAMES "micro sort mixed stress price"
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} parts[PARTS] = {{"micro", suite_micro},
+                  {"sort", suite_sort},
+                  {"mixed", suite_mixed},
+                  {"stress", suite_stress},
+                  {"price", suite_price}};
+static unsigned wanted; /* a bit for each part */
+
+static unsigned part_of(const char *name) {
+    for (unsigned i = 0; i < PARTS; i++)
+        if (strcmp(parts[i].name, name) == 0) return 1u << i;
+    return 1u << PARTS;
+}
+
 static int arguments(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (i + 1 < argc && strcmp(argv[i], "--workers") == 0) workers = (unsigned)atoi(argv[++i]);
         else if (i + 1 < argc && strcmp(argv[i], "--rounds") == 0) rounds = atoi(argv[++i]);
-        else return fprintf(stderr, "usage: suite [--workers N] [--rounds N]\n"), 2;
+        else if (argv[i][0] != '-') wanted |= part_of(argv[i]);
+        else wanted = UINT_MAX;
     }
+    if (wanted >= 1u << PARTS)
+        return fprintf(stderr, "usage: suite [--workers N] [--rounds N] [%s]\n", PART_NAMES), 2;
+    if (wanted == 0) wanted = (1u << PARTS) - 1;
     if (workers == 0) workers = bench_all_workers();
     if (workers > BENCH_MAX_WORKERS || rounds < 1 || rounds > BENCH_MAX_ROUNDS) return 2;
     return 0;
@@ -608,12 +632,9 @@ int main(int argc, char **argv) {
     rivals = bench_alloc(STRESS * sizeof *rivals);
     pool = bench_pool(workers);
     mutex_pool_start(&mutexes, workers);
-    suite_micro();
-    suite_sort();
-    suite_mixed();
-    suite_stress();
-    suite_price();
-    suite_summary();
+    for (unsigned i = 0; i < PARTS; i++)
+        if (wanted & 1u << i) parts[i].run();
+    if (wanted == (1u << PARTS) - 1) suite_summary();
     mutex_pool_stop(&mutexes);
     free(units);
     free(rivals);

@@ -2,7 +2,8 @@
 # Holds the declarations to their contracts, and prints one line for each breach:
 #
 #   contract   a public function, type, macro, enumerator or member has no comment at its declaration
-#              (a macro may stand in the manual's table >>macros instead)
+#              (a macro may stand in the manual's table >>macros instead), or that of a function does
+#              not say who may call it
 #   errors     the contract of a function does not name each WSQ_ERR_... that its definition, and
 #              what that calls, can return; or it names another one
 #   ghost      the manual, or one of the other files, names something that the header does not have
@@ -26,6 +27,7 @@ function divide(line,   at) {
         line = at ? substr(line, at + 2) : ""
     }
     sub(/[ \t]+$/, "", code)
+    sub(/^ +\* /, " ", text)
 }
 
 function public(name) { return name ~ /^(wsq|WSQ)_/ }
@@ -72,6 +74,7 @@ function read_declaration(   name, forward) {
         if (!(name in where) || !forward) where[name] = FNR
         if (above != "" || (text != "" && !forward)) contract[name] = contract[name] " " above text
         if (code ~ /^WSQ_API wsq_result /) fails[name] = 1
+        if (code ~ /^(WSQ_API|static inline) /) functions[name] = 1
     }
     if (inside && code ~ /^    [A-Za-z}]/ && code !~ /^    }/ && code !~ /^     /) read_member()
     if (code ~ /^(typedef )?(struct|enum) wsq_[a-z_]+ \{$/) {
@@ -80,7 +83,9 @@ function read_declaration(   name, forward) {
     }
     if (code ~ /^\}/) inside = ""
     if (code ~ /[^ \t]/) above = ""
-    if (text != "" && code == "" && text !~ /---- |====/) above = above " " text
+    if (code != "") beside = in_comment
+    if (text != "" && code == "" && !beside && text !~ /---- |====/) above = above " " text
+    if (!in_comment) beside = 0
     if (code == "" && text == "") above = ""
 }
 
@@ -237,6 +242,8 @@ END {
         if (!(name in contract) && !(name in in_table))
             breach(where[name], "contract: " name " has none")
         if (name in fails) check_errors(name)
+        if (name in functions && contract[name] !~ /thread|owner|caller|context|shared +yet| as +wsq_/)
+            breach(where[name], "contract: " name " does not say who may call it")
     }
     for (i = 1; i <= mentioned; i++) check_mention(i)
     if (count < 50) breach(1, "contract: no declarations were found")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: test/test_docs.sh [build directory [folder for pictures]]
 # The reference page: every public name has its place, every link leads somewhere, nothing is loaded
-# from elsewhere. In a browser without a window it finds what is searched for, has a light and a dark
+# from elsewhere. An editor (clangd) shows the contract of every name. In a browser without a window it finds what is searched for, has a light and a dark
 # face, and fits on a phone. The pictures stay, if a folder is given, to be looked at.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -45,6 +45,15 @@ dead=$(comm -13 "$work/ids" "$work/links" | grep .)
 excerpts=$(grep -c '<summary>Example' "$page")
 [ "$excerpts" -ge 30 ] || fail "only $excerpts functions have an example"
 echo "      $names names, $(wc -l <"$work/links") links, $excerpts examples, $(wc -c <"$page") bytes"
+
+# ---- in an editor ----
+
+if command -v clangd >/dev/null && command -v python3 >/dev/null; then
+    said=$(timeout 100 python3 test/hover.py) || fail 'a name without its contract in an editor'
+    echo "      editor: $said"
+else
+    echo 'skip  what an editor shows: needs clangd and python3 (Debian: clangd)'
+fi
 
 # ---- in a browser ----
 

@@ -24,7 +24,7 @@ awk 'NR > 1' "$csv" | sort -t, -k1,4 -k6,6g | awk -F, '
     { k = $1 " " $2 " " $3 " " $4; if (k != key) { out(); key = k } v[++n] = $6; unit = $7 }
     END { out() }' >"$figures"
 
-# Each peer has its colour and its point in every plot. The first eight are those of Okabe and Ito,
+# A peer that is not in this list is in no plot; each has its colour and its point in all of them. The first eight are those of Okabe and Ito,
 # which colour-blind readers tell apart; the others differ from them in lightness.
 looks='wsq #d55e00 7
     wool #000000 5
@@ -38,7 +38,16 @@ looks='wsq #d55e00 7
     gomp #777777 10
     libomp #444444 12
     glib #882255 2
-    crossbeam #44aa99 3'
+    crossbeam #44aa99 3
+    enkits #332288 14
+    taskflow #117733 15
+    dispenso #999933 7
+    libdispatch #661100 5
+    tmc #aa4466 9
+    citor #6699cc 11
+    libfork #ddcc77 13
+    parlay #4477aa 4
+    bs #88ccee 6'
 peers=$(echo "$looks" | awk '{ print $1 }')
 colour() { echo "$looks" | awk -v p="$1" '$1 == p { print $2 }'; }
 point() { echo "$looks" | awk -v p="$1" '$1 == p { print $3 }'; }
