@@ -171,6 +171,32 @@ static void workers_take_no_signals(void) {
 }
 #endif
 
+#if defined(__linux__) && !defined(WSQ_PLATFORM_HEADER)
+/* A thread that moves may run where it could before, and its errno is the same. */
+static void leaves(void *arg) {
+    cpu_set_t before, after, one;
+    (void)arg;
+    CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
+    errno = 77;
+    for (int i = 0; i < 20; i++) wsqi_cpu_leave();
+    CHECK(errno == 77);
+    CHECK(sched_getaffinity(0, sizeof after, &after) == 0 && CPU_EQUAL(&before, &after));
+    CPU_ZERO(&one);
+    CPU_SET(wsqi_cpu_now(), &one);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    errno = 78;
+    wsqi_cpu_leave(); /* there is no other */
+    CHECK(errno == 78);
+    CHECK(sched_getaffinity(0, sizeof after, &after) == 0 && CPU_EQUAL(&one, &after));
+}
+
+static void moving_keeps_the_mask(void) {
+    wsqi_thread thread;
+    if (!CHECK(wsqi_thread_start(&thread, leaves, NULL, 0, "leaves"))) return;
+    wsqi_thread_join(&thread);
+}
+#endif
+
 int main(void) {
     test_begin("platform");
     if (!CHECK(wsqi_lot_init(&lot))) return test_end();
@@ -184,6 +210,9 @@ int main(void) {
     RUN(lots_of_lots);
 #if defined(SIGUSR1) && !defined(WSQ_PLATFORM_HEADER) && !defined(__EMSCRIPTEN__)
     RUN(workers_take_no_signals);
+#endif
+#if defined(__linux__) && !defined(WSQ_PLATFORM_HEADER)
+    RUN(moving_keeps_the_mask);
 #endif
     wsqi_lot_fini(&lot);
     return test_end();

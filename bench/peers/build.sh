@@ -79,5 +79,5 @@ from LIBFORK libfork c++20 "-I$LIBFORK/single_header"
 from CITOR citor c++20 "-I$CITOR/single_include"
 from BS bs c++17 "-I$BS/include"
 if [ "$DISPATCH" ]; then
-    try libdispatch "none; see DISPATCH" "$cc" $flags $std "-I$DISPATCH/include" "$here/libdispatch.c" "$work" "-L$DISPATCH/lib" -ldispatch -lBlocksRuntime -pthread -lstdc++
+    try libdispatch "none; see DISPATCH; and clang" clang $flags $std "-I$DISPATCH/include" "$here/libdispatch.c" "$work" "-L$DISPATCH/lib" -ldispatch -lBlocksRuntime -pthread -lstdc++
 fi

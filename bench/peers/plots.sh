@@ -3,7 +3,7 @@
 #
 #   plots.sh results.csv DIR
 #
-# tasks: the price of one; forkjoin: of a fork, and whole trees; speedup: against one plain thread;
+# rows: the best peer of every case; tasks: the price of one; forkjoin: of a fork, and whole trees; speedup: against one plain thread;
 # latency: percentiles of a wake-up; grain: from which size on parallel work pays; workers: more of
 # them than cores. A bar is the quartile of the rounds on the good side, its whisker goes on to the
 # median. What has no results in the file (PEER_ONLY) is left out, with a line.
@@ -131,6 +131,20 @@ draw() { # NAME: gnuplot's commands on stdin
     rm -f "$dir/$1.gp"
 }
 
+# How many times as long as wsq the best peer of each case takes; which one stands below.
+rows() {
+    awk -v w="$cores" '
+        ($2 != w && $1 !~ /^(fifo|lifo|steal)$/) || $3 != 0 || $1 == "idle" || $4 == "plain" { next }
+        $4 == "wsq" { own[$1] = $5; next }
+        !($1 in best) || $5 < best[$1] { best[$1] = $5; who[$1] = $4 }
+        END { for (c in own) if (c in best) print best[c] / own[c], c ":" who[c] }' "$figures" |
+        sort -g | awk '{ print NR, $0 }' >"$dir/rows.dat"
+    svg rows 1100 420
+    echo "set title 'The best peer of each case, $cores workers: how many times as long as wsq it takes (above 1: wsq is ahead)'"
+    echo "set logscale y 2; set xtics rotate by -50 font ',11' noenhanced; set key off; set xrange [0:*]"
+    echo "plot 1 with lines lw 2 lc rgb '#000000', '$dir/rows.dat' using 1:2:xtic(3) with impulses lw 16 lc rgb '$(colour wsq)'"
+}
+
 tasks() {
     svg tasks 1100 480
     echo "set logscale y; set ylabel 'ns for each task (log)'; set title 'What one task costs, $cores workers (less is better)'"
@@ -185,6 +199,6 @@ workers() {
 }
 
 has() { grep -q "$1" "$figures"; }
-for name in tasks forkjoin speedup latency grain; do $name | draw $name; done
+for name in rows tasks forkjoin speedup latency grain; do $name | draw $name; done
 if has '^[a-z]* 64 '; then workers | draw workers; else echo 'skip plot workers: that sweep was not run'; fi
 rm -f "$dir"/*.dat "$dir"/*.plan

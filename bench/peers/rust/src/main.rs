@@ -39,6 +39,7 @@ extern "C" {
     fn peer_uneven(begin: i64, end: i64);
     fn peer_partition(a: *mut i32, n: i64) -> i64;
     fn peer_sort_plain(a: *mut i32, n: i64);
+    fn peer_queen_holds(board: *const i8, rows: i32) -> bool;
     fn peer_matrix_leaf(c: *mut f32, a: *const f32, b: *const f32);
 }
 
@@ -147,12 +148,7 @@ fn run_rayon_skynet(pool: &Rayon, _: u64) -> Outcome {
 type Board = [i8; QUEENS];
 
 fn holds(board: &Board, rows: usize) -> bool {
-    let last = rows - 1;
-    (0..last).all(|row| {
-        let distance = (board[last] - board[row]) as i32;
-        let rows = (last - row) as i32;
-        distance != 0 && distance != rows && distance != -rows
-    })
+    unsafe { peer_queen_holds(board.as_ptr(), rows as i32) }
 }
 
 fn rayon_queens(rows: usize, board: &Board) -> u64 {
