@@ -137,7 +137,7 @@ arguments() {
     refused heat -x ten
     refused heat -s -1
     refused heat more
-    launch 3 "$bin/heat" -w 2 -x 9 -y 9 -s 9 -o "$work/none/heat.ppm" && fail 'heat lost its picture'
+    launch 3 "$bin/heat" -w 2 -x 9 -y 9 -s 9 -o "$work/none/heat.ppm" && fail 'a lost picture'
     grep -q 'none/heat.ppm: No such file' "$work/err" || fail 'heat does not say why'
     refused uts -w
     refused uts -w 2x
@@ -187,7 +187,7 @@ dies_alone() { # program, its arguments; rank 1 fails when it opens its trace
     grep -q 'no trace' "$work/err" || fail "$program: a rank that gives up does not say why"
 }
 
-# A rank gets a signal in the middle of its work.
+# A rank gets a signal in the middle of its work: no launcher notices a rank that stands still.
 struck() { # signal, program, arguments
     signal=$1 program=$bin/$2
     shift 2
@@ -199,6 +199,7 @@ struck() { # signal, program, arguments
         [ -s "$PIDS.0" ] && [ -s "$PIDS.1" ] && [ -s "$PIDS.2" ] && break
         sleep 0.1
     done
+    case $* in *-p*) await_start ;; esac
     sleep 1
     kill -s "$signal" "$(cat "$PIDS.1")" || fail "$program: rank 1 is not there"
     wait "$launched"
@@ -207,6 +208,13 @@ struck() { # signal, program, arguments
     [ $code -ne 0 ] && [ $code -ne 124 ] || fail "$program: after SIG$signal: exit $code"
     [ -s "$work/err" ] || [ -s "$work/out" ] || fail "$program: SIG$signal without a word"
     for rank in 0 1 2; do survivor "$(cat "$PIDS.$rank")"; done
+}
+
+await_start() {
+    for _ in $(seq 600); do
+        grep -q ' 0 %' "$work/err" && break
+        sleep 0.1
+    done
 }
 
 survivor() { # process id
@@ -222,9 +230,9 @@ faults() {
     export PIDS="$work/pid"
     dies_alone heat -w 2 -x 300 -y 300 -s 10
     dies_alone uts -w 2 small
-    struck KILL heat -w 2 -x 300 -y 300 -s 100000000
+    struck KILL heat -w 2 -x 300 -y 300 -s 100000000 -p
     struck KILL uts -w 2 T3L
-    struck STOP heat -w 2 -x 300 -y 300 -s 100000000 -d 1
+    struck STOP heat -w 2 -x 300 -y 300 -s 100000000 -p -d 1
     grep -q 'another rank does not answer' "$work/err" || fail 'heat waits for a stopped rank'
 }
 

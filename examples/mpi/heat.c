@@ -177,7 +177,7 @@ static void cut_blocks(void) {
     }
 }
 
-/* From both edges inwards, and the edges overtake what is inside: their rows are under way early. */
+/* From both edges inwards, and the edges overtake what is inside: their rows leave early. */
 static void spawn_all(wsq_pool *pool) {
     wsq_result result = WSQ_OK;
     if (heat.steps == 0 || block_count == 0) return;
@@ -230,6 +230,7 @@ static void solve(struct heat_times *times) {
     MPI_Barrier(MPI_COMM_WORLD);
     uint64_t start = await_now();
     double cpu = heat_cpu();
+    if (heat.progress && heat.rank == 0) fputs("heat:   0 %\n", stderr);
     spawn_all(pool);
     wsq_pool_wait(pool);
     times->wall = 1e-9 * (double)(await_now() - start);
