@@ -107,7 +107,8 @@ if has cmake cmake; then
     mkdir -p "$work/vcpkg/share/wsq" "$work/vcpkg/include" # where vcpkg puts them
     cp wsq.h "$work/vcpkg/include"
     cp examples/packaging/cmake/wsqConfig*.cmake "$work/vcpkg/share/wsq"
-    check 'find_package(wsq) in share/wsq' cmake_build "$work/found" -DCMAKE_PREFIX_PATH="$work/vcpkg"
+    cmake_project "$work/shared" "find_package(wsq $version EXACT REQUIRED)"
+    check 'find_package(wsq) in share/wsq' cmake_build "$work/shared" -DCMAKE_PREFIX_PATH="$work/vcpkg"
     cmake_project "$work/inside" "add_subdirectory($top/examples/packaging/cmake wsq)"
     check 'add_subdirectory' cmake_build "$work/inside"
 fi
