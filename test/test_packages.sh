@@ -104,6 +104,11 @@ if has cmake cmake; then
     ! command -v "$cxx" >/dev/null || check 'find_package(wsq) in C++ alone' cmake_build "$work" -DCMAKE_PREFIX_PATH="$prefix"
     cmake_project "$work/newer" 'find_package(wsq 99.0 REQUIRED)'
     check 'find_package(wsq 99.0) is refused' refused cmake_build "$work/newer" -DCMAKE_PREFIX_PATH="$prefix"
+    mkdir -p "$work/vcpkg/share/wsq" "$work/vcpkg/include" # where vcpkg puts them
+    cp wsq.h "$work/vcpkg/include"
+    cp examples/packaging/cmake/wsqConfig*.cmake "$work/vcpkg/share/wsq"
+    cmake_project "$work/shared" "find_package(wsq $version EXACT REQUIRED)"
+    check 'find_package(wsq) in share/wsq' cmake_build "$work/shared" -DCMAKE_PREFIX_PATH="$work/vcpkg"
     cmake_project "$work/inside" "add_subdirectory($top/examples/packaging/cmake wsq)"
     check 'add_subdirectory' cmake_build "$work/inside"
 fi

@@ -53,9 +53,9 @@ if ! command -v gnuplot >/dev/null; then
     echo 'skip  plots: gnuplot is not installed (Debian: gnuplot-nox)'
     exit $failed
 fi
-plot 'forkjoin tasks ' <"$work/few"
+plot 'forkjoin rows tasks ' <"$work/few"
 { results fib skynet uts queens sort matmul uneven loop spawn outside chain wake wake_p90; sweeps; } |
-    plot 'forkjoin grain latency speedup tasks workers '
-results queens | plot 'forkjoin speedup '
+    plot 'forkjoin grain latency rows speedup tasks workers '
+results queens | plot 'forkjoin rows speedup '
 echo 'case,workers,arg,peer,round,value,unit' | plot ''
 exit $failed

@@ -3,7 +3,8 @@
 #
 #   plots.sh results.csv DIR
 #
-# rows: the best peer of every case; tasks: the price of one; forkjoin: of a fork, and whole trees; speedup: against one plain thread;
+# rows: the best peer of every case; tasks: the price of one; forkjoin: of a fork, and whole trees;
+# speedup: against one plain thread;
 # latency: percentiles of a wake-up; grain: from which size on parallel work pays; workers: more of
 # them than cores. A bar is the quartile of the rounds on the good side, its whisker goes on to the
 # median. What has no results in the file (PEER_ONLY) is left out, with a line.
@@ -139,6 +140,7 @@ rows() {
         !($1 in best) || $5 < best[$1] { best[$1] = $5; who[$1] = $4 }
         END { for (c in own) if (c in best) print best[c] / own[c], c ":" who[c] }' "$figures" |
         sort -g | awk '{ print NR, $0 }' >"$dir/rows.dat"
+    [ -s "$dir/rows.dat" ] || return
     svg rows 1100 420
     echo "set title 'The best peer of each case, $cores workers: how many times as long as wsq it takes (above 1: wsq is ahead)'"
     echo "set logscale y 2; set xtics rotate by -50 font ',11' noenhanced; set key off; set xrange [0:*]"

@@ -1,6 +1,13 @@
-# find_package(wsq) and target_link_libraries(program PRIVATE wsq::wsq). `make install` puts this
-# into lib/cmake/wsq, three folders below the prefix, so that the whole tree can be moved.
-get_filename_component(wsq_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+# find_package(wsq) and target_link_libraries(program PRIVATE wsq::wsq). `make install` puts this into
+# lib/cmake/wsq, package managers into share/wsq; the header is found from here, so the whole tree can be
+# moved.
+set(wsq_prefix "${CMAKE_CURRENT_LIST_DIR}")
+foreach(wsq_level RANGE 3)
+    if(EXISTS "${wsq_prefix}/include/wsq.h")
+        break()
+    endif()
+    get_filename_component(wsq_prefix "${wsq_prefix}" DIRECTORY)
+endforeach()
 
 include(CMakeFindDependencyMacro)
 set(THREADS_PREFER_PTHREAD_FLAG ON)

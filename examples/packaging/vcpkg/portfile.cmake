@@ -7,7 +7,6 @@ file(INSTALL "${SOURCE_PATH}/wsq.h" "${SOURCE_PATH}/examples/wsq.hpp"
     "${SOURCE_PATH}/examples/wsq_algorithm.hpp" DESTINATION "${CURRENT_PACKAGES_DIR}/include")
 file(INSTALL "${SOURCE_PATH}/examples/packaging/cmake/wsqConfig.cmake"
     "${SOURCE_PATH}/examples/packaging/cmake/wsqConfigVersion.cmake"
-    DESTINATION "${CURRENT_PACKAGES_DIR}/lib/cmake/wsq")
-vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/wsq)
+    DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
 file(INSTALL "${CURRENT_PORT_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
