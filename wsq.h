@@ -651,6 +651,8 @@
  * Another system: supply a WSQ_PLATFORM_HEADER, ten functions, listed at >>platform.
  *
  *     Names         a thread's name has 15 bytes on Linux: 9 of config.name, and its number
+ *     Cores         threads are not pinned. On Linux a worker that is woken for a job twice in a row
+ *                   on its waker's core moves to another one of its affinity mask, which stays
  *     musl          a thread has 128 KiB of stack unless stack_size, or the linker, gives more
  *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
  *                   time-out has the system's tick, up to 16 ms. Before Windows 11 a process sees
