@@ -143,7 +143,7 @@ rows() {
     [ -s "$dir/rows.dat" ] || return
     svg rows 1100 420
     echo "set title 'The best peer of each case, $cores workers: how many times as long as wsq it takes (above 1: wsq is ahead)'"
-    echo "set logscale y 2; set xtics rotate by -50 font ',11' noenhanced; set key off; set xrange [0:*]"
+    echo "set logscale y 2; set xtics rotate by -50 font ',11' noenhanced; set key off; set xrange [0:$(($(wc -l <"$dir/rows.dat") + 1))]"
     echo "plot 1 with lines lw 2 lc rgb '#000000', '$dir/rows.dat' using 1:2:xtic(3) with impulses lw 16 lc rgb '$(colour wsq)'"
 }
 
