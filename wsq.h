@@ -232,7 +232,8 @@
  * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. While it
  * is called no other thread may be inside a call on the pool or on one of its tasks, groups or
  * futures, and none may begin one; wsq_wake and wsq_spawn are such calls. The pool's own threads
- * are no problem: their tasks are finished first. If other threads may still call, shut the pool
+ * are no problem: their tasks are finished first. (That a task is done does not mean that the call
+ * which spawned it has returned, on another thread.) If other threads may still call, shut the pool
  * down first: they are answered with WSQ_ERR_CLOSED, and you can wait for them before you destroy
  * the pool.
  *
@@ -457,7 +458,7 @@
  *     Priorities?                       three, per task; see TASKS
  *     Caches and NUMA nodes?            near victims first: same cache, same node, others;
  *                                       and near sleepers are woken first (wsq_topology)
- *     Queued work beside an idle core?  never longer than 0.5 to 1 ms; model-checked
+ *     Queued work beside an idle core?  never longer than 0.5 to 1 ms; see test/README
  *     Lost wake-ups?                    none: each rule in >>idle is checked under weak memory
  *     A stranded LIFO slot?             an idle worker takes from it when its owner is stuck
  *     Cancel what is queued?            a task, a future, a group, or all in a WSQ_CANCEL shutdown,
@@ -651,8 +652,8 @@
  * Another system: supply a WSQ_PLATFORM_HEADER, ten functions, listed at >>platform.
  *
  *     Names         a thread's name has 15 bytes on Linux: 9 of config.name, and its number
- *     Cores         threads are not pinned. On Linux a worker that is woken for a job twice in a row
- *                   on its waker's core moves to another one of its affinity mask, which stays
+ *     Cores         threads are not pinned. On Linux a worker that is woken twice in a row on its
+ *                   waker's core, for a job, moves to another one of its affinity mask, which stays
  *     musl          a thread has 128 KiB of stack unless stack_size, or the linker, gives more
  *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
  *                   time-out has the system's tick, up to 16 ms. Before Windows 11 a process sees
@@ -1439,7 +1440,8 @@ WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 /* This puts the task into a group, before its spawn: from then on each wsq_spawn, wsq_spawn_on or
  * wsq_spawn_batch of it spawns it as wsq_group_spawn does; NULL: into none. A spawn into another
  * pool than the group's fails. The owner of the task may call this, while the task is not
- * spawned. */
+ * spawned. wsq_group_spawn puts it into that group for
+ * good; wsq_group_then and wsq_future_then into none. */
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 
 /* This lets `task` start only when `predecessor` is done. It is called before `task` is spawned, as
