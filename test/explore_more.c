@@ -590,6 +590,21 @@ static void over_before_waiting(void) {
     explore_pool_end(pool);
 }
 
+/* In the bucket that the shutdown calls last no lock of another bucket orders anything. */
+static void cancel_in_the_last_bucket(void) {
+    static item many[256];
+    item *it = many;
+    begin(1, plain);
+    while (wsqi_bucket_for(pool, &it->task) != &pool->waiting[WSQI_BUCKETS - 1]) it++;
+    memset(it, 0, sizeof *it);
+    wsq_task_init(&it->task, run_item);
+    it->step = woken;
+    explore_check(wsq_spawn(pool, &it->task) == WSQ_OK);
+    explore_start(patient, it);
+    cancels(NULL);
+    explore_pool_end(pool);
+}
+
 /* No thread but this one: what its worker has queued is cancelled by the shutdown. */
 static wsq_poll spawns_two(item *it) {
     for (int i = 1; i <= 2; i++) spawn((int)(it - items) + i, at_once);
@@ -1122,6 +1137,7 @@ int main(void) {
     explore_random("more: cancel against a wait inside", cancel_wait_inside, 3000);
     explore_random("more: over while one waits", over_while_waiting, 3000);
     explore_random("more: over before one waits", over_before_waiting, 3000);
+    explore_random("more: cancelled in the last bucket", cancel_in_the_last_bucket, 2000);
     explore_random("more: cancel local tasks", cancel_local_tasks, 2000);
     explore_random("more: stopped, and left behind", stop_and_leave_behind, 1500);
     explore_random("more: stopped against a pump", stop_against_pump, 3000);
