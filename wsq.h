@@ -568,7 +568,10 @@
  * libuv:
  *
  *     uv_queue_work                 wsq_spawn, and uv_async_send at the end of the task
- *     uv_cancel                     wsq_task_cancel
+ *     uv_cancel                     wsq_task_cancel; with an answer: recipes/cancel.c
+ *     the queue's order             wsq_config.order: WSQ_SHARED, where requests may block
+ *     slow requests, at most half   recipes/limit.c
+ *     few cores beside the loop     wsq_config.spin_ns: WSQ_SPIN_OFF, so that the loop gets one
  *     uv_timer_start                wsq_wake_after
  *     UV_THREADPOOL_SIZE            wsq_config.workers
  *
@@ -1151,9 +1154,12 @@ typedef struct wsq_group {
     wsq_pool *pool;     /* wsq_group_init writes */
 } wsq_group;
 
+/* A function, since gcc's -Wstrict-aliasing=1 suspects a cast of the difference. */
+static inline void *wsqi_container(char *member, size_t offset) { return member - offset; }
+
 /* The address of the struct of type `type` whose member `member` is at `pointer`. */
 #define wsq_container_of(pointer, type, member) \
-    ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+    ((type *)wsqi_container((char *)(pointer), offsetof(type, member)))
 
 /* ---- jobs ---- */
 

@@ -93,6 +93,8 @@ matrix() { # C compiler, C++ compiler
     guest='-Wdeclaration-after-statement -Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
     check "$1 flags of other projects" \
         "$1" -std=c99 -D_GNU_SOURCE -O2 $strict $guest -Wmissing-prototypes -c $dir/implementation.c -o "$runs/$1.o"
+    check "$1 flags of other projects in their own files" \
+        build "$1" -std=c99 -D_GNU_SOURCE -O2 $strict $guest $dir/guest.c $dir/implementation.c
     check "$1 two files" build $c11 -O2 $dir/user.c $dir/implementation.c
     check "$1 WSQ_STATIC in two files" build $c11 $dir/static_one.c $dir/static_two.c
     check "$1 WSQ_STATIC in two files that share a pool" \
@@ -111,6 +113,8 @@ matrix() { # C compiler, C++ compiler
     case $2 in g++) guest="$guest -Wuseless-cast" ;; esac
     check "$2 flags of other projects" \
         "$2" -std=c++11 -O2 $both $guest -c $dir/whole.cpp -o "$runs/$2.o"
+    check "$2 flags of other projects in their own files" \
+        "$2" -x c++ -std=c++11 -O2 $both $guest -c $dir/guest.c -o "$runs/$2.o"
     for std in c++11 c++20; do
         check "$2 -std=$std" build "$2" -std=$std $both $dir/whole.cpp
     done
