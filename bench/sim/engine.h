@@ -48,12 +48,12 @@ typedef enum sim_state { SIM_READY, SIM_ASLEEP, SIM_DONE } sim_state;
 typedef struct sim_core {
     uint64_t clock;
     uint64_t drained;        /* when the last of its stores is in its cache */
-    struct sim_hot *drains;  /* the line that this store waits for */
     explore_context context;
     unsigned id, cluster, socket;
     sim_state state;
     const void *word;        /* asleep on; or waited for by who joins it */
     struct sim_core *next;   /* in the same bucket */
+    uint16_t wait_next;      /* behind it, waiting for a line: 1 + number; 0: none */
     void (*fn)(void *arg);
     void *arg, *self;        /* the thread-local pointer */
     sim_stream streams[SIM_STREAMS];
@@ -136,6 +136,11 @@ static void sim_next(void) {
 static __attribute__((noinline)) void sim_switch(void) {
     sim_tree_set(sim.running->id, sim_key(sim.running, sim.running->clock));
     sim_next();
+}
+
+/* Those who are further behind run first. */
+static inline void sim_turn(void) {
+    if (sim.running->clock > sim.horizon) sim_switch();
 }
 
 /* ---- sleep and wake ---- */
@@ -252,11 +257,6 @@ static inline uint64_t sim_now(void) { return sim.running->clock / 1000; }
 static inline void sim_work(uint64_t ns) {
     sim.running->clock += ns * 1000;
     sim.running->work += ns * 1000;
-}
-
-/* Others may run meanwhile, and write what the caller reads next. */
-static inline void sim_turn(void) {
-    if (sim.running->clock > sim.horizon) sim_switch();
 }
 
 static void sim_nap(uint64_t ns) {

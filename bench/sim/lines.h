@@ -2,9 +2,10 @@
  *
  *   - A core alone has a line, or any number of cores have copies that they only read. What a core
  *     has costs it an access; nothing is ever evicted.
- *   - What it has not is brought from the nearest core that has it, or from memory. A line moves to
- *     one core at a time: who comes meanwhile is served later. Readers of a line that is shared
- *     already follow one another more quickly.
+ *   - What it has not is brought from the nearest core that has it, or from memory. Half of the way
+ *     is the request's, half the answer's: until the request arrives, who has the line works on.
+ *   - A line moves to one core at a time; who comes meanwhile is served in turn. Readers of a line
+ *     that is shared already follow one another more quickly.
  *   - A write takes the line from all others: as long as the way to the furthest of them.
  *   - A store waits for its line in the store buffer, its core does not; a read-modify-write or a
  *     fence does, for all stores before it.
@@ -38,6 +39,7 @@ typedef struct sim_line {
     uint32_t hot;      /* 0: nothing was lost on it */
     uint64_t free_at;  /* when it can move on */
     uint64_t *sharers; /* a bit for each core */
+    uint16_t first, last; /* 1 + number of the cores that wait for it; 0: none */
 } sim_line;
 
 enum { SIM_PAGE_LINES = 64 }; /* pages of 4 KiB */
@@ -253,33 +255,79 @@ static inline void sim_drain(sim_core *core) {
     core->clock = core->drained;
 }
 
+/* Waits until the line can move, and those who came before have been served. */
+static void sim_queue(sim_line *line) {
+    sim_core *core = sim.running;
+    if (line->first == 0 && line->free_at <= core->clock) return;
+    uint64_t asked = core->clock;
+    uint16_t name = (uint16_t)(core->id + 1);
+    core->wait_next = 0;
+    if (line->first == 0) line->first = name;
+    else sim.cores[line->last - 1].wait_next = name;
+    line->last = name;
+    /* Who is not the first is told when it is. */
+    sim_tree_set(core->id, line->first == name ? sim_key(core, line->free_at) : SIM_NEVER);
+    sim_next();
+    while (core->clock < line->free_at) { /* again when a store has moved it meanwhile */
+        core->clock = line->free_at;
+        sim_turn();
+    }
+    line->first = core->wait_next;
+    core->queue += core->clock - asked;
+}
+
+/* The line goes on its way now; the next in turn follows when it has been there. */
+static void sim_depart(sim_line *line, uint64_t occupied) {
+    line->free_at = sim.running->clock + occupied;
+    if (line->first == 0) return;
+    sim_core *next = &sim.cores[line->first - 1];
+    sim_tree_set(next->id, sim_key(next, line->free_at));
+    sim_horizon_update();
+}
+
+static void sim_take(sim_line *line, sim_kind kind) {
+    unsigned id = sim.running->id;
+    if (kind != SIM_READ) sim_own(line, id);
+    else if (line->owner == SIM_NOBODY) line->owner = (int)id;
+    else sim_share(line, id);
+}
+
+/* A store: the core goes on, unless its buffer is full. So the line changes hands at once, and the
+ * time that this takes is that of whoever wants it next. */
+static void sim_store_miss(sim_line *line, const void *p, const sim_site *site) {
+    sim_core *core = sim.running;
+    uint64_t occupied, begin = core->clock > line->free_at ? core->clock : line->free_at;
+    uint64_t done = begin + sim_way(core, line, p, SIM_WRITE, &occupied);
+    line->free_at = done;
+    sim_take(line, SIM_WRITE);
+    if (done > core->drained) core->drained = done;
+    if (done <= core->clock + sim.price.buffer) return;
+    uint64_t late = done - core->clock - sim.price.buffer;
+    sim_lose(line, p, site, 0, late);
+    core->queue += late;
+    core->clock += late;
+}
+
 static __attribute__((noinline)) void sim_miss(const void *p, sim_kind kind,
                                                const sim_site *site) {
     sim_core *core = sim.running;
     uint64_t occupied;
-    if (core->clock > sim.horizon) sim_switch(); /* the others' turn, who may take it first */
+    sim_turn(); /* first those who are behind, and may want it, too */
     sim_line *line = sim_line_at(p);
-    uint64_t begin = core->clock > line->free_at ? core->clock : line->free_at;
-    uint64_t way = sim_way(core, line, p, kind, &occupied), done = begin + way;
-    uint64_t queue = begin - core->clock;
-    line->free_at = begin + occupied;
-    if (kind != SIM_READ) sim_own(line, core->id);
-    else if (line->owner == SIM_NOBODY) line->owner = (int)core->id;
-    else sim_share(line, core->id);
     if (kind == SIM_WRITE) {
-        if (done > core->drained) core->drained = done;
-        /* The buffer is full: the core waits after all. */
-        uint64_t most = core->clock + sim.price.buffer;
-        if (done <= most) return;
-        sim_lose(line, p, site, 0, done - most);
-        core->queue += done - most;
-        core->clock += done - most;
+        sim_store_miss(line, p, site);
         return;
     }
-    core->clock = done;
+    uint64_t asked = core->clock;
+    sim_queue(line);
+    uint64_t begin = core->clock, way = sim_way(core, line, p, kind, &occupied);
+    sim_depart(line, occupied);
+    core->clock = begin + way / 2;
+    sim_turn(); /* until the request arrives */
+    sim_take(line, kind);
+    core->clock = begin + way;
     core->transfer += way;
-    core->queue += queue;
-    sim_lose(line, p, site, way, queue);
+    sim_lose(line, p, site, way, begin - asked);
 }
 
 /* An access to memory that others may share. When it returns nobody else runs before the caller's
