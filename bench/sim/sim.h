@@ -48,7 +48,7 @@ static void sim_memory_reset(void) {
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 
-static wsq_pool *sim_pool(const sim_machine *machine, unsigned workers) {
+static inline wsq_pool *sim_pool(const sim_machine *machine, unsigned workers) {
     wsq_config config = {.workers = workers, .seed = 1, .max_standins = WSQ_STANDINS_OFF};
     wsq_pool *pool = NULL;
     sim_begin(machine);
@@ -57,7 +57,7 @@ static wsq_pool *sim_pool(const sim_machine *machine, unsigned workers) {
     return pool;
 }
 
-static void sim_pool_end(wsq_pool *pool) {
+static inline void sim_pool_end(wsq_pool *pool) {
     wsq_pool_destroy(pool);
     sim_end();
 }
@@ -69,7 +69,7 @@ typedef struct sim_meter {
     uint64_t work, transfer, queue, drain, spin, kernel, asleep, woken; /* of the workers, ns */
 } sim_meter;
 
-static void sim_meter_add(sim_meter *meter, int sign) {
+static inline void sim_meter_add(sim_meter *meter, int sign) {
     for (unsigned i = 0; i < sim.threads; i++) {
         const sim_core *core = &sim.cores[i];
         uint64_t asleep = core->asleep;
@@ -85,7 +85,7 @@ static void sim_meter_add(sim_meter *meter, int sign) {
     }
 }
 
-static sim_meter sim_meter_start(void) {
+static inline sim_meter sim_meter_start(void) {
     sim_meter meter = {.start = sim_now()};
     for (size_t i = 1; i < sim_cache.hot_count; i++) {
         uintptr_t line = sim_cache.hots[i].line;
@@ -96,7 +96,7 @@ static sim_meter sim_meter_start(void) {
 }
 
 /* By the thread that started it. */
-static void sim_meter_stop(sim_meter *meter) {
+static inline void sim_meter_stop(sim_meter *meter) {
     meter->ns = sim_now() - meter->start;
     sim_meter_add(meter, 1);
 }
