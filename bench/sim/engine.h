@@ -43,7 +43,7 @@ enum {
 
 typedef struct sim_stream { uintptr_t line; uint32_t length, age; } sim_stream;
 
-typedef enum sim_state { SIM_READY, SIM_ASLEEP, SIM_DONE } sim_state;
+typedef enum sim_state { SIM_READY, SIM_ASLEEP, SIM_DONE, SIM_JOINED } sim_state;
 
 typedef struct sim_core {
     uint64_t clock;
@@ -230,8 +230,10 @@ static sim_core *sim_start(sim_core *core, void (*fn)(void *arg), void *arg) {
 
 /* NULL: there is no core for it. */
 static sim_core *sim_thread_outside(void (*fn)(void *arg), void *arg) {
-    if (sim.outside == SIM_OUTSIDE) return NULL;
-    unsigned n = sim.outside++;
+    unsigned n = 1;
+    while (n < sim.outside && sim.cores[sim.machine->cores + n].state != SIM_JOINED) n++;
+    if (n == SIM_OUTSIDE) return NULL;
+    if (n == sim.outside) sim.outside++;
     /* As if on the cores of the pool, from one cluster to the next. */
     unsigned place = n * sim.machine->cluster % sim.machine->cores;
     return sim_start(sim_core_init(sim.machine->cores + n, place), fn, arg);
@@ -244,9 +246,9 @@ static sim_core *sim_thread(void (*fn)(void *arg), void *arg) {
 }
 
 static void sim_join(sim_core *core) {
-    if (core->state == SIM_DONE) return;
-    sim_sleep(core, SIM_NEVER);
+    if (core->state != SIM_DONE) sim_sleep(core, SIM_NEVER);
     if (sim.running->clock < core->clock) sim.running->clock = core->clock;
+    core->state = SIM_JOINED;
 }
 
 /* ---- time ---- */

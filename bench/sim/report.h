@@ -8,7 +8,7 @@
 
 static FILE *report_csv; /* NULL: none */
 
-static void report_row(const char *question, const char *what, unsigned workers,
+static inline void report_row(const char *question, const char *what, unsigned workers,
                        const char *metric, double value) {
     if (report_csv == NULL) return;
     fprintf(report_csv, "%s,%s,%s,%u,%s,%.6g\n", question, what, sim.machine->name, workers, metric,
@@ -80,13 +80,13 @@ static void report_time(const sim_meter *meter, unsigned workers) {
 
 /* ---- order statistics ---- */
 
-static int double_order(const void *a, const void *b) {
+static inline int double_order(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 /* Of sorted values. */
-static double quantile(const double *sorted, size_t count, double q) {
+static inline double quantile(const double *sorted, size_t count, double q) {
     size_t i = (size_t)(q * (double)count);
     return sorted[i < count ? i : count - 1];
 }
