@@ -12,6 +12,7 @@
  *   sim_work(ns)                  computes, and touches nothing that is shared
  *   sim_nap(ns)                   sleeps
  *   sim_now()                     this core's clock, in ns
+ *   sim_program_run(fn, argc, argv)   what main does; fn is the program
  *
  * Time is counted in picoseconds. */
 #ifndef SIM_ENGINE_H
@@ -263,6 +264,32 @@ static inline void sim_work(uint64_t ns) {
 
 static void sim_nap(uint64_t ns) {
     sim_sleep(&sim.running->clock, sim.running->clock + ns * 1000);
+}
+
+/* ---- the program itself: on a stack at a fixed address, so that its lines lie the same each time
+ * ---- */
+
+static struct {
+    explore_context outside, inside;
+    int (*fn)(int argc, char **argv);
+    int argc, result;
+    char **argv;
+} sim_program;
+
+static void sim_program_main(void) {
+    sim_program.result = sim_program.fn(sim_program.argc, sim_program.argv);
+    explore_context_switch(&sim_program.inside, &sim_program.outside);
+}
+
+static inline int sim_program_run(int (*fn)(int argc, char **argv), int argc, char **argv) {
+    const size_t size = (size_t)8 << 20;
+    void *stack = sim_map((uintptr_t)3 << 44, size);
+    sim_program.fn = fn;
+    sim_program.argc = argc;
+    sim_program.argv = argv;
+    explore_context_make(&sim_program.inside, stack, size, sim_program_main);
+    explore_context_switch(&sim_program.outside, &sim_program.inside);
+    return sim_program.result;
 }
 
 /* ---- a machine ---- */

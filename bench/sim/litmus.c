@@ -235,7 +235,7 @@ static void rule_refused(const sim_machine *m) {
     expect("a word that has changed lets nobody sleep", 0, 0, 0);
 }
 
-int main(int argc, char **argv) {
+static int program(int argc, char **argv) {
     if (argc > 1) {
         fprintf(stderr, "litmus: it takes no arguments, and got \"%s\"\n", argv[1]);
         return 2;
@@ -258,3 +258,5 @@ int main(int argc, char **argv) {
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }
+
+int main(int argc, char **argv) { return sim_program_run(program, argc, argv); }

@@ -228,7 +228,7 @@ static int question_named(const char *name) {
     return 0;
 }
 
-int main(int argc, char **argv) {
+static int program(int argc, char **argv) {
     int asked[MOST], count = 0;
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -259,3 +259,5 @@ int main(int argc, char **argv) {
     if (report_csv != NULL && fclose(report_csv) != 0) sim_fail("the file could not be written");
     return 0;
 }
+
+int main(int argc, char **argv) { return sim_program_run(program, argc, argv); }

@@ -57,9 +57,11 @@ static int compare(const char *path) {
     return failed != 0;
 }
 
-int main(int argc, char **argv) {
+static int program(int argc, char **argv) {
     if (argc == 2 && argv[1][0] != '-') return compare(argv[1]);
     if (argc == 3 && strcmp(argv[1], "-w") == 0) return write_table(argv[2]);
     fprintf(stderr, "regress [-w] TABLE\n");
     return 2;
 }
+
+int main(int argc, char **argv) { return sim_program_run(program, argc, argv); }

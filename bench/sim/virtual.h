@@ -63,10 +63,12 @@ static inline long virtual_futex(uint32_t *word, int operation, uint32_t value) 
 
 int virtual_main(int argc, char **argv);
 
-int main(int argc, char **argv) {
+static int virtual_program(int argc, char **argv) {
     sim_begin(&sim_machines[0]);
     return virtual_main(argc, argv);
 }
+
+int main(int argc, char **argv) { return sim_program_run(virtual_program, argc, argv); }
 
 #define main virtual_main
 #define clock_gettime(id, time) ((void)(id), virtual_clock(time))
