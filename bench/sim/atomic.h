@@ -117,6 +117,7 @@ SIM_ARITHMETIC(a64, wsqi_a64, uint64_t, and, &)
 
 static inline void wsqi_fence_sc(void) {
     sim_drain(sim.running);
+    sim.running->row = 0;
     sim.running->clock += sim.price.fence;
 }
 
@@ -126,6 +127,7 @@ static inline void wsqi_fence_sc(void) {
 static inline void wsqi_pause(void) {
     sim.running->clock += sim.price.pause;
     sim.running->spin += sim.price.pause;
+    sim.running->row = 0;
 }
 
 /* Ordinary memory that changes hands. */
@@ -134,7 +136,7 @@ SIM_INLINE void *sim_plain(const void *p, sim_kind kind, const sim_site *site) {
     return (void *)(uintptr_t)p;
 }
 
-#define wsqi_get(p) (*(__typeof__(p))sim_plain((p), SIM_READ, SIM_SITE(p)))
+#define wsqi_get(p) (*(__typeof__(p))sim_plain((p), SIM_FOLLOW, SIM_SITE(p)))
 #define wsqi_set(p, value) \
     ((void)(*(__typeof__(p))sim_plain((p), SIM_WRITE, SIM_SITE(p)) = (value)))
 

@@ -11,6 +11,7 @@ typedef struct workload {
     uint32_t task_ns;
     unsigned spawners;                     /* 0: all workers */
     unsigned outside;                      /* threads that submit instead */
+    bool pinned;                           /* who spawns, each to a worker */
 } workload;
 
 static const workload workloads[] = {
@@ -22,6 +23,8 @@ static const workload workloads[] = {
     {.name = "sort", .what = "mergesort, parallel merges", .unit_ns = 2, .fork = run_sort},
     {.name = "all-0.5us", .what = "tasks, spawned by all workers", .unit_ns = 530, .task_ns = 500},
     {.name = "all-2us", .what = "", .unit_ns = 2030, .task_ns = 2000},
+    {.name = "pin-2us", .what = "the spawners pinned to workers", .unit_ns = 2030,
+     .task_ns = 2000, .pinned = true},
     {.name = "all-10us", .what = "", .unit_ns = 10030, .task_ns = 10000},
     {.name = "all-100us", .what = "", .unit_ns = 100030, .task_ns = 100000},
     {.name = "one-0.5us", .what = "tasks, spawned by one worker", .unit_ns = 530, .task_ns = 500,
@@ -48,15 +51,15 @@ typedef struct outcome {
 static double workload_run(const workload *load, wsq_pool *pool, unsigned workers, double units) {
     if (load->fork != NULL) return load->fork(pool, units);
     if (load->outside != 0) return run_outside(pool, units, load->task_ns, load->outside);
-    return run_tasks(pool, units, load->task_ns, load->spawners != 0 ? load->spawners : workers);
+    unsigned spawners = load->spawners != 0 ? load->spawners : workers;
+    return run_tasks(pool, units, load->task_ns, spawners, load->pinned);
 }
 
 /* On a pool that sleeps until then. `hot`: so many of the hottest lines are printed. */
 static outcome workload_measure(const workload *load, const sim_machine *machine, unsigned workers,
                                 double units, int hot) {
     outcome result = {0};
-    wsq_pool *pool = sim_pool(machine, workers);
-    feed_ps = fed = 0;
+    wsq_pool *pool = pool_make(machine, workers);
     result.meter = sim_meter_start();
     result.units = workload_run(load, pool, workers, units);
     sim_meter_stop(&result.meter);

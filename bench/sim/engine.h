@@ -59,6 +59,7 @@ typedef struct sim_core {
     void *arg, *self;        /* the thread-local pointer */
     sim_stream streams[SIM_STREAMS];
     uint32_t stream_age;
+    uint32_t row; /* loads that missed one behind the other */
     uint64_t slept_at;
     /* where its time went */
     uint64_t work, transfer, queue, drain, spin, kernel, asleep;
@@ -69,6 +70,7 @@ typedef struct sim_core {
 typedef struct sim_prices {
     uint64_t transfer[3], memory, stream, share, access, rmw, fence, pause, clock, buffer;
     uint64_t wake_call, wake_none, wait_call, wake_latency, timer_latency, thread_start, ahead;
+    uint64_t overlap; /* a number */
 } sim_prices;
 
 static struct {
@@ -260,6 +262,7 @@ static inline uint64_t sim_now(void) { return sim.running->clock / 1000; }
 static inline void sim_work(uint64_t ns) {
     sim.running->clock += ns * 1000;
     sim.running->work += ns * 1000;
+    sim.running->row = 0;
 }
 
 static void sim_nap(uint64_t ns) {
@@ -312,6 +315,7 @@ static void sim_prices_set(const sim_machine *machine) {
     price->wake_latency = sim_ps(machine->wake_latency);
     price->timer_latency = sim_ps(machine->timer_latency);
     price->thread_start = sim_ps(machine->thread_start);
+    price->overlap = machine->overlap;
     price->ahead = price->transfer[0] / 2;
 }
 

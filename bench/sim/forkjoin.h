@@ -38,7 +38,9 @@ static inline uint64_t scramble(uint64_t x) {
 }
 
 /* 0 <= x < 1 */
-static inline double fraction(uint64_t random) { return (double)(random >> 11) / 9007199254740992.0; }
+static inline double fraction(uint64_t random) {
+    return (double)(random >> 11) / 9007199254740992.0;
+}
 
 /* ---- fib: a fork in every inner node, no work but that; unit: a fork ---- */
 
@@ -118,9 +120,9 @@ static double run_skynet(wsq_pool *pool, double units) {
     return units;
 }
 
-/* ---- uts: a binomial tree; 100 ns a node, as its hash takes; unit: a node. From 40 children of the
- * root for each 10,000 nodes on, each with eight children or none: 250 nodes on the average, and
- * now and then many thousands ---- */
+/* ---- uts: a binomial tree; 100 ns a node, as its hash takes; unit: a node. The root has 40
+ * children for each 10,000 nodes; from there on a node has eight children or none: 250 nodes below
+ * each on the average, and now and then many thousands ---- */
 
 enum { UTS_ARITY = 8, UTS_NODE_NS = 100, UTS_SUBTREE = 250 };
 

@@ -10,6 +10,9 @@
  *   - A store waits for its line in the store buffer, its core does not; a read-modify-write or a
  *     fence does, for all stores before it.
  *   - A core that fetches lines in order gets the third and later ones ahead of time.
+ *   - Loads of atomics that miss one behind the other have several lines on the way at once: from
+ *     the third on each costs a part of its way. A look at many queues is such a row; following
+ *     pointers in plain memory is not, and read-modify-writes, fences, pauses and work end it.
  *
  * What was lost on each line is kept, with the expression that waited longest. */
 #ifndef SIM_LINES_H
@@ -17,7 +20,12 @@
 
 #include "engine.h"
 
-typedef enum sim_kind { SIM_READ, SIM_WRITE, SIM_RMW } sim_kind;
+typedef enum sim_kind {
+    SIM_READ,   /* an atomic load */
+    SIM_FOLLOW, /* a plain one, of what may be a pointer */
+    SIM_WRITE,
+    SIM_RMW
+} sim_kind;
 
 /* Where in the program a line was touched. */
 typedef struct sim_site {
@@ -159,7 +167,8 @@ static void sim_share(sim_line *line, unsigned id) {
 static void sim_own(sim_line *line, unsigned id) {
     if (line->owner == SIM_SHARED) {
         if (sim_cache.free_count == sim_cache.free_capacity)
-            sim_grow((void **)&sim_cache.free_sharers, &sim_cache.free_capacity, sizeof(uint64_t *));
+            sim_grow((void **)&sim_cache.free_sharers, &sim_cache.free_capacity,
+                     sizeof(uint64_t *));
         sim_cache.free_sharers[sim_cache.free_count++] = line->sharers;
     }
     line->owner = (int)id;
@@ -240,12 +249,13 @@ static uint64_t sim_way(sim_core *core, sim_line *line, const void *p, sim_kind 
     } else if (line->owner >= 0) {
         way = sim.price.transfer[sim_distance(core, &sim.cores[line->owner])];
     } else {
-        int distance = sim_copy_distance(line, core, kind != SIM_READ);
+        int distance = sim_copy_distance(line, core, kind > SIM_FOLLOW);
         way = distance < 0 ? sim.price.access : sim.price.transfer[distance];
     }
     if (ahead && way > sim.price.stream) way = sim.price.stream;
-    *occupied = line->owner == SIM_SHARED && kind == SIM_READ ? sim.price.share : way;
-    return way;
+    *occupied = line->owner == SIM_SHARED && kind <= SIM_FOLLOW ? sim.price.share : way;
+    if (kind != SIM_READ) return way;
+    return ++core->row < 3 ? way : way / sim.price.overlap;
 }
 
 /* Waits until the core's stores are in its cache. */
@@ -287,7 +297,7 @@ static void sim_depart(sim_line *line, uint64_t occupied) {
 
 static void sim_take(sim_line *line, sim_kind kind) {
     unsigned id = sim.running->id;
-    if (kind != SIM_READ) sim_own(line, id);
+    if (kind > SIM_FOLLOW) sim_own(line, id);
     else if (line->owner == SIM_NOBODY) line->owner = (int)id;
     else sim_share(line, id);
 }
@@ -312,6 +322,7 @@ static __attribute__((noinline)) void sim_miss(const void *p, sim_kind kind,
                                                const sim_site *site) {
     sim_core *core = sim.running;
     uint64_t occupied;
+    if (kind == SIM_FOLLOW) core->row = 0;
     sim_turn(); /* first those who are behind, and may want it, too */
     sim_line *line = sim_line_at(p);
     if (kind == SIM_WRITE) {
@@ -335,11 +346,14 @@ static __attribute__((noinline)) void sim_miss(const void *p, sim_kind kind,
 static inline __attribute__((always_inline)) void sim_access(const void *p, sim_kind kind,
                                                              const sim_site *site) {
     sim_core *core = sim.running;
-    if (kind == SIM_RMW) sim_drain(core);
+    if (kind == SIM_RMW) {
+        sim_drain(core);
+        core->row = 0;
+    }
     if (__builtin_expect(core->clock > sim.limit, 0)) sim_switch();
     sim_line *line = sim_line_at(p);
     bool here = line->owner == (int)core->id;
-    if (kind == SIM_READ && !here) here = line->owner == SIM_SHARED && sim_shares(line, core->id);
+    if (kind <= SIM_FOLLOW && !here) here = line->owner == SIM_SHARED && sim_shares(line, core->id);
     if (__builtin_expect(!here, 0)) sim_miss(p, kind, site);
     core->clock += kind == SIM_RMW ? sim.price.rmw : sim.price.access;
 }

@@ -66,7 +66,7 @@ static void act_store_fence(actor *self) {
 }
 
 static void act_fetch(actor *self) {
-    for (int i = 0; i < self->times; i++) wsqi_load_rlx(word(i));
+    for (int i = 0; i < self->times; i++) (void)wsqi_get(&word(i)->v);
 }
 
 /* ---- the rules ---- */
@@ -184,6 +184,26 @@ static void rule_stream(const sim_machine *m) {
            2 * m->memory + 30 * m->stream + 32 * m->access, 0.1);
 }
 
+static void act_look(actor *self) {
+    for (int i = 0; i < self->times; i++) wsqi_load_rlx(word(i * 7 % 64));
+}
+
+static void act_follow(actor *self) {
+    for (int i = 0; i < self->times; i++) (void)wsqi_get(&word(i * 7 % 64)->v);
+}
+
+static void rule_row(const sim_machine *m) {
+    actor looks[] = {{.times = 32, .act = act_look}};
+    actor follows[] = {{.times = 32, .act = act_follow}};
+    begin(m);
+    play(looks, 1);
+    expect("a look at many lines has several on the way", looks[0].took,
+           2 * m->memory + 30 * m->memory / m->overlap + 32 * m->access, 0.1);
+    begin(m);
+    play(follows, 1);
+    expect("following pointers has one", follows[0].took, 32 * (m->memory + m->access), 0.1);
+}
+
 /* ---- sleep and wake ---- */
 
 static wsqi_lot lot;
@@ -252,6 +272,7 @@ static int program(int argc, char **argv) {
         rule_invalidate(m);
         rule_buffer(m);
         rule_stream(m);
+        rule_row(m);
         rule_sleep(m);
         rule_refused(m);
     }

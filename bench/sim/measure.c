@@ -105,6 +105,55 @@ static void measure_contended(void) {
     report("contended_add", samples, "per addition, two cores at one word");
 }
 
+/* ---- many lines that the other core has just written: all are looked at, as by one that looks for
+ * work, or each tells where the next one is ---- */
+
+enum { SCANNED = 128, APART = 4096 + 192 };
+
+static char *scanned;
+static wsqi_a32 turn; /* even: the other core's, to write */
+
+static wsqi_a64 *scan_word(int i) { return (wsqi_a64 *)(void *)(scanned + (size_t)i * APART); }
+
+static void *write_all(void *arg) {
+    (void)arg;
+    for (uint32_t at = 0; !wsqi_load_rlx(&stop); at += 2) {
+        while (wsqi_load_acq(&turn) != at && !wsqi_load_rlx(&stop)) {}
+        /* 37 and 128 have no common divisor: every line is in the chain */
+        for (int i = 0; i < SCANNED; i++)
+            wsqi_store_rlx(scan_word(i), (uint64_t)((i + 37) % SCANNED));
+        wsqi_store_rel(&turn, at + 1);
+    }
+    return NULL;
+}
+
+static void measure_scan(const char *name, bool chain) {
+    double samples[ROUNDS * 8];
+    pthread_t thread;
+    wsqi_store_rlx(&stop, 0u);
+    wsqi_store_rlx(&turn, 0u);
+    scanned = bench_alloc((size_t)SCANNED * APART);
+    bench_check(pthread_create(&thread, NULL, write_all, NULL) == 0, "thread");
+    for (uint32_t round = 0; round < ROUNDS * 8; round++) {
+        while (wsqi_load_acq(&turn) != 2 * round + 1) {}
+        uint64_t start = bench_now(), at = 0;
+        for (int i = 0; i < SCANNED; i++) {
+            uint64_t value = wsqi_load_rlx(scan_word(chain ? (int)at : i * 37 % SCANNED));
+            bench_check(value < SCANNED, "scan");
+            if (chain) at = value;
+        }
+        samples[round] = bench_since(start) / SCANNED;
+        wsqi_store_rel(&turn, 2 * round + 2);
+    }
+    wsqi_store_rlx(&stop, 1u);
+    pthread_join(thread, NULL);
+    qsort(samples, ROUNDS * 8, sizeof *samples, bench_order);
+    char line[64];
+    snprintf(line, sizeof line, "measure/%s", name);
+    bench_line(line, samples[ROUNDS * 4], "ns", 0, "each of many lines of the other core");
+    free(scanned);
+}
+
 /* ---- sleep and wake ---- */
 
 static wsqi_lot lot;
@@ -153,6 +202,8 @@ int main(int argc, char **argv) {
     measure_ball("ball_store", false);
     measure_ball("ball_rmw", true);
     measure_contended();
+    measure_scan("scan", false);
+    measure_scan("chain", true);
     measure_wake();
     return 0;
 }

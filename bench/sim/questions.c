@@ -96,7 +96,8 @@ static void ask_spread(const sim_machine *machine) {
     printf("%-12s", "wake-ups");
     double last[MOST];
     for (int i = 0; i < count; i++) {
-        printf("%8llu", (unsigned long long)spread_burst(machine, list[i], 4, BURST_WORKER, starts));
+        uint64_t wakes = spread_burst(machine, list[i], 4, BURST_WORKER, starts);
+        printf("%8llu", (unsigned long long)wakes);
         last[i] = starts[3] / latency;
     }
     printf("\n%-12s", "latencies");
@@ -117,7 +118,7 @@ static void ask_load(const sim_machine *machine) {
     unsigned list[MOST];
     int count = workers_list(machine, list);
     sim.machine = machine;
-    printf("\nan open load: tasks of 1 us to 1 ms arrive from %d threads; us from arrival to start; "
+    printf("\nan open load: tasks of 1 us to 1 ms come from %d threads; us from arrival to start; "
            "%s\n%7s%9s%9s%9s%9s%12s%8s%8s%8s%8s\n",
            LOAD_THREADS, machine->what, "load", "workers", "median", "99%", "99.9%", "service 99%",
            "awake", "busy", "wakes", "line");
@@ -246,7 +247,8 @@ static int program(int argc, char **argv) {
             asked[count++] = question_named(word);
         }
     }
-    if (options.machine_count == 0) options.machines[options.machine_count++] = machine_named("128");
+    if (options.machine_count == 0)
+        options.machines[options.machine_count++] = machine_named("128");
     for (int m = 0; m < options.machine_count; m++) {
         for (int i = 0; i < options.worker_count; i++)
             if (options.workers[i] > options.machines[m]->cores) usage("more workers than cores");

@@ -10,13 +10,9 @@
 
 #include "lines.h"
 
-#define SIM_BLOCK ((uintptr_t)1 << 20) /* bytes of a worker's block */
-#define WSQ_BLOCK_SIZE SIM_BLOCK
-
 static struct {
     char *start;
     size_t used, size;
-    uintptr_t blocks, blocks_end; /* the workers' */
 } sim_arena;
 
 static void *sim_allocate(size_t size) {
@@ -28,16 +24,12 @@ static void *sim_allocate(size_t size) {
     if (size > sim_arena.size - sim_arena.used) sim_fail("the program needs too much memory");
     void *p = sim_arena.start + sim_arena.used;
     sim_arena.used += size;
-    if (sim_arena.blocks == 0 && size >= 8 * SIM_BLOCK) { /* nothing else is as large */
-        sim_arena.blocks = ((uintptr_t)p + SIM_BLOCK) & ~(SIM_BLOCK - 1);
-        sim_arena.blocks_end = (uintptr_t)p + size;
-    }
     return p;
 }
 
 static void sim_memory_reset(void) {
     if (sim_arena.used != 0) madvise(sim_arena.start, sim_arena.used, MADV_DONTNEED);
-    sim_arena.used = sim_arena.blocks = sim_arena.blocks_end = 0;
+    sim_arena.used = 0;
 }
 
 #define WSQ_MALLOC(size) sim_allocate(size)

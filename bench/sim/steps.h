@@ -16,12 +16,12 @@ enum { BURST_TASK_NS = 2000000 };
  * the wake-ups. */
 static uint64_t spread_burst(const sim_machine *machine, unsigned workers, unsigned count,
                              burst from, double *starts) {
-    wsq_pool *pool = sim_pool(machine, workers);
+    wsq_pool *pool = pool_make(machine, workers);
     unit *units = units_make(count, BURST_TASK_NS);
     sim_meter meter = sim_meter_start();
     run_start = sim_now();
     if (from == BURST_WORKER) {
-        run_spawners(pool, units, count, 1, count);
+        run_spawners(pool, units, count, 1, count, false);
     } else if (from == BURST_OUTSIDE) {
         for (unsigned i = 0; i < count; i++) unit_spawn(pool, &units[i]);
     } else {
@@ -44,7 +44,7 @@ static uint64_t spread_burst(const sim_machine *machine, unsigned workers, unsig
 
 /* A loop of 200 us for each core, on a pool that sleeps: its time beside the ideal. */
 static double spread_loop(const sim_machine *machine, unsigned workers) {
-    wsq_pool *pool = sim_pool(machine, workers);
+    wsq_pool *pool = pool_make(machine, workers);
     run_loop(pool, 2000.0 * workers);
     sim_pool_end(pool);
     return (double)(run_end - run_start) / 200e3;
@@ -72,7 +72,7 @@ static uint32_t load_service_ns(uint64_t random) {
 static load_result load_run(const sim_machine *machine, unsigned workers, double share,
                             size_t count, int hot) {
     load_result result = {0};
-    wsq_pool *pool = sim_pool(machine, workers);
+    wsq_pool *pool = pool_make(machine, workers);
     unit *units = units_make(count, 0);
     double *values = (double *)malloc(count * sizeof *values);
     if (values == NULL) sim_fail("no memory");
@@ -125,7 +125,7 @@ static wsq_poll play(wsq_ctx ctx, wsq_task *task) {
 /* As many pairs as workers. ns of the clock for a round trip of each pair. */
 static double step_ping_pong(const sim_machine *machine, unsigned workers) {
     const uint32_t trips = 1000;
-    wsq_pool *pool = sim_pool(machine, workers);
+    wsq_pool *pool = pool_make(machine, workers);
     player *players = (player *)sim_allocate(2 * workers * sizeof *players);
     char *balls = (char *)sim_allocate(workers * 64);
     run_start = sim_now();
@@ -171,7 +171,7 @@ static wsq_poll stage_poll(wsq_ctx ctx, wsq_task *task) {
 static double step_pipeline(const sim_machine *machine, unsigned workers) {
     const uint32_t moves = 200;
     unsigned count = 2 * workers;
-    wsq_pool *pool = sim_pool(machine, workers);
+    wsq_pool *pool = pool_make(machine, workers);
     stage *stages = (stage *)sim_allocate(count * sizeof *stages);
     run_start = sim_now();
     run_end = 0;
@@ -200,7 +200,7 @@ static void solver_root(wsq_ctx ctx, void *arg) {
 /* us for an iteration that should take 10. */
 static double step_barrier(const sim_machine *machine, unsigned workers) {
     loop_call call = {.count = 100u * workers, .even = true};
-    wsq_pool *pool = sim_pool(machine, workers);
+    wsq_pool *pool = pool_make(machine, workers);
     run_root(pool, solver_root, &call);
     sim_pool_end(pool);
     return (double)(run_end - run_start) / 1e3 / ITERATIONS;

@@ -18,7 +18,7 @@ static sim_site unit_site = {"unit", "unit_poll"};
 static wsq_poll unit_poll(wsq_ctx ctx, wsq_task *task) {
     unit *self = wsq_container_of(task, unit, task);
     (void)ctx;
-    sim_touch(self, sizeof *self, SIM_READ, &unit_site);
+    sim_touch(self, sizeof *self, SIM_FOLLOW, &unit_site);
     self->wait = (uint32_t)(sim_now() - self->spawned_at);
     sim_work(self->ns);
     if (sim_now() > run_end) run_end = sim_now();
@@ -44,6 +44,19 @@ static unit *units_make(size_t count, uint32_t ns) {
     return units;
 }
 
+/* A pool that sleeps, and has worked before: what it reads all the time is in the caches. */
+static wsq_pool *pool_make(const sim_machine *machine, unsigned workers) {
+    wsq_pool *pool = sim_pool(machine, workers);
+    unit *units = units_make(4 * workers, 20000);
+    for (int round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 4 * workers; i++) unit_spawn(pool, &units[i]);
+        if (wsq_pool_wait(pool) != WSQ_OK) sim_fail("the pool did not warm up");
+        sim_nap(10000000);
+    }
+    feed_ps = fed = 0;
+    return pool;
+}
+
 /* ---- spawned by tasks: each spawns its share, a handful at a time ---- */
 
 typedef struct spawner {
@@ -60,9 +73,9 @@ static wsq_poll spawner_poll(wsq_ctx ctx, wsq_task *task) {
     return self->next < self->end ? WSQ_YIELD : WSQ_DONE;
 }
 
-/* Each of the first `count` workers spawns its share. */
+/* As many tasks as `count` spawn them all; pinned: each on a worker of its own. */
 static void run_spawners(wsq_pool *pool, unit *units, size_t unit_count, unsigned count,
-                         size_t handful) {
+                         size_t handful, bool pinned) {
     spawner *spawners = (spawner *)sim_allocate(count * sizeof *spawners);
     run_start = sim_now();
     run_end = 0;
@@ -71,14 +84,16 @@ static void run_spawners(wsq_pool *pool, unit *units, size_t unit_count, unsigne
         spawners[i].end = units + unit_count * (i + 1) / count;
         spawners[i].handful = handful;
         wsq_task_init(&spawners[i].task, spawner_poll);
-        if (wsq_spawn_on(pool, i, &spawners[i].task) != WSQ_OK) sim_fail("a spawner was refused");
+        wsq_result result = pinned ? wsq_spawn_on(pool, i, &spawners[i].task)
+                                   : wsq_spawn(pool, &spawners[i].task);
+        if (result != WSQ_OK) sim_fail("a spawner was refused");
     }
     if (wsq_pool_wait(pool) != WSQ_OK) sim_fail("the tasks did not end");
 }
 
-static double run_tasks(wsq_pool *pool, double count, uint32_t ns, unsigned spawners) {
+static double run_tasks(wsq_pool *pool, double count, uint32_t ns, unsigned spawners, bool pinned) {
     size_t n = (size_t)count;
-    run_spawners(pool, units_make(n, ns), n, spawners, spawners == 1 ? n : 64);
+    run_spawners(pool, units_make(n, ns), n, spawners, spawners == 1 ? n : 64, pinned);
     return (double)n;
 }
 
