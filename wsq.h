@@ -5703,6 +5703,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wsqi_store_rlx(&wait->called, 0u);                     /* Relaxed: not shared yet, both. */
     wsqi_store_rlx(&wait->own.token, WSQI_TOKEN_NONE);
     wait->own.lot = &pool->lot;
+    /* A worker sleeps on its own, in a run inside a task too, where the block is a guest's. */
+    if (wait->self != NULL) block = wait->self;
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
