@@ -28,8 +28,7 @@ set key outside right
 set grid
 set logscale x 2
 $6
-plot for [i=0:$blocks-1] "$rows" index i using 1:2 with linespoints \
-    lw 1.5 pt (i % 8) + 4 ps 0.6 dt (i / 8 + 1) title columnheader(1)
+plot for [i=0:$((blocks - 1))] "$rows" index i using 1:2 with linespoints title columnheader(1)
 END
 }
 
