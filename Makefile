@@ -11,10 +11,13 @@ CORES   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 MAKE_J   = $(MAKE) --no-print-directory -j$(CORES)
 COMPILE  = $(CC) $(WARN) -D_GNU_SOURCE $(STATIC) $(CPPFLAGS) $(CFLAGS) $(O) $(EXTRA) -pthread
 
-HEADERS  = wsq.h $(wildcard */*.h) $(LAYER)
+HEADERS  = wsq.h $(wildcard */*.h bench/sim/*.h) $(LAYER)
 TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c))
 EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore_*.c))
 BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
+# A thousand cores on one: the questions, and benchmarks as they stand, in virtual time.
+SIM      = $(patsubst %,$(B)/bench/sim/%,questions litmus regress)
+VIRTUAL  = $(patsubst %,$(B)/bench/virtual/%,fib skynet spawn wake)
 EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/recipes/*.c)) \
            $(call cpp,examples/*.cpp)
 LAYER    = $(wildcard examples/*.hpp)
@@ -74,6 +77,21 @@ bench-programs: ## whole programs, start and end of the pool included, by hyperf
 bench-counts: $(B)/bench/counts ## instructions of the hot paths against bench/counts.txt
 	@CC='$(CC)' sh bench/counts.sh $<
 
+sim: $(SIM) ## 1 to 128 simulated cores, a minute: tables here, CSV and plots in build/sim
+	@CC='$(CC)' sh bench/sim/run.sh $(B) -q
+
+sim-all: $(SIM) ## every simulated machine, up to 1024 cores, an hour
+	@CC='$(CC)' sh bench/sim/run.sh $(B)
+
+sim-test: $(SIM) ## the rules of the simulated machine; efficiency on 128 cores, against a table
+	@$(B)/bench/sim/litmus && $(B)/bench/sim/regress bench/sim/efficiency.txt
+
+sim-table: $(SIM) ## write that table anew
+	@$(B)/bench/sim/regress -w bench/sim/efficiency.txt
+
+sim-trust: $(VIRTUAL) $(BENCHES) ## benchmarks here and simulated, side by side
+	@sh bench/sim/trust.sh $(B)/bench $(B)/bench/virtual
+
 mutate: ## weaken wsq.h in one place after the other: the tests must notice; MUTANTS='R3 J5': only these
 	@CC='$(CC)' sh test/mutate.sh $(MUTANTS)
 
@@ -115,6 +133,11 @@ $(B)/test/%: test/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) $< -o $@ $(LDFLAGS) -lm
 
+$(B)/bench/virtual/%: bench/%.c $(HEADERS) Makefile
+	@mkdir -p $(@D)
+	$(COMPILE) -Wno-unused -DNDEBUG -DBENCH_FLAGS='"simulated"' \
+	    -include bench/sim/virtual.h $< -o $@ $(LDFLAGS) -lm
+
 $(B)/bench/%: bench/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) -DNDEBUG -DBENCH_FLAGS='"$(CFLAGS) -DNDEBUG"' $< -o $@ $(LDFLAGS) -lm
@@ -143,4 +166,5 @@ help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
 .PHONY: all demo examples test test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
-    model mutate bench bench-peers bench-programs bench-counts asan ubsan tsan msan sanitized clean help
+    model mutate bench bench-peers bench-programs bench-counts sim sim-all sim-test sim-table sim-trust \
+    asan ubsan tsan msan sanitized clean help

@@ -1822,6 +1822,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
  *  P5 P6  stopped?; over               acq; rel      each other  a waiter misses the cancelling
  *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
+ *  W6     runs dry: S                  acq+rel       itself      the last one misses an end
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
  *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
  *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
@@ -3146,6 +3147,7 @@ struct wsqi_worker {
     /* owner: jobs that a full stack ran at once, and that are not joined yet */
     uint32_t run_at_fork;
     bool searching;       /* owner: S counts it as a searcher */
+    uint32_t source;      /* owner: 1 + index of the worker from which it stole tasks last */
     bool spilled;         /* owner, alone: its ring's newer half follows what went before */
     wsq_task *task;        /* owner: the running one, or NULL */
     wsq_group *group;      /* owner: its group, or NULL */
@@ -3174,8 +3176,8 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
-    wsqi_a32 place;   /* owner writes: as wsq_topology says */
     uint32_t beside;  /* owner: so often in a row it woke up on its waker's processor */
+    wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
     wsqi_a32 dormant; /* a stand-in that nobody needs; standin_lock's holder writes */
     wsqi_a32 lent; /* 4 * (threads lent for it so far) + WSQI_LENT_*; see >>pool */
     wsqi_aptr returned; /* its futures that others have freed */
@@ -3238,7 +3240,9 @@ struct wsq_pool {
     wsqi_a32 guests_made;  /* standin_lock writes: guests that have a block */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
-    wsqi_a32 watcher; /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none */
+    /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none. Not on S's line, for
+     * all look at it */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 timer_next; /* when the next timer is due, UINT64_MAX: none; timer_lock's holder */
     wsqi_inject lanes[WSQ_LOW + 1]; /* tasks by wsq_priority; WSQ_NORMAL is the global queue */
     wsqi_a64 outside; /* 2 * (tasks spawned from outside) + closed */
@@ -3253,6 +3257,7 @@ struct wsq_pool {
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
     wsqi_a64 *taken;    /* a bit for each guest block in use */
+    wsqi_a32 *place;    /* of each block, as wsq_topology says; its owner writes, rarely */
     wsqi_a32 timer_lock, standin_lock, future_lock, credit_lock; /* wsqi_mutex_lock */
     wsqi_a32 creditors;                       /* credit_lock writes: workers with credit */
     wsqi_a64 held;                            /* tasks spawned that wait for predecessors */
@@ -3415,14 +3420,16 @@ static inline unsigned wsqi_lowest_bit(uint64_t bits) {
  * Source:    Treiber's stack (1986), taken whole, so that it has no ABA.
  * ========================================================================== */
 
-/* Any thread. A chain of tasks, newest first, becomes part of the queue. The caller notifies. */
-static void wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *oldest) {
+/* Any thread. A chain of tasks, newest first, becomes part of the queue. True: the caller notifies.
+ * False: others were there before, and whoever pushed them onto nothing does so. */
+static bool wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *oldest) {
     void *head = wsqi_load_rlx(&inject->incoming); /* Relaxed: the compare-and-swap checks it. */
     do {
         wsqi_set(&oldest->next, (wsq_task *)head);
         /* G1: the chain's links and tasks become visible. Pairs with G2. Failure: relaxed,
          * retried. */
     } while (!wsqi_cas_rel(&inject->incoming, &head, newest));
+    return head == NULL;
 }
 
 /* Any thread; a snapshot: work may be on its way between the two lists, its mover notifies after
@@ -3571,6 +3578,25 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
     return (uint64_t)1 << (self->index % 64);
 }
 
+static bool wsqi_asleep(wsqi_worker *self) {
+    /* Relaxed: the work that it is woken for, the last searcher's look finds, behind I6 and I7. */
+    return (wsqi_load_rlx(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
+}
+
+/* One look at each word of the sleepers' bitmap: all write it. */
+typedef struct wsqi_asleep_look {
+    unsigned word; /* UINT_MAX: none yet */
+    uint64_t bits;
+} wsqi_asleep_look;
+
+static bool wsqi_looks_asleep(wsqi_asleep_look *look, const wsqi_worker *worker) {
+    if (look->word != worker->index / 64) {
+        look->word = worker->index / 64;
+        look->bits = wsqi_load_rlx(&worker->pool->sleepers[look->word]); /* Relaxed: a hint. */
+    }
+    return (look->bits & wsqi_bit(worker)) != 0;
+}
+
 /* Clears the lowest bit that it can; its number, or -1 when all are clear. */
 static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
     for (unsigned w = 0; w < words; w++) {
@@ -3589,8 +3615,9 @@ static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
 
 enum { WSQI_ANYWHERE = 3 }; /* distances are less: the same cache 0, the same node 1, another 2 */
 
-static unsigned wsqi_distance(const wsqi_worker *one, const wsqi_worker *two) {
-    uint32_t a = wsqi_load_rlx(&one->place), b = wsqi_load_rlx(&two->place); /* Relaxed: hints. */
+static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
+    /* Relaxed: hints. */
+    uint32_t a = wsqi_load_rlx(&pool->place[one]), b = wsqi_load_rlx(&pool->place[two]);
     return a == b ? 0 : a >> 16 == b >> 16 ? 1 : 2;
 }
 
@@ -3600,7 +3627,9 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (!pool->placed) return;
     uint32_t place = pool->cpus != 0 ? pool->places[wsqi_cpu_now() % pool->cpus]
                                      : pool->topology.place(self->index, pool->topology.user);
-    wsqi_store_rlx(&self->place, place); /* Relaxed: a hint. */
+    /* Relaxed: a hint; and the line stays with those who read it. */
+    wsqi_a32 *word = &pool->place[self->index];
+    if (wsqi_load_rlx(word) != place) wsqi_store_rlx(word, place);
 }
 
 /* As wsqi_bitmap_claim, one that is near. */
@@ -3611,7 +3640,7 @@ static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned 
         for (; bits != 0 && best != 0; bits &= bits - 1) {
             unsigned one = w * 64 + wsqi_lowest_bit(bits);
             if (one >= crew) continue; /* so new that its block is not visible yet */
-            unsigned distance = wsqi_distance(self, wsqi_block(self->pool, one));
+            unsigned distance = wsqi_distance(self->pool, self->index, one);
             if (distance >= best) continue;
             best = distance;
             index = one;
@@ -3625,10 +3654,12 @@ static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned 
 }
 
 /* The caller holds a place that it took from a sleeper in S: gives it to whichever it can. A bit is
- * set before S counts it, so there are never fewer bits than places. */
-static void wsqi_wake_one(wsq_pool *pool) {
+ * set before S counts it, so there are never fewer bits than places. The work is at `lead`; NULL:
+ * at the caller, if it is inside. */
+static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
     int index;
+    if (lead == NULL) lead = self;
     do {
         index = self != NULL && pool->placed
                     ? wsqi_bitmap_claim_near(self, pool->sleepers, pool->words)
@@ -3637,14 +3668,17 @@ static void wsqi_wake_one(wsq_pool *pool) {
     } while (index < 0);
     if (self != NULL) wsqi_stat(self->counters.wakes_sent, 1);
     else wsqi_add_rlx(&pool->wakes, 1u); /* Relaxed: statistic. */
-    wsqi_token_give(wsqi_block(pool, (unsigned)index));
+    wsqi_worker *sleeper = wsqi_block(pool, (unsigned)index);
+    /* Relaxed: a hint. */
+    if (lead != NULL) wsqi_store_rlx(&sleeper->lead, lead->index + 1);
+    wsqi_token_give(sleeper);
 }
 
-/* Takes a sleeper's place in S for a new searcher, unless somebody searches already or too few
+/* Takes a sleeper's place in S for a new searcher, unless `most` search already or too few
  * sleep. */
-static bool wsqi_idle_take(wsq_pool *pool, uint32_t spare) {
+static bool wsqi_idle_take(wsq_pool *pool, uint32_t spare, uint32_t most) {
     uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the caller's full barrier orders it. */
-    while (wsqi_searching(idle) == 0 && wsqi_sleeping(idle) > spare) {
+    while (wsqi_searching(idle) < most && wsqi_sleeping(idle) > spare) {
         /* Relaxed: the bitmap orders (I3). Failure: decide anew. */
         if (wsqi_cas_rlx(&pool->idle, &idle, idle - WSQI_SLEEPING + WSQI_SEARCHING)) return true;
     }
@@ -3656,19 +3690,34 @@ static void wsqi_notify(wsq_pool *pool) {
     /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work: else
      * the work waits for nobody. Pairs with I7 and I8. */
     wsqi_fence_sc();
-    if (wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
+    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* The same right behind a read-modify-write. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6 */
-    if (wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
+    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* As wsqi_notify, from a worker's own thread: alone in its pool it has nobody to wake. */
 static inline void wsqi_notify_others(wsqi_worker *self) {
     /* Relaxed: who starts the second worker is the first. */
     if (wsqi_load_rlx(&self->pool->crew) > 1) wsqi_notify(self->pool);
+}
+
+static size_t wsqi_queue_length(const wsqi_worker *worker);
+
+/* Owner only; it pushed a task, or more, behind others perhaps. Of these an older one was there for
+ * every look since it was pushed itself, so that whoever sleeps has left a searcher or been woken:
+ * S, which is one line for all, is read only if there is none. */
+static inline void wsqi_notify_pushed(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    if (wsqi_load_rlx(&pool->crew) <= 1) return; /* Relaxed: as in wsqi_notify_others. */
+    /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
+     * the search, sees this one. */
+    wsqi_fence_sc();
+    if (wsqi_queue_length(self) > 1) return;
+    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
@@ -3684,10 +3733,12 @@ static inline void wsqi_poke(wsqi_worker *worker) {
 static inline uint32_t wsqi_range_bottom(uint64_t range) { return (uint32_t)(range >> 32); }
 static inline uint32_t wsqi_range_top(uint64_t range) { return (uint32_t)range; }
 
-static bool wsqi_range_empty(wsqi_worker *worker) {
+static uint32_t wsqi_range_length(wsqi_worker *worker) {
     uint64_t range = wsqi_load_rlx(&worker->range); /* Relaxed: a hint; a claim checks it. */
-    return wsqi_range_top(range) == wsqi_range_bottom(range);
+    return wsqi_range_bottom(range) - wsqi_range_top(range);
 }
+
+static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
 /* The n-th block in use, of crew + wsqi_guests_made: the stand-ins never started are left out. */
 static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned crew, unsigned n) {
@@ -3699,33 +3750,50 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
                                            : wsq_ring_length(&worker->ring);
 }
 
-/* Is a job to be had? Asks for some where none is public. The caller passed a full barrier. */
-static bool wsqi_look_jobs(wsq_pool *pool) {
-    unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
-    for (unsigned i = 0; i < count; i++) {
-        wsqi_worker *worker = wsqi_nth(pool, crew, i);
-        if (!wsqi_range_empty(worker)) return true;
-        wsqi_poke(worker);
-    }
-    return false;
+/* Sleepers that one thread wakes at once. Measured (bench/sim): of 64 tasks for 64 sleepers the
+ * last begins after 12 wake-up latencies, with 3 after 23, with 2 after 33. */
+enum { WSQI_WAKES = 4 };
+
+/* Where a look at all blocks begins: at this thread's, so that not all see the same first. */
+static unsigned wsqi_look_start(const wsq_pool *pool) {
+    const wsqi_worker *self = wsqi_inside(pool);
+    return self != NULL ? self->index : 0;
 }
 
-/* Is a task to be had? The caller passed a full barrier. A full LIFO slot and a timer need a
- * watcher, unless there is one. */
-static bool wsqi_look_tasks(wsq_pool *pool) {
-    bool watched = wsqi_load_rlx(&pool->watcher) != 0; /* Relaxed: the barrier orders it. */
-    unsigned crew = wsqi_crew(pool);
-    for (int i = 0; i <= WSQ_LOW; i++)
-        if (!wsqi_inject_empty(&pool->lanes[i])) return true;
-    /* Relaxed: likewise. */
-    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return true;
-    for (unsigned i = 0; i < crew; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (wsqi_queue_length(worker) != 0) return true;
-        /* Relaxed: likewise. */
-        if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) return true;
+/* Who has a job to give, or NULL. Asks for some where none is public. The caller passed a full
+ * barrier. */
+static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
+    unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
+    unsigned start = wsqi_look_start(pool);
+    for (unsigned i = 0; i < count; i++) {
+        wsqi_worker *worker = wsqi_nth(pool, crew, (start + i) % count);
+        if (!wsqi_range_empty(worker)) return worker;
+        wsqi_poke(worker);
     }
-    return false;
+    return NULL;
+}
+
+/* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
+ * Looks at `most` workers. The caller passed a full barrier. A full LIFO slot and a timer need a
+ * watcher, unless there is one. */
+static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
+    bool watched = wsqi_load_rlx(&pool->watcher) != 0; /* Relaxed: the barrier orders it. */
+    unsigned crew = wsqi_crew(pool), start = wsqi_look_start(pool), found = 0;
+    size_t amount = 0;
+    where[0] = where[1] = NULL;
+    for (int i = 0; i <= WSQ_LOW; i++)
+        if (!wsqi_inject_empty(&pool->lanes[i])) return 1;
+    /* Relaxed: likewise. */
+    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return 1;
+    for (unsigned i = 0; i < crew && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
+        wsqi_worker *worker = wsqi_block(pool, (start + i) % crew);
+        size_t length = wsqi_queue_length(worker);
+        /* Relaxed: likewise. */
+        if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
+        amount += length;
+        if (length != 0 && found < 2) where[found++] = worker;
+    }
+    return amount;
 }
 
 static bool wsqi_joiners_sleep(const wsq_pool *pool) {
@@ -3745,13 +3813,28 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     return wsqi_joiners_sleep(pool);
 }
 
-/* Jobs were made public, before a full barrier: wakes a sleeper, or else a join that would help. */
-static void wsqi_notify_jobs(wsq_pool *pool) {
-    if (wsqi_idle_take(pool, wsqi_load_rlx(&pool->guests))) { /* Relaxed: the barrier orders it. */
-        wsqi_store_rlx(&pool->jobs_from, 1 + wsqi_cpu_now()); /* Relaxed: a hint. */
-        wsqi_wake_one(pool);
-        return;
-    }
+/* Work is to be had at these two (the second may be NULL), `amount` pieces, visible before a full
+ * barrier that was passed. Wakes sleepers, but not so many that more search than there are pieces:
+ * each that finds some does the same, so that n sleepers are awake after log n wake-ups. Returns
+ * whether it woke one. */
+static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
+                           uint32_t spare, size_t amount) {
+    int woken = 0;
+    uint32_t most = amount < pool->workers ? (uint32_t)amount : pool->workers;
+    for (; woken < WSQI_WAKES && wsqi_idle_take(pool, spare, most); woken++)
+        wsqi_wake_one(pool, woken % 2 != 0 && two != NULL ? two : one);
+    return woken != 0;
+}
+
+/* Jobs of `worker` were made public, before a full barrier: wakes sleepers, or else a join that
+ * would help. */
+static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
+    /* Relaxed: the barrier orders it. */
+    uint32_t guests = wsqi_load_rlx(&pool->guests);
+    /* Relaxed: hints. */
+    if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) > guests)
+        wsqi_store_rlx(&pool->jobs_from, 1 + wsqi_cpu_now());
+    if (wsqi_wake_some(pool, worker, NULL, guests, wsqi_range_length(worker))) return;
     /* Relaxed: a searcher finds them. */
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
         int index = wsqi_bitmap_claim(pool->joiners, pool->words);
@@ -3762,34 +3845,68 @@ static void wsqi_notify_jobs(wsq_pool *pool) {
 /* Any thread, past a full barrier, that leaves nobody searching: if something is to be had,
  * somebody else shall search. */
 static void wsqi_pass_on(wsq_pool *pool) {
-    if (wsqi_look_tasks(pool) && wsqi_idle_take(pool, 0)) wsqi_wake_one(pool);
-    else if (wsqi_look_jobs(pool)) wsqi_notify_jobs(pool);
+    const wsqi_worker *where[2];
+    size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
+    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return;
+    wsqi_worker *giver = wsqi_look_jobs(pool);
+    if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
+
+static void wsqi_check_quiet(wsq_pool *pool);
 
 /* Owner only. Counts itself as a searcher. False: half of the workers search already, so it should
  * not add to the crowd; it still is one, so that it leaves like one, and cannot strand work. */
 static bool wsqi_search_begin(wsqi_worker *self) {
-    /* Relaxed: I7 and I8 order leaving. */
-    uint32_t idle = wsqi_add_rlx(&self->pool->idle, WSQI_SEARCHING);
+    wsq_pool *pool = self->pool;
+    /* W6: who is the last to run dry sees what the others have finished. Pairs with itself. */
+    uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    return self->pool->spin_ns != 0 || 2 * wsqi_searching(idle) < self->pool->workers;
+    /* Whoever is missing in S has work, and comes here after that. */
+    if (pool->caller_runs || pool->lend_only ||
+        wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers)
+        wsqi_check_quiet(pool);
+    return pool->spin_ns != 0 || 2 * wsqi_searching(idle) < pool->workers;
 }
 
-/* Owner only. It found work, and the rest of it is in its own queue. The last searcher passes the
- * search on. */
+/* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
+enum { WSQI_LOOKS = 16 };
+
+/* Owner only, no searcher any more. Wakes others for what it knows of: its own queue, what it left
+ * where it stole, the global queue, or the next blocks. */
+static bool wsqi_search_share(wsqi_worker *self, bool last) {
+    wsq_pool *pool = self->pool;
+    const wsqi_worker *where[2] = {self, self->source != 0 ? wsqi_block(pool, self->source - 1)
+                                                           : self};
+    size_t own = wsqi_queue_length(self), left = where[1] != self ? wsqi_queue_length(where[1]) : 0;
+    /* Relaxed: a hint. */
+    size_t amount = own + left + wsqi_load_rlx(&pool->lanes[WSQ_NORMAL].length);
+    if (own == 0) where[0] = where[1];
+    if (left == 0) where[1] = where[0];
+    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
+    if (last) return false; /* it will look everywhere */
+    amount = wsqi_look_tasks(pool, where, WSQI_LOOKS);
+    /* Those who search already are after other work. Relaxed: a hint. */
+    if (amount > 1) amount += wsqi_searching(wsqi_load_rlx(&pool->idle));
+    return wsqi_wake_some(pool, where[0], where[1], 0, amount);
+}
+
+/* Owner only. It found work, and the rest of it is in its own queue. It wakes others for what it
+ * has seen; the last searcher passes the search on. */
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->late = false;
     /* I9: that rest is visible to the look of the searcher that leaves last. Pairs with itself and
      * I8. */
-    if (wsqi_searching(wsqi_add_acqrel(&pool->idle, 0u - WSQI_SEARCHING)) != 1) return;
+    uint32_t idle = wsqi_add_acqrel(&pool->idle, 0u - WSQI_SEARCHING);
+    bool last = wsqi_searching(idle) == 1;
     /* I7: a producer that saw this searcher woke nobody; its work, and the joins that sleep, are
      * seen here. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
-    /* Relaxed: nobody to wake; who goes to sleep later, looks. */
-    if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) == 0 && !wsqi_joiners_sleep(pool)) return;
-    wsqi_pass_on(pool);
+    /* Whom it wakes searches in its place. */
+    if (wsqi_sleeping(idle) != 0 && wsqi_search_share(self, last)) return;
+    /* Nobody to wake; who goes to sleep later, looks. */
+    if (last && (wsqi_sleeping(idle) != 0 || wsqi_joiners_sleep(pool))) wsqi_pass_on(pool);
 }
 
 /* ---- the watcher: at most one sleeper has a time-out, while a LIFO slot is full or a timer is
@@ -3874,11 +3991,6 @@ static bool wsqi_slot_late(wsqi_worker *victim) {
 
 /* ---- sleeping ---- */
 
-static bool wsqi_asleep(wsqi_worker *self) {
-    /* Relaxed: the work that it is woken for, the last searcher's look finds, behind I6 and I7. */
-    return (wsqi_load_rlx(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
-}
-
 /* Owner only, asleep, woken by nobody. It acts as a notifier that prefers its own bit: S first,
  * then the bit; if that is gone, somebody is waking it, and its place goes to another sleeper. */
 static void wsqi_wake_self(wsqi_worker *self) {
@@ -3890,14 +4002,16 @@ static void wsqi_wake_self(wsqi_worker *self) {
     } while (!wsqi_cas_rlx(&pool->idle, &idle, idle - WSQI_SLEEPING + WSQI_SEARCHING));
     /* I5: as I3, with oneself. */
     if ((wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self)) == 0)
-        wsqi_wake_one(pool);
+        wsqi_wake_one(pool, NULL);
 }
 
 /* Is there a task, and nobody who looks for it? */
 static bool wsqi_unattended(wsq_pool *pool) {
+    const wsqi_worker *where[2];
     wsqi_fence_sc(); /* I6: as a notifier. */
     /* Relaxed: I6. */
-    return wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0 && wsqi_look_tasks(pool);
+    return wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0 &&
+           wsqi_look_tasks(pool, where, UINT_MAX) != 0;
 }
 
 /* The watcher's time is up. Returns whether it still watches. */
@@ -4295,6 +4409,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     }
     if (item == NULL) return NULL;
     uint32_t rest = wsqi_load_rlx(&self->ring.tail) - before; /* Relaxed: own word. */
+    self->source = victim->index + 1;
     wsqi_stat(self->counters.steals, 1);
     wsqi_stat(self->counters.tasks_stolen, 1 + rest);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
@@ -4321,26 +4436,62 @@ static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
 /* A guest works in a worker's place: as long as fewer workers sleep than there are guests, those
  * awake leave the jobs to them. Relaxed: hints; who parks on the strength of this looks again. */
 static bool wsqi_jobs_allowed(const wsq_pool *pool) {
-    return wsqi_sleeping(wsqi_load_rlx(&pool->idle)) >= wsqi_load_rlx(&pool->guests);
+    uint32_t guests = wsqi_load_rlx(&pool->guests);
+    return guests == 0 || wsqi_sleeping(wsqi_load_rlx(&pool->idle)) >= guests;
 }
 
-/* Visits every other block once, from a random one on. True: a job was stolen and has been run. */
+/* Victims of one distance in one pass: more of them disturb those who work more than they find.
+ * What all searchers miss, the look of the last one finds. Measured on 128 simulated cores
+ * (bench/sim), where 4 to 16 differ little. */
+#define WSQI_VISITS 8u
+
+/* Visits others, each at most once, from a random one on. True: a job was stolen and has been
+ * run. */
 static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
+    bool all = slots || pool->caller_runs;
+    unsigned visits = all ? count : distance != WSQI_ANYWHERE ? WSQI_VISITS : 3 * WSQI_VISITS;
     unsigned start = wsq_random_below(&self->random, count);
     bool jobs = wsqi_jobs_allowed(pool);
+    wsqi_asleep_look look = {UINT_MAX, 0};
     for (unsigned i = 0; i < count && *task == NULL; i++) {
         unsigned n = start + i < count ? start + i : start + i - count;
         wsqi_worker *victim = wsqi_nth(pool, crew, n);
-        if (victim == self) continue;
-        if (distance != WSQI_ANYWHERE && wsqi_distance(self, victim) != distance) continue;
+        if (victim == self || (!all && wsqi_looks_asleep(&look, victim))) continue;
+        if (distance != WSQI_ANYWHERE &&
+            wsqi_distance(pool, self->index, victim->index) != distance)
+            continue;
+        if (visits-- == 0) break;
         wsqi_stat(self->counters.steal_attempts, 1);
         if (jobs && wsqi_job_steal(self, victim)) return true;
         if (n >= crew) continue;
         *task = wsqi_steal_tasks(self, victim);
         if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
     }
+    return false;
+}
+
+/* Between two looks: 2, 4, 8, 16, then 32 spin hints. Each look costs those who work cache lines; a
+ * hint takes 10 to 80 ns (a child that its parent leaves behind is stolen after 0.4 us; with 16 to
+ * 128 hints it was 1.5 us). */
+static void wsqi_backoff(uint32_t round) {
+    for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
+}
+
+/* Owner only, just awake: looks where the one who woke it saw work. True: as wsqi_steal_from. */
+static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
+    uint32_t lead = wsqi_load_rlx(&self->lead); /* Relaxed: a hint, and I1 orders it. */
+    if (lead == 0) return false;
+    wsqi_store_rlx(&self->lead, 0u); /* Relaxed: likewise. */
+    if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
+    wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
+    wsqi_stat(self->counters.steal_attempts, 1);
+    if (wsqi_jobs_allowed(self->pool) && wsqi_job_steal(self, victim)) return true;
+    if (lead - 1 >= self->pool->guest_base) return false;
+    *task = wsqi_steal_tasks(self, victim);
+    if (*task == NULL) wsqi_backoff(2);
+    if (*task == NULL) *task = wsqi_steal_tasks(self, victim); /* a lone one, the second time */
     return false;
 }
 
@@ -4409,13 +4560,6 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 
 /* ---- searching ---- */
 
-/* Between two looks: 2, 4, 8, 16, then 32 spin hints. Each look costs those who work cache lines; a
- * hint takes 10 to 80 ns (a child that its parent leaves behind is stolen after 0.4 us; with 16 to
- * 128 hints it was 1.5 us). */
-static void wsqi_backoff(uint32_t round) {
-    for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
-}
-
 /* Shall it look once more, in this round, before it sleeps? *end: the caller's, for all rounds. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
     if (pool->spin_ns == 0) return round < pool->spin_rounds;
@@ -4431,7 +4575,12 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     uint64_t spin_end = 0;
     wsqi_turn_stop(self);
     wsqi_place_update(self);
-    if (!self->searching && !wsqi_search_begin(self)) return false;
+    if (wsqi_steal_lead(self, task)) return true;
+    /* S is one line for all: who finds work at once does not count itself as a searcher. */
+    if (*task == NULL && !self->searching && !pool->caller_runs &&
+        wsqi_steal_pass(self, false, task))
+        return true;
+    if (*task != NULL || (!self->searching && !wsqi_search_begin(self))) return false;
     for (uint32_t round = 0; *task == NULL && wsqi_spin(pool, round, &spin_end); round++) {
         if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return false; /* Relaxed: a hint. */
         *task = wsqi_take_urgent(self, true);
@@ -4454,10 +4603,15 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* Owner only: it has nothing at hand, or blocks. What it has done is told. */
-static void wsqi_run_dry(wsqi_worker *self) {
+/* Owner only: the tasks of a group that it has done are told. */
+static void wsqi_tell_done(wsqi_worker *self) {
     wsqi_group_flush(self);
     if (self->creditor != NULL) wsqi_credit_close(self);
+}
+
+/* Owner only: it blocks, or leaves. What it has done is told. */
+static void wsqi_run_dry(wsqi_worker *self) {
+    wsqi_tell_done(self);
     wsqi_check_quiet(self->pool);
 }
 
@@ -4470,7 +4624,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
         if (task != NULL) break;
-        wsqi_run_dry(self);
+        wsqi_tell_done(self); /* and the last to run dry tells who waits for the pool */
         if (!wsqi_search(self, &task)) break; /* 3. and 4. */
         task = wsqi_find_near(self);          /* a job was run: everything may look different now */
     } while (task == NULL);
@@ -4904,8 +5058,8 @@ static void wsqi_check_stopped(wsq_pool *pool) {
 
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
-    wsqi_inject_push(&pool->lanes[WSQ_NORMAL], newest, oldest);
-    wsqi_notify_rmw(pool);
+    if (wsqi_inject_push(&pool->lanes[WSQ_NORMAL], newest, oldest)) wsqi_notify_rmw(pool);
+    else wsqi_fence_rmw(); /* P4 */
     wsqi_check_stopped(pool);
 }
 
@@ -4929,7 +5083,7 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
 static inline void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
     wsqi_count(&self->counters.spawned, 1);
     wsqi_push_local(self, task);
-    wsqi_notify_others(self);
+    wsqi_notify_pushed(self);
 }
 
 /* A spawn of a task that waits for nothing, and is queued as any other. */
@@ -5555,6 +5709,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wsqi_store_rlx(&wait->called, 0u);                     /* Relaxed: not shared yet, both. */
     wsqi_store_rlx(&wait->own.token, WSQI_TOKEN_NONE);
     wait->own.lot = &pool->lot;
+    /* A worker sleeps on its own, in a run inside a task too, where the block is a guest's. */
+    if (wait->self != NULL) block = wait->self;
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
 
@@ -6693,8 +6849,10 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         if (!wanted || left == 0) break;
         n = left;
     }
-    if (WSQI_PUBLISH_ALWAYS || (wanted && wsqi_range_empty(self))) wsqi_poke(self);
-    if (wanted && exposed) wsqi_notify_jobs(self->pool);
+    /* Relaxed: whoever searches sets them itself, at the latest when it leaves. */
+    bool searched = wsqi_searching(wsqi_load_rlx(&self->pool->idle)) != 0;
+    if (WSQI_PUBLISH_ALWAYS || (wanted && !searched && wsqi_range_empty(self))) wsqi_poke(self);
+    if (wanted && exposed) wsqi_notify_jobs(self->pool, self);
 }
 
 /* The job stack is full: the job runs now. The traps stay set as long as the context is the full
@@ -6734,6 +6892,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* The last one: more, please. Poked at each theft, the victim publishes at each next fork (uts
      * with 2 workers: 10.1 against 9.8 ms). */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_poke(victim);
+    wsqi_store_rlx(&self->lead, victim->index + 1); /* Relaxed: a hint. */
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
@@ -6771,10 +6930,14 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     if (thief != 0 && wsqi_block_known(pool, thief - 1) &&
         wsqi_job_steal(self, wsqi_block(pool, thief - 1)))
         return true;
-    for (unsigned i = 0; i < count; i++) {
+    unsigned visits = WSQI_VISITS;
+    wsqi_asleep_look look = {UINT_MAX, 0};
+    for (unsigned i = 0; i < count && visits > 0; i++) {
         unsigned n = start + i < count ? start + i : start + i - count;
         wsqi_worker *victim = wsqi_nth(pool, crew, n);
-        if (victim != self && wsqi_job_steal(self, victim)) return true;
+        if (victim == self || wsqi_looks_asleep(&look, victim)) continue;
+        if (wsqi_job_steal(self, victim)) return true;
+        visits--;
     }
     return false;
 }
@@ -6802,7 +6965,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsqi_fence_sc();
     if (self->host != NULL) wsqi_standin_joined(self->pool);
     wsqi_worker *absent = wsqi_absent_begin(self);
-    if (!help || !wsqi_look_jobs(self->pool)) {
+    if (!help || wsqi_look_jobs(self->pool) == NULL) {
         wsqi_stat(self->counters.joins_parked, 1);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
         bool resting = false;
@@ -7339,7 +7502,8 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) 
     if (standins == 0) standins = workers < WSQI_STANDINS ? WSQI_STANDINS : workers;
     if (standins == WSQ_STANDINS_OFF || config->caller_runs || config->lend_only) standins = 0;
     unsigned blocks = workers + standins + WSQ_GUESTS, words = (blocks + 63) / 64;
-    size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64) + blocks * sizeof(wsqi_worker *);
+    size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64) +
+                   blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
     size_t block_bytes = (size_t)workers * WSQ_BLOCK_SIZE;
     wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
     if (pool == NULL) return NULL;
@@ -7356,6 +7520,7 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) 
     pool->joiners = pool->sleepers + words;
     pool->taken = pool->joiners + words;
     pool->table = (wsqi_worker **)(void *)(pool->taken + words);
+    pool->place = (wsqi_a32 *)(void *)(pool->table + blocks);
     if (config->allocator != NULL) {
         pool->allocator_copy = *config->allocator;
         pool->allocator = &pool->allocator_copy;

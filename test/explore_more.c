@@ -793,8 +793,8 @@ static void wake_beside_waking(void) {
     wsqi_add_sc(&pool->idle, 2 * WSQI_SLEEPING);
     explore_start(wakes_itself, wsqi_block(pool, 1 + (unsigned)explore_choose(2)));
     wsqi_self_set(wsqi_block(pool, 0));
-    if (!wsqi_idle_take(pool, 0)) wsqi_add_sc(&pool->idle, WSQI_SEARCHING - WSQI_SLEEPING);
-    wsqi_wake_one(pool);
+    if (!wsqi_idle_take(pool, 0, 1)) wsqi_add_sc(&pool->idle, WSQI_SEARCHING - WSQI_SLEEPING);
+    wsqi_wake_one(pool, NULL);
     explore_join();
     wsqi_self_set(NULL);
     explore_check(pool->idle.v == 2 * WSQI_SEARCHING && pool->sleepers[0].v == 0);
@@ -1032,7 +1032,8 @@ static void last_looks(void) {
     explore_meet(&gate, 2);
     explore_meet(&second_gate, 2);
     wsqi_search_end(self);
-    explore_check(wsqi_look_tasks(pool));
+    const wsqi_worker *where[2];
+    explore_check(wsqi_look_tasks(pool, where, UINT_MAX) != 0);
     explore_join();
     wsq_ring_pop(&wsqi_block(pool, 0)->ring);
     wsq_pool_destroy(pool);

@@ -43,10 +43,10 @@ static void put(wsq_pool *pool, unsigned worker) {
 
 static void distances(void) {
     wsq_pool *pool = still();
-    CHECK_EQ(wsqi_distance(wsqi_block(pool, 0), wsqi_block(pool, 7)), 0);
-    CHECK_EQ(wsqi_distance(wsqi_block(pool, 0), wsqi_block(pool, 8)), 1);
-    CHECK_EQ(wsqi_distance(wsqi_block(pool, 31), wsqi_block(pool, 0)), 1);
-    CHECK_EQ(wsqi_distance(wsqi_block(pool, 31), wsqi_block(pool, 32)), 2);
+    CHECK_EQ(wsqi_distance(pool, 0, 7), 0);
+    CHECK_EQ(wsqi_distance(pool, 0, 8), 1);
+    CHECK_EQ(wsqi_distance(pool, 31, 0), 1);
+    CHECK_EQ(wsqi_distance(pool, 31, 32), 2);
     pool_end(pool);
 }
 
@@ -62,9 +62,9 @@ static void thieves_stay_near(void) {
             if (i != me) put(pool, i);
         for (unsigned i = 0; i < WORKERS - 1; i++) {
             wsq_task *task = NULL;
-            CHECK(!wsqi_steal_pass(self, false, &task));
+            CHECK(!wsqi_steal_pass(self, true, &task)); /* true: it looks at all of them */
             if (!CHECK(task != NULL)) break;
-            unsigned distance = wsqi_distance(self, wsqi_block(pool, (unsigned)(task - tasks)));
+            unsigned distance = wsqi_distance(pool, self->index, (unsigned)(task - tasks));
             CHECK(distance >= last);
             last = distance;
             wsqi_task_run(self, task);
@@ -84,7 +84,7 @@ static void near_sleepers_wake_first(void) {
         wsqi_worker *self = wsqi_block(pool, me);
         for (unsigned w = 0; w < WORKERS / 64; w++) wsqi_store_rlx(&pool->sleepers[w], UINT64_MAX);
         for (int index; (index = wsqi_bitmap_claim_near(self, pool->sleepers, pool->words)) >= 0;) {
-            unsigned distance = wsqi_distance(self, wsqi_block(pool, (unsigned)index));
+            unsigned distance = wsqi_distance(pool, self->index, (unsigned)index);
             CHECK(distance >= last);
             last = distance;
             claimed++;

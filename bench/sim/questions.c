@@ -1,0 +1,265 @@
+/* What becomes of wsq on many cores: the questions of README.md, answered in virtual time.
+ *
+ *   questions [-q] [-m MACHINE]... [-n WORKERS]... [-c FILE] [QUESTION...]
+ *
+ * -q: a minute's worth. -c: a row of FILE for each figure. Without -m the machine of 128 cores. */
+#include "efficiency.h"
+#include "steps.h"
+
+enum { MOST = 16 };
+
+static struct {
+    bool quick;
+    const sim_machine *machines[MOST];
+    int machine_count;
+    unsigned workers[MOST];
+    int worker_count;
+} options;
+
+/* The numbers of workers to look at: 1, 2, 4 and so on; fewer of them in a hurry. */
+static int workers_list(const sim_machine *machine, unsigned *list) {
+    int count = 0;
+    for (int i = 0; i < options.worker_count; i++)
+        if (options.workers[i] <= machine->cores) list[count++] = options.workers[i];
+    if (options.worker_count != 0) return count;
+    for (unsigned n = 1; n <= machine->cores; n *= options.quick ? 4 : 2) list[count++] = n;
+    if (list[count - 1] != machine->cores) list[count++] = machine->cores;
+    return count;
+}
+
+static void head(const char *title, const unsigned *list, int count) {
+    printf("\n%s; %s\n%-12s", title, sim.machine->what, "workers");
+    for (int i = 0; i < count; i++) printf("%8u", list[i]);
+    putchar('\n');
+}
+
+/* ---- efficiency ---- */
+
+/* weak: so much work for each worker; strong: for all together. */
+static void ask_efficiency(const sim_machine *machine, bool weak) {
+    unsigned list[MOST];
+    int count = workers_list(machine, list);
+    double ns = (options.quick ? 0.5e6 : 1e6) * (weak ? 1 : 64);
+    const char *question = weak ? "weak" : "strong";
+    sim.machine = machine;
+    head(weak ? "efficiency, % (work per worker fixed)" : "efficiency, % (work as a whole fixed)",
+         list, count);
+    for (int w = 0; w < WORKLOADS; w++) {
+        const workload *load = &workloads[w];
+        outcome one = workload_alone(load, machine, weak ? ns : 4e6);
+        printf("%-12s", load->name);
+        for (int i = 0; i < count; i++) {
+            double units = ns * (weak ? list[i] : 1) / load->unit_ns;
+            outcome many = workload_measure(load, machine, list[i], units, 0);
+            double efficiency = workload_efficiency(load, &one, &many, list[i]);
+            printf("%8.1f", 100 * efficiency);
+            fflush(stdout);
+            report_row(question, load->name, list[i], "efficiency", efficiency);
+            report_row(question, load->name, list[i], "worst_line", many.worst);
+            report_row(question, load->name, list[i], "ns_per_unit",
+                       many.ns * list[i] / many.units);
+        }
+        printf("  %s\n", load->what);
+    }
+}
+
+static void ask_weak(const sim_machine *machine) { ask_efficiency(machine, true); }
+static void ask_strong(const sim_machine *machine) { ask_efficiency(machine, false); }
+
+/* ---- spread ---- */
+
+static void ask_spread(const sim_machine *machine) {
+    unsigned list[MOST];
+    int count = workers_list(machine, list);
+    static double starts[SIM_CORES];
+    double latency = machine->wake_latency / 1e3;
+    sim.machine = machine;
+    printf("\na burst of n tasks of 2 ms on n sleeping workers: until the k-th has begun, in "
+           "wake-up latencies of %g us; %s\n%-10s%8s%10s%10s%10s%10s%10s\n",
+           latency, machine->what, "from", "n", "first", "half", "90%", "last", "wakes");
+    for (int from = BURST_OUTSIDE; from <= BURST_WORKER; from++) {
+        for (int i = 0; i < count; i++) {
+            unsigned n = list[i];
+            uint64_t wakes = spread_burst(machine, n, n, (burst)from, starts);
+            printf("%-10s%8u%10.1f%10.1f%10.1f%10.1f%10llu\n", burst_names[from], n,
+                   starts[0] / latency, starts[(n - 1) / 2] / latency,
+                   starts[(n - 1) * 9 / 10] / latency, starts[n - 1] / latency,
+                   (unsigned long long)wakes);
+            report_row("spread", burst_names[from], n, "latencies", starts[n - 1] / latency);
+            if (i == count - 1)
+                for (unsigned k = 0; k < n; k++)
+                    report_row("curve", burst_names[from], k + 1, "us", starts[k]);
+        }
+    }
+    head("a burst of 4 such tasks from a worker: wake-ups, and latencies until the last began",
+         list, count);
+    printf("%-12s", "wake-ups");
+    double last[MOST];
+    for (int i = 0; i < count; i++) {
+        uint64_t wakes = spread_burst(machine, list[i], 4, BURST_WORKER, starts);
+        printf("%8llu", (unsigned long long)wakes);
+        last[i] = starts[3] / latency;
+    }
+    printf("\n%-12s", "latencies");
+    for (int i = 0; i < count; i++) printf("%8.1f", last[i]);
+    printf("\n%-12s", "loop, x");
+    for (int i = 0; i < count; i++) {
+        double times = spread_loop(machine, list[i]);
+        printf("%8.2f", times);
+        report_row("spread", "loop", list[i], "times_ideal", times);
+    }
+    printf("  a loop of 200 us for each of n sleepers, beside 200 us\n");
+}
+
+/* ---- open load ---- */
+
+static void ask_load(const sim_machine *machine) {
+    static const double shares[] = {0.5, 0.8, 0.95};
+    unsigned list[MOST];
+    int count = workers_list(machine, list);
+    sim.machine = machine;
+    printf("\nan open load: tasks of 1 us to 1 ms come from %d threads; us from arrival to start; "
+           "%s\n%7s%9s%9s%9s%9s%12s%8s%8s%8s%8s\n",
+           LOAD_THREADS, machine->what, "load", "workers", "median", "99%", "99.9%", "service 99%",
+           "awake", "busy", "wakes", "line");
+    for (int s = 0; s < 3; s++) {
+        for (int i = 0; i < count; i++) {
+            size_t tasks = (options.quick ? 200u : 1000u) * list[i] + 5000;
+            load_result r = load_run(machine, list[i], shares[s], tasks, 0);
+            char name[16];
+            snprintf(name, sizeof name, "%.0f%%", 100 * shares[s]);
+            printf("%7s%9u%9.2f%9.1f%9.1f%12.1f%8.1f%8.1f%8.2f%7.1f%%\n", name, list[i],
+                   r.wait_p50, r.wait_p99, r.wait_p999, r.service_p99, r.awake, r.busy, r.wakes,
+                   100 * r.worst);
+            report_row("load", name, list[i], "p50_us", r.wait_p50);
+            report_row("load", name, list[i], "p99_us", r.wait_p99);
+            report_row("load", name, list[i], "p999_us", r.wait_p999);
+            report_row("load", name, list[i], "service_p99_us", r.service_p99);
+            report_row("load", name, list[i], "awake_idle", r.awake - r.busy);
+            report_row("load", name, list[i], "wakes_per_task", r.wakes);
+        }
+    }
+}
+
+/* ---- steps ---- */
+
+static void ask_steps(const sim_machine *machine) {
+    static const struct {
+        const char *name, *what;
+        double (*step)(const sim_machine *machine, unsigned workers);
+    } steps[] = {
+        {"ping-pong", "ns: a round trip of each of n pairs", step_ping_pong},
+        {"pipeline", "ns: a thing moves on by a stage of 2 us", step_pipeline},
+        {"barrier", "us: an iteration of 10 us on each worker", step_barrier},
+    };
+    unsigned list[MOST];
+    int count = workers_list(machine, list);
+    sim.machine = machine;
+    head("what a step costs", list, count);
+    for (int s = 0; s < 3; s++) {
+        printf("%-12s", steps[s].name);
+        for (int i = 0; i < count; i++) {
+            double value = steps[s].step(machine, list[i]);
+            printf(value < 1000 ? "%8.1f" : "%8.0f", value);
+            fflush(stdout);
+            report_row("steps", steps[s].name, list[i], s == 2 ? "us" : "ns", value);
+        }
+        printf("  %s\n", steps[s].what);
+    }
+}
+
+/* ---- the hottest lines ---- */
+
+static void ask_hot(const sim_machine *machine) {
+    unsigned list[MOST];
+    int count = workers_list(machine, list);
+    unsigned n = list[count - 1];
+    double ns = (options.quick ? 0.5e6 : 1e6) * n;
+    for (int w = 0; w < WORKLOADS; w++)
+        workload_measure(&workloads[w], machine, n, ns / workloads[w].unit_ns, 10);
+    load_run(machine, n, 0.8, 500 * n, 10);
+}
+
+/* ---- arguments ---- */
+
+static const struct {
+    const char *name, *what;
+    void (*ask)(const sim_machine *machine);
+} questions[] = {
+    {"weak", "efficiency where the work for each worker is fixed", ask_weak},
+    {"strong", "efficiency where the work as a whole is fixed", ask_strong},
+    {"spread", "how soon a sleeping pool is at work", ask_spread},
+    {"load", "how long tasks wait under an open load", ask_load},
+    {"steps", "ping-pong, pipeline, barrier", ask_steps},
+    {"hot", "the hottest lines of each run", ask_hot},
+};
+
+enum { QUESTIONS = sizeof questions / sizeof *questions };
+
+static void usage(const char *wrong) {
+    if (wrong != NULL) fprintf(stderr, "questions: what is \"%s\"?\n", wrong);
+    fprintf(stderr, "questions [-q] [-m MACHINE]... [-n WORKERS]... [-c FILE] [QUESTION...]\n"
+                    "machines:\n");
+    for (size_t i = 0; i < SIM_MACHINES; i++)
+        fprintf(stderr, "    %-8s %s\n", sim_machines[i].name, sim_machines[i].what);
+    fprintf(stderr, "questions:\n");
+    for (int i = 0; i < QUESTIONS; i++)
+        fprintf(stderr, "    %-8s %s\n", questions[i].name, questions[i].what);
+    exit(2);
+}
+
+static const sim_machine *machine_named(const char *name) {
+    for (size_t i = 0; i < SIM_MACHINES; i++)
+        if (strcmp(sim_machines[i].name, name) == 0) return &sim_machines[i];
+    usage(name);
+    return NULL;
+}
+
+static unsigned workers_named(const char *text) {
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != 0 || n == 0 || n > 1024) usage(text);
+    return (unsigned)n;
+}
+
+static int question_named(const char *name) {
+    for (int i = 0; i < QUESTIONS; i++)
+        if (strcmp(questions[i].name, name) == 0) return i;
+    usage(name);
+    return 0;
+}
+
+static int program(int argc, char **argv) {
+    int asked[MOST], count = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+        bool option = word[0] == '-' && word[1] != 0 && word[2] == 0;
+        if (count == MOST || options.machine_count == MOST || options.worker_count == MOST)
+            usage(word);
+        if (option && word[1] == 'q') {
+            options.quick = true;
+        } else if (option && strchr("mnc", word[1]) != NULL && value != NULL) {
+            i++;
+            if (word[1] == 'm') options.machines[options.machine_count++] = machine_named(value);
+            if (word[1] == 'n') options.workers[options.worker_count++] = workers_named(value);
+            if (word[1] == 'c' && (report_csv = fopen(value, "w")) == NULL) usage(value);
+        } else {
+            asked[count++] = question_named(word);
+        }
+    }
+    if (options.machine_count == 0)
+        options.machines[options.machine_count++] = machine_named("128");
+    for (int m = 0; m < options.machine_count; m++) {
+        for (int i = 0; i < options.worker_count; i++)
+            if (options.workers[i] > options.machines[m]->cores) usage("more workers than cores");
+        for (int i = 0; i < QUESTIONS; i++) {
+            bool wanted = count == 0;
+            for (int k = 0; k < count; k++) wanted = wanted || asked[k] == i;
+            if (wanted) questions[i].ask(options.machines[m]);
+        }
+    }
+    if (report_csv != NULL && fclose(report_csv) != 0) sim_fail("the file could not be written");
+    return 0;
+}
+
+int main(int argc, char **argv) { return sim_program_run(program, argc, argv); }

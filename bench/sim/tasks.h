@@ -1,0 +1,150 @@
+/* tasks.h - workloads of spawned tasks. A unit is a task. */
+#ifndef SIM_TASKS_H
+#define SIM_TASKS_H
+
+#include "forkjoin.h"
+
+/* A task that computes for some time; a cache line of its own. */
+typedef struct unit {
+    WSQI_ALIGNED(64) wsq_task task;
+    uint32_t ns, wait; /* wait: from its spawn until it began */
+    uint64_t spawned_at;
+} unit;
+
+typedef char unit_is_a_line[sizeof(unit) == 64 ? 1 : -1];
+
+static sim_site unit_site = {"unit", "unit_poll"};
+
+static wsq_poll unit_poll(wsq_ctx ctx, wsq_task *task) {
+    unit *self = wsq_container_of(task, unit, task);
+    (void)ctx;
+    sim_touch(self, sizeof *self, SIM_FOLLOW, &unit_site);
+    self->wait = (uint32_t)(sim_now() - self->spawned_at);
+    sim_work(self->ns);
+    if (sim_now() > run_end) run_end = sim_now();
+    return WSQ_DONE;
+}
+
+static uint64_t feed_ps, fed; /* how long the spawns took, and how many they were */
+
+/* By whoever spawns it, which is when its line comes to that core. */
+static void unit_spawn(wsq_pool *pool, unit *self) {
+    uint64_t start = sim.running->clock;
+    sim_touch(self, sizeof *self, SIM_WRITE, &unit_site);
+    wsq_task_init(&self->task, unit_poll);
+    self->spawned_at = sim_now();
+    if (wsq_spawn(pool, &self->task) != WSQ_OK) sim_fail("a task was refused");
+    feed_ps += sim.running->clock - start;
+    fed++;
+}
+
+static unit *units_make(size_t count, uint32_t ns) {
+    unit *units = (unit *)sim_allocate(count * sizeof *units);
+    for (size_t i = 0; i < count; i++) units[i].ns = ns;
+    return units;
+}
+
+/* A pool that sleeps, and has worked before: what it reads all the time is in the caches. */
+static wsq_pool *pool_make(const sim_machine *machine, unsigned workers) {
+    wsq_pool *pool = sim_pool(machine, workers);
+    unit *units = units_make(4 * workers, 20000);
+    for (int round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 4 * workers; i++) unit_spawn(pool, &units[i]);
+        if (wsq_pool_wait(pool) != WSQ_OK) sim_fail("the pool did not warm up");
+        sim_nap(10000000);
+    }
+    feed_ps = fed = 0;
+    return pool;
+}
+
+/* ---- spawned by tasks: each spawns its share, a handful at a time ---- */
+
+typedef struct spawner {
+    WSQI_ALIGNED(64) wsq_task task;
+    unit *next, *end;
+    size_t handful; /* then it yields */
+} spawner;
+
+static wsq_poll spawner_poll(wsq_ctx ctx, wsq_task *task) {
+    spawner *self = wsq_container_of(task, spawner, task);
+    for (size_t i = 0; i < self->handful && self->next < self->end; i++)
+        unit_spawn(wsq_pool_of(ctx), self->next++);
+    if (sim_now() > run_end) run_end = sim_now();
+    return self->next < self->end ? WSQ_YIELD : WSQ_DONE;
+}
+
+/* As many tasks as `count` spawn them all; pinned: each on a worker of its own. */
+static void run_spawners(wsq_pool *pool, unit *units, size_t unit_count, unsigned count,
+                         size_t handful, bool pinned) {
+    spawner *spawners = (spawner *)sim_allocate(count * sizeof *spawners);
+    run_start = sim_now();
+    run_end = 0;
+    for (unsigned i = 0; i < count; i++) {
+        spawners[i].next = units + unit_count * i / count;
+        spawners[i].end = units + unit_count * (i + 1) / count;
+        spawners[i].handful = handful;
+        wsq_task_init(&spawners[i].task, spawner_poll);
+        wsq_result result = pinned ? wsq_spawn_on(pool, i, &spawners[i].task)
+                                   : wsq_spawn(pool, &spawners[i].task);
+        if (result != WSQ_OK) sim_fail("a spawner was refused");
+    }
+    if (wsq_pool_wait(pool) != WSQ_OK) sim_fail("the tasks did not end");
+}
+
+static double run_tasks(wsq_pool *pool, double count, uint32_t ns, unsigned spawners, bool pinned) {
+    size_t n = (size_t)count;
+    run_spawners(pool, units_make(n, ns), n, spawners, spawners == 1 ? n : 64, pinned);
+    return (double)n;
+}
+
+/* ---- spawned by threads from outside ---- */
+
+typedef struct submitter {
+    wsq_pool *pool;
+    unit *next, *end;
+    double interval_ns; /* 0: as fast as it can; else the mean of Poisson's arrivals */
+    uint64_t random;
+} submitter;
+
+static void submitter_main(void *arg) {
+    submitter *self = (submitter *)arg;
+    double at = (double)sim_now();
+    for (; self->next < self->end; self->next++) {
+        if (self->interval_ns > 0) {
+            self->random = scramble(self->random);
+            at -= __builtin_log(1 - fraction(self->random)) * self->interval_ns;
+            if ((double)sim_now() < at) sim_work((uint64_t)(at - (double)sim_now()));
+            sim_turn();
+        }
+        unit_spawn(self->pool, self->next);
+        if (self->interval_ns > 0) { /* late is late: the task waits from when it arrived */
+            uint64_t arrived = (uint64_t)at;
+            if (arrived < self->next->spawned_at) self->next->spawned_at = arrived;
+        }
+    }
+}
+
+static void run_submitters(wsq_pool *pool, unit *units, size_t unit_count, unsigned count,
+                           double interval_ns) {
+    submitter submitters[SIM_OUTSIDE];
+    sim_core *threads[SIM_OUTSIDE];
+    run_start = sim_now();
+    run_end = 0;
+    for (unsigned i = 0; i < count; i++) {
+        submitters[i] = (submitter){pool, units + unit_count * i / count,
+                                    units + unit_count * (i + 1) / count, interval_ns * count,
+                                    scramble(i)};
+        threads[i] = sim_thread_outside(submitter_main, &submitters[i]);
+        if (threads[i] == NULL) sim_fail("too many submitters");
+    }
+    for (unsigned i = 0; i < count; i++) sim_join(threads[i]);
+    if (wsq_pool_wait(pool) != WSQ_OK) sim_fail("the tasks did not end");
+}
+
+static double run_outside(wsq_pool *pool, double count, uint32_t ns, unsigned threads) {
+    size_t n = (size_t)count;
+    run_submitters(pool, units_make(n, ns), n, threads, 0);
+    return (double)n;
+}
+
+#endif /* SIM_TASKS_H */
