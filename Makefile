@@ -11,9 +11,9 @@ CORES   := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 MAKE_J   = $(MAKE) --no-print-directory -j$(CORES)
 COMPILE  = $(CC) $(WARN) -D_GNU_SOURCE $(STATIC) $(CPPFLAGS) $(CFLAGS) $(O) $(EXTRA) -pthread
 
-HEADERS  = wsq.h $(wildcard */*.h bench/sim/*.h) $(LAYER)
+HEADERS  = wsq.h $(wildcard */*.h */*/*.h) $(LAYER)
 TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c))
-EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore_*.c))
+EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore/explore_*.c))
 BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 # A thousand cores on one: the questions, and benchmarks as they stand, in virtual time.
 SIM      = $(patsubst %,$(B)/bench/sim/%,questions litmus regress)
@@ -44,7 +44,7 @@ check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
 	@sh test/run.sh --compile
 
 matrix: ## platforms and languages, one line each; ROWS='musl wasm': only these
-	@sh test/matrix.sh $(ROWS)
+	@sh test/tools/matrix.sh $(ROWS)
 
 docs: ## the reference page: build/docs/index.html, one file
 	@mkdir -p $(B)/docs
@@ -93,10 +93,10 @@ sim-trust: $(VIRTUAL) $(BENCHES) ## benchmarks here and simulated, side by side
 	@sh bench/sim/trust.sh $(B)/bench $(B)/bench/virtual
 
 mutate: ## weaken wsq.h in one place after the other: the tests must notice; MUTANTS='R3 J5': only these
-	@CC='$(CC)' sh test/mutate.sh $(MUTANTS)
+	@CC='$(CC)' sh test/tools/mutate.sh $(MUTANTS)
 
 memcheck analyze coverage fuzz model: ## valgrind; gcc -fanalyzer, clang-tidy, cppcheck; gcovr; libFuzzer; GenMC
-	@CC='$(CC)' sh test/check.sh $@
+	@CC='$(CC)' sh test/tools/check.sh $@
 
 check-all: ## everything: these, the sanitizers, a million random programs, 10^9 tasks and jobs
 	@failed=; for t in test test-examples asan ubsan tsan msan memcheck analyze coverage fuzz model mutate; do \

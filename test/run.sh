@@ -5,7 +5,7 @@
 runs=${B:-build}/run # a folder for each check: its log and what it builds
 both='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Werror -pthread'
 strict="$both -Wstrict-prototypes"
-dir=test/compile
+dir=test/port/compile
 
 claim() { # name: true for the first who asks
     out=$runs/$(echo "$1" | tr ' /' __)
@@ -134,7 +134,7 @@ worker() { # program ...
     if $compile; then
         matrix gcc g++
         matrix clang clang++
-        check "the header's own rules" sh test/lint.sh
+        check "the header's own rules" sh test/tools/lint.sh
     fi
     for program; do check "$program" "$program"; done
 }

@@ -14,7 +14,7 @@ finds() { # what the lint shall say, sed command that does the wrong
     if cmp -s wsq.h "$work/wsq.h"; then
         echo "FAIL  nothing in wsq.h matches: $2"
         failed=1
-    elif ! sh test/lint.sh "$work/wsq.h" 2>&1 | grep -q "$1"; then
+    elif ! sh test/tools/lint.sh "$work/wsq.h" 2>&1 | grep -q "$1"; then
         echo "FAIL  not found: $1 ($2)"
         failed=1
     fi

@@ -25,7 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../test/explore_fiber.h"
+#include "../../test/explore/explore_fiber.h"
 #include "machine.h"
 
 #ifndef MAP_NORESERVE

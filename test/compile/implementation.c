@@ -1,3 +1,0 @@
-/* The implementation and nothing else. */
-#define WSQ_IMPLEMENTATION
-#include "../../wsq.h"

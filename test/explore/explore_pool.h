@@ -1,0 +1,74 @@
+/* explore_pool.h - what the scenarios with a whole pool share: a small pool, and what must hold
+ * when nothing moves. Include it in place of explore.h and wsq.h. */
+#ifndef EXPLORE_POOL_H
+#define EXPLORE_POOL_H
+
+#ifndef WSQ_RING_CAPACITY
+#define WSQ_RING_CAPACITY 2
+#endif
+#define WSQ_RING_START (0u - 2u)
+#ifndef WSQ_GUESTS
+#define WSQ_GUESTS 0
+#endif
+#ifndef WSQ_BLOCK_SIZE
+#define WSQ_BLOCK_SIZE 4096
+#endif
+#define WSQ_GROUP_CREDIT 2 /* at once */
+#define WSQ_CACHELINE 16 /* nothing is shared by two cores here */
+#define WSQ_NO_STATS
+#include "explore.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
+
+/* Searchers give up after one round: the others bring nothing new, only steps. */
+static inline void explore_short_search(void *worker) {
+    ((wsqi_worker *)worker)->pool->spin_rounds = 1;
+}
+
+/* With what `config` says, which may be zero; one stand-in, or none, unless it does. */
+static inline wsq_pool *explore_pool_make(unsigned workers, wsq_config config) {
+    wsq_pool *pool = NULL;
+    config.workers = workers;
+    if (config.max_standins == 0) config.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF;
+    if (explore.fibers == 1) explore_threads = 0; /* the first pool of this execution */
+    if (config.max_standins == 0) config.max_standins = 4; /* memory for each is taken every time */
+    config.seed = 1 + (uint64_t)explore_choose(4);
+    explore_threads_left = EXPLORE_FIBERS;
+    explore_before_thread = explore_short_search;
+    explore_check(wsq_pool_create(&pool, &config) == WSQ_OK);
+    return pool;
+}
+
+static inline bool explore_queue_empty(const wsqi_inject *inject) {
+    return inject->incoming.v == NULL && inject->ready == NULL;
+}
+
+/* Nobody can go on: every worker is asleep and counted, nobody is left over as a searcher, and no
+ * task is queued. */
+static inline void explore_check_parked(wsq_pool *pool) {
+    uint64_t bits = 0;
+    for (unsigned w = 0; w < pool->words; w++) bits |= pool->sleepers[w].v;
+    explore_check(wsqi_searching(pool->idle.v) == 0);
+    unsigned asleep = pool->workers;
+    for (unsigned i = pool->workers; i < pool->crew.v; i++)
+        asleep += pool->table[i]->dormant.v == WSQI_STANDIN_ACTIVE;
+    explore_check(wsqi_sleeping(pool->idle.v) == asleep);
+    explore_check((unsigned)__builtin_popcountll(bits) == asleep);
+    explore_check(explore_queue_empty(&pool->lanes[WSQ_NORMAL]));
+    explore_check(explore_queue_empty(&pool->lanes[WSQ_HIGH]) && explore_queue_empty(&pool->lanes[WSQ_LOW]));
+    for (unsigned i = 0; i < pool->crew.v; i++) {
+        wsqi_worker *worker = pool->table[i];
+        explore_check(worker->lifo.v == NULL && explore_queue_empty(&worker->inbox));
+        explore_check(wsqi_head_real(worker->ring.head.v) == worker->ring.tail.v);
+    }
+}
+
+/* The threads of the scenario are waited for: from then on nobody else uses the pool. */
+static inline void explore_pool_end(wsq_pool *pool) {
+    for (int i = 1; i < explore.fibers; i++)
+        if (!(explore_threads & EXPLORE_BIT(i))) explore_join_one(&explore.fiber[i]);
+    wsq_pool_destroy(pool);
+}
+
+#endif /* EXPLORE_POOL_H */

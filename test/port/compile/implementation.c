@@ -1,0 +1,3 @@
+/* The implementation and nothing else. */
+#define WSQ_IMPLEMENTATION
+#include "../../../wsq.h"

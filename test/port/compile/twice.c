@@ -1,0 +1,15 @@
+/* The declarations twice, the implementation twice, the declarations again. */
+#include "../../../wsq.h"
+#include "../../../wsq.h"
+#define WSQ_IMPLEMENTATION
+#include "../../../wsq.h"
+#include "../../../wsq.h"
+#undef WSQ_IMPLEMENTATION
+#include "../../../wsq.h"
+
+int main(void) {
+    wsq_pool *pool;
+    if (wsq_pool_create(&pool, NULL) != WSQ_OK) return 1;
+    wsq_pool_destroy(pool);
+    return 0;
+}

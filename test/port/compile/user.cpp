@@ -1,0 +1,9 @@
+/* The declarations alone; implementation.c brings the rest. */
+#include "../../../wsq.h"
+
+int main() {
+    wsq_pool *pool;
+    if (wsq_pool_create(&pool, NULL) != WSQ_OK) return 1;
+    wsq_pool_destroy(pool);
+    return 0;
+}
