@@ -817,6 +817,12 @@
  *   wsqi_xchg_acq/rel/acqrel/sc(p, value)       the former value
  *   wsqi_add_rlx/acqrel/sc(p, value), wsqi_or_acqrel/sc, wsqi_and_acqrel     the former value
  *   wsqi_cas_rlx/acq/rel/acqrel/sc(p, &expected, value)   strong; true if done; failure is relaxed
+ *   wsqi_load_own(p) and the like           relaxed, and the name says why that is enough:
+ *       _own     only this thread writes the word
+ *       _hint    what is read or asked for is checked again where it counts
+ *       _stat    a statistic
+ *       _locked  a lock orders it
+ *       _init    not shared yet
  *   wsqi_fence_sc(), wsqi_pause()
  *   wsqi_fence_rmw()                     a full barrier right behind a read-modify-write: free on
  *                                        x86
@@ -890,6 +896,19 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
 #define wsqi_cas_acqrel(p, e, d) WSQI_CAS(p, e, d, memory_order_acq_rel)
 #define wsqi_cas_sc(p, e, d) WSQI_CAS(p, e, d, memory_order_seq_cst)
 #endif
+
+/* Relaxed accesses by their reasons. */
+#define wsqi_load_own(p) wsqi_load_rlx(p)
+#define wsqi_load_hint(p) wsqi_load_rlx(p)
+#define wsqi_load_stat(p) wsqi_load_rlx(p)
+#define wsqi_load_locked(p) wsqi_load_rlx(p)
+#define wsqi_store_hint(p, d) wsqi_store_rlx(p, d)
+#define wsqi_store_stat(p, d) wsqi_store_rlx(p, d)
+#define wsqi_store_locked(p, d) wsqi_store_rlx(p, d)
+#define wsqi_store_init(p, d) wsqi_store_rlx(p, d)
+#define wsqi_add_hint(p, d) wsqi_add_rlx(p, d)
+#define wsqi_add_stat(p, d) wsqi_add_rlx(p, d)
+#define wsqi_add_locked(p, d) wsqi_add_rlx(p, d)
 
 /* A replacing header may define these too. */
 #ifndef wsqi_get
@@ -1711,8 +1730,8 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
     wsqi_set(&job->fn, fn);
     wsqi_set(&entry->job, job);
     *ctx = entry + 1;
-    /* Relaxed: a hint; the slow half looks again in order. */
-    if (!WSQI_LIKELY((uintptr_t)entry < (uintptr_t)wsqi_load_rlx(&wsqi_front_of(entry)->fork_trap)))
+    const void *trap = wsqi_load_hint(&wsqi_front_of(entry)->fork_trap);
+    if (!WSQI_LIKELY((uintptr_t)entry < (uintptr_t)trap))
         *ctx = wsqi_fork_slow(entry);
 }
 
@@ -1907,7 +1926,7 @@ static inline void wsqi_fence_sc(void) {
 
 /* The owner's own counter: nobody else writes it, so a load and a store do. */
 static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
-    wsqi_store_rlx(counter, wsqi_load_rlx(counter) + n); /* Relaxed: statistic. */
+    wsqi_store_stat(counter, wsqi_load_stat(counter) + n);
 }
 
 /* ==========================================================================
@@ -2811,21 +2830,19 @@ static inline uint32_t wsqi_head_steal(uint64_t head) { return (uint32_t)(head >
 static inline uint32_t wsqi_head_real(uint64_t head) { return (uint32_t)head; }
 
 WSQ_API void wsq_ring_init(wsq_ring *ring) {
-    /* Relaxed: not shared yet. */
-    wsqi_store_rlx(&ring->head, wsqi_head_pack(WSQ_RING_START, WSQ_RING_START));
-    wsqi_store_rlx(&ring->tail, WSQ_RING_START);
+    wsqi_store_init(&ring->head, wsqi_head_pack(WSQ_RING_START, WSQ_RING_START));
+    wsqi_store_init(&ring->tail, WSQ_RING_START);
 }
 
 /* Free slots as their owner counts them. */
 static inline uint32_t wsqi_ring_room(wsq_ring *self) {
     /* R3: a thief's copy out of a slot is over before the slot counts as free. Pairs with R4. */
     uint64_t head = wsqi_load_acq(&self->head);
-    /* Relaxed: own word. */
-    return WSQ_RING_CAPACITY - (wsqi_load_rlx(&self->tail) - wsqi_head_steal(head));
+    return WSQ_RING_CAPACITY - (wsqi_load_own(&self->tail) - wsqi_head_steal(head));
 }
 
 WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
-    uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
+    uint32_t tail = wsqi_load_own(&self->tail);
     WSQ_ASSERT(item != NULL);
     if (wsqi_ring_room(self) == 0) return false;
     wsqi_set(&self->slots[tail & WSQI_RING_MASK], item);
@@ -2837,8 +2854,8 @@ WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
 WSQ_API bool wsq_ring_push(wsq_ring *self, void *item) { return wsqi_ring_push(self, item); }
 
 WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
-    uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
-    uint64_t head = wsqi_load_rlx(&self->head); /* Relaxed: the compare-and-swap checks it. */
+    uint32_t tail = wsqi_load_own(&self->tail);
+    uint64_t head = wsqi_load_hint(&self->head);
     for (;;) {
         uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
         if (real == tail) return NULL;
@@ -2857,8 +2874,8 @@ WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
  * there are none, or a steal is under way. */
 static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
-    uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
-    uint64_t head = wsqi_load_rlx(&self->head); /* Relaxed: the compare-and-swap checks it. */
+    uint32_t tail = wsqi_load_own(&self->tail);
+    uint64_t head = wsqi_load_hint(&self->head);
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
     /* Everything is claimed: for thieves this looks like a steal under way. R3: the head that is
@@ -2891,7 +2908,7 @@ static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
 }
 
 WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
-    uint32_t tail = wsqi_load_rlx(&self->tail); /* Relaxed: own word. */
+    uint32_t tail = wsqi_load_own(&self->tail);
     /* first: while we steal, a thief may still copy from us */
     uint32_t room = wsqi_ring_room(self);
     /* R5: the tail read next is not older than this head. Pairs with R6 and R7. */
@@ -2919,7 +2936,7 @@ WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
 WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
     /* R9: as R5. Pairs with R6 and R7. */
     uint32_t real = wsqi_head_real(wsqi_load_acq(&ring->head));
-    uint32_t length = wsqi_load_rlx(&ring->tail) - real; /* Relaxed: a snapshot. */
+    uint32_t length = wsqi_load_hint(&ring->tail) - real;
     return length <= WSQ_RING_CAPACITY ? length : WSQ_RING_CAPACITY;
 }
 
@@ -2961,9 +2978,9 @@ static wsq_result wsqi_deque_create(wsq_deque *deque, size_t capacity,
     wsqi_array *array = wsqi_array_create(allocator, capacity);
     if (array == NULL) return WSQ_ERR_MEMORY;
     deque->allocator = allocator;
-    wsqi_store_rlx(&deque->top, 0u); /* Relaxed: not shared yet. */
-    wsqi_store_rlx(&deque->bottom, 0u);
-    wsqi_store_rlx(&deque->array, array);
+    wsqi_store_init(&deque->top, 0u);
+    wsqi_store_init(&deque->bottom, 0u);
+    wsqi_store_init(&deque->array, array);
     return WSQ_OK;
 }
 
@@ -2988,7 +3005,7 @@ WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, u
     wsqi_array *array = wsqi_array_create(self->allocator, (old->mask + 1) * 2);
     if (array == NULL) return NULL;
     for (uint64_t i = top; i != bottom; i++) {
-        void *item = wsqi_load_rlx(wsqi_array_slot(old, i)); /* Relaxed: own word. */
+        void *item = wsqi_load_own(wsqi_array_slot(old, i));
         wsqi_store_rlx(wsqi_array_slot(array, i), item);     /* Relaxed: D6 orders it. */
     }
     array->older = old;
@@ -2998,10 +3015,10 @@ WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, u
 }
 
 WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
-    uint64_t bottom = wsqi_load_rlx(&self->bottom); /* Relaxed: own word. */
+    uint64_t bottom = wsqi_load_own(&self->bottom);
     /* D9: a slot is not reused before its thief has read it. Pairs with D8. */
     uint64_t top = wsqi_load_acq(&self->top);
-    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&self->array); /* Relaxed: own word. */
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
     WSQ_ASSERT(item != NULL);
     if (bottom - top > array->mask) {
         array = wsqi_deque_grow(self, array, top, bottom);
@@ -3015,32 +3032,32 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
 
 /* The newest item, when it is not the last: bottom moves first, then top is looked at again. */
 static void *wsqi_deque_pop_many(wsq_deque *self, uint64_t bottom) {
-    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&self->array); /* Relaxed: own word. */
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
     void *item = NULL;
     /* D4: else owner and thief both take the last item, each with the other's old index; and a
      * thief that reads this bottom still sees the slots below it. Pairs with D5 and D2. */
     wsqi_store_sc(&self->bottom, bottom);
     uint64_t top = wsqi_load_sc(&self->top); /* D4 */
     int64_t left = (int64_t)(bottom - top);
-    if (left > 0) return wsqi_load_rlx(wsqi_array_slot(array, bottom)); /* Relaxed: own word. */
+    if (left > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
     /* D4: the last item belongs to who moves top; release, so that who sees the new top sees the
      * bottom that goes with it. */
     if (left == 0 && wsqi_cas_rel(&self->top, &top, top + 1))
-        item = wsqi_load_rlx(wsqi_array_slot(array, bottom)); /* Relaxed: own word. */
+        item = wsqi_load_own(wsqi_array_slot(array, bottom));
     wsqi_store_rlx(&self->bottom, bottom + 1); /* Relaxed: empty, and no slot changed. */
     return item;
 }
 
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
-    uint64_t bottom = wsqi_load_rlx(&self->bottom) - 1; /* Relaxed: own word. */
+    uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
     /* Relaxed: top only grows. An old one that says empty is right; one that says "the last item"
      * is put to the test by the compare-and-swap. */
     uint64_t top = wsqi_load_rlx(&self->top);
     int64_t left = (int64_t)(bottom - top);
     if (left > 0) return wsqi_deque_pop_many(self, bottom);
     if (left < 0) return NULL;
-    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&self->array); /* Relaxed: own word. */
-    void *item = wsqi_load_rlx(wsqi_array_slot(array, bottom));    /* Relaxed: own word. */
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
+    void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
     /* D4: as above; bottom stays, for the deque is empty then. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
@@ -3052,8 +3069,7 @@ WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
     if ((int64_t)(bottom - top) <= 0) return WSQ_STEAL_EMPTY;
     /* D7: the copies in a grown array are visible. Pairs with D6. */
     wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
-    /* Relaxed: the compare-and-swap checks it. */
-    void *first = wsqi_load_rlx(wsqi_array_slot(array, top));
+    void *first = wsqi_load_hint(wsqi_array_slot(array, top));
     /* D5; D8: the slot is read before its owner sees it free and reuses it. Pairs with D4 and D9.
      * Failure: relaxed, nothing was taken. */
     if (!wsqi_cas_sc(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
@@ -3062,8 +3078,8 @@ WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
 }
 
 WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
-    uint64_t top = wsqi_load_rlx(&deque->top); /* Relaxed: a snapshot. */
-    uint64_t bottom = wsqi_load_rlx(&deque->bottom);
+    uint64_t top = wsqi_load_hint(&deque->top);
+    uint64_t bottom = wsqi_load_hint(&deque->bottom);
     return (int64_t)(bottom - top) > 0 ? (size_t)(bottom - top) : 0;
 }
 
@@ -3423,7 +3439,7 @@ static inline unsigned wsqi_lowest_bit(uint64_t bits) {
 /* Any thread. A chain of tasks, newest first, becomes part of the queue. True: the caller notifies.
  * False: others were there before, and whoever pushed them onto nothing does so. */
 static bool wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *oldest) {
-    void *head = wsqi_load_rlx(&inject->incoming); /* Relaxed: the compare-and-swap checks it. */
+    void *head = wsqi_load_hint(&inject->incoming);
     do {
         wsqi_set(&oldest->next, (wsq_task *)head);
         /* G1: the chain's links and tasks become visible. Pairs with G2. Failure: relaxed,
@@ -3435,14 +3451,13 @@ static bool wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *ol
 /* Any thread; a snapshot: work may be on its way between the two lists, its mover notifies after
  * that. */
 static inline bool wsqi_inject_empty(wsqi_inject *inject) {
-    /* Relaxed: a hint; who sleeps on it passed a full barrier first. */
-    return wsqi_load_rlx(&inject->length) == 0 && wsqi_load_rlx(&inject->incoming) == NULL;
+    return wsqi_load_hint(&inject->length) == 0 && wsqi_load_hint(&inject->incoming) == NULL;
 }
 
 /* The lock's holder: moves what came in behind what is ready. Returns the length. */
 static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
-    uint32_t length = wsqi_load_rlx(&inject->length); /* Relaxed: the lock orders it. */
-    if (wsqi_load_rlx(&inject->incoming) == NULL) return length; /* Relaxed: a hint. */
+    uint32_t length = wsqi_load_locked(&inject->length);
+    if (wsqi_load_hint(&inject->incoming) == NULL) return length;
     /* G2: the links are visible. Pairs with G1. */
     wsq_task *task = (wsq_task *)wsqi_xchg_acq(&inject->incoming, NULL), *oldest = NULL,
              *newest = task;
@@ -3475,8 +3490,7 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     wsq_task *first = NULL;
     uint32_t length, share;
     *left = 0;
-    /* Relaxed: hints. */
-    if (wsqi_inject_empty(inject) || wsqi_load_rlx(&inject->lock) != 0) return NULL;
+    if (wsqi_inject_empty(inject) || wsqi_load_hint(&inject->lock) != 0) return NULL;
     /* G3: what the last holder wrote is visible. Pairs with G4. */
     if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
     length = wsqi_inject_collect(inject);
@@ -3486,7 +3500,7 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     if (share > length) share = length;
     if (share > 0) first = wsqi_inject_cut(inject, share);
     *left = length - share;
-    wsqi_store_rlx(&inject->length, *left); /* Relaxed: a hint, and the lock orders it. */
+    wsqi_store_locked(&inject->length, *left);
     /* G4: the lists are whole again. Pairs with G3. */
     wsqi_store_rel(&inject->lock, 0u);
     return first;
@@ -3592,7 +3606,7 @@ typedef struct wsqi_asleep_look {
 static bool wsqi_looks_asleep(wsqi_asleep_look *look, const wsqi_worker *worker) {
     if (look->word != worker->index / 64) {
         look->word = worker->index / 64;
-        look->bits = wsqi_load_rlx(&worker->pool->sleepers[look->word]); /* Relaxed: a hint. */
+        look->bits = wsqi_load_hint(&worker->pool->sleepers[look->word]);
     }
     return (look->bits & wsqi_bit(worker)) != 0;
 }
@@ -3600,7 +3614,7 @@ static bool wsqi_looks_asleep(wsqi_asleep_look *look, const wsqi_worker *worker)
 /* Clears the lowest bit that it can; its number, or -1 when all are clear. */
 static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
     for (unsigned w = 0; w < words; w++) {
-        uint64_t bits = wsqi_load_rlx(&bitmap[w]); /* Relaxed: the clearing checks it. */
+        uint64_t bits = wsqi_load_hint(&bitmap[w]);
         while (bits != 0) {
             uint64_t bit = bits & (~bits + 1);
             /* I3: the sleeper set its bit before. Pairs with I5. */
@@ -3616,8 +3630,7 @@ static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
 enum { WSQI_ANYWHERE = 3 }; /* distances are less: the same cache 0, the same node 1, another 2 */
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
-    /* Relaxed: hints. */
-    uint32_t a = wsqi_load_rlx(&pool->place[one]), b = wsqi_load_rlx(&pool->place[two]);
+    uint32_t a = wsqi_load_hint(&pool->place[one]), b = wsqi_load_hint(&pool->place[two]);
     return a == b ? 0 : a >> 16 == b >> 16 ? 1 : 2;
 }
 
@@ -3636,7 +3649,7 @@ static void wsqi_place_update(wsqi_worker *self) {
 static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned words) {
     unsigned best = WSQI_ANYWHERE, index = 0, crew = wsqi_crew(self->pool);
     for (unsigned w = 0; w < words && best != 0; w++) {
-        uint64_t bits = wsqi_load_rlx(&bitmap[w]); /* Relaxed: the clearing checks it. */
+        uint64_t bits = wsqi_load_hint(&bitmap[w]);
         for (; bits != 0 && best != 0; bits &= bits - 1) {
             unsigned one = w * 64 + wsqi_lowest_bit(bits);
             if (one >= crew) continue; /* so new that its block is not visible yet */
@@ -3667,10 +3680,9 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
         if (index < 0) wsqi_pause();
     } while (index < 0);
     if (self != NULL) wsqi_stat(self->counters.wakes_sent, 1);
-    else wsqi_add_rlx(&pool->wakes, 1u); /* Relaxed: statistic. */
+    else wsqi_add_stat(&pool->wakes, 1u);
     wsqi_worker *sleeper = wsqi_block(pool, (unsigned)index);
-    /* Relaxed: a hint. */
-    if (lead != NULL) wsqi_store_rlx(&sleeper->lead, lead->index + 1);
+    if (lead != NULL) wsqi_store_hint(&sleeper->lead, lead->index + 1);
     wsqi_token_give(sleeper);
 }
 
@@ -3734,7 +3746,7 @@ static inline uint32_t wsqi_range_bottom(uint64_t range) { return (uint32_t)(ran
 static inline uint32_t wsqi_range_top(uint64_t range) { return (uint32_t)range; }
 
 static uint32_t wsqi_range_length(wsqi_worker *worker) {
-    uint64_t range = wsqi_load_rlx(&worker->range); /* Relaxed: a hint; a claim checks it. */
+    uint64_t range = wsqi_load_hint(&worker->range);
     return wsqi_range_bottom(range) - wsqi_range_top(range);
 }
 
@@ -3831,8 +3843,7 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     /* Relaxed: the barrier orders it. */
     uint32_t guests = wsqi_load_rlx(&pool->guests);
-    /* Relaxed: hints. */
-    if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) > guests)
+    if (wsqi_sleeping(wsqi_load_hint(&pool->idle)) > guests)
         wsqi_store_rlx(&pool->jobs_from, 1 + wsqi_cpu_now());
     if (wsqi_wake_some(pool, worker, NULL, guests, wsqi_range_length(worker))) return;
     /* Relaxed: a searcher finds them. */
@@ -3879,8 +3890,7 @@ static bool wsqi_search_share(wsqi_worker *self, bool last) {
     const wsqi_worker *where[2] = {self, self->source != 0 ? wsqi_block(pool, self->source - 1)
                                                            : self};
     size_t own = wsqi_queue_length(self), left = where[1] != self ? wsqi_queue_length(where[1]) : 0;
-    /* Relaxed: a hint. */
-    size_t amount = own + left + wsqi_load_rlx(&pool->lanes[WSQ_NORMAL].length);
+    size_t amount = own + left + wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length);
     if (own == 0) where[0] = where[1];
     if (left == 0) where[1] = where[0];
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
@@ -3975,10 +3985,9 @@ static bool wsqi_watch_look(wsq_pool *pool) {
         wsqi_worker *worker = wsqi_block(pool, i);
         /* Relaxed: a hint, 0 means never seen. */
         uint64_t run = wsqi_load_rlx(&worker->counters.run) + 1;
-        /* Relaxed: the taking checks it. */
-        if (wsqi_load_rlx(&worker->lifo) == NULL) run = 0;
-        else if (wsqi_load_rlx(&worker->seen_run) == run) late = true;
-        wsqi_store_rlx(&worker->seen_run, run); /* Relaxed: a hint. */
+        if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
+        else if (wsqi_load_hint(&worker->seen_run) == run) late = true;
+        wsqi_store_hint(&worker->seen_run, run);
     }
     return late;
 }
@@ -3995,7 +4004,7 @@ static bool wsqi_slot_late(wsqi_worker *victim) {
  * then the bit; if that is gone, somebody is waking it, and its place goes to another sleeper. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the compare-and-swap checks it. */
+    uint32_t idle = wsqi_load_hint(&pool->idle);
     do {
         if (wsqi_sleeping(idle) == 0) return; /* all are being woken, this one too */
         /* Relaxed: as in wsqi_idle_take. */
@@ -4018,7 +4027,7 @@ static bool wsqi_unattended(wsq_pool *pool) {
 static bool wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool late = wsqi_watch_look(pool);
-    if (late || wsqi_load_rlx(&pool->timer_next) <= wsqi_clock_ns()) { /* Relaxed: a hint. */
+    if (late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns()) {
         self->late = late;
         wsqi_wake_self(self);
     }
@@ -4149,7 +4158,7 @@ static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watchin
  * Woken twice in a row on the processor of who has jobs, it moves to another; if that does not
  * help, again at the fourth time, the eighth... Not so for tasks: `wake` became no better. */
 static void wsqi_leave_waker(wsqi_worker *self) {
-    uint32_t from = wsqi_load_rlx(&self->pool->jobs_from); /* Relaxed: a hint. */
+    uint32_t from = wsqi_load_hint(&self->pool->jobs_from);
     if (from == 0) return;
     wsqi_store_rlx(&self->pool->jobs_from, 0u); /* Relaxed: likewise. */
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
@@ -4384,7 +4393,7 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
         if (dry || self->looks / (WSQI_HIGH_ROW + 1) % 2 != 0)
             task = wsqi_inject_take(pool, &self->inbox, 1, &left);
     }
-    if (task != NULL) wsqi_add_rlx(&pool->attention, 0u - 1u); /* Relaxed: a hint. */
+    if (task != NULL) wsqi_add_hint(&pool->attention, 0u - 1u);
     wsqi_tell_rest(self, task, left);
     return task;
 }
@@ -4392,23 +4401,23 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
 /* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
  * only if it is still there at the next look (chain beside an idle worker: 37 instead of 61 ns). */
 static bool wsqi_fresh(wsqi_worker *victim) {
-    uint64_t head = wsqi_load_rlx(&victim->ring.head); /* Relaxed: hints, all of them. */
-    if (wsqi_load_rlx(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
-    if (wsqi_load_rlx(&victim->seen_head) == head) return false;
-    wsqi_store_rlx(&victim->seen_head, head);
+    uint64_t head = wsqi_load_hint(&victim->ring.head);
+    if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
+    if (wsqi_load_hint(&victim->seen_head) == head) return false;
+    wsqi_store_hint(&victim->seen_head, head);
     return true;
 }
 
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     void *item = NULL;
-    uint32_t before = wsqi_load_rlx(&self->ring.tail); /* Relaxed: own word. */
+    uint32_t before = wsqi_load_own(&self->ring.tail);
     if (self->pool->order == WSQ_LIFO) {
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
     } else if (self->pool->caller_runs || !wsqi_fresh(victim)) {
         item = wsq_ring_steal(&victim->ring, &self->ring);
     }
     if (item == NULL) return NULL;
-    uint32_t rest = wsqi_load_rlx(&self->ring.tail) - before; /* Relaxed: own word. */
+    uint32_t rest = wsqi_load_own(&self->ring.tail) - before;
     self->source = victim->index + 1;
     wsqi_stat(self->counters.steals, 1);
     wsqi_stat(self->counters.tasks_stolen, 1 + rest);
@@ -4420,10 +4429,9 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
  * any, once the pool stops. */
 static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
     wsq_pool *pool = self->pool;
-    void *task = wsqi_load_rlx(&victim->lifo); /* Relaxed: the compare-and-swap checks it. */
+    void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* Relaxed: a hint. */
-    bool stops = wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN;
+    bool stops = wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN;
     if (!stops && !pool->caller_runs && !wsqi_slot_late(victim)) return NULL;
     /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
     if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
@@ -4511,12 +4519,11 @@ static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
  * the order must not depend on the clock: the interval stays as it is. */
 static void wsqi_turn_clock(wsqi_worker *self) {
     uint64_t now = self->pool->caller_runs ? 1 : wsqi_clock_ns();
-    uint64_t run = wsqi_load_rlx(&self->counters.run); /* Relaxed: own word. */
+    uint64_t run = wsqi_load_own(&self->counters.run);
     if (self->turn_start != 0 && !self->pool->caller_runs) {
         wsq_tune_update(&self->tune, now - self->turn_start, (uint32_t)(run - self->turn_run));
-        /* Relaxed: statistic. */
-        wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns);
-        wsqi_store_rlx(&self->counters.interval, self->tune.interval);
+        wsqi_store_stat(&self->counters.average_task_ns, self->tune.average_ns);
+        wsqi_store_stat(&self->counters.interval, self->tune.interval);
     }
     self->turn_start = now;
     self->turn_run = run;
@@ -4525,8 +4532,7 @@ static void wsqi_turn_clock(wsqi_worker *self) {
 /* Owner only: it ran dry. What comes now is no task's time; a turn that was too short to tell is
  * lost. */
 static void wsqi_turn_stop(wsqi_worker *self) {
-    /* Relaxed: own word. */
-    uint64_t run = wsqi_load_rlx(&self->counters.run) - self->turn_run;
+    uint64_t run = wsqi_load_own(&self->counters.run) - self->turn_run;
     if (self->turn_start != 0 && run >= 16) wsqi_turn_clock(self);
     self->turn_start = 0;
 }
@@ -4582,7 +4588,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         return true;
     if (*task != NULL || (!self->searching && !wsqi_search_begin(self))) return false;
     for (uint32_t round = 0; *task == NULL && wsqi_spin(pool, round, &spin_end); round++) {
-        if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return false; /* Relaxed: a hint. */
+        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
         *task = wsqi_take_urgent(self, true);
         if (*task == NULL && wsqi_steal_pass(self, false, task)) return true;
         if (*task == NULL) *task = wsqi_take_global(self, NULL);
@@ -4597,8 +4603,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn_left != 0)) return wsqi_take_turn(self); /* 0. */
-    /* Relaxed: a hint; who sleeps looks into the queues. */
-    if (!WSQI_LIKELY(wsqi_load_rlx(&self->pool->attention) == 0))
+    if (!WSQI_LIKELY(wsqi_load_hint(&self->pool->attention) == 0))
         task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
@@ -4680,7 +4685,7 @@ static void wsqi_cancel_own(wsqi_worker *self);
 
 static void wsqi_count_threads(wsq_pool *pool, wsqi_a32 *count, uint32_t n) {
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    wsqi_add_rlx(count, n); /* Relaxed: the lock orders it. */
+    wsqi_add_locked(count, n);
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
 }
 
@@ -4778,9 +4783,9 @@ static bool wsqi_flags_fit(const wsq_pool *pool, uint32_t flags) {
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
-    wsqi_store_rlx(&task->flags, 0u); /* Relaxed: not shared yet, all three. */
-    wsqi_store_rlx(&task->after, NULL);
-    wsqi_store_rlx(&task->state, 0u);
+    wsqi_store_init(&task->flags, 0u);
+    wsqi_store_init(&task->after, NULL);
+    wsqi_store_init(&task->state, 0u);
 }
 
 WSQ_API bool wsq_task_done(const wsq_task *task) {
@@ -4842,7 +4847,7 @@ static void wsqi_check_stopped(wsq_pool *pool);
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task), lane = flags & WSQI_FLAG_LANE;
     if (lane == WSQ_HIGH || (flags & WSQI_FLAG_PINNED) != 0)
-        wsqi_add_rlx(&pool->attention, 1u); /* Relaxed: a hint. */
+        wsqi_add_hint(&pool->attention, 1u);
     if ((flags & WSQI_FLAG_PINNED) == 0) {
         wsqi_inject_push(&pool->lanes[lane], task, task);
         wsqi_notify_rmw(pool);
@@ -4877,7 +4882,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
 
 /* The task's function said WSQ_PENDING: it sleeps until a wake, unless one came while it ran. */
 static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
-    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
+    uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0) {
         /* T3: what the task did is visible to its next run, through who wakes it. Pairs with T4.
          * Failure: relaxed, somebody added a bit, retried. ACTIVE goes, PENDING comes. */
@@ -4970,7 +4975,7 @@ WSQ_API void wsq_wake(wsq_task *task) {
 }
 
 WSQ_API void wsq_task_cancel(wsq_task *task) {
-    uint32_t state = wsqi_load_rlx(&task->state), next; /* Relaxed: the compare-and-swap checks. */
+    uint32_t state = wsqi_load_hint(&task->state), next;
     do {
         if ((state & WSQI_TASK_LIVE) == 0) return;
         next = state | WSQI_TASK_DOOMED;
@@ -5010,7 +5015,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
 
 /* The spawn failed: the task is as it was, but for those who follow it since. */
 static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
-    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
+    uint32_t state = wsqi_load_hint(&task->state);
     /* T2, T6: as a finish and a claim. Failure: relaxed, decide anew. */
     while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_FOLLOWED))) {}
     if ((former & WSQI_TASK_DONE) && (state & WSQI_TASK_FOLLOWED))
@@ -5020,8 +5025,7 @@ static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
 
 /* Any thread. False: the pool takes no more tasks from outside. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
-    /* Relaxed: the compare-and-swap checks it. */
-    uint64_t outside = wsqi_load_rlx(&pool->outside);
+    uint64_t outside = wsqi_load_hint(&pool->outside);
     do {
         if (outside & 1) return false;
         /* Relaxed: closing and counting are one word, and who changes it sees its newest value, so
@@ -5090,8 +5094,7 @@ static inline void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self != NULL) {
-        /* Relaxed: a hint. */
-        if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
         if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
         wsqi_spawn_here(self, task);
         return WSQ_OK;
@@ -5117,10 +5120,9 @@ static void wsqi_task_unpin(wsq_task *task) {
 /* Any thread. The task is spawned, and counted, but held back until wsqi_task_unblock. */
 static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
     wsqi_worker *self = wsqi_local(pool);
-    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the claim checks it. */
+    uint32_t state = wsqi_load_hint(&task->state);
     if (!wsqi_flags_fit(pool, wsqi_task_queue_flags(task))) return WSQ_ERR_INVALID;
-    /* Relaxed: a hint. */
-    if (self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     if (self == NULL && (wsqi_forked(pool) || !wsqi_admit(pool, 1))) return wsqi_refusal(pool);
     if (self != NULL) wsqi_count(&self->counters.spawned, 1); /* before it can finish */
     if (wsqi_task_claim(task, &state, home, WSQI_TASK_BLOCKER)) {
@@ -5187,7 +5189,7 @@ static inline bool wsqi_task_plain(const wsq_task *task, uint32_t state) {
 }
 
 static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
-    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the claim checks it. */
+    uint32_t state = wsqi_load_hint(&task->state);
     if (wsqi_task_plain(task, state)) return wsqi_spawn_plain(pool, task, state, home);
     return wsqi_spawn_slow(pool, task, home, 0);
 }
@@ -5286,8 +5288,7 @@ static void wsqi_timers_unlock(wsq_pool *pool) {
  * deadlines, and so not through the LIFO slot. Under the lock, so that wsq_wake_cancel knows which.
  * */
 static void wsqi_timers_fire(wsq_pool *pool) {
-    /* Relaxed: a hint; who sleeps looks again. */
-    if (WSQI_LIKELY(wsqi_load_rlx(&pool->timer_next) == WSQI_NEVER)) return;
+    if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return;
     uint64_t now = wsqi_clock_ns();
     if (wsqi_load_rlx(&pool->timer_next) > now) return; /* Relaxed: likewise. */
     wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
@@ -5382,7 +5383,7 @@ static bool wsqi_edge_link(wsq_edge *edge) {
         if (wsqi_cas_acqrel(&task->state, &state, state | WSQI_TASK_FOLLOWED)) break;
         state = wsqi_load_acq(&task->state); /* T1 */
     }
-    void *head = wsqi_load_rlx(&task->after); /* Relaxed: the compare-and-swap checks it. */
+    void *head = wsqi_load_hint(&task->after);
     do {
         if (head == WSQI_CLOSED) {
             /* E6: what the predecessor did is visible, and how it ended. Pairs with E4. */
@@ -5398,7 +5399,7 @@ static bool wsqi_edge_link(wsq_edge *edge) {
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
     if (task == NULL || predecessor == NULL || edge == NULL || task == predecessor)
         return WSQ_ERR_INVALID;
-    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the compare-and-swap checks it. */
+    uint32_t state = wsqi_load_hint(&task->state);
     do {
         if ((state & WSQI_TASK_LIVE) != 0 ||
             state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
@@ -5521,8 +5522,7 @@ static uint32_t wsqi_standins_needed(wsq_pool *pool) {
 static bool wsqi_standin_retire(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    /* Relaxed: the lock orders them. */
-    uint32_t active = wsqi_load_rlx(&pool->standins);
+    uint32_t active = wsqi_load_locked(&pool->standins);
     bool surplus = active > wsqi_standins_needed(pool);
     if (surplus) {
         wsqi_store_rlx(&pool->standins, active - 1); /* Relaxed: likewise. */
@@ -5547,8 +5547,7 @@ static void wsqi_standin_main(void *arg) {
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
     /* Relaxed: as in wsqi_worker_main. */
     while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        /* Relaxed: a hint, the lock decides. */
-        if (wsqi_load_rlx(&pool->standins) > wsqi_standins_needed(pool) &&
+        if (wsqi_load_hint(&pool->standins) > wsqi_standins_needed(pool) &&
             wsqi_standin_retire(self))
             continue;
         wsq_task *task = wsqi_find_work(self);
@@ -5563,7 +5562,7 @@ static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg));
 
 /* standin_lock's holder: a thread for a stand-in without one, or for a new one. */
 static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
-    unsigned crew = wsqi_load_rlx(&pool->crew); /* Relaxed: own word. */
+    unsigned crew = wsqi_load_own(&pool->crew);
     if (vacant == NULL) {
         if (crew == pool->guest_base) return false;
         vacant = wsqi_block_make(pool, crew);
@@ -5573,15 +5572,14 @@ static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
         wsqi_store_rel(&pool->crew, crew + 1);
     }
     bool started = wsqi_worker_start(vacant, wsqi_standin_main);
-    /* Relaxed: the lock orders it. */
-    wsqi_store_rlx(&vacant->dormant,
+    wsqi_store_locked(&vacant->dormant,
                    (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
     return started;
 }
 
 /* standin_lock's holder: one more stand-in works. */
 static bool wsqi_standin_rouse(wsq_pool *pool) {
-    unsigned crew = wsqi_load_rlx(&pool->crew); /* Relaxed: the lock orders it. */
+    unsigned crew = wsqi_load_locked(&pool->crew);
     wsqi_worker *vacant = NULL;
     for (unsigned i = pool->workers; i < crew; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
@@ -5598,12 +5596,12 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
 
 /* standin_lock's holder: as many as are needed, if there are. Returns how many work now. */
 static uint32_t wsqi_standins_fill(wsq_pool *pool) {
-    uint32_t active = wsqi_load_rlx(&pool->standins); /* Relaxed: the lock orders it. */
+    uint32_t active = wsqi_load_locked(&pool->standins);
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
     while (active < wsqi_standins_needed(pool) && wsqi_standin_rouse(pool)) active++;
-    wsqi_store_rlx(&pool->standins, active); /* Relaxed: the lock orders it. */
+    wsqi_store_locked(&pool->standins, active);
     return active;
 }
 
@@ -5638,7 +5636,7 @@ static void wsqi_standin_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_a32 *count = self->host != NULL ? &pool->blocked : &pool->absent;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    wsqi_store_rlx(count, wsqi_load_rlx(count) - 1); /* Relaxed: the lock orders it. */
+    wsqi_store_locked(count, wsqi_load_locked(count) - 1);
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
 }
 
@@ -5706,8 +5704,8 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->listed = wait->replaced = wait->resting = false;
     wait->key = key;
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
-    wsqi_store_rlx(&wait->called, 0u);                     /* Relaxed: not shared yet, both. */
-    wsqi_store_rlx(&wait->own.token, WSQI_TOKEN_NONE);
+    wsqi_store_init(&wait->called, 0u);
+    wsqi_store_init(&wait->own.token, WSQI_TOKEN_NONE);
     wait->own.lot = &pool->lot;
     /* A worker sleeps on its own, in a run inside a task too, where the block is a guest's. */
     if (wait->self != NULL) block = wait->self;
@@ -5890,7 +5888,7 @@ static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
         wsq_task *next = wsqi_inject_take(self->pool, &self->inbox, 1, &left);
         if (next == NULL) return NULL;
         if (wsqi_is_wanted(next, task, group)) {
-            wsqi_add_rlx(&self->pool->attention, 0u - 1u); /* Relaxed: a hint. */
+            wsqi_add_hint(&self->pool->attention, 0u - 1u);
             return next;
         }
         wsqi_inject_push(&self->inbox, next, next);
@@ -5998,10 +5996,10 @@ enum {
 WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     if (group == NULL || pool == NULL) return WSQ_ERR_INVALID;
     group->pool = pool;
-    wsqi_store_rlx(&group->word, (uint64_t)0); /* Relaxed: not shared yet. */
-    wsqi_store_rlx(&group->then, NULL);
-    wsqi_store_rlx(&group->error, 0u);
-    wsqi_store_rlx(&group->cancelled, 0u);
+    wsqi_store_init(&group->word, (uint64_t)0);
+    wsqi_store_init(&group->then, NULL);
+    wsqi_store_init(&group->error, 0u);
+    wsqi_store_init(&group->cancelled, 0u);
     return WSQ_OK;
 }
 
@@ -6018,8 +6016,7 @@ static void wsqi_group_start(wsq_group *group) {
 /* n of its tasks are done; missed: WSQI_GROUP_MISSED, or 0. From the count of zero on its memory
  * may be gone, unless tasks wait for it. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t missed) {
-    /* Relaxed: the compare-and-swap checks it. */
-    uint64_t word = wsqi_load_rlx(&group->word), next;
+    uint64_t word = wsqi_load_hint(&group->word), next;
     do {
         next = (word - n * WSQI_GROUP_TASK) | missed;
         if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED;
@@ -6036,8 +6033,8 @@ static uint64_t wsqi_credit_forget(wsqi_worker *self) {
     /* Relaxed: own word; the lock orders the others. */
     uint64_t left = wsqi_load_rlx(&self->credit) - wsqi_load_rlx(&self->called_in);
     wsqi_set(&self->creditor, NULL);
-    wsqi_store_rlx(&self->credit, (uint64_t)0); /* Relaxed: the lock orders both. */
-    wsqi_store_rlx(&self->called_in, (uint64_t)0);
+    wsqi_store_locked(&self->credit, (uint64_t)0);
+    wsqi_store_locked(&self->called_in, (uint64_t)0);
     return left;
 }
 
@@ -6103,8 +6100,8 @@ WSQI_COLD static void wsqi_credit_open(wsqi_worker *self, wsq_group *group) {
     if ((wsqi_load_rlx(&group->word) & (WSQI_GROUP_WAITED | WSQI_GROUP_THEN)) == 0) {
         wsqi_add_rlx(&group->word, (uint64_t)WSQ_GROUP_CREDIT * WSQI_GROUP_TASK);
         wsqi_set(&self->creditor, group);
-        wsqi_store_rlx(&self->credit, (uint64_t)WSQ_GROUP_CREDIT); /* Relaxed: the lock. */
-        wsqi_add_rlx(&pool->creditors, 1u);
+        wsqi_store_locked(&self->credit, (uint64_t)WSQ_GROUP_CREDIT);
+        wsqi_add_locked(&pool->creditors, 1u);
     }
     wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
 }
@@ -6113,8 +6110,7 @@ WSQI_COLD static void wsqi_credit_open(wsqi_worker *self, wsq_group *group) {
 WSQI_COLD static void wsqi_credit_overdrawn(wsqi_worker *self, wsq_group *group) {
     wsq_pool *pool = self->pool;
     wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    /* Relaxed: the lock orders them. */
-    if (wsqi_load_rlx(&self->called_in) > wsqi_load_rlx(&self->credit)) {
+    if (wsqi_load_locked(&self->called_in) > wsqi_load_locked(&self->credit)) {
         wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK); /* Relaxed: before it can end. */
         wsqi_credit_forget(self);
         wsqi_add_rlx(&pool->creditors, 0u - 1u); /* Relaxed: its task has not finished. */
@@ -6127,13 +6123,12 @@ WSQI_COLD static void wsqi_credit_overdrawn(wsqi_worker *self, wsq_group *group)
 static bool wsqi_credit_call_in(wsq_pool *pool, wsq_group *group) {
     uint64_t n = 0;
     wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    /* Relaxed: the lock orders it. */
-    unsigned crew = wsqi_load_rlx(&pool->creditors) != 0 ? wsqi_crew(pool) : 0;
+    unsigned crew = wsqi_load_locked(&pool->creditors) != 0 ? wsqi_crew(pool) : 0;
     for (unsigned i = 0; i < crew; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         if (wsqi_get(&worker->creditor) != group) continue;
-        /* Relaxed: the lock orders it; and a hint. */
-        uint64_t before = wsqi_load_rlx(&worker->called_in), all = wsqi_load_rlx(&worker->credit);
+        uint64_t before = wsqi_load_locked(&worker->called_in);
+        uint64_t all = wsqi_load_locked(&worker->credit);
         if (all <= before) continue;
         wsqi_store_rlx(&worker->called_in, all); /* Relaxed: the barrier orders it. */
         /* K6: either this sees it spent, or its worker sees it called in. Pairs with K5. */
@@ -6155,7 +6150,7 @@ static inline bool wsqi_group_count(wsqi_worker *self, wsq_group *group) {
         wsqi_group_count_inside(self, group);
         return false;
     }
-    uint64_t credit = wsqi_load_rlx(&self->credit); /* Relaxed: own word. */
+    uint64_t credit = wsqi_load_own(&self->credit);
     if (WSQI_LIKELY(self->creditor == group && credit != 0)) {
         wsqi_store_rlx(&self->credit, credit - 1); /* Relaxed: K5 orders it. */
         return true;
@@ -6170,8 +6165,7 @@ static inline bool wsqi_group_count(wsqi_worker *self, wsq_group *group) {
 static inline wsq_result wsqi_group_spawn_here(wsqi_worker *self, wsq_group *group,
                                                wsq_task *task, uint32_t state) {
     wsq_pool *pool = self->pool;
-    /* Relaxed: a hint. */
-    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     bool on_credit = wsqi_group_count(self, group);
     bool claimed = wsqi_task_claim(task, &state, (char *)group + 1, 0);
     if (on_credit) {
@@ -6191,7 +6185,7 @@ static inline wsq_result wsqi_group_spawn_here(wsqi_worker *self, wsq_group *gro
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
     wsqi_worker *self = wsqi_local(pool);
-    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the claim checks it. */
+    uint32_t state = wsqi_load_hint(&task->state);
     void *home = (char *)group + 1;
     if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
     if (self != NULL && pin == 0 && wsqi_task_plain(task, state))
@@ -6215,7 +6209,7 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
 static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
     if (task == NULL || task->fn == NULL) return false;
     wsq_group *group = wsqi_task_grouped(task);
-    uint32_t state = wsqi_load_rlx(&task->state); /* Relaxed: the claim checks it. */
+    uint32_t state = wsqi_load_hint(&task->state);
     void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
     if (state >= WSQI_TASK_BLOCKER || !wsqi_flags_fit(pool, wsqi_task_queue_flags(task)))
         return false;
@@ -6275,8 +6269,7 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
     if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
     if (count == 0) return WSQ_OK;
     wsqi_worker *self = wsqi_local(pool);
-    /* Relaxed: a hint. */
-    if (self != NULL && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
     if (!wsqi_claim_batch(pool, tasks, count)) {
@@ -6296,7 +6289,7 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
 static bool wsqi_group_alive(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
     unsigned crew = pool->caller_runs ? 0 : wsqi_crew(pool);
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    bool alive = wsqi_load_rlx(&pool->astir) != 0; /* Relaxed: the lock orders it. */
+    bool alive = wsqi_load_locked(&pool->astir) != 0;
     for (unsigned i = 0; i < crew && !alive; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         if (worker == self) continue;
@@ -6359,7 +6352,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
      * orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
-    void *head = wsqi_load_rlx(&group->then); /* Relaxed: the compare-and-swap checks it. */
+    void *head = wsqi_load_hint(&group->then);
     do {
         wsqi_set(&task->next, (wsq_task *)head);
         /* K2: see K1. Failure: retried. */
@@ -6384,15 +6377,14 @@ WSQ_API void wsq_group_cancel(wsq_group *group) {
 }
 
 WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
-    return wsqi_load_rlx(&group->cancelled) != 0; /* Relaxed: a request. */
+    return wsqi_load_hint(&group->cancelled) != 0;
 }
 
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
-    /* Relaxed: a request. */
-    if (self->task != NULL && (wsqi_load_rlx(&self->task->state) & WSQI_TASK_DOOMED)) return true;
-    return wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN; /* Relaxed: a hint. */
+    if (self->task != NULL && (wsqi_load_hint(&self->task->state) & WSQI_TASK_DOOMED)) return true;
+    return wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
 }
 
 WSQ_API void wsq_group_fail(wsq_group *group, int error) {
@@ -6410,7 +6402,7 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
     /* Relaxed: a hint. At 0 the group may go, so what is left of a credit must not be needed. */
     if (wsqi_load_rlx(&pool->creditors) != 0 && !wsqi_forked(pool))
         wsqi_credit_call_in(pool, (wsq_group *)(uintptr_t)group);
-    return wsqi_load_rlx(&group->word) / WSQI_GROUP_TASK; /* Relaxed: a snapshot. */
+    return wsqi_load_hint(&group->word) / WSQI_GROUP_TASK;
 }
 
 /* ==========================================================================
@@ -6499,7 +6491,7 @@ static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
         home->spare = future;
         return;
     }
-    void *head = wsqi_load_rlx(returned); /* Relaxed: the compare-and-swap checks it. */
+    void *head = wsqi_load_hint(returned);
     do {
         wsqi_set(&future->next, (wsq_future *)head);
         /* F2: see F1. Failure: retried. */
@@ -6587,11 +6579,10 @@ static bool wsqi_stale_purge(wsqi_worker *self) {
 static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg) {
     wsqi_worker *self = wsqi_local(pool);
     future->arg = arg;
-    wsqi_store_rlx(&future->word, 2u * WSQI_FUTURE_REF); /* Relaxed: not shared yet, all three. */
-    wsqi_store_rlx(&future->task.pool, pool);
-    wsqi_store_rlx(&future->task.state, (uint32_t)WSQI_TASK_ACTIVE);
-    /* Relaxed: a hint. */
-    if (self != NULL ? wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN : !wsqi_admit(pool, 1)) {
+    wsqi_store_init(&future->word, 2u * WSQI_FUTURE_REF);
+    wsqi_store_init(&future->task.pool, pool);
+    wsqi_store_init(&future->task.state, (uint32_t)WSQI_TASK_ACTIVE);
+    if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN : !wsqi_admit(pool, 1)) {
         wsqi_future_free(pool, future);
         return WSQ_ERR_CLOSED;
     }
@@ -6725,9 +6716,8 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsqi_worker *self = wsqi_local(pool);
     wsq_result outcome = WSQ_OK;
     bool here = false, whole = false;
-    /* Relaxed: a hint. */
     if (self != NULL && timeout_ns != 0 && !wsq_future_done(future) &&
-        wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
+        wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
         here = wsqi_future_here(self, future, &whole);
     if (!here) {
         wsqi_wait wait;
@@ -6804,8 +6794,7 @@ static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
 
 /* Owner only. The oldest n private jobs become public. */
 static void wsqi_expose(wsqi_worker *self, uint32_t n) {
-    /* Relaxed: the compare-and-swap checks it. */
-    uint64_t range = wsqi_load_rlx(&self->range), next;
+    uint64_t range = wsqi_load_hint(&self->range), next;
     uint32_t bottom = wsqi_range_bottom(range);
     for (uint32_t i = bottom; i < bottom + n; i++) {
         wsq_job *job = wsqi_get(&wsqi_entry_at(self, i)->job);
@@ -6831,8 +6820,7 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
  * jobs. Publishes half of what is private while all are busy, so that the next thief need not wait,
  * and all of it while somebody is idle. */
 static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
-    /* Relaxed: own half of the word. */
-    uint32_t bottom = wsqi_range_bottom(wsqi_load_rlx(&self->range));
+    uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
     bool wanted, exposed = left != 0;
     for (;;) {
@@ -6876,8 +6864,7 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
 
 /* Thief: takes the victim's oldest public job and runs it. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
-    /* Relaxed: the compare-and-swap checks it. */
-    uint64_t range = wsqi_load_rlx(&victim->range), next;
+    uint64_t range = wsqi_load_hint(&victim->range), next;
     do {
         if (wsqi_range_top(range) == wsqi_range_bottom(range)) {
             wsqi_poke(victim);
@@ -6888,11 +6875,11 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
          * more came; retried. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
-    wsqi_store_rlx(&job->thief, self->index + 1); /* Relaxed: a hint. */
+    wsqi_store_hint(&job->thief, self->index + 1);
     /* The last one: more, please. Poked at each theft, the victim publishes at each next fork (uts
      * with 2 workers: 10.1 against 9.8 ms). */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_poke(victim);
-    wsqi_store_rlx(&self->lead, victim->index + 1); /* Relaxed: a hint. */
+    wsqi_store_hint(&self->lead, victim->index + 1);
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
@@ -6911,7 +6898,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 
 /* Owner only. Takes the newest public job back; false: it was stolen, as were all older ones. */
 static bool wsqi_take_back(wsqi_worker *self) {
-    uint64_t range = wsqi_load_rlx(&self->range); /* Relaxed: the compare-and-swap checks it. */
+    uint64_t range = wsqi_load_hint(&self->range);
     while (wsqi_range_top(range) != wsqi_range_bottom(range)) {
         /* Relaxed: the job never left this thread. Failure: a thief moved top. */
         uint64_t next = wsqi_range_pack(wsqi_range_bottom(range) - 1, wsqi_range_top(range));
@@ -6924,7 +6911,7 @@ static bool wsqi_take_back(wsqi_worker *self) {
  * children, then anybody. Never runs a spawned task. */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     wsq_pool *pool = self->pool;
-    uint32_t thief = wsqi_load_rlx(&job->thief); /* Relaxed: a hint. */
+    uint32_t thief = wsqi_load_hint(&job->thief);
     unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
     unsigned start = wsq_random_below(&self->random, count);
     if (thief != 0 && wsqi_block_known(pool, thief - 1) &&
@@ -7023,7 +7010,7 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
         self->run_at_fork--;
         return (uintptr_t)(entry + 1);
     }
-    bool ours = index >= wsqi_range_bottom(wsqi_load_rlx(&self->range)) /* Relaxed: own half. */
+    bool ours = index >= wsqi_range_bottom(wsqi_load_own(&self->range))
                 || wsqi_take_back(self);
     if (!ours) {
         wsqi_join_stolen(self, entry + 1, wsqi_get(&entry->job));
@@ -7066,7 +7053,7 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool) {
 static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
     bool ok = true;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    if (wsqi_load_rlx(&pool->guests_made) == made) { /* Relaxed: the lock orders it. */
+    if (wsqi_load_locked(&pool->guests_made) == made) {
         ok = wsqi_block_make(pool, pool->guest_base + made) != NULL;
         if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_start. */
     }
@@ -7090,7 +7077,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     bool outside = wsqi_inside(pool) == NULL;
     guest->host = wsqi_local(pool);
     guest->outer = former;
-    if (outside) wsqi_add_rlx(&pool->guests, 1u); /* Relaxed: a hint. */
+    if (outside) wsqi_add_hint(&pool->guests, 1u);
     wsqi_self_set(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
     fn(wsqi_base(guest), arg);
@@ -7109,8 +7096,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_inside(pool);
-    /* Relaxed: a hint. */
-    if (self == NULL && (wsqi_load_rlx(&pool->outside) & 1)) return WSQ_ERR_CLOSED;
+    if (self == NULL && (wsqi_load_hint(&pool->outside) & 1)) return WSQ_ERR_CLOSED;
     bool full;
     wsqi_worker *guest = wsqi_guest_enter(pool, &full);
     if (guest != NULL) {
@@ -7191,7 +7177,7 @@ static inline size_t wsqi_grain_middle(const wsqi_grain *grain, size_t begin, si
 /* Somebody wants work from this worker, and there is room to offer it. */
 static inline bool wsqi_wanted(wsq_ctx ctx) {
     if (ctx == wsqi_full_mark(wsqi_worker_of(ctx))) return false;
-    return wsqi_load_rlx(&wsqi_front_of(ctx)->fork_trap) == NULL; /* Relaxed: a hint. */
+    return wsqi_load_hint(&wsqi_front_of(ctx)->fork_trap) == NULL;
 }
 
 /* What all pieces of a loop share; on the stack of its wsq_for or wsq_reduce. */
@@ -7210,7 +7196,7 @@ static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     wsqi_loop *loop = wsqi_worker_of(ctx)->loop;
-    if (loop != NULL) wsqi_store_rlx(&loop->stopped, 1u); /* Relaxed: a request. */
+    if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
 }
 
 typedef struct wsqi_for_job {
@@ -7441,15 +7427,14 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     self->lifo_left = pool->lifo_cap;
     self->floor = wsqi_base(self);
     uint32_t start = wsqi_entry_index(self->floor);
-    wsqi_store_rlx(&self->range, wsqi_range_pack(start, start)); /* Relaxed: not shared yet. */
+    wsqi_store_init(&self->range, wsqi_range_pack(start, start));
     wsqi_poke(self);                                             /* nothing is public */
     wsq_random_seed(&self->random, pool->seed + index);
     self->tune = pool->tune;
     self->order = pool->order;
     self->turn_left = self->tune.interval;
-    /* Relaxed: not shared yet. */
-    wsqi_store_rlx(&self->counters.average_task_ns, self->tune.average_ns);
-    wsqi_store_rlx(&self->counters.interval, self->tune.interval);
+    wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
+    wsqi_store_init(&self->counters.interval, self->tune.interval);
     wsq_ring_init(&self->ring);
     return pool->order != WSQ_LIFO || index >= pool->guest_base ||
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->allocator) == WSQ_OK;
@@ -7560,7 +7545,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     bool ok = true;
     pool->phase = wsqi_guard_create();
     if (pool->phase == NULL) pool->phase = &pool->own_phase;
-    wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_RUN); /* Relaxed: not shared yet. */
+    wsqi_store_init(pool->phase, (uint32_t)WSQI_PHASE_RUN);
     pool->seed = config->seed != 0 ? config->seed : wsqi_clock_ns();
     wsq_tune_init(&pool->tune, config);
     pool->stack_size = config->stack_size;
@@ -7582,11 +7567,11 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     bool once = config->caller_runs || config->spin_ns == WSQ_SPIN_OFF;
     pool->spin_rounds = once ? 1 : WSQI_SPIN_ROUNDS;
     pool->spin_ns = once ? 0 : config->spin_ns;
-    wsqi_store_rlx(&pool->timer_next, WSQI_NEVER); /* Relaxed: not shared yet, as what follows. */
+    wsqi_store_init(&pool->timer_next, WSQI_NEVER);
     for (unsigned i = 0; i < pool->workers && ok; i++) {
         wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
         ok = wsqi_worker_init(wsqi_block(pool, i), pool, i);
-        wsqi_store_rlx(&pool->crew, i + 1); /* Relaxed: not shared yet. */
+        wsqi_store_init(&pool->crew, i + 1);
     }
     return ok;
 }
@@ -7597,7 +7582,7 @@ static void wsqi_await_none(wsqi_wait *wait, wsqi_a32 *count) {
     for (;;) {
         wsqi_wait_listen(wait);
         wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-        uint32_t left = wsqi_load_rlx(count); /* Relaxed: the lock orders it. */
+        uint32_t left = wsqi_load_locked(count);
         wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
         if (left == 0) return;
         wsqi_wait_park(wait);
@@ -7622,8 +7607,7 @@ static void wsqi_pool_join(wsqi_wait *wait, unsigned count) {
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
     wsqi_await_none(wait, &pool->lent);
     for (unsigned i = pool->workers; i < crew; i++) {
-        /* Relaxed: the lock orders it. */
-        if (wsqi_load_rlx(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
+        if (wsqi_load_locked(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
             wsqi_thread_join(&wsqi_block(pool, i)->thread);
     }
 }
@@ -7749,8 +7733,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
-    /* Relaxed: the compare-and-swap checks it. */
-    uint64_t outside = wsqi_load_rlx(&pool->outside);
+    uint64_t outside = wsqi_load_hint(&pool->outside);
     /* Relaxed: as in wsqi_admit. */
     while (!(outside & 1) && !wsqi_cas_rlx(&pool->outside, &outside, outside + 1)) {}
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
@@ -7773,8 +7756,7 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
 
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
     WSQ_ASSERT(pool != NULL && pool->caller_runs);
-    /* Relaxed: a hint. */
-    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
     bool ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);
     return ran;
@@ -7786,7 +7768,7 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
 static wsqi_worker *wsqi_lent_take(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
-        uint32_t lent = wsqi_load_rlx(&worker->lent); /* Relaxed: the compare-and-swap checks it. */
+        uint32_t lent = wsqi_load_hint(&worker->lent);
         if ((lent & WSQI_LENT_MASK) != WSQI_LENT_VACANT) continue;
         /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
         if (wsqi_cas_acq(&worker->lent, &lent, lent + WSQI_LENT_HERE)) return worker;
@@ -7835,7 +7817,7 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
     if (pool == NULL || !pool->lend_only || worker >= pool->workers || wsqi_forked(pool)) return;
     wsqi_worker *self = wsqi_block(pool, worker);
-    uint32_t lent = wsqi_load_rlx(&self->lent); /* Relaxed: the compare-and-swap checks it. */
+    uint32_t lent = wsqi_load_hint(&self->lent);
     /* Relaxed: a request. Failure: that thread has been dismissed, or has left, and this is not
      * for the next one. */
     if ((lent & WSQI_LENT_MASK) == WSQI_LENT_HERE &&
@@ -7860,27 +7842,26 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     if (!wsqi_block_known(pool, index)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
     wsqi_counters *from = &worker->counters;
-    /* Relaxed: statistics, all of them. */
-    out->finished = wsqi_load_rlx(&from->finished);
-    out->spawned = wsqi_load_rlx(&from->spawned);
-    out->run = wsqi_load_rlx(&from->run);
-    out->lifo_hits = wsqi_load_rlx(&from->lifo_hits);
-    out->local_pops = wsqi_load_rlx(&from->local_pops);
-    out->global_batches = wsqi_load_rlx(&from->global_batches);
-    out->global_tasks = wsqi_load_rlx(&from->global_tasks);
-    out->steal_attempts = wsqi_load_rlx(&from->steal_attempts);
-    out->steals = wsqi_load_rlx(&from->steals);
-    out->tasks_stolen = wsqi_load_rlx(&from->tasks_stolen);
-    out->overflows = wsqi_load_rlx(&from->overflows);
-    out->searches = wsqi_load_rlx(&from->searches);
-    out->parks = wsqi_load_rlx(&from->parks);
-    out->wakes_sent = wsqi_load_rlx(&from->wakes_sent);
-    out->rescued = wsqi_load_rlx(&from->rescued);
-    out->published = wsqi_load_rlx(&from->published);
-    out->jobs_stolen = wsqi_load_rlx(&from->jobs_stolen);
-    out->joins_parked = wsqi_load_rlx(&from->joins_parked);
-    out->average_task_ns = wsqi_load_rlx(&from->average_task_ns);
-    out->interval = wsqi_load_rlx(&from->interval);
+    out->finished = wsqi_load_stat(&from->finished);
+    out->spawned = wsqi_load_stat(&from->spawned);
+    out->run = wsqi_load_stat(&from->run);
+    out->lifo_hits = wsqi_load_stat(&from->lifo_hits);
+    out->local_pops = wsqi_load_stat(&from->local_pops);
+    out->global_batches = wsqi_load_stat(&from->global_batches);
+    out->global_tasks = wsqi_load_stat(&from->global_tasks);
+    out->steal_attempts = wsqi_load_stat(&from->steal_attempts);
+    out->steals = wsqi_load_stat(&from->steals);
+    out->tasks_stolen = wsqi_load_stat(&from->tasks_stolen);
+    out->overflows = wsqi_load_stat(&from->overflows);
+    out->searches = wsqi_load_stat(&from->searches);
+    out->parks = wsqi_load_stat(&from->parks);
+    out->wakes_sent = wsqi_load_stat(&from->wakes_sent);
+    out->rescued = wsqi_load_stat(&from->rescued);
+    out->published = wsqi_load_stat(&from->published);
+    out->jobs_stolen = wsqi_load_stat(&from->jobs_stolen);
+    out->joins_parked = wsqi_load_stat(&from->joins_parked);
+    out->average_task_ns = wsqi_load_stat(&from->average_task_ns);
+    out->interval = wsqi_load_stat(&from->interval);
     out->queue_depth = index < crew ? wsqi_queue_length(worker) : 0;
 }
 
@@ -7899,8 +7880,8 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
         for (size_t k = 0; k < sizeof one / sizeof *sum; k++) sum[k] += part[k];
     }
     out->finished = finished;
-    out->spawned += wsqi_load_rlx(&pool->outside) / 2; /* Relaxed: statistic. */
-    out->wakes_sent += wsqi_load_rlx(&pool->wakes);           /* Relaxed: statistic. */
+    out->spawned += wsqi_load_stat(&pool->outside) / 2;
+    out->wakes_sent += wsqi_load_stat(&pool->wakes);
     out->average_task_ns /= pool->workers;
     out->interval /= pool->workers;
 }
