@@ -1089,7 +1089,8 @@ typedef struct wsq_config {
 typedef struct wsq_stats {
     uint64_t spawned;        /* tasks that this worker spawned */
     uint64_t run;            /* calls of a task's function */
-    uint64_t finished;       /* tasks that ended: WSQ_DONE, WSQ_GONE or cancelled */
+    uint64_t finished;       /* tasks that ended by WSQ_DONE or WSQ_GONE; of a pool: and cancelled
+                              * ones */
     uint64_t lifo_hits;      /* runs from the LIFO slot */
     uint64_t local_pops;     /* runs from the worker's own ring or deque */
     uint64_t global_batches; /* visits to the global queue that brought something */
@@ -1144,7 +1145,7 @@ typedef struct wsq_task {
     wsq_cleanup_fn cleanup; /* before the spawn; called when the task is cancelled */
     struct wsq_task *next;  /* whoever holds the task in a queue of the pool */
     wsqi_aptr pool;         /* a wsq_pool, or a wsq_group + 1; wsq_spawn writes */
-    wsqi_aptr after;        /* a wsq_edge to each successor, newest first; see >>compose */
+    wsqi_aptr after;        /* a wsq_edge to each successor, newest first; see >>after */
     wsqi_a32 state;         /* everybody, by read-modify-write; see >>task */
     wsqi_a32 flags;         /* whoever spawns, or the task itself: WSQI_FLAG_* */
 } wsq_task;
@@ -3266,7 +3267,7 @@ struct wsq_pool {
     wsqi_a32 guests;                             /* outside threads in wsq_run */
     wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
-    wsqi_a64 dropped;                            /* tasks cancelled by a shutdown */
+    wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;                              /* sleepers woken from outside */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
     wsqi_lot lot;
@@ -6435,7 +6436,7 @@ enum {
     WSQI_FUTURE_REF = 32        /* and all bits above: references */
 };
 
-/* A guess: 64 futures of 128 bytes, two pages. */
+/* A guess: 64 futures of 112 bytes, in two pages. */
 #define WSQI_FUTURE_CHUNK 64
 
 typedef struct wsqi_chunk {
