@@ -1731,8 +1731,8 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
     wsqi_set(&job->fn, fn);
     wsqi_set(&entry->job, job);
     *ctx = entry + 1;
-    const void *trap = wsqi_load_hint(&wsqi_front_of(entry)->fork_trap);
-    if (!WSQI_LIKELY((uintptr_t)entry < (uintptr_t)trap))
+    if (!WSQI_LIKELY((uintptr_t)entry <
+                     (uintptr_t)wsqi_load_hint(&wsqi_front_of(entry)->fork_trap)))
         *ctx = wsqi_fork_slow(entry);
 }
 
