@@ -6506,7 +6506,8 @@ static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
     if (word / WSQI_FUTURE_REF == 1) wsqi_future_free(pool, future);
 }
 
-/* Whoever claimed it in its place in a queue, whose reference goes: it is over. */
+/* Whoever claimed it, and gives a reference back, its place's in a queue or one of its own: it is
+ * over. */
 static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t flags) {
     /* F4: the result is visible to who sees it done. Pairs with F5. */
     uint32_t word = wsqi_or_acqrel(&future->word, WSQI_FUTURE_DONE | flags);
@@ -6662,9 +6663,11 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     if (self->pool->order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
         if (*whole) {
-            wsqi_future_call(self, future, word);
+            bool ours = wsqi_future_claim(future); /* else it is cancelled at this moment */
+            if (ours) wsqi_future_call(self, future, word);
+            else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
-            return true;
+            return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
     }
@@ -6678,14 +6681,15 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     return true;
 }
 
-/* Whoever has the handle, while the pool stops: nobody shall start the future any more. False:
- * somebody has. */
+/* Whoever has the handle: nobody shall start the future any more. False: somebody has. What is left
+ * behind in a queue is a tombstone, as in wsqi_future_here. */
 static bool wsqi_future_forbid(wsq_future *future) {
     if (!wsqi_future_claim(future)) return false;
-    uint32_t over = WSQI_FUTURE_DONE | WSQI_FUTURE_CANCELLED;
-    uint32_t word = wsqi_or_acqrel(&future->word, over); /* F4 */
-    /* Relaxed: only this thread has the handle. */
-    if (word & WSQI_FUTURE_THEN) wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), true);
+    /* Relaxed: the claim decides. */
+    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
+    /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
+    wsqi_add_rlx(&future->word, (uint32_t)WSQI_FUTURE_REF);
+    wsqi_future_end(wsqi_task_pool(&future->task), future, WSQI_FUTURE_CANCELLED);
     return true;
 }
 
@@ -6737,11 +6741,7 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
     return wsq_future_get_for(future, WSQ_FOREVER, result);
 }
 
-/* What is left behind in a queue is a tombstone, as in wsqi_future_here. */
-WSQ_API void wsq_future_cancel(wsq_future *future) {
-    if (wsqi_future_forbid(future)) /* Relaxed: the claim decides. */
-        wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
-}
+WSQ_API void wsq_future_cancel(wsq_future *future) { wsqi_future_forbid(future); }
 
 WSQ_API void wsq_future_drop(wsq_future *future) {
     if (future != NULL) wsqi_future_release(wsqi_task_pool(&future->task), future);
