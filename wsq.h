@@ -3727,7 +3727,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_load_rlx(&pool->crew) <= 1) return; /* Relaxed: as in wsqi_notify_others. */
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
-     * the search, sees this one. */
+     * the search, or in wsqi_steal_tell, sees this one. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) > 1) return;
     if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
@@ -4504,7 +4504,18 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     return false;
 }
 
-/* Likewise, near ones first where that makes a difference. */
+/* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on their
+ * way, and their owner has told nobody of what it pushed behind them. */
+static void wsqi_steal_tell(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    /* I6: and either this sees what was pushed or wsqi_notify_pushed sees what was stolen. */
+    wsqi_fence_sc();
+    if (wsqi_queue_length(self) == 0 && wsqi_queue_length(wsqi_block(pool, self->source - 1)) == 0)
+        return;
+    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+}
+
+/* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
 static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
     if (!self->pool->placed) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
     for (unsigned distance = 0; distance < WSQI_ANYWHERE && *task == NULL; distance++) {
@@ -4587,6 +4598,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (*task == NULL && !self->searching && !pool->caller_runs &&
         wsqi_steal_pass(self, false, task))
         return true;
+    if (*task != NULL && !self->searching) wsqi_steal_tell(self);
     if (*task != NULL || (!self->searching && !wsqi_search_begin(self))) return false;
     for (uint32_t round = 0; *task == NULL && wsqi_spin(pool, round, &spin_end); round++) {
         if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
