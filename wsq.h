@@ -5930,11 +5930,9 @@ static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
  * does; they are for others, who may have looked while they moved. */
 static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine = wsqi_take_back_task(self, task, group);
-    if (mine != NULL) {
-        if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
-        wsqi_run_nested(self, mine);
-    }
+    if (mine != NULL && self->searching) wsqi_search_end(self); /* it slept as workers do */
     wsqi_notify_others(self);
+    if (mine != NULL) wsqi_run_nested(self, mine);
     return mine != NULL;
 }
 

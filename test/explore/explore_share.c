@@ -48,7 +48,31 @@ static void half_of_three(void) {
     explore_pool_end(pool);
 }
 
+static wsq_poll wait_for_pinned(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    spawn(2);
+    explore_check(wsq_spawn_on(pool, 0, &items[1].task) == WSQ_OK);
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    items[0].runs++;
+    return WSQ_DONE;
+}
+
+/* A worker looks for what it waits for and runs it: what it moved meanwhile must run beside that. */
+static void moved_by_a_wait(void) {
+    memset(items, 0, sizeof items);
+    gate = 0;
+    for (int i = 0; i < 3; i++) wsq_task_init(&items[i].task, i == 0 ? wait_for_pinned : run_item);
+    items[1].company = items[2].company = 2;
+    pool = explore_pool_make(2, plain);
+    explore_check(wsq_spawn_on(pool, 0, &items[0].task) == WSQ_OK);
+    explore_wait_quiet();
+    for (int i = 0; i < 3; i++) explore_check(items[i].runs == 1);
+    explore_check_parked(pool);
+    explore_pool_end(pool);
+}
+
 int main(void) {
+    explore_random("share: moved by a wait", moved_by_a_wait, 2000);
     explore_random("share: half of three", half_of_three, 4000);
     return explore_end();
 }
