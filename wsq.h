@@ -4504,8 +4504,8 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     return false;
 }
 
-/* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on their
- * way, and their owner has told nobody of what it pushed behind them. */
+/* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on
+ * their way, and their owner has told nobody of what it pushed behind them. */
 static void wsqi_steal_tell(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     /* I6: and either this sees what was pushed or wsqi_notify_pushed sees what was stolen. */
@@ -7113,7 +7113,10 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) {
+        wsqi_loop *loop = self->loop; /* `fn` is no part of it */
+        self->loop = NULL;
         fn(wsqi_full_mark(self), arg);
+        self->loop = loop;
     } else if (!full) {
         return WSQ_ERR_MEMORY;
     } else {
