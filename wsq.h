@@ -1466,8 +1466,8 @@ WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 /* This puts the task into a group, before its spawn: from then on each wsq_spawn, wsq_spawn_on or
  * wsq_spawn_batch of it spawns it as wsq_group_spawn does; NULL: into none. A spawn into another
  * pool than the group's fails. The owner of the task may call this, while the task is not
- * spawned. wsq_group_spawn puts it into that group for
- * good; wsq_group_then and wsq_future_then into none. */
+ * spawned. wsq_group_spawn puts a task that has a group into that other one from then on, and one
+ * that has none for that spawn only; wsq_group_then and wsq_future_then put it into none. */
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 
 /* This lets `task` start only when `predecessor` is done. It is called before `task` is spawned, as
