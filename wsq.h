@@ -1466,8 +1466,8 @@ WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 /* This puts the task into a group, before its spawn: from then on each wsq_spawn, wsq_spawn_on or
  * wsq_spawn_batch of it spawns it as wsq_group_spawn does; NULL: into none. A spawn into another
  * pool than the group's fails. The owner of the task may call this, while the task is not
- * spawned. wsq_group_spawn puts it into that group for
- * good; wsq_group_then and wsq_future_then into none. */
+ * spawned. wsq_group_spawn puts a task that has a group into that other one from then on, and one
+ * that has none for that spawn only; wsq_group_then and wsq_future_then put it into none. */
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 
 /* This lets `task` start only when `predecessor` is done. It is called before `task` is spawned, as
@@ -3727,7 +3727,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_load_rlx(&pool->crew) <= 1) return; /* Relaxed: as in wsqi_notify_others. */
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
-     * the search, sees this one. */
+     * the search, or in wsqi_steal_tell, sees this one. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) > 1) return;
     if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
@@ -4504,7 +4504,18 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     return false;
 }
 
-/* Likewise, near ones first where that makes a difference. */
+/* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on
+ * their way, and their owner has told nobody of what it pushed behind them. */
+static void wsqi_steal_tell(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    /* I6: and either this sees what was pushed or wsqi_notify_pushed sees what was stolen. */
+    wsqi_fence_sc();
+    if (wsqi_queue_length(self) == 0 && wsqi_queue_length(wsqi_block(pool, self->source - 1)) == 0)
+        return;
+    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+}
+
+/* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
 static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
     if (!self->pool->placed) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
     for (unsigned distance = 0; distance < WSQI_ANYWHERE && *task == NULL; distance++) {
@@ -4587,6 +4598,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (*task == NULL && !self->searching && !pool->caller_runs &&
         wsqi_steal_pass(self, false, task))
         return true;
+    if (*task != NULL && !self->searching) wsqi_steal_tell(self);
     if (*task != NULL || (!self->searching && !wsqi_search_begin(self))) return false;
     for (uint32_t round = 0; *task == NULL && wsqi_spin(pool, round, &spin_end); round++) {
         if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
@@ -5918,11 +5930,9 @@ static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
  * does; they are for others, who may have looked while they moved. */
 static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine = wsqi_take_back_task(self, task, group);
-    if (mine != NULL) {
-        if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
-        wsqi_run_nested(self, mine);
-    }
+    if (mine != NULL && self->searching) wsqi_search_end(self); /* it slept as workers do */
     wsqi_notify_others(self);
+    if (mine != NULL) wsqi_run_nested(self, mine);
     return mine != NULL;
 }
 
@@ -6506,7 +6516,8 @@ static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
     if (word / WSQI_FUTURE_REF == 1) wsqi_future_free(pool, future);
 }
 
-/* Whoever claimed it in its place in a queue, whose reference goes: it is over. */
+/* Whoever claimed it, and gives a reference back, its place's in a queue or one of its own: it is
+ * over. */
 static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t flags) {
     /* F4: the result is visible to who sees it done. Pairs with F5. */
     uint32_t word = wsqi_or_acqrel(&future->word, WSQI_FUTURE_DONE | flags);
@@ -6662,9 +6673,11 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     if (self->pool->order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
         if (*whole) {
-            wsqi_future_call(self, future, word);
+            bool ours = wsqi_future_claim(future); /* else it is cancelled at this moment */
+            if (ours) wsqi_future_call(self, future, word);
+            else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
-            return true;
+            return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
     }
@@ -6678,14 +6691,15 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     return true;
 }
 
-/* Whoever has the handle, while the pool stops: nobody shall start the future any more. False:
- * somebody has. */
+/* Whoever has the handle: nobody shall start the future any more. False: somebody has. What is left
+ * behind in a queue is a tombstone, as in wsqi_future_here. */
 static bool wsqi_future_forbid(wsq_future *future) {
     if (!wsqi_future_claim(future)) return false;
-    uint32_t over = WSQI_FUTURE_DONE | WSQI_FUTURE_CANCELLED;
-    uint32_t word = wsqi_or_acqrel(&future->word, over); /* F4 */
-    /* Relaxed: only this thread has the handle. */
-    if (word & WSQI_FUTURE_THEN) wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), true);
+    /* Relaxed: the claim decides. */
+    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
+    /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
+    wsqi_add_rlx(&future->word, (uint32_t)WSQI_FUTURE_REF);
+    wsqi_future_end(wsqi_task_pool(&future->task), future, WSQI_FUTURE_CANCELLED);
     return true;
 }
 
@@ -6737,11 +6751,7 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
     return wsq_future_get_for(future, WSQ_FOREVER, result);
 }
 
-/* What is left behind in a queue is a tombstone, as in wsqi_future_here. */
-WSQ_API void wsq_future_cancel(wsq_future *future) {
-    if (wsqi_future_forbid(future)) /* Relaxed: the claim decides. */
-        wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
-}
+WSQ_API void wsq_future_cancel(wsq_future *future) { wsqi_future_forbid(future); }
 
 WSQ_API void wsq_future_drop(wsq_future *future) {
     if (future != NULL) wsqi_future_release(wsqi_task_pool(&future->task), future);
@@ -7103,7 +7113,10 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) {
+        wsqi_loop *loop = self->loop; /* `fn` is no part of it */
+        self->loop = NULL;
         fn(wsqi_full_mark(self), arg);
+        self->loop = loop;
     } else if (!full) {
         return WSQ_ERR_MEMORY;
     } else {

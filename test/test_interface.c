@@ -419,6 +419,40 @@ static void loops_that_stop(void) {
     }
 }
 
+/* A run inside the body is no part of the loop, with a guest's block and without. */
+static void stop_from_a_run(wsq_ctx ctx, void *arg) {
+    int *depth = arg;
+    if (--*depth > 0) CHECK_EQ(wsq_run(wsq_pool_of(ctx), stop_from_a_run, depth), WSQ_OK);
+    wsq_loop_stop(ctx);
+}
+
+static void run_in_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    int depth = WSQ_GUESTS + 2;
+    CHECK_EQ(wsq_run(wsq_pool_of(ctx), stop_from_a_run, &depth), WSQ_OK);
+    *(size_t *)arg += end - begin;
+}
+
+static void loop_in_run(wsq_ctx ctx, void *arg) {
+    wsq_for(ctx, 0, 10, 1, run_in_body, arg);
+}
+
+static void nest_then_loop(wsq_ctx ctx, void *arg) {
+    static int depth = WSQ_GUESTS + 1;
+    if (--depth > 0) CHECK_EQ(wsq_run(wsq_pool_of(ctx), nest_then_loop, arg), WSQ_OK);
+    else loop_in_run(ctx, arg);
+}
+
+static void a_run_in_a_loop(void) {
+    size_t visited = 0;
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
+    CHECK_EQ(wsq_run(pool, loop_in_run, &visited), WSQ_OK);
+    CHECK_EQ(visited, 10);
+    visited = 0;
+    CHECK_EQ(wsq_run(pool, nest_then_loop, &visited), WSQ_OK);
+    CHECK_EQ(visited, 10);
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_interface");
     RUN(zeroed_tasks);
@@ -434,5 +468,6 @@ int main(void) {
     RUN(time_outs_alike);
     RUN(spinning);
     RUN(loops_that_stop);
+    RUN(a_run_in_a_loop);
     return test_end();
 }

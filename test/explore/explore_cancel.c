@@ -159,6 +159,86 @@ static void future_against_its_call(void) {
     end();
 }
 
+/* The only worker is in a task meanwhile: nobody starts the call before it is cancelled. */
+static void from_the_only_worker(wsq_task_fn fn) {
+    begin(0);
+    wsq_pool_destroy(pool);
+    pool = explore_pool_make(1, (wsq_config){.max_standins = WSQ_STANDINS_OFF});
+    called = 0;
+    items[0].task.fn = fn;
+    spawn(0);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    while (wsq_pool_wait(pool) != WSQ_OK) {} /* who cancels may take longer than it waits for a circle */
+    end();
+}
+
+static void future_getter(void *arg) {
+    (void)arg;
+    explore_check(wsq_future_get(future, NULL) == WSQ_ERR_CANCELLED);
+}
+
+static wsq_poll cancel_beside_getter(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    explore_check(wsq_submit(pool, call, NULL, &future) == WSQ_OK);
+    explore_start(future_getter, NULL);
+    explore_join_one(explore_start(future_canceller, NULL));
+    return WSQ_DONE;
+}
+
+/* Who sleeps until it is done hears of it, and may free it before who cancels returns. */
+static void future_against_its_getter(void) {
+    from_the_only_worker(cancel_beside_getter);
+    explore_check(called == 0);
+}
+
+static void go(void *arg) { called += arg == &called; }
+
+static wsq_poll get_and_go(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_check(wsq_future_get(future, NULL) == WSQ_ERR_CANCELLED);
+    explore_check(wsq_go(pool, go, &called) == WSQ_OK);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll cancel_beside_then(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    items[1].task.fn = get_and_go;
+    explore_check(wsq_submit(pool, call, NULL, &future) == WSQ_OK);
+    explore_check(wsq_future_then(future, &items[1].task) == WSQ_OK);
+    explore_start(future_canceller, NULL);
+    while (!wsq_future_done(future)) wsqi_pause();
+    return WSQ_DONE;
+}
+
+/* What its end spawns frees it, and its memory is used for another call: that happens. */
+static void future_against_its_next_use(void) {
+    from_the_only_worker(cancel_beside_then);
+    explore_check(items[1].done && called == 1);
+}
+
+static void *call_cancelled(void *arg) {
+    explore_join_one(explore_start(future_canceller, NULL));
+    explore_check(items[1].runs == 0);
+    called++;
+    return arg;
+}
+
+static wsq_poll get_here(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    explore_check(wsq_submit(pool, call_cancelled, NULL, &future) == WSQ_OK);
+    explore_check(wsq_future_then(future, &items[1].task) == WSQ_OK);
+    explore_check(wsq_future_get(future, NULL) == WSQ_OK);
+    explore_check(items[1].task.state.v < 2 * WSQI_TASK_BLOCKER);
+    return WSQ_DONE;
+}
+
+/* A worker calls it where it waits: it is not over before that returns. */
+static void future_that_runs_here(void) {
+    from_the_only_worker(get_here);
+    explore_check(items[1].done && called == 1);
+}
+
 /* ---- batches ---- */
 
 static wsq_poll run_again(wsq_ctx ctx, wsq_task *task) {
@@ -196,6 +276,9 @@ int main(void) {
     explore_random("cancel: while it is held", while_it_is_held, 3000);
     explore_random("cancel: before its next life", before_its_next_life, 2000);
     explore_random("cancel: a future against its call", future_against_its_call, 2000);
+    explore_random("cancel: a future against its getter", future_against_its_getter, 2000);
+    explore_random("cancel: a future against its next use", future_against_its_next_use, 2000);
+    explore_random("cancel: a future that runs here", future_that_runs_here, 500);
     explore_random("cancel: a batch in a group", batch_in_a_group, 1500);
     return explore_end();
 }

@@ -1,0 +1,78 @@
+/* What a thief takes beside the task that it runs is for others, too: a worker that goes to sleep
+ * while tasks move from ring to ring may have seen neither. */
+#define WSQ_RING_CAPACITY 4
+#include "explore_pool.h"
+
+enum { TASKS = 6 };
+
+/* A task spawns the tasks [first, first + children), meets `company` tasks at the gate, is done. */
+typedef struct item {
+    wsq_task task;
+    int first, children, company, runs;
+} item;
+
+static item items[TASKS];
+static int gate;
+static wsq_pool *pool;
+static const wsq_config plain;
+
+static wsq_poll run_item(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(++it->runs == 1);
+    for (int i = it->first; i < it->first + it->children; i++)
+        explore_check(wsq_spawn(pool, &items[i].task) == WSQ_OK);
+    if (it->company) explore_meet(&gate, it->company);
+    return WSQ_DONE;
+}
+
+static void spawn(int i) { explore_check(wsq_spawn(pool, &items[i].task) == WSQ_OK); }
+
+/* Three children, and a thief takes two of them: the three must run side by side. */
+static void half_of_three(void) {
+    memset(items, 0, sizeof items);
+    gate = 0;
+    for (int i = 0; i < TASKS; i++) wsq_task_init(&items[i].task, run_item);
+    pool = explore_pool_make(3, plain);
+    items[0].first = 1;
+    items[0].children = 3;
+    for (int i = 1; i <= 3; i++) items[i].company = 3;
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(4);
+    if (explore_choose(2)) spawn(5);
+    else items[5].runs = 1;
+    spawn(0);
+    explore_wait_quiet();
+    for (int i = 0; i < TASKS; i++) explore_check(items[i].runs == 1);
+    explore_check_parked(pool);
+    explore_pool_end(pool);
+}
+
+static wsq_poll wait_for_pinned(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    spawn(2);
+    explore_check(wsq_spawn_on(pool, 0, &items[1].task) == WSQ_OK);
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    items[0].runs++;
+    return WSQ_DONE;
+}
+
+/* A worker looks for what it waits for and runs it: what it moved meanwhile must run beside that. */
+static void moved_by_a_wait(void) {
+    memset(items, 0, sizeof items);
+    gate = 0;
+    for (int i = 0; i < 3; i++) wsq_task_init(&items[i].task, i == 0 ? wait_for_pinned : run_item);
+    items[1].company = items[2].company = 2;
+    pool = explore_pool_make(2, plain);
+    explore_check(wsq_spawn_on(pool, 0, &items[0].task) == WSQ_OK);
+    explore_wait_quiet();
+    for (int i = 0; i < 3; i++) explore_check(items[i].runs == 1);
+    explore_check_parked(pool);
+    explore_pool_end(pool);
+}
+
+int main(void) {
+    explore_random("share: moved by a wait", moved_by_a_wait, 2000);
+    explore_random("share: half of three", half_of_three, 4000);
+    return explore_end();
+}
