@@ -3437,16 +3437,15 @@ static inline unsigned wsqi_lowest_bit(uint64_t bits) {
  * Source:    Treiber's stack (1986), taken whole, so that it has no ABA.
  * ========================================================================== */
 
-/* Any thread. A chain of tasks, newest first, becomes part of the queue. True: the caller notifies.
- * False: others were there before, and whoever pushed them onto nothing does so. */
-static bool wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *oldest) {
+/* Any thread. A chain of tasks, newest first, becomes part of the queue. The caller notifies, also
+ * when others were there before: whoever pushed those may be held up between the two. */
+static void wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *oldest) {
     void *head = wsqi_load_hint(&inject->incoming);
     do {
         wsqi_set(&oldest->next, (wsq_task *)head);
         /* G1: the chain's links and tasks become visible. Pairs with G2. Failure: relaxed,
          * retried. */
     } while (!wsqi_cas_rel(&inject->incoming, &head, newest));
-    return head == NULL;
 }
 
 /* Any thread; a snapshot: work may be on its way between the two lists, its mover notifies after
@@ -5075,8 +5074,8 @@ static void wsqi_check_stopped(wsq_pool *pool) {
 
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
-    if (wsqi_inject_push(&pool->lanes[WSQ_NORMAL], newest, oldest)) wsqi_notify_rmw(pool);
-    else wsqi_fence_rmw(); /* P4 */
+    wsqi_inject_push(&pool->lanes[WSQ_NORMAL], newest, oldest);
+    wsqi_notify_rmw(pool);
     wsqi_check_stopped(pool);
 }
 
