@@ -38,6 +38,6 @@ awk '
             if (real == "" || virtual == "") continue
             ratio = virtual / real
             printf "%-22s %8s %12s %12s %8.2f %s%s\n", part[1], part[2], real, virtual, ratio, \
-                unit[key], ratio > 1.25 || ratio < 0.75 ? "  far" : ""
+                unit[key], (ratio > 1.25 || ratio < 0.75 ? "  far" : "")
         }
     }' "$lines"
