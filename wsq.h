@@ -4187,7 +4187,10 @@ static void wsqi_sleep(wsqi_worker *self, const wsqi_wait *wait) {
     wsqi_sleep_on(self, wait, watching);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
-    self->searching = !wsqi_asleep(self); /* the pool stops: S counts it as asleep for good */
+    /* The pool stops: it is not asleep, for it may come here again (from a wait in a job that it
+     * stole), and S would count it twice for one bit. */
+    while (wsqi_asleep(self)) wsqi_wake_self(self);
+    self->searching = true;
 }
 
 /* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
