@@ -550,7 +550,7 @@ static void calls_are_counted_once(void) {
     CHECK_EQ(stats.finished, GOT + 1);
     CHECK_EQ(begun, GOT + 1);
     CHECK_EQ(ended, GOT + 1);
-    pool_close(current);
+    pool_end(current);
 }
 
 int main(void) {
