@@ -373,9 +373,10 @@
  *
  * STATISTICS are counted for each worker, on cache lines of its own, and can be read at any time.
  * `rescued` counts tasks that only a time-out (park_timeout_ns) found: each would be a lost
- * wake-up. wsq_hooks are told when threads start, sleep and stop, when tasks begin and end, and
- * when work is stolen or offered (wsq_event). Without hooks each of these places costs one branch
- * that the processor predicts.
+ * wake-up. wsq_hooks are told each step of a task (it is spawned, woken, begins, ends, or is
+ * cancelled), when threads start, sleep, block and stop, and when work is stolen or offered
+ * (wsq_event). Without hooks none of these places costs more than one branch that the processor
+ * predicts.
  *
  * FORK(). A child process has none of the pool's threads. There calls with such a pool return
  * WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs Linux
@@ -671,7 +672,8 @@
  *
  * 2.0.0  attributes of a task before its spawn (wsq_task_set_worker, _set_group), so that a batch
  *        can have them; wsq_task_cancel, wsq_future_cancel; wsq_loop_stop; wsq_pool_slots; all
- *        time-outs alike; WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG.
+ *        time-outs alike; WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG;
+ *        hooks for spawns, wakes, cancelling and blocking.
  *        What changes in a program written for 1.1:
  *            wsq_group_wait(group, WSQ_FOREVER)   wsq_group_wait(group)
  *            wsq_group_wait(group, ns)            wsq_group_wait_for(group, ns)
@@ -679,6 +681,7 @@
  *            wsq_pool_wait in a release build     may return WSQ_ERR_INVALID, as in a debug build,
  *                                                 when tasks wait for each other in a circle
  *            a file with another configuration    does not link any more, where it crashed
+ *            a hook that knows every wsq_event    hears of five more, and of WSQ_OUTSIDE
  * 1.1.0  futures, groups, dependencies, cancellation, priorities, pinned tasks, timers, time-outs,
  *        stand-ins, hooks, fork(); Windows, BSDs, macOS, WebAssembly
  * 1.0.0  tasks, fork and join, loops and reductions, the two queues
@@ -785,6 +788,7 @@
 #define WSQ_SPIN_OFF UINT64_MAX    /* wsq_config.spin_ns: nobody looks twice before it sleeps */
 #define WSQ_ANY_WORKER UINT_MAX    /* wsq_task_set_worker: the task is not pinned */
 #define WSQ_FOREVER UINT64_MAX     /* a time-out that never comes */
+#define WSQ_OUTSIDE UINT_MAX       /* a hook's `worker`: a thread that is none */
 
 #if defined(__GNUC__) || defined(__clang__) /* clang-cl has the latter only */
 #define WSQI_GNU 1
@@ -1031,17 +1035,39 @@ typedef enum wsq_event {
                            * value: the wsq_poll of a task */
     WSQ_EVENT_STEAL,      /* work was stolen; subject: the first task, or the job; value: the
                            * victim's index */
-    WSQ_EVENT_PUBLISH     /* jobs were made visible to thieves; value: how many */
+    WSQ_EVENT_PUBLISH,    /* jobs were made visible to thieves; value: how many */
+    WSQ_EVENT_SPAWN,      /* a task is spawned, and queued after this; subject: the wsq_task; value:
+                           * how many others it comes after, which holds it back, or 0 */
+    WSQ_EVENT_WAKE,       /* a task that waited, or was held back, is queued after this; subject:
+                           * the wsq_task; value: the wsq_cause */
+    WSQ_EVENT_CANCEL,     /* a task ends without a call, or another call, of its function; subject:
+                           * the wsq_task, whose cleanup has not been called yet */
+    WSQ_EVENT_BLOCK,      /* a function begins to wait; subject: the wsq_task, wsq_group, wsq_pool,
+                           * wsq_future or stolen wsq_job that it waits for, or NULL in
+                           * wsq_block_begin */
+    WSQ_EVENT_UNBLOCK     /* it goes on; subject: the same address, whose memory may be gone */
 } wsq_event;
 
-/* A function that observes a pool (wsq_config.hooks). It is called on the thread of the worker with
- * the index `worker`, often, and from several threads at once. It must not spawn, wait or wake. The
+/* Why a task is queued again: the value of WSQ_EVENT_WAKE. */
+typedef enum wsq_cause {
+    WSQ_CAUSE_WAKE,  /* this thread called wsq_wake, or wsq_task_cancel */
+    WSQ_CAUSE_TIMER, /* the time of wsq_wake_after has come */
+    WSQ_CAUSE_AFTER, /* the last task, group or future has ended that the task came after */
+    WSQ_CAUSE_EARLY  /* a wake came while the task ran, and now its run is over */
+} wsq_cause;
+
+/* What observes a pool (wsq_config.hooks). `event` is called on the thread of the worker, stand-in
+ * or guest with the index `worker`, often, and from several threads at once; with WSQ_OUTSIDE it is
+ * called on some other thread, which spawns, wakes or cancels. It must not spawn, wait or wake. The
  * struct is copied; what `user` points to is the caller's and must outlive the pool. */
 typedef struct wsq_hooks {
     /* This is told each event. NULL: nobody is told. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
                   uint64_t value);
-    void *user; /* the first argument of event */
+    void *user; /* the first argument of both functions */
+    /* This returns the name of a task's function, given its address, for wsq_pool_dump; NULL: it is
+     * not known. It is called on the thread that dumps. NULL: no function has a name. */
+    const char *(*name)(void *user, uintptr_t function);
 } wsq_hooks;
 
 /* A function that tells a pool which workers are near each other, where the system does not. */
@@ -1347,8 +1373,8 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns);
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
 
 /* This returns a number that is larger than every index of wsq_worker_index, wsq_worker_self and
- * the hooks of this pool: how long an array must be that has an element for each thread. It never
- * changes. Any thread may call this. */
+ * the hooks of this pool, WSQ_OUTSIDE excepted: how long an array must be that has an element for
+ * each thread. It never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool);
 
 /* This returns how many tasks are spawned and not done. Any thread may call this; the number is a
@@ -3237,6 +3263,7 @@ struct wsq_pool {
     wsqi_worker *first; /* the workers' blocks lie one behind the other */
     unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
     uint32_t lifo_cap, budget, spin_rounds;
+    uint32_t wake_slot; /* lifo_cap; 0: none, or somebody is to be told before the slot is filled */
     bool caller_runs, lend_only;
     wsq_order order;
     uint32_t turn; /* caller_runs: which worker's */
@@ -3403,16 +3430,36 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #endif
 
 #ifdef WSQ_NO_HOOKS
+#define wsqi_told(pool) false
 #define wsqi_event(self, event, subject, value) ((void)0)
+#define wsqi_event_here(pool, event, subject, value) ((void)(pool))
 #else
+#define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
+
 WSQI_COLD static void wsqi_event_tell(wsqi_worker *self, wsq_event event, const void *subject,
                                       uint64_t value) {
     self->pool->hooks.event(self->pool->hooks.user, event, self->index, subject, value);
 }
+
+/* Any thread. */
+WSQI_COLD static void wsqi_event_tell_here(wsq_pool *pool, wsq_event event, const void *subject,
+                                           uint64_t value) {
+    const wsqi_worker *self = wsqi_inside(pool);
+    unsigned index = self != NULL ? self->index : WSQ_OUTSIDE;
+    pool->hooks.event(pool->hooks.user, event, index, subject, value);
+}
+
 #define wsqi_event(self, what, subject, value) \
     do { \
-        if (!WSQI_LIKELY((self)->pool->hooks.event == NULL)) \
+        if (wsqi_told((self)->pool)) \
             wsqi_event_tell((self), (what), (subject), (uint64_t)(value)); \
+    } while (0)
+
+/* Of a task, by any thread that keeps its memory from going. */
+#define wsqi_event_here(pool, what, subject, value) \
+    do { \
+        if (wsqi_told(pool)) \
+            wsqi_event_tell_here((pool), (what), (subject), (uint64_t)(value)); \
     } while (0)
 #endif
 
@@ -4071,7 +4118,8 @@ struct wsqi_wait {
     wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
     bool inside;         /* in a task, job or run of the pool */
     bool listed;         /* in its bucket */
-    bool replaced;       /* a stand-in works in the host's place */
+    bool blocked;        /* it has slept, or is about to */
+    bool replaced;       /* and a stand-in works in the host's place */
     bool resting;        /* the pool stops */
     const void *key;     /* the address of what is awaited */
     uint64_t deadline;   /* WSQI_NEVER: none */
@@ -4306,7 +4354,7 @@ static wsq_task *wsqi_slot_take(wsqi_worker *self) {
 
 /* Owner only. Fills the LIFO slot; what was in it moves to the queue. Only the last searcher's
  * look, or the watcher, finds a slot; so when none watches, an idle worker is woken to do so. */
-static void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     /* I11: the task is visible to a late thief; and either this sees the sleepers and the watcher
      * as they are, or a sleeper sees the slot full. Pairs with I10 and I12. */
@@ -4895,8 +4943,13 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     if (!next) wsqi_notify_others(self);
 }
 
+static void wsqi_requeue_woken(wsqi_worker *self, wsq_task *task) {
+    wsqi_event(self, WSQ_EVENT_WAKE, task, WSQ_CAUSE_EARLY);
+    wsqi_requeue(self, task);
+}
+
 /* The task's function said WSQ_PENDING: it sleeps until a wake, unless one came while it ran. */
-static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0) {
         /* T3: what the task did is visible to its next run, through who wakes it. Pairs with T4.
@@ -4904,7 +4957,7 @@ static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
             return;
     }
-    wsqi_requeue(self, task);
+    wsqi_requeue_woken(self, task);
 }
 
 #ifdef WSQ_NO_HOOKS
@@ -4920,7 +4973,7 @@ WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task)
 }
 
 WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
-    if (!WSQI_LIKELY(self->pool->hooks.event == NULL)) return wsqi_task_call_told(self, task);
+    if (wsqi_told(self->pool)) return wsqi_task_call_told(self, task);
     return task->fn(self->floor, task);
 }
 #endif
@@ -5082,10 +5135,10 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
     wsqi_check_stopped(pool);
 }
 
-static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
-    wsqi_worker *self = wsqi_local(pool);
-    if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
-    if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
+/* self: this thread, or NULL. */
+WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
+    wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
+    if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
         if (self == NULL) wsqi_check_stopped(pool);
     } else if (self == NULL) {
@@ -5098,8 +5151,17 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
     }
 }
 
+static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
+    if (WSQI_LIKELY(wsqi_task_queue_flags(task) == 0) && self != NULL && pool->wake_slot != 0)
+        wsqi_slot_put(self, task);
+    else
+        wsqi_schedule_slow(pool, self, task);
+}
+
 /* Owner only: a task that it has claimed. */
-static inline void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
     wsqi_count(&self->counters.spawned, 1);
     wsqi_push_local(self, task);
     wsqi_notify_pushed(self);
@@ -5163,16 +5225,21 @@ static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
     }
 }
 
+/* A task whose last blocker goes: it was not held, it was held and the hooks know that, the pool
+ * counts it as held, too. */
+typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_TOLD, WSQI_HOLD_COUNTED } wsqi_hold;
+
 /* Any thread; something that the task waited for has ended. Who takes the last such thing away, of
- * a task that has been spawned, queues it: true. counted: the pool counts it as held. */
-static bool wsqi_task_unblock(wsq_task *task, bool counted) {
+ * a task that has been spawned, queues it: true. */
+static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
      * itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
     if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     /* Relaxed: tells only that a wait for the pool may be in vain; see wsqi_stuck. */
-    if (counted) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
+    if (hold == WSQI_HOLD_COUNTED) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
+    if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, task);
     if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return true;
@@ -5184,7 +5251,16 @@ static void wsqi_task_held(wsq_pool *pool) {
     wsqi_check_quiet(pool);
 }
 
-/* A spawn of a task with predecessors, a priority, or a worker of its own. */
+/* Any thread, which has reserved the task. Relaxed: others only take blockers away, and never that
+ * of this thread. */
+static wsqi_hold wsqi_spawn_tell(wsq_pool *pool, const wsq_task *task) {
+    uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_BLOCKER - 1;
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
+    return others != 0 ? WSQI_HOLD_TOLD : WSQI_HOLD_NONE;
+}
+
+/* A spawn of a task with predecessors, a priority, or a worker of its own; or of any, of which the
+ * hooks are told. */
 WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void *home,
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
@@ -5194,18 +5270,19 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
         /* Relaxed: likewise. */
         wsqi_store_rlx(&task->flags, (wsqi_load_rlx(&task->flags) & lane) | pin);
     }
-    if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
+    if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
     return WSQ_OK;
 }
 
-/* It waits for nothing, and is queued as any other. */
-static inline bool wsqi_task_plain(const wsq_task *task, uint32_t state) {
-    return WSQI_LIKELY((wsqi_task_queue_flags(task) | state / WSQI_TASK_BLOCKER) == 0);
+/* It waits for nothing, is queued as any other, and nobody is told. */
+static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
+    return WSQI_LIKELY((flags | state / WSQI_TASK_BLOCKER) == 0) && !wsqi_told(pool);
 }
 
 static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
     uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_plain(task, state)) return wsqi_spawn_plain(pool, task, state, home);
+    if (wsqi_task_plain(pool, wsqi_task_queue_flags(task), state))
+        return wsqi_spawn_plain(pool, task, state, home);
     return wsqi_spawn_slow(pool, task, home, 0);
 }
 
@@ -5221,8 +5298,12 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    uint32_t state = wsqi_load_hint(&task->state);
+    /* Relaxed: the caller's. No group either. */
+    if (wsqi_task_plain(pool, wsqi_load_rlx(&task->flags), state))
+        return wsqi_spawn_plain(pool, task, state, pool);
     wsq_group *group = wsqi_task_grouped(task);
-    if (WSQI_LIKELY(group == NULL)) return wsqi_spawn(pool, task, pool);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
     return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
 }
 
@@ -5310,7 +5391,9 @@ static void wsqi_timers_fire(wsq_pool *pool) {
     while (pool->timer_count != 0 && pool->timers[0].at <= now) {
         wsq_task *task = pool->timers[0].task;
         wsqi_timer_remove(pool, 0);
-        if (wsqi_task_notify(task)) wsqi_task_queue(wsqi_task_pool(task), task);
+        if (!wsqi_task_notify(task)) continue;
+        wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
+        wsqi_task_queue(wsqi_task_pool(task), task);
     }
     wsqi_timers_unlock(pool);
 }
@@ -5367,7 +5450,7 @@ static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
     wsq_task *task = edge->task;
     /* E3: before the last thing it waits for is taken away. */
     if (cancelled) wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_DOOMED);
-    wsqi_task_unblock(task, true);
+    wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
 }
 
 static void wsqi_edges_resolve(wsq_edge *edge, bool cancelled) {
@@ -5672,17 +5755,20 @@ static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
 }
 
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
-    wsqi_worker *self = wsqi_blocker(wsqi_worker_of(ctx));
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
     if (self->pool->caller_runs || self->blocking++ != 0) return;
+    wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
     wsqi_block_prepare(self);
     self->replaced = wsqi_standin_begin(self);
 }
 
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
-    wsqi_worker *self = wsqi_blocker(wsqi_worker_of(ctx));
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
     if (self->pool->caller_runs) return;
-    WSQ_ASSERT(self->blocking != 0);
-    if (--self->blocking == 0 && self->replaced) wsqi_standin_end(self);
+    WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
+    if (--self->blocking != 0) return;
+    if (self->replaced) wsqi_standin_end(self);
+    wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
 }
 
 /* ---- one wait ---- */
@@ -5716,7 +5802,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->self = wsqi_local(pool);
     wait->host = wsqi_missed();
     wait->inside = wsqi_inside(pool) != NULL;
-    wait->listed = wait->replaced = wait->resting = false;
+    wait->listed = wait->blocked = wait->replaced = wait->resting = false;
     wait->key = key;
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, 0u);
@@ -5769,9 +5855,20 @@ static void wsqi_wait_rest(wsqi_wait *wait) {
     wait->resting = true;
 }
 
+/* The function that waits, in whichever pool, blocks, or goes on. */
+static void wsqi_wait_tell(const wsqi_wait *wait, wsq_event event) {
+    wsqi_worker *block = wsqi_self_get();
+    if (block != NULL) wsqi_event(block, event, wait->key, 0);
+}
+
+WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
+    if (wait->replaced) wsqi_standin_end(wait->host);
+    wsqi_wait_tell(wait, WSQ_EVENT_UNBLOCK);
+}
+
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->listed) wsqi_wait_unlist(wait);
-    if (wait->replaced) wsqi_standin_end(wait->host);
+    if (wait->blocked) wsqi_wait_unblock(wait);
     if (wait->resting) wsqi_stir(wait->pool);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
@@ -5802,6 +5899,8 @@ static void wsqi_wait_work(const wsqi_wait *wait) {
  * one nothing is prepared: two that wait would wake each other for ever.) */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
+    if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
+    wait->blocked = true;
     if (wait->replaced || host == NULL) return wait->replaced;
     if (host->blocking != 0) return host->replaced;
     wait->replaced = wsqi_standin_begin(host);
@@ -6022,7 +6121,7 @@ static void wsqi_group_start(wsq_group *group) {
     wsq_task *task = (wsq_task *)wsqi_xchg_acq(&group->then, NULL), *next;
     for (; task != NULL; task = next) {
         next = wsqi_get(&task->next);
-        wsqi_task_unblock(task, true);
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
     }
 }
 
@@ -6201,7 +6300,7 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = (char *)group + 1;
     if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
-    if (self != NULL && pin == 0 && wsqi_task_plain(task, state))
+    if (self != NULL && pin == 0 && wsqi_task_plain(pool, wsqi_task_queue_flags(task), state))
         return wsqi_group_spawn_here(self, group, task, state);
     /* Relaxed: before the task can end; the spawn orders it. */
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
@@ -6260,6 +6359,7 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
+        wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
         if (wsqi_task_queue_flags(tasks[i]) != 0) {
             wsqi_queue_special(pool, tasks[i]);
             continue;
@@ -6359,12 +6459,13 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
-        if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
+        if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
         return WSQ_OK;
     }
     /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
      * orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
+    wsqi_hold hold = wsqi_spawn_tell(pool, task);
     void *head = wsqi_load_hint(&group->then);
     do {
         wsqi_set(&task->next, (wsq_task *)head);
@@ -6379,7 +6480,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     if (word < WSQI_GROUP_TASK) wsqi_group_start(group);
     else wsqi_credit_call_in(pool, group);
     /* Held last, so that it never seems to be held beside what would free it. */
-    if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
+    if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
     return WSQ_OK;
 }
 
@@ -6525,7 +6626,7 @@ static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t flags) 
     uint32_t word = wsqi_or_acqrel(&future->word, WSQI_FUTURE_DONE | flags);
     if (word & WSQI_FUTURE_THEN) {
         wsq_task *then = (wsq_task *)wsqi_load_rlx(&future->then); /* Relaxed: F4 orders it. */
-        wsqi_task_unblock(then, true);
+        wsqi_task_unblock(then, WSQI_HOLD_COUNTED);
     }
     wsqi_future_release(pool, future);
     if (word & WSQI_FUTURE_WAITED) wsqi_call(pool, future);
@@ -6554,8 +6655,12 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_future_claim(future)) wsqi_future_end(pool, future, WSQI_FUTURE_CANCELLED);
-    else wsqi_future_release(pool, future);
+    if (wsqi_future_claim(future)) {
+        wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
+        wsqi_future_end(pool, future, WSQI_FUTURE_CANCELLED);
+    } else {
+        wsqi_future_release(pool, future);
+    }
     return WSQ_GONE;
 }
 
@@ -6600,6 +6705,7 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
         wsqi_future_free(pool, future);
         return WSQ_ERR_CLOSED;
     }
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
     if (self == NULL) {
         wsqi_inject_tasks(pool, &future->task, &future->task);
     } else {
@@ -6664,7 +6770,8 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
     wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
     wsqi_frame_pop(self, &frame);
     /* Relaxed: the handle is ours, and so was the word. */
-    if (word & WSQI_FUTURE_THEN) wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), true);
+    if (word & WSQI_FUTURE_THEN)
+        wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), WSQI_HOLD_COUNTED);
 }
 
 /* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
@@ -6697,6 +6804,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
  * behind in a queue is a tombstone, as in wsqi_future_here. */
 static bool wsqi_future_forbid(wsq_future *future) {
     if (!wsqi_future_claim(future)) return false;
+    wsqi_event_here(wsqi_task_pool(&future->task), WSQ_EVENT_CANCEL, &future->task, 0);
     /* Relaxed: the claim decides. */
     wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
     /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
@@ -6766,10 +6874,11 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsq_pool *pool = wsqi_task_pool(&future->task);
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
     wsqi_store_rlx(&future->then, task); /* Relaxed: F5 orders it. */
     /* F5: who ends it sees the task, or we see it done. Pairs with F4. */
     if (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE)
-        wsqi_task_unblock(task, true);
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
     wsqi_task_held(pool); /* last, as in wsq_group_then */
     return WSQ_OK;
 }
@@ -6967,6 +7076,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsqi_worker *absent = wsqi_absent_begin(self);
     if (!help || wsqi_look_jobs(self->pool) == NULL) {
         wsqi_stat(self->counters.joins_parked, 1);
+        wsqi_event(self, WSQ_EVENT_BLOCK, job, 0);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
         bool resting = false;
         /* Relaxed: wsqi_join_stolen reads it again (J4), or looks for jobs again (J7). */
@@ -6983,6 +7093,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
         }
         if (resting) wsqi_stir(self->pool);
         wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
+        wsqi_event(self, WSQ_EVENT_UNBLOCK, job, 0);
     }
     if (absent != NULL) wsqi_standin_end(absent);
     /* Relaxed: seen late, a stand-in retires late. */
@@ -7579,6 +7690,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
                      : config->lifo_cap != 0          ? config->lifo_cap
                                                       : 3;
     if (pool->order != WSQ_FIFO) pool->lifo_cap = 0; /* no slot: nobody overtakes, or all do */
+    pool->wake_slot = wsqi_told(pool) ? 0 : pool->lifo_cap;
     wsqi_pool_place(pool, config);
     bool once = config->caller_runs || config->spin_ns == WSQ_SPIN_OFF;
     pool->spin_rounds = once ? 1 : WSQI_SPIN_ROUNDS;
@@ -7665,6 +7777,8 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
 /* Any thread that took it out of its queue: it ends here. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
+    /* What is left of a future was told of when the future ended. */
+    if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_MISSED);
