@@ -441,6 +441,11 @@
  * names a result. It is undefined to use a pool after wsq_pool_destroy, or a task of such a pool,
  * and to free a task that is not done.
  *
+ * WSQ_ASSERT finds, in a build without NDEBUG: a stale wsq_ctx, which belongs to another thread or
+ * to a function that has returned; joins out of order, and a published job that is not joined; a
+ * task whose memory an allocator has filled with a pattern, or that was never set up; a pool that
+ * was destroyed, as long as nothing else has taken its memory. Each says which it is.
+ *
  * --------------------------------------------------------------------------
  * >>answers
  *
@@ -695,6 +700,22 @@
  * ========================================================================== */
 
 #define WSQ_VERSION 2000000 /* major * 1000000 + minor * 1000 + patch */
+
+/* What it cannot do without: said here, in one sentence, before a hundred others follow. */
+#if defined(__cplusplus) && !defined(_MSVC_LANG) && __cplusplus < 201103L
+#error "wsq.h needs C++11 or later (-std=c++11); this is older C++"
+#elif !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "wsq.h needs C99 or later (-std=c99; Microsoft's cl: /std:c11); this is older C"
+#elif defined(WSQ_ATOMIC_HEADER)
+#elif defined(__TINYC__)
+#error "wsq.h needs atomics and thread-local variables, and tcc has none: use gcc or clang"
+#elif (!defined(__GNUC__) && !defined(__clang__)) || defined(WSQ_FORCE_STDATOMIC)
+#if defined(__cplusplus)
+#error "wsq.h, in C++, needs gcc or clang (clang-cl): other compilers take it as C11 only"
+#elif __STDC_VERSION__ < 201112L || defined(__STDC_NO_ATOMICS__)
+#error "wsq.h needs gcc, clang, C11's stdatomic.h (-std=c11), or a WSQ_ATOMIC_HEADER (>>macros)"
+#endif
+#endif
 
 #include <limits.h>
 #include <stdbool.h>
@@ -1744,6 +1765,12 @@ typedef struct wsqi_front {
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) WSQI_COLD;
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
 
+/* For WSQ_ASSERT alone: does this thread run what received the context, or what that has called? */
+WSQ_API bool wsqi_ctx_here(wsq_ctx ctx);
+
+#define wsqi_check_ctx(ctx) \
+    WSQ_ASSERT(wsqi_ctx_here(ctx) && "a stale wsq_ctx: another thread's, or of what has returned")
+
 static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
 }
@@ -1754,6 +1781,7 @@ static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
  * inside a run, a job or a task. When the job stack is full the job runs here, at once. */
 static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
     wsq_ctx entry = *ctx;
+    wsqi_check_ctx(entry);
     wsqi_set(&job->fn, fn);
     wsqi_set(&entry->job, job);
     *ctx = entry + 1;
@@ -1768,8 +1796,9 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
     bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0;
-    /* newest first, by the function that forked */
-    WSQ_ASSERT(full || wsqi_get(&entry->job) == job);
+    wsqi_check_ctx(entry);
+    WSQ_ASSERT((full || wsqi_get(&entry->job) == job) &&
+               "a join out of order: the newest job first, by the function that forked it");
     (void)job, (void)full;
     WSQI_OPAQUE(opaque);
     /* Relaxed: as in wsq_fork. */
@@ -2124,6 +2153,12 @@ static unsigned wsqi_cpu_count(void) {
 }
 
 #else
+
+#if defined(__has_include)
+#if !__has_include(<pthread.h>)
+#error "wsq.h needs POSIX threads, Windows, or a WSQ_PLATFORM_HEADER (>>platform)"
+#endif
+#endif
 
 /* The kernel keeps the queues of who sleeps on which word. NetBSD, and whatever is not here, sleeps
  * on mutexes and conditions. */
@@ -2870,7 +2905,7 @@ static inline uint32_t wsqi_ring_room(wsq_ring *self) {
 
 WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    WSQ_ASSERT(item != NULL);
+    WSQ_ASSERT(item != NULL && "an item must not be NULL");
     if (wsqi_ring_room(self) == 0) return false;
     wsqi_set(&self->slots[tail & WSQI_RING_MASK], item);
     /* R1: the slot becomes visible to thieves. Pairs with R2. */
@@ -3046,7 +3081,7 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     /* D9: a slot is not reused before its thief has read it. Pairs with D8. */
     uint64_t top = wsqi_load_acq(&self->top);
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    WSQ_ASSERT(item != NULL);
+    WSQ_ASSERT(item != NULL && "an item must not be NULL");
     if (bottom - top > array->mask) {
         array = wsqi_deque_grow(self, array, top, bottom);
         if (array == NULL) return WSQ_ERR_MEMORY;
@@ -3257,6 +3292,7 @@ typedef struct wsqi_timer {
 
 struct wsq_pool {
     const char *copy; /* of the code that created it; see wsqi_check_copy */
+    wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
     /* the block of each worker, stand-in, guest, or NULL until there is one; written before `crew`
      * or `guests_made` counts it */
     wsqi_worker **table;
@@ -3363,6 +3399,11 @@ static inline wsqi_worker *wsqi_worker_of(wsq_ctx ctx) {
     return (wsqi_worker *)((uintptr_t)ctx & ~WSQI_BLOCK_MASK);
 }
 
+/* Entries are numbered from the start of the block. */
+static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
+    return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
+}
+
 /* The context of a full job stack: there, fork runs the job at once. */
 static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
     return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
@@ -3378,10 +3419,17 @@ static const char wsqi_copy = 0; /* its address */
 #define wsqi_check_copy(pool) ((void)0)
 #endif
 
+#define WSQI_ALIVE 0x77737121u /* wsq_pool.alive; no pattern that fills freed memory */
+
+#define wsqi_check_pool(pool) \
+    WSQ_ASSERT(wsqi_load_hint(&(pool)->alive) == WSQI_ALIVE && \
+               "a wsq_pool that was destroyed, or never created")
+
 /* The block in which this thread runs something of this pool's, as a worker or a guest; or NULL. A
  * worker of one pool may be a guest in another. */
 static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
+    wsqi_check_pool(pool);
     wsqi_check_copy(pool);
     while (self != NULL && self->pool != pool) self = self->outer;
     return self;
@@ -3414,6 +3462,7 @@ static wsq_pool *wsqi_task_pool(const wsq_task *task) {
 }
 
 static inline bool wsqi_forked(const wsq_pool *pool) {
+    wsqi_check_pool(pool);
     /* Relaxed: no other thread lives here that could have written it. */
     return wsqi_load_rlx(pool->phase) == WSQI_PHASE_FORKED;
 }
@@ -4830,6 +4879,13 @@ enum {
 };
 
 #define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAG_GROUPED)
+#define WSQI_FLAGS_NEVER 0xffe0u /* bits that no task has */
+
+/* What an allocator fills freed memory with (0xdd..., 0xdeadbeef) has some of them, and so, mostly,
+ * has a stack that nobody has set up. */
+#define wsqi_check_task(task) \
+    WSQ_ASSERT((wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0 && \
+               "a wsq_task whose memory was freed, or that was never set up")
 
 /* Relaxed: who asks has the task from its spawn, which orders it. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
@@ -4978,13 +5034,20 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
 }
 #endif
 
+/* Owner only, behind a function that it has called: of its jobs none is public any more. */
+#define wsqi_check_joined(self) \
+    WSQ_ASSERT(wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
+                   wsqi_entry_index((self)->floor) && \
+               "a job that was forked, and not joined by the function that forked it")
+
 /* Owner only: one call of the function. True: the task is over. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->task = task;
     self->budget_left = self->pool->budget;
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = wsqi_task_call(self, task);
-    WSQ_ASSERT(poll <= WSQ_GONE);
+    WSQ_ASSERT(poll <= WSQ_GONE && "a task's function returned what is no wsq_poll");
+    wsqi_check_joined(self);
     switch (poll) {
     case WSQ_PENDING: wsqi_task_pend(self, task); return false;
     case WSQ_YIELD: wsqi_requeue(self, task); return false;
@@ -5039,10 +5102,12 @@ static inline bool wsqi_task_notify(wsq_task *task) {
 }
 
 WSQ_API void wsq_wake(wsq_task *task) {
+    wsqi_check_task(task);
     if (wsqi_task_notify(task)) wsqi_task_schedule(wsqi_task_pool(task), task);
 }
 
 WSQ_API void wsq_task_cancel(wsq_task *task) {
+    wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
         if ((state & WSQI_TASK_LIVE) == 0) return;
@@ -5298,6 +5363,7 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state);
     /* Relaxed: the caller's. No group either. */
     if (wsqi_task_plain(pool, wsqi_load_rlx(&task->flags), state))
@@ -5309,6 +5375,8 @@ WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
 
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_pool(pool);
+    wsqi_check_task(task);
     if (worker >= pool->workers) return WSQ_ERR_INVALID;
     uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
     wsq_group *group = wsqi_task_grouped(task);
@@ -5401,6 +5469,7 @@ static void wsqi_timers_fire(wsq_pool *pool) {
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
     wsqi_timer timer;
     if (pool == NULL || task == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     timer.at = wsqi_clock_ns();
     timer.at = delay_ns < WSQI_NEVER - 1 - timer.at ? timer.at + delay_ns : WSQI_NEVER - 1;
@@ -5497,6 +5566,8 @@ static bool wsqi_edge_link(wsq_edge *edge) {
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
     if (task == NULL || predecessor == NULL || edge == NULL || task == predecessor)
         return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    wsqi_check_task(predecessor);
     uint32_t state = wsqi_load_hint(&task->state);
     do {
         if ((state & WSQI_TASK_LIVE) != 0 ||
@@ -5755,6 +5826,7 @@ static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
 }
 
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
     wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
     if (self->pool->caller_runs || self->blocking++ != 0) return;
     wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
@@ -5763,6 +5835,7 @@ WSQ_API void wsq_block_begin(wsq_ctx ctx) {
 }
 
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
     wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
     if (self->pool->caller_runs) return;
     WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
@@ -6068,6 +6141,7 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
 
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
     if (wsqi_task_new(state)) return WSQ_ERR_INVALID;
@@ -6312,6 +6386,7 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
 
 WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
     if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     return wsqi_spawn_into(group, task, 0);
 }
 
@@ -6320,6 +6395,7 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
 /* Takes one task of a batch, and counts it in its group; false: it cannot be spawned. */
 static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
     if (task == NULL || task->fn == NULL) return false;
+    wsqi_check_task(task);
     wsq_group *group = wsqi_task_grouped(task);
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
@@ -6455,6 +6531,7 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     wsq_pool *pool = group->pool;
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
@@ -6495,6 +6572,7 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 }
 
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
     if (self->task != NULL && (wsqi_load_hint(&self->task->state) & WSQI_TASK_DOOMED)) return true;
@@ -6869,6 +6947,7 @@ WSQ_API void wsq_future_drop(wsq_future *future) {
 
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     /* Relaxed: only the handle's owner sets it. */
     if (wsqi_load_rlx(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
     wsq_pool *pool = wsqi_task_pool(&future->task);
@@ -6906,10 +6985,6 @@ static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
     return (uint64_t)bottom << 32 | top;
 }
 
-/* Entries are numbered from the start of the block. */
-static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
-    return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
-}
 static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
@@ -7009,6 +7084,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_frame_push(self, &frame, self->floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
     wsqi_get(&job->fn)(self->floor, job);
+    wsqi_check_joined(self);
     wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
     wsqi_frame_pop(self, &frame);
     /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
@@ -7205,6 +7281,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsqi_self_set(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
     fn(wsqi_base(guest), arg);
+    wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
     wsqi_self_set(former);
     /* J9: see J8. */
@@ -7241,6 +7318,12 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
         return result == WSQ_OK ? wsq_task_wait(&run.task) : result;
     }
     return WSQ_OK;
+}
+
+WSQ_API bool wsqi_ctx_here(wsq_ctx ctx) {
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_self_get();
+    while (self != NULL && self != block) self = self->outer;
+    return self != NULL && ctx >= self->floor;
 }
 
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
@@ -7322,6 +7405,7 @@ static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
 }
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
     wsqi_loop *loop = wsqi_worker_of(ctx)->loop;
     if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
 }
@@ -7383,6 +7467,7 @@ static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t en
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
     wsqi_loop loop = WSQI_INIT;
+    wsqi_check_ctx(ctx);
     loop.grain = grain;
     loop.body = body;
     loop.arg = arg;
@@ -7478,6 +7563,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
     if (reducer->init == NULL || reducer->body == NULL || reducer->combine == NULL)
         return WSQ_ERR_INVALID;
     wsqi_loop loop = WSQI_INIT;
+    wsqi_check_ctx(ctx);
     loop.grain = grain;
     loop.reducer = reducer;
     reducer->init(result, reducer->arg);
@@ -7605,6 +7691,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     for (unsigned i = pool->workers; i < pool->blocks; i++)
         wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
     wsqi_blocks_give(allocator, pool->first, pool->block_bytes);
+    wsqi_store_stat(&pool->alive, 0u);
     wsqi_release(allocator, pool, pool->bytes);
 }
 
@@ -7621,6 +7708,7 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) 
     if (pool == NULL) return NULL;
     memset((void *)pool, 0, bytes);
     pool->copy = &wsqi_copy;
+    wsqi_store_init(&pool->alive, WSQI_ALIVE);
     pool->bytes = bytes;
     pool->block_bytes = block_bytes;
     pool->workers = workers;
@@ -7885,7 +7973,7 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
 }
 
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
-    WSQ_ASSERT(pool != NULL && pool->caller_runs);
+    WSQ_ASSERT(pool != NULL && pool->caller_runs && "wsq_pool_run_one needs caller_runs");
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
     bool ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);
@@ -7962,11 +8050,13 @@ WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; 
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return pool->blocks; }
 
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
+    wsqi_check_pool(pool);
     uint64_t held, pending = wsqi_pending(pool, &held);
     return pending != 0 ? pending : wsqi_load_acq(&pool->creditors); /* P2 */
 }
 
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
+    wsqi_check_pool(pool);
     memset(out, 0, sizeof *out);
     unsigned crew = wsqi_crew(pool);
     if (!wsqi_block_known(pool, index)) return;
