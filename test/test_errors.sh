@@ -13,10 +13,10 @@ says() { # sentence, command...
     sentence=$1
     shift
     command -v "$1" >/dev/null || { echo "skip  $1 is not here"; return; }
-    if "$@" >"$work/log" 2>&1; then
+    if "$@" 2>"$work/log" >/dev/null; then
         echo "FAIL  no error: $*"
         failed=1
-    elif ! grep 'error' "$work/log" | head -n 1 | grep -q "$sentence"; then
+    elif ! grep ' error: ' "$work/log" | head -n 1 | grep -q "$sentence"; then
         echo "FAIL  $*: not \"$sentence\" but:"
         head -n 3 "$work/log"
         failed=1
