@@ -3505,9 +3505,9 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #endif
 
 #ifdef WSQ_NO_HOOKS
-#define wsqi_told(pool) false
-#define wsqi_event(self, event, subject, value) ((void)0)
-#define wsqi_event_here(pool, event, subject, value) ((void)(pool))
+#define wsqi_told(pool) ((void)(pool), false)
+#define wsqi_event(self, event, subject, value) ((void)(self), (void)(event), (void)(subject))
+#define wsqi_event_here(pool, event, subject, value) wsqi_event(pool, event, subject, value)
 #else
 #define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
 
