@@ -2832,17 +2832,21 @@ WSQ_API void wsq_ring_init(wsq_ring *ring) {
     wsqi_store_init(&ring->tail, WSQ_RING_START);
 }
 
-/* Free slots as their owner counts them. */
-static inline uint32_t wsqi_ring_room(wsq_ring *self) {
+/* Free slots as their owner, which knows the tail, counts them. */
+static inline uint32_t wsqi_ring_free(wsq_ring *self, uint32_t tail) {
     /* R3: a thief's copy out of a slot is over before the slot counts as free. Pairs with R4. */
     uint64_t head = wsqi_load_acq(&self->head);
-    return WSQ_RING_CAPACITY - (wsqi_load_own(&self->tail) - wsqi_head_steal(head));
+    return WSQ_RING_CAPACITY - (tail - wsqi_head_steal(head));
+}
+
+static inline uint32_t wsqi_ring_room(wsq_ring *self) {
+    return wsqi_ring_free(self, wsqi_load_own(&self->tail));
 }
 
 WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
     uint32_t tail = wsqi_load_own(&self->tail);
     WSQ_ASSERT(item != NULL);
-    if (wsqi_ring_room(self) == 0) return false;
+    if (wsqi_ring_free(self, tail) == 0) return false;
     wsqi_set(&self->slots[tail & WSQI_RING_MASK], item);
     /* R1: the slot becomes visible to thieves. Pairs with R2. */
     wsqi_store_rel(&self->tail, tail + 1);
@@ -3144,10 +3148,10 @@ struct wsqi_worker {
     wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
-    uint32_t turn_left;   /* owner: tasks until the global queue has its turn */
+    uint32_t turn_left;   /* owner: looks near until the global queue has its turn */
     uint32_t turns;       /* owner: of which every WSQI_LOW_TURN-th is a WSQ_LOW task's */
     uint32_t looks;       /* owner: [rows of WSQ_HIGH tasks | those in this row] */
-    uint32_t lifo_left;   /* owner: tasks until the LIFO slot has to wait for the ring */
+    uint32_t lifo_left;   /* owner: tasks of the LIFO slot until the queue has its turn */
     uint32_t budget_left; /* owner: what wsq_budget_take still gives the running task */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
     uint32_t wait_depth;  /* owner: waits that are helping, likewise */
@@ -4303,17 +4307,26 @@ static void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
-/* 1. The LIFO slot, at most lifo_cap times in a row, then the own queue. */
-WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
-    wsq_task *task = self->lifo_left > 0 ? wsqi_slot_take(self) : NULL;
-    if (task != NULL) {
-        self->lifo_left--;
-        wsqi_stat(self->counters.lifo_hits, 1);
-        return task;
+/* Owner only. The LIFO slot, unless it is the queue's turn: after each lifo_cap of these. */
+static wsq_task *wsqi_slot_next(wsqi_worker *self) {
+    if (self->lifo_left == 0) {
+        self->lifo_left = self->pool->lifo_cap;
+        if (wsqi_queue_length(self) != 0) return NULL;
     }
-    self->lifo_left = self->pool->lifo_cap;
-    task = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
-                                                      : wsqi_ring_pop(&self->ring));
+    self->lifo_left--;
+    wsq_task *task = wsqi_slot_take(self);
+    if (task != NULL) wsqi_stat(self->counters.lifo_hits, 1);
+    return task;
+}
+
+/* 1. The LIFO slot, then the own queue. */
+WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
+    if (wsqi_load_rlx(&self->lifo) != NULL) { /* Relaxed: only the owner fills it. */
+        wsq_task *next = wsqi_slot_next(self);
+        if (next != NULL) return next;
+    }
+    wsq_task *task = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+                                                                : wsqi_ring_pop(&self->ring));
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
     return task;
 }
@@ -4601,6 +4614,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn_left != 0)) return wsqi_take_turn(self); /* 0. */
+    self->turn_left--;
     if (!WSQI_LIKELY(wsqi_load_hint(&self->pool->attention) == 0))
         task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
@@ -4641,7 +4655,6 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
 static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
         wsqi_group_flush(self);
-    if (self->turn_left > 0) self->turn_left--;
     wsqi_task_run(self, task);
 }
 
@@ -4909,14 +4922,10 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = wsqi_task_call(self, task);
     WSQ_ASSERT(poll <= WSQ_GONE);
-    switch (poll) {
-    case WSQ_PENDING: wsqi_task_pend(self, task); return false;
-    case WSQ_YIELD: wsqi_requeue(self, task); return false;
-    case WSQ_GONE: break;
-    case WSQ_DONE:
-    default: wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
-    }
-    return true;
+    if (WSQI_LIKELY(poll == WSQ_DONE)) wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
+    else if (poll == WSQ_PENDING) wsqi_task_pend(self, task);
+    else if (poll == WSQ_YIELD) wsqi_requeue(self, task);
+    return poll == WSQ_DONE || poll == WSQ_GONE;
 }
 
 /* Owner only. Who counts n more tasks as finished sees what they did. */
@@ -4998,7 +5007,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
         /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
          * into two pools at the same time are the caller's mistake. */
         wsqi_store_rlx(&task->pool, home);
-        wsqi_task_reopen(task);
+        if (*state & WSQI_TASK_DONE) wsqi_task_reopen(task);
         /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
          * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, state, (WSQI_TASK_ACTIVE | (*state & keep)) + hold));
@@ -5082,15 +5091,8 @@ static inline void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
     wsqi_notify_pushed(self);
 }
 
-/* A spawn of a task that waits for nothing, and is queued as any other. */
-WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
-    wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL) {
-        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-        if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
-        wsqi_spawn_here(self, task);
-        return WSQ_OK;
-    }
+/* Outside the pool. A task as in wsqi_spawn_plain. */
+static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (!wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
     if (!wsqi_task_claim(task, &state, home, 0)) {
@@ -5098,6 +5100,16 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
         return WSQ_ERR_INVALID;
     }
     wsqi_inject_tasks(pool, task, task);
+    return WSQ_OK;
+}
+
+/* A spawn of a task that waits for nothing, and is queued as any other. */
+WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
+    wsqi_spawn_here(self, task);
     return WSQ_OK;
 }
 
@@ -5192,14 +5204,18 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
 /* The task's group by attribute, or NULL. */
 static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     /* Relaxed: the caller's. */
-    bool grouped = !WSQI_LIKELY((wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) == 0);
+    bool grouped = (wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) != 0;
     return grouped ? wsqi_task_group(task) : NULL;
 }
 
 WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    uint32_t state = wsqi_load_hint(&task->state);
+    /* Relaxed: the caller's. */
+    if (WSQI_LIKELY((wsqi_load_rlx(&task->flags) | state / WSQI_TASK_BLOCKER) == 0))
+        return wsqi_spawn_plain(pool, task, state, pool);
     wsq_group *group = wsqi_task_grouped(task);
-    if (WSQI_LIKELY(group == NULL)) return wsqi_spawn(pool, task, pool);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
     return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
 }
 
