@@ -4307,26 +4307,28 @@ static void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
-/* Owner only. The LIFO slot, unless it is the queue's turn: after each lifo_cap of these. */
-static wsq_task *wsqi_slot_next(wsqi_worker *self) {
-    if (self->lifo_left == 0) {
-        self->lifo_left = self->pool->lifo_cap;
-        if (wsqi_queue_length(self) != 0) return NULL;
+/* Owner only, whose slot is full: is it the slot's turn? After lifo_cap of these it is the queue's,
+ * if there is something in it. */
+WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
+    if (WSQI_LIKELY(self->lifo_left != 0)) {
+        self->lifo_left--;
+        return true;
     }
-    self->lifo_left--;
-    wsq_task *task = wsqi_slot_take(self);
-    if (task != NULL) wsqi_stat(self->counters.lifo_hits, 1);
-    return task;
+    self->lifo_left = self->pool->lifo_cap;
+    return wsqi_queue_length(self) == 0;
 }
 
 /* 1. The LIFO slot, then the own queue. */
 WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
-    if (wsqi_load_rlx(&self->lifo) != NULL) { /* Relaxed: only the owner fills it. */
-        wsq_task *next = wsqi_slot_next(self);
-        if (next != NULL) return next;
+    wsq_task *task = NULL;
+    /* Relaxed: only the owner fills it. */
+    if (wsqi_load_rlx(&self->lifo) != NULL && wsqi_slot_turn(self)) task = wsqi_slot_take(self);
+    if (task != NULL) {
+        wsqi_stat(self->counters.lifo_hits, 1);
+        return task;
     }
-    wsq_task *task = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
-                                                                : wsqi_ring_pop(&self->ring));
+    task = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+                                                      : wsqi_ring_pop(&self->ring));
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
     return task;
 }
@@ -4568,7 +4570,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (task == NULL && (!lifo || self->turns % 2 != 0)) task = wsqi_take_local(self);
     if (over || wsqi_global_room(self, task != NULL) != 0) {
         self->turns++;
-        self->turn_left = self->tune.interval;
+        self->turn_left = self->tune.interval - 1; /* with the one that it finds now */
     }
     task = wsqi_take_global(self, task);
     return task != NULL ? task : wsqi_take_local(self);
@@ -4652,7 +4654,7 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
 }
 
 /* Owner only: one task. */
-static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
         wsqi_group_flush(self);
     wsqi_task_run(self, task);
