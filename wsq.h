@@ -2832,21 +2832,17 @@ WSQ_API void wsq_ring_init(wsq_ring *ring) {
     wsqi_store_init(&ring->tail, WSQ_RING_START);
 }
 
-/* Free slots as their owner, which knows the tail, counts them. */
-static inline uint32_t wsqi_ring_free(wsq_ring *self, uint32_t tail) {
+/* Free slots as their owner counts them. */
+static inline uint32_t wsqi_ring_room(wsq_ring *self) {
     /* R3: a thief's copy out of a slot is over before the slot counts as free. Pairs with R4. */
     uint64_t head = wsqi_load_acq(&self->head);
-    return WSQ_RING_CAPACITY - (tail - wsqi_head_steal(head));
-}
-
-static inline uint32_t wsqi_ring_room(wsq_ring *self) {
-    return wsqi_ring_free(self, wsqi_load_own(&self->tail));
+    return WSQ_RING_CAPACITY - (wsqi_load_own(&self->tail) - wsqi_head_steal(head));
 }
 
 WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
     uint32_t tail = wsqi_load_own(&self->tail);
     WSQ_ASSERT(item != NULL);
-    if (wsqi_ring_free(self, tail) == 0) return false;
+    if (wsqi_ring_room(self) == 0) return false;
     wsqi_set(&self->slots[tail & WSQI_RING_MASK], item);
     /* R1: the slot becomes visible to thieves. Pairs with R2. */
     wsqi_store_rel(&self->tail, tail + 1);
