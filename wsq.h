@@ -6581,12 +6581,13 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    wsq_result outcome = WSQ_OK;
-    bool here = false, whole = false;
-    if (self != NULL && timeout_ns != 0 && !wsq_future_done(future) &&
+    uint32_t word = wsqi_load_acq(&future->word); /* F5 */
+    wsq_result outcome = word & WSQI_FUTURE_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
+    bool done = (word & WSQI_FUTURE_DONE) != 0, whole = false;
+    if (!done && self != NULL && timeout_ns != 0 &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
-        here = wsqi_future_here(self, future, &whole);
-    if (!here) {
+        done = wsqi_future_here(self, future, &whole);
+    if (!done) {
         wsqi_wait wait;
         wsqi_wait_begin(&wait, pool, future, timeout_ns);
         outcome = wsqi_future_await(&wait, future);
