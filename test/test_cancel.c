@@ -15,7 +15,7 @@ static wsq_poll pend(wsq_ctx ctx, step *self) {
 
 /* ---- one at a time, behind a door ---- */
 
-static wsq_order orders[] = {WSQ_FIFO, WSQ_LIFO, WSQ_SHARED};
+static const wsq_order orders[] = {WSQ_FIFO, WSQ_LIFO, WSQ_SHARED};
 
 static void queued_ones(void) {
     for (int i = 0; i < 3 * 4; i++) {
@@ -101,6 +101,29 @@ static void beside_other_attributes(void) {
     pool_end(pool);
 }
 
+/* Either cancels it: the group does so without an answer, and it stays what it is until then. */
+static void in_a_cancelled_group(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    for (int asks = 0; asks < 2; asks++) {
+        wsq_group group;
+        gate door;
+        step one;
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        gate_close(&door, pool, -1);
+        step_new(&one, NULL, NULL);
+        wsq_task_set_revocable(&one.task, true);
+        CHECK_EQ(wsq_group_spawn(&group, &one.task), WSQ_OK);
+        wsq_group_cancel(&group);
+        if (asks) CHECK(wsq_task_cancel(&one.task));
+        gate_open(&door);
+        CHECK_EQ(wsq_task_wait(&one.task), WSQ_ERR_CANCELLED);
+        CHECK_EQ(one.runs, 0);
+        CHECK_EQ(one.cleanups, 1);
+        CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
+    }
+    pool_end(pool);
+}
+
 /* ---- many, at any moment ---- */
 
 static step *steps;
@@ -110,6 +133,10 @@ static atomic_uint next_one;
 static wsq_poll done(wsq_ctx ctx, step *self) {
     (void)ctx, (void)self;
     return WSQ_DONE;
+}
+
+static wsq_pool *some_pool(size_t round) {
+    return pool_new((wsq_config){.workers = 1 + (unsigned)round % 3, .order = orders[round % 3]});
 }
 
 /* The first thread spawns, the others follow closely behind. */
@@ -127,7 +154,7 @@ static void spawn_or_cancel(test_thread *self) {
 
 static void exactly_one(void) {
     for (size_t round = 0; round < test_times(12); round++) {
-        wsq_pool *pool = pool_new((wsq_config){.workers = 1 + (unsigned)round % 3, .order = orders[round % 3]});
+        wsq_pool *pool = some_pool(round);
         steps = step_array(MANY, done, NULL);
         for (int i = 0; i < MANY; i++) wsq_task_set_revocable(&steps[i].task, true);
         memset(told, 0, sizeof told);
@@ -155,7 +182,7 @@ static void *call(void *arg) {
 
 static void arguments_that_go(void) {
     for (size_t round = 0; round < test_times(12); round++) {
-        wsq_pool *pool = pool_new((wsq_config){.workers = 1 + (unsigned)round % 3, .order = orders[round % 3]});
+        wsq_pool *pool = some_pool(round);
         static wsq_future *futures[MANY];
         static int *arguments[MANY];
         unsigned cancelled = 0;
@@ -188,6 +215,7 @@ int main(void) {
     RUN(queued_ones);
     RUN(waiting_ones);
     RUN(beside_other_attributes);
+    RUN(in_a_cancelled_group);
     RUN(exactly_one);
     RUN(arguments_that_go);
     return test_end();
