@@ -136,7 +136,7 @@ static wsq_poll done(wsq_ctx ctx, step *self) {
 }
 
 static wsq_pool *some_pool(size_t round) {
-    return pool_new((wsq_config){.workers = 1 + (unsigned)round % 3, .order = orders[round % 3]});
+    return pool_new((wsq_config){.workers = 1 + (unsigned)round % 3, .order = orders[round / 3 % 3]});
 }
 
 /* The first thread spawns, the others follow closely behind. */
