@@ -373,9 +373,10 @@
  *
  * STATISTICS are counted for each worker, on cache lines of its own, and can be read at any time.
  * `rescued` counts tasks that only a time-out (park_timeout_ns) found: each would be a lost
- * wake-up. wsq_hooks are told when threads start, sleep and stop, when tasks begin and end, and
- * when work is stolen or offered (wsq_event). Without hooks each of these places costs one branch
- * that the processor predicts.
+ * wake-up. wsq_hooks are told each step of a task (it is spawned, woken, begins, ends, or is
+ * cancelled), when threads start, sleep, block and stop, and when work is stolen or offered
+ * (wsq_event). Without hooks none of these places costs more than one branch that the processor
+ * predicts.
  *
  * FORK(). A child process has none of the pool's threads. There calls with such a pool return
  * WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs Linux
@@ -437,6 +438,11 @@
  * ordinary value. After a call that failed everything is as it was before it. wsq_result_string
  * names a result. It is undefined to use a pool after wsq_pool_destroy, or a task of such a pool,
  * and to free a task that is not done.
+ *
+ * WSQ_ASSERT finds, in a build without NDEBUG: a stale wsq_ctx, which belongs to another thread or
+ * to a function that has returned; joins out of order, and a published job that is not joined; a
+ * task whose memory an allocator has filled with a pattern, or that was never set up; a pool that
+ * was destroyed, as long as nothing else has taken its memory. Each says which it is.
  *
  * --------------------------------------------------------------------------
  * >>answers
@@ -669,7 +675,8 @@
  *
  * 2.0.0  attributes of a task before its spawn (wsq_task_set_worker, _set_group), so that a batch
  *        can have them; wsq_task_cancel, wsq_future_cancel; wsq_loop_stop; wsq_pool_slots; all
- *        time-outs alike; WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG.
+ *        time-outs alike; WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG;
+ *        hooks for spawns, wakes, cancelling and blocking.
  *        What changes in a program written for 1.1:
  *            wsq_group_wait(group, WSQ_FOREVER)   wsq_group_wait(group)
  *            wsq_group_wait(group, ns)            wsq_group_wait_for(group, ns)
@@ -677,6 +684,7 @@
  *            wsq_pool_wait in a release build     may return WSQ_ERR_INVALID, as in a debug build,
  *                                                 when tasks wait for each other in a circle
  *            a file with another configuration    does not link any more, where it crashed
+ *            a hook that knows every wsq_event    hears of five more, and of WSQ_OUTSIDE
  * 1.1.0  futures, groups, dependencies, cancellation, priorities, pinned tasks, timers, time-outs,
  *        stand-ins, hooks, fork(); Windows, BSDs, macOS, WebAssembly
  * 1.0.0  tasks, fork and join, loops and reductions, the two queues
@@ -690,6 +698,22 @@
  * ========================================================================== */
 
 #define WSQ_VERSION 2000000 /* major * 1000000 + minor * 1000 + patch */
+
+/* What it cannot do without: said here, in one sentence, before a hundred others follow. */
+#if defined(__cplusplus) && !defined(_MSVC_LANG) && __cplusplus < 201103L
+#error "wsq.h needs C++11 or later (-std=c++11); this is older C++"
+#elif !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "wsq.h needs C99 or later (-std=c99; Microsoft's cl: /std:c11); this is older C"
+#elif defined(WSQ_ATOMIC_HEADER)
+#elif defined(__TINYC__)
+#error "wsq.h needs atomics and thread-local variables, and tcc has none: use gcc or clang"
+#elif (!defined(__GNUC__) && !defined(__clang__)) || defined(WSQ_FORCE_STDATOMIC)
+#if defined(__cplusplus)
+#error "wsq.h, in C++, needs gcc or clang (clang-cl): other compilers take it as C11 only"
+#elif __STDC_VERSION__ < 201112L || defined(__STDC_NO_ATOMICS__)
+#error "wsq.h needs gcc, clang, C11's stdatomic.h (-std=c11), or a WSQ_ATOMIC_HEADER (>>macros)"
+#endif
+#endif
 
 #include <limits.h>
 #include <stdbool.h>
@@ -783,6 +807,7 @@
 #define WSQ_SPIN_OFF UINT64_MAX    /* wsq_config.spin_ns: nobody looks twice before it sleeps */
 #define WSQ_ANY_WORKER UINT_MAX    /* wsq_task_set_worker: the task is not pinned */
 #define WSQ_FOREVER UINT64_MAX     /* a time-out that never comes */
+#define WSQ_OUTSIDE UINT_MAX       /* a hook's `worker`: a thread that is none */
 
 #if defined(__GNUC__) || defined(__clang__) /* clang-cl has the latter only */
 #define WSQI_GNU 1
@@ -1029,17 +1054,39 @@ typedef enum wsq_event {
                            * value: the wsq_poll of a task */
     WSQ_EVENT_STEAL,      /* work was stolen; subject: the first task, or the job; value: the
                            * victim's index */
-    WSQ_EVENT_PUBLISH     /* jobs were made visible to thieves; value: how many */
+    WSQ_EVENT_PUBLISH,    /* jobs were made visible to thieves; value: how many */
+    WSQ_EVENT_SPAWN,      /* a task is spawned, and queued after this; subject: the wsq_task; value:
+                           * how many others it comes after, which holds it back, or 0 */
+    WSQ_EVENT_WAKE,       /* a task that waited, or was held back, is queued after this; subject:
+                           * the wsq_task; value: the wsq_cause */
+    WSQ_EVENT_CANCEL,     /* a task ends without a call, or another call, of its function; subject:
+                           * the wsq_task, whose cleanup has not been called yet */
+    WSQ_EVENT_BLOCK,      /* a function begins to wait; subject: the wsq_task, wsq_group, wsq_pool,
+                           * wsq_future or stolen wsq_job that it waits for, or NULL in
+                           * wsq_block_begin */
+    WSQ_EVENT_UNBLOCK     /* it goes on; subject: the same address, whose memory may be gone */
 } wsq_event;
 
-/* A function that observes a pool (wsq_config.hooks). It is called on the thread of the worker with
- * the index `worker`, often, and from several threads at once. It must not spawn, wait or wake. The
+/* Why a task is queued again: the value of WSQ_EVENT_WAKE. */
+typedef enum wsq_cause {
+    WSQ_CAUSE_WAKE,  /* this thread called wsq_wake, or wsq_task_cancel */
+    WSQ_CAUSE_TIMER, /* the time of wsq_wake_after has come */
+    WSQ_CAUSE_AFTER, /* the last task, group or future has ended that the task came after */
+    WSQ_CAUSE_EARLY  /* a wake came while the task ran, and now its run is over */
+} wsq_cause;
+
+/* What observes a pool (wsq_config.hooks). `event` is called on the thread of the worker, stand-in
+ * or guest with the index `worker`, often, and from several threads at once; with WSQ_OUTSIDE it is
+ * called on some other thread, which spawns, wakes or cancels. It must not spawn, wait or wake. The
  * struct is copied; what `user` points to is the caller's and must outlive the pool. */
 typedef struct wsq_hooks {
     /* This is told each event. NULL: nobody is told. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
                   uint64_t value);
-    void *user; /* the first argument of event */
+    void *user; /* the first argument of both functions */
+    /* This returns the name of a task's function, given its address, for wsq_pool_dump; NULL: it is
+     * not known. It is called on the thread that dumps. NULL: no function has a name. */
+    const char *(*name)(void *user, uintptr_t function);
 } wsq_hooks;
 
 /* A function that tells a pool which workers are near each other, where the system does not. */
@@ -1345,8 +1392,8 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns);
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
 
 /* This returns a number that is larger than every index of wsq_worker_index, wsq_worker_self and
- * the hooks of this pool: how long an array must be that has an element for each thread. It never
- * changes. Any thread may call this. */
+ * the hooks of this pool, WSQ_OUTSIDE excepted: how long an array must be that has an element for
+ * each thread. It never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool);
 
 /* This returns how many tasks are spawned and not done. Any thread may call this; the number is a
@@ -1726,6 +1773,12 @@ typedef struct wsqi_front {
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) WSQI_COLD;
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
 
+/* For WSQ_ASSERT alone: does this thread run what received the context, or what that has called? */
+WSQ_API bool wsqi_ctx_here(wsq_ctx ctx);
+
+#define wsqi_check_ctx(ctx) \
+    WSQ_ASSERT(wsqi_ctx_here(ctx) && "a stale wsq_ctx: another thread's, or of what has returned")
+
 static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
 }
@@ -1736,6 +1789,7 @@ static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
  * inside a run, a job or a task. When the job stack is full the job runs here, at once. */
 static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
     wsq_ctx entry = *ctx;
+    wsqi_check_ctx(entry);
     wsqi_set(&job->fn, fn);
     wsqi_set(&entry->job, job);
     *ctx = entry + 1;
@@ -1750,8 +1804,9 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
     bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0;
-    /* newest first, by the function that forked */
-    WSQ_ASSERT(full || wsqi_get(&entry->job) == job);
+    wsqi_check_ctx(entry);
+    WSQ_ASSERT((full || wsqi_get(&entry->job) == job) &&
+               "a join out of order: the newest job first, by the function that forked it");
     (void)job, (void)full;
     WSQI_OPAQUE(opaque);
     /* Relaxed: as in wsq_fork. */
@@ -2105,6 +2160,12 @@ static unsigned wsqi_cpu_count(void) {
 }
 
 #else
+
+#if defined(__has_include)
+#if !__has_include(<pthread.h>)
+#error "wsq.h needs POSIX threads, Windows, or a WSQ_PLATFORM_HEADER (>>platform)"
+#endif
+#endif
 
 /* The kernel keeps the queues of who sleeps on which word. NetBSD, and whatever is not here, sleeps
  * on mutexes and conditions. */
@@ -2851,7 +2912,7 @@ static inline uint32_t wsqi_ring_room(wsq_ring *self) {
 
 WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    WSQ_ASSERT(item != NULL);
+    WSQ_ASSERT(item != NULL && "an item must not be NULL");
     if (wsqi_ring_room(self) == 0) return false;
     wsqi_set(&self->slots[tail & WSQI_RING_MASK], item);
     /* R1: the slot becomes visible to thieves. Pairs with R2. */
@@ -3027,7 +3088,7 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     /* D9: a slot is not reused before its thief has read it. Pairs with D8. */
     uint64_t top = wsqi_load_acq(&self->top);
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    WSQ_ASSERT(item != NULL);
+    WSQ_ASSERT(item != NULL && "an item must not be NULL");
     if (bottom - top > array->mask) {
         array = wsqi_deque_grow(self, array, top, bottom);
         if (array == NULL) return WSQ_ERR_MEMORY;
@@ -3228,12 +3289,14 @@ typedef struct wsqi_timer {
 
 struct wsq_pool {
     const char *copy; /* of the code that created it; see wsqi_check_copy */
+    wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
     /* the block of each worker, stand-in, guest, or NULL until there is one; written before `crew`
      * or `guests_made` counts it */
     wsqi_worker **table;
     wsqi_worker *first; /* the workers' blocks lie one behind the other */
     unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
     uint32_t lifo_cap, budget, spin_rounds;
+    uint32_t wake_slot; /* lifo_cap; 0: none, or somebody is to be told before the slot is filled */
     bool caller_runs, lend_only;
     wsq_order order;
     uint32_t turn; /* caller_runs: which worker's */
@@ -3332,6 +3395,11 @@ static inline wsqi_worker *wsqi_worker_of(wsq_ctx ctx) {
     return (wsqi_worker *)((uintptr_t)ctx & ~WSQI_BLOCK_MASK);
 }
 
+/* Entries are numbered from the start of the block. */
+static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
+    return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
+}
+
 /* The context of a full job stack: there, fork runs the job at once. */
 static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
     return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
@@ -3347,10 +3415,17 @@ static const char wsqi_copy = 0; /* its address */
 #define wsqi_check_copy(pool) ((void)0)
 #endif
 
+#define WSQI_ALIVE 0x77737121u /* wsq_pool.alive; no pattern that fills freed memory */
+
+#define wsqi_check_pool(pool) \
+    WSQ_ASSERT(wsqi_load_hint(&(pool)->alive) == WSQI_ALIVE && \
+               "a wsq_pool that was destroyed, or never created")
+
 /* The block in which this thread runs something of this pool's, as a worker or a guest; or NULL. A
  * worker of one pool may be a guest in another. */
 static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
+    wsqi_check_pool(pool);
     wsqi_check_copy(pool);
     while (self != NULL && self->pool != pool) self = self->outer;
     return self;
@@ -3383,6 +3458,7 @@ static wsq_pool *wsqi_task_pool(const wsq_task *task) {
 }
 
 static inline bool wsqi_forked(const wsq_pool *pool) {
+    wsqi_check_pool(pool);
     /* Relaxed: no other thread lives here that could have written it. */
     return wsqi_load_rlx(pool->phase) == WSQI_PHASE_FORKED;
 }
@@ -3399,16 +3475,36 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #endif
 
 #ifdef WSQ_NO_HOOKS
+#define wsqi_told(pool) false
 #define wsqi_event(self, event, subject, value) ((void)0)
+#define wsqi_event_here(pool, event, subject, value) ((void)(pool))
 #else
+#define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
+
 WSQI_COLD static void wsqi_event_tell(wsqi_worker *self, wsq_event event, const void *subject,
                                       uint64_t value) {
     self->pool->hooks.event(self->pool->hooks.user, event, self->index, subject, value);
 }
+
+/* Any thread. */
+WSQI_COLD static void wsqi_event_tell_here(wsq_pool *pool, wsq_event event, const void *subject,
+                                           uint64_t value) {
+    const wsqi_worker *self = wsqi_inside(pool);
+    unsigned index = self != NULL ? self->index : WSQ_OUTSIDE;
+    pool->hooks.event(pool->hooks.user, event, index, subject, value);
+}
+
 #define wsqi_event(self, what, subject, value) \
     do { \
-        if (!WSQI_LIKELY((self)->pool->hooks.event == NULL)) \
+        if (wsqi_told((self)->pool)) \
             wsqi_event_tell((self), (what), (subject), (uint64_t)(value)); \
+    } while (0)
+
+/* Of a task, by any thread that keeps its memory from going. */
+#define wsqi_event_here(pool, what, subject, value) \
+    do { \
+        if (wsqi_told(pool)) \
+            wsqi_event_tell_here((pool), (what), (subject), (uint64_t)(value)); \
     } while (0)
 #endif
 
@@ -4067,7 +4163,8 @@ struct wsqi_wait {
     wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
     bool inside;         /* in a task, job or run of the pool */
     bool listed;         /* in its bucket */
-    bool replaced;       /* a stand-in works in the host's place */
+    bool blocked;        /* it has slept, or is about to */
+    bool replaced;       /* and a stand-in works in the host's place */
     bool resting;        /* the pool stops */
     const void *key;     /* the address of what is awaited */
     uint64_t deadline;   /* WSQI_NEVER: none */
@@ -4300,7 +4397,7 @@ static wsq_task *wsqi_slot_take(wsqi_worker *self) {
 
 /* Owner only. Fills the LIFO slot; what was in it moves to the queue. Only the last searcher's
  * look, or the watcher, finds a slot; so when none watches, an idle worker is woken to do so. */
-static void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     /* I11: the task is visible to a late thief; and either this sees the sleepers and the watcher
      * as they are, or a sleeper sees the slot full. Pairs with I10 and I12. */
@@ -4787,6 +4884,13 @@ enum {
 };
 
 #define WSQI_FLAGS_QUEUE (~(uint32_t)(WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE))
+#define WSQI_FLAGS_NEVER 0xffc0u /* bits that no task has */
+
+/* What an allocator fills freed memory with (0xdd..., 0xdeadbeef) has some of them, and so, mostly,
+ * has a stack that nobody has set up. */
+#define wsqi_check_task(task) \
+    WSQ_ASSERT((wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0 && \
+               "a wsq_task whose memory was freed, or that was never set up")
 
 /* Relaxed: who asks has the task from its spawn, which orders it. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
@@ -4914,8 +5018,13 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     if (!next) wsqi_notify_others(self);
 }
 
+static void wsqi_requeue_woken(wsqi_worker *self, wsq_task *task) {
+    wsqi_event(self, WSQ_EVENT_WAKE, task, WSQ_CAUSE_EARLY);
+    wsqi_requeue(self, task);
+}
+
 /* The task's function said WSQ_PENDING: it sleeps until a wake, unless one came while it ran. */
-static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0) {
         /* T3: what the task did is visible to its next run, through who wakes it. Pairs with T4.
@@ -4923,7 +5032,7 @@ static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
             return;
     }
-    wsqi_requeue(self, task);
+    wsqi_requeue_woken(self, task);
 }
 
 #ifdef WSQ_NO_HOOKS
@@ -4939,10 +5048,16 @@ WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task)
 }
 
 WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
-    if (!WSQI_LIKELY(self->pool->hooks.event == NULL)) return wsqi_task_call_told(self, task);
+    if (wsqi_told(self->pool)) return wsqi_task_call_told(self, task);
     return task->fn(self->floor, task);
 }
 #endif
+
+/* Owner only, behind a function that it has called: of its jobs none is public any more. */
+#define wsqi_check_joined(self) \
+    WSQ_ASSERT(wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
+                   wsqi_entry_index((self)->floor) && \
+               "a job that was forked, and not joined by the function that forked it")
 
 /* Owner only: one call of the function. True: the task is over. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
@@ -4950,7 +5065,8 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->budget_left = self->pool->budget;
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = wsqi_task_call(self, task);
-    WSQ_ASSERT(poll <= WSQ_GONE);
+    WSQ_ASSERT(poll <= WSQ_GONE && "a task's function returned what is no wsq_poll");
+    wsqi_check_joined(self);
     if (WSQI_LIKELY(poll == WSQ_DONE)) wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
     else if (poll == WSQ_PENDING) wsqi_task_pend(self, task);
     else if (poll == WSQ_YIELD) wsqi_requeue(self, task);
@@ -5017,10 +5133,12 @@ static inline bool wsqi_task_notify(wsq_task *task) {
 }
 
 WSQ_API void wsq_wake(wsq_task *task) {
+    wsqi_check_task(task);
     if (wsqi_task_notify(task)) wsqi_task_schedule(wsqi_task_pool(task), task);
 }
 
 WSQ_API bool wsq_task_cancel(wsq_task *task) {
+    wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
         if ((state & WSQI_TASK_LIVE) == 0) return (state & WSQI_TASK_CANCELLED) != 0;
@@ -5114,10 +5232,10 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
     wsqi_check_stopped(pool);
 }
 
-static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
-    wsqi_worker *self = wsqi_local(pool);
-    if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
-    if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
+/* self: this thread, or NULL. */
+WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
+    wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
+    if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
         if (self == NULL) wsqi_check_stopped(pool);
     } else if (self == NULL) {
@@ -5130,8 +5248,17 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
     }
 }
 
+static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
+    if (WSQI_LIKELY(wsqi_task_queue_flags(task) == 0) && self != NULL && pool->wake_slot != 0)
+        wsqi_slot_put(self, task);
+    else
+        wsqi_schedule_slow(pool, self, task);
+}
+
 /* Owner only: a task that it has claimed. */
-static inline void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
     wsqi_count(&self->counters.spawned, 1);
     wsqi_push_local(self, task);
     wsqi_notify_pushed(self);
@@ -5198,16 +5325,21 @@ static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
     }
 }
 
+/* A task whose last blocker goes: it was not held, it was held and the hooks know that, the pool
+ * counts it as held, too. */
+typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_TOLD, WSQI_HOLD_COUNTED } wsqi_hold;
+
 /* Any thread; something that the task waited for has ended. Who takes the last such thing away, of
- * a task that has been spawned, queues it: true. counted: the pool counts it as held. */
-static bool wsqi_task_unblock(wsq_task *task, bool counted) {
+ * a task that has been spawned, queues it: true. */
+static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
      * itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
     if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     /* Relaxed: tells only that a wait for the pool may be in vain; see wsqi_stuck. */
-    if (counted) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
+    if (hold == WSQI_HOLD_COUNTED) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
+    if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, task);
     if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return true;
@@ -5219,7 +5351,16 @@ static void wsqi_task_held(wsq_pool *pool) {
     wsqi_check_quiet(pool);
 }
 
-/* A spawn of a task with predecessors, a priority, or a worker of its own. */
+/* Any thread, which has reserved the task. Relaxed: others only take blockers away, and never that
+ * of this thread. */
+static wsqi_hold wsqi_spawn_tell(wsq_pool *pool, const wsq_task *task) {
+    uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_BLOCKER - 1;
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
+    return others != 0 ? WSQI_HOLD_TOLD : WSQI_HOLD_NONE;
+}
+
+/* A spawn of a task with predecessors, a priority, or a worker of its own; or of any, of which the
+ * hooks are told. */
 WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void *home,
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
@@ -5228,20 +5369,20 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
         uint32_t kept = wsqi_load_rlx(&task->flags) & WSQI_FLAGS_UNPINNED; /* Relaxed: likewise. */
         wsqi_store_rlx(&task->flags, kept | pin); /* Relaxed: likewise. */
     }
-    if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
+    if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
     return WSQ_OK;
 }
 
-/* It waits for nothing, and is queued and started as any other. */
-static inline bool wsqi_task_plain(const wsq_task *task, uint32_t state) {
-    /* Relaxed: the caller's. */
-    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
-    return WSQI_LIKELY((flags | state / WSQI_TASK_BLOCKER) == 0);
+/* It waits for nothing, is queued and started as any other, and nobody is told. */
+static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
+    return WSQI_LIKELY((flags | state / WSQI_TASK_BLOCKER) == 0) && !wsqi_told(pool);
 }
 
 static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
     uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_plain(task, state)) return wsqi_spawn_plain(pool, task, state, home);
+    /* Relaxed: the caller's. */
+    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
+    if (wsqi_task_plain(pool, flags, state)) return wsqi_spawn_plain(pool, task, state, home);
     return wsqi_spawn_slow(pool, task, home, 0);
 }
 
@@ -5257,9 +5398,10 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state);
-    /* Relaxed: the caller's. */
-    if (WSQI_LIKELY((wsqi_load_rlx(&task->flags) | state / WSQI_TASK_BLOCKER) == 0))
+    /* Relaxed: the caller's. No group either. */
+    if (wsqi_task_plain(pool, wsqi_load_rlx(&task->flags), state))
         return wsqi_spawn_plain(pool, task, state, pool);
     wsq_group *group = wsqi_task_grouped(task);
     if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
@@ -5268,6 +5410,8 @@ WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
 
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_pool(pool);
+    wsqi_check_task(task);
     if (worker >= pool->workers) return WSQ_ERR_INVALID;
     uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
     wsq_group *group = wsqi_task_grouped(task);
@@ -5350,7 +5494,9 @@ static void wsqi_timers_fire(wsq_pool *pool) {
     while (pool->timer_count != 0 && pool->timers[0].at <= now) {
         wsq_task *task = pool->timers[0].task;
         wsqi_timer_remove(pool, 0);
-        if (wsqi_task_notify(task)) wsqi_task_queue(wsqi_task_pool(task), task);
+        if (!wsqi_task_notify(task)) continue;
+        wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
+        wsqi_task_queue(wsqi_task_pool(task), task);
     }
     wsqi_timers_unlock(pool);
 }
@@ -5358,6 +5504,7 @@ static void wsqi_timers_fire(wsq_pool *pool) {
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
     wsqi_timer timer;
     if (pool == NULL || task == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     timer.at = wsqi_clock_ns();
     timer.at = delay_ns < WSQI_NEVER - 1 - timer.at ? timer.at + delay_ns : WSQI_NEVER - 1;
@@ -5407,7 +5554,7 @@ static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
     wsq_task *task = edge->task;
     /* E3: before the last thing it waits for is taken away. */
     if (cancelled) wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_DOOMED);
-    wsqi_task_unblock(task, true);
+    wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
 }
 
 static void wsqi_edges_resolve(wsq_edge *edge, bool cancelled) {
@@ -5454,6 +5601,8 @@ static bool wsqi_edge_link(wsq_edge *edge) {
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
     if (task == NULL || predecessor == NULL || edge == NULL || task == predecessor)
         return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    wsqi_check_task(predecessor);
     uint32_t state = wsqi_load_hint(&task->state);
     do {
         if ((state & WSQI_TASK_LIVE) != 0 ||
@@ -5712,17 +5861,22 @@ static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
 }
 
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
-    wsqi_worker *self = wsqi_blocker(wsqi_worker_of(ctx));
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
     if (self->pool->caller_runs || self->blocking++ != 0) return;
+    wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
     wsqi_block_prepare(self);
     self->replaced = wsqi_standin_begin(self);
 }
 
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
-    wsqi_worker *self = wsqi_blocker(wsqi_worker_of(ctx));
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
     if (self->pool->caller_runs) return;
-    WSQ_ASSERT(self->blocking != 0);
-    if (--self->blocking == 0 && self->replaced) wsqi_standin_end(self);
+    WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
+    if (--self->blocking != 0) return;
+    if (self->replaced) wsqi_standin_end(self);
+    wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
 }
 
 /* ---- one wait ---- */
@@ -5756,7 +5910,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->self = wsqi_local(pool);
     wait->host = wsqi_missed();
     wait->inside = wsqi_inside(pool) != NULL;
-    wait->listed = wait->replaced = wait->resting = false;
+    wait->listed = wait->blocked = wait->replaced = wait->resting = false;
     wait->key = key;
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, 0u);
@@ -5809,9 +5963,20 @@ static void wsqi_wait_rest(wsqi_wait *wait) {
     wait->resting = true;
 }
 
+/* The function that waits, in whichever pool, blocks, or goes on. */
+static void wsqi_wait_tell(const wsqi_wait *wait, wsq_event event) {
+    wsqi_worker *block = wsqi_self_get();
+    if (block != NULL) wsqi_event(block, event, wait->key, 0);
+}
+
+WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
+    if (wait->replaced) wsqi_standin_end(wait->host);
+    wsqi_wait_tell(wait, WSQ_EVENT_UNBLOCK);
+}
+
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->listed) wsqi_wait_unlist(wait);
-    if (wait->replaced) wsqi_standin_end(wait->host);
+    if (wait->blocked) wsqi_wait_unblock(wait);
     if (wait->resting) wsqi_stir(wait->pool);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
@@ -5842,6 +6007,8 @@ static void wsqi_wait_work(const wsqi_wait *wait) {
  * one nothing is prepared: two that wait would wake each other for ever.) */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
+    if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
+    wait->blocked = true;
     if (wait->replaced || host == NULL) return wait->replaced;
     if (host->blocking != 0) return host->replaced;
     wait->replaced = wsqi_standin_begin(host);
@@ -6009,6 +6176,7 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
 
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
     if (wsqi_task_new(state)) return WSQ_ERR_INVALID;
@@ -6058,7 +6226,7 @@ static void wsqi_group_start(wsq_group *group) {
     wsq_task *task = (wsq_task *)wsqi_xchg_acq(&group->then, NULL), *next;
     for (; task != NULL; task = next) {
         next = wsqi_get(&task->next);
-        wsqi_task_unblock(task, true);
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
     }
 }
 
@@ -6119,6 +6287,7 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
 
 WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
     if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     return wsqi_spawn_into(group, task, 0);
 }
 
@@ -6127,6 +6296,7 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
 /* Takes one task of a batch, and counts it in its group; false: it cannot be spawned. */
 static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
     if (task == NULL || task->fn == NULL) return false;
+    wsqi_check_task(task);
     wsq_group *group = wsqi_task_grouped(task);
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
@@ -6166,6 +6336,7 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
+        wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
         if (wsqi_task_queue_flags(tasks[i]) != 0) {
             wsqi_queue_special(pool, tasks[i]);
             continue;
@@ -6260,16 +6431,18 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     wsq_pool *pool = group->pool;
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
-        if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
+        if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
         return WSQ_OK;
     }
     /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
      * orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
+    wsqi_hold hold = wsqi_spawn_tell(pool, task);
     void *head = wsqi_load_hint(&group->then);
     do {
         wsqi_set(&task->next, (wsq_task *)head);
@@ -6283,7 +6456,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     }
     if (word < WSQI_GROUP_TASK) wsqi_group_start(group);
     /* Held last, so that it never seems to be held beside what would free it. */
-    if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
+    if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
     return WSQ_OK;
 }
 
@@ -6298,6 +6471,7 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 }
 
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
     if (self->task != NULL && (wsqi_load_hint(&self->task->state) & WSQI_TASK_DOOMED)) return true;
@@ -6425,7 +6599,7 @@ static void wsqi_future_end(wsq_pool *pool, wsq_future *future) {
     uint32_t word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_DONE);
     if (word & WSQI_FUTURE_THEN) {
         wsq_task *then = (wsq_task *)wsqi_load_rlx(&future->then); /* Relaxed: F4 orders it. */
-        wsqi_task_unblock(then, true);
+        wsqi_task_unblock(then, WSQI_HOLD_COUNTED);
     }
     wsqi_future_release(pool, future);
     if (word & WSQI_FUTURE_WAITED) wsqi_call(pool, future);
@@ -6465,8 +6639,12 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_future_revoke(future)) wsqi_future_end(pool, future);
-    else wsqi_future_release(pool, future);
+    if (wsqi_future_revoke(future)) {
+        wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
+        wsqi_future_end(pool, future);
+    } else {
+        wsqi_future_release(pool, future);
+    }
     return WSQ_GONE;
 }
 
@@ -6511,6 +6689,7 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
         wsqi_future_free(pool, future);
         return WSQ_ERR_CLOSED;
     }
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
     if (self == NULL) {
         wsqi_inject_tasks(pool, &future->task, &future->task);
     } else {
@@ -6575,7 +6754,8 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
     wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
     wsqi_frame_pop(self, &frame);
     /* Relaxed: the handle is ours, and so was the word. */
-    if (word & WSQI_FUTURE_THEN) wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), true);
+    if (word & WSQI_FUTURE_THEN)
+        wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), WSQI_HOLD_COUNTED);
 }
 
 /* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
@@ -6608,6 +6788,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
  * forbidden it. What is left behind in a queue is a tombstone, as in wsqi_future_here. */
 static bool wsqi_future_forbid(wsq_future *future) {
     if (!wsqi_future_revoke(future)) return false;
+    wsqi_event_here(wsqi_task_pool(&future->task), WSQ_EVENT_CANCEL, &future->task, 0);
     /* Relaxed: the claim decides. */
     wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
     /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
@@ -6676,15 +6857,17 @@ WSQ_API void wsq_future_drop(wsq_future *future) {
 
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     /* Relaxed: only the handle's owner sets it. */
     if (wsqi_load_rlx(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
     wsq_pool *pool = wsqi_task_pool(&future->task);
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
     wsqi_store_rlx(&future->then, task); /* Relaxed: F5 orders it. */
     /* F5: who ends it sees the task, or we see it done. Pairs with F4. */
     if (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE)
-        wsqi_task_unblock(task, true);
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
     wsqi_task_held(pool); /* last, as in wsq_group_then */
     return WSQ_OK;
 }
@@ -6712,10 +6895,6 @@ static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
     return (uint64_t)bottom << 32 | top;
 }
 
-/* Entries are numbered from the start of the block. */
-static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
-    return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
-}
 static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
@@ -6815,6 +6994,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_frame_push(self, &frame, self->floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
     wsqi_get(&job->fn)(self->floor, job);
+    wsqi_check_joined(self);
     wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
     wsqi_frame_pop(self, &frame);
     /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
@@ -6882,6 +7062,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsqi_worker *absent = wsqi_absent_begin(self);
     if (!help || wsqi_look_jobs(self->pool) == NULL) {
         wsqi_stat(self->counters.joins_parked, 1);
+        wsqi_event(self, WSQ_EVENT_BLOCK, job, 0);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
         bool resting = false;
         /* Relaxed: wsqi_join_stolen reads it again (J4), or looks for jobs again (J7). */
@@ -6898,6 +7079,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
         }
         if (resting) wsqi_stir(self->pool);
         wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
+        wsqi_event(self, WSQ_EVENT_UNBLOCK, job, 0);
     }
     if (absent != NULL) wsqi_standin_end(absent);
     /* Relaxed: seen late, a stand-in retires late. */
@@ -7009,6 +7191,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsqi_self_set(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
     fn(wsqi_base(guest), arg);
+    wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
     wsqi_self_set(former);
     /* J9: see J8. */
@@ -7045,6 +7228,12 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
         return result == WSQ_OK ? wsq_task_wait(&run.task) : result;
     }
     return WSQ_OK;
+}
+
+WSQ_API bool wsqi_ctx_here(wsq_ctx ctx) {
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_self_get();
+    while (self != NULL && self != block) self = self->outer;
+    return self != NULL && ctx >= self->floor;
 }
 
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
@@ -7126,6 +7315,7 @@ static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
 }
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
     wsqi_loop *loop = wsqi_worker_of(ctx)->loop;
     if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
 }
@@ -7187,6 +7377,7 @@ static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t en
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
     wsqi_loop loop = WSQI_INIT;
+    wsqi_check_ctx(ctx);
     loop.grain = grain;
     loop.body = body;
     loop.arg = arg;
@@ -7282,6 +7473,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
     if (reducer->init == NULL || reducer->body == NULL || reducer->combine == NULL)
         return WSQ_ERR_INVALID;
     wsqi_loop loop = WSQI_INIT;
+    wsqi_check_ctx(ctx);
     loop.grain = grain;
     loop.reducer = reducer;
     reducer->init(result, reducer->arg);
@@ -7409,6 +7601,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     for (unsigned i = pool->workers; i < pool->blocks; i++)
         wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
     wsqi_blocks_give(allocator, pool->first, pool->block_bytes);
+    wsqi_store_stat(&pool->alive, 0u);
     wsqi_release(allocator, pool, pool->bytes);
 }
 
@@ -7425,6 +7618,7 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) 
     if (pool == NULL) return NULL;
     memset((void *)pool, 0, bytes);
     pool->copy = &wsqi_copy;
+    wsqi_store_init(&pool->alive, WSQI_ALIVE);
     pool->bytes = bytes;
     pool->block_bytes = block_bytes;
     pool->workers = workers;
@@ -7494,6 +7688,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
                      : config->lifo_cap != 0          ? config->lifo_cap
                                                       : 3;
     if (pool->order != WSQ_FIFO) pool->lifo_cap = 0; /* no slot: nobody overtakes, or all do */
+    pool->wake_slot = wsqi_told(pool) ? 0 : pool->lifo_cap;
     wsqi_pool_place(pool, config);
     bool once = config->caller_runs || config->spin_ns == WSQ_SPIN_OFF;
     pool->spin_rounds = once ? 1 : WSQI_SPIN_ROUNDS;
@@ -7580,6 +7775,8 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
 /* Any thread that took it out of its queue: it ends here. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
+    /* What is left of a future was told of when the future ended. */
+    if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_MISSED);
@@ -7686,7 +7883,7 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
 }
 
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
-    WSQ_ASSERT(pool != NULL && pool->caller_runs);
+    WSQ_ASSERT(pool != NULL && pool->caller_runs && "wsq_pool_run_one needs caller_runs");
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
     bool ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);
@@ -7763,11 +7960,13 @@ WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; 
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return pool->blocks; }
 
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
+    wsqi_check_pool(pool);
     uint64_t held;
     return wsqi_pending(pool, &held);
 }
 
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
+    wsqi_check_pool(pool);
     memset(out, 0, sizeof *out);
     unsigned crew = wsqi_crew(pool);
     if (!wsqi_block_known(pool, index)) return;
