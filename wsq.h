@@ -3265,10 +3265,11 @@ struct wsq_pool {
     wsqi_a64 outside; /* 2 * (tasks spawned from outside) + closed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
-    wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
-    wsqi_a64 wakes;                              /* sleepers woken from outside */
+    /* sleepers woken from outside. Here a line begins that changes often; searchers read `guests` */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
+    wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
     wsqi_lot lot;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
