@@ -3846,7 +3846,11 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint32_t guests = wsqi_load_rlx(&pool->guests);
     if (wsqi_sleeping(wsqi_load_hint(&pool->idle)) > guests)
         wsqi_store_rlx(&pool->jobs_from, 1 + wsqi_cpu_now());
-    if (wsqi_wake_some(pool, worker, NULL, guests, wsqi_range_length(worker))) return;
+    size_t amount = wsqi_range_length(worker);
+    uint32_t idle = wsqi_load_hint(&pool->idle), awake = pool->workers - wsqi_sleeping(idle);
+    /* Who searches or is being woken is after other jobs: a loop publishes one at a time. */
+    if (2 * wsqi_searching(idle) < awake) amount += wsqi_searching(idle);
+    if (wsqi_wake_some(pool, worker, NULL, guests, amount)) return;
     /* Relaxed: a searcher finds them. */
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
         int index = wsqi_bitmap_claim(pool->joiners, pool->words);
