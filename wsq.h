@@ -3870,9 +3870,8 @@ static void wsqi_pass_on(wsq_pool *pool) {
 
 static void wsqi_check_quiet(wsq_pool *pool);
 
-/* Owner only. Counts itself as a searcher. False: half of the workers search already, so it should
- * not add to the crowd; it still is one, so that it leaves like one, and cannot strand work. */
-static bool wsqi_search_begin(wsqi_worker *self) {
+/* Owner only. Counts itself as a searcher. */
+static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     /* W6: who is the last to run dry sees what the others have finished. Pairs with itself. */
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
@@ -3882,7 +3881,6 @@ static bool wsqi_search_begin(wsqi_worker *self) {
     if (pool->caller_runs || pool->lend_only ||
         wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers)
         wsqi_check_quiet(pool);
-    return pool->spin_ns != 0 || 2 * wsqi_searching(idle) < pool->workers;
 }
 
 /* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
@@ -4593,11 +4591,28 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
     return now < *end;
 }
 
+/* Owner only: one look at all that is far. True: a job was stolen and has been run. S is one line
+ * for all, so a searcher is counted there only if no other is; all are before they sleep. */
+static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    if (!self->searching &&
+        (pool->caller_runs || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
+        wsqi_search_begin(self);
+    *task = wsqi_take_urgent(self, true);
+    if (*task == NULL) {
+        if (wsqi_steal_pass(self, false, task)) return true;
+        if (*task != NULL && !self->searching) wsqi_steal_tell(self);
+    }
+    if (*task == NULL) *task = wsqi_take_global(self, NULL);
+    if (*task == NULL) *task = wsqi_take_low(self);
+    return false;
+}
+
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
  * was stolen and has been run, so everything may look different now. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    uint64_t spin_end = 0;
+    uint64_t end = 0;
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
@@ -4606,15 +4621,15 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         wsqi_steal_pass(self, false, task))
         return true;
     if (*task != NULL && !self->searching) wsqi_steal_tell(self);
-    if (*task != NULL || (!self->searching && !wsqi_search_begin(self))) return false;
-    for (uint32_t round = 0; *task == NULL && wsqi_spin(pool, round, &spin_end); round++) {
-        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
-        *task = wsqi_take_urgent(self, true);
-        if (*task == NULL && wsqi_steal_pass(self, false, task)) return true;
-        if (*task == NULL) *task = wsqi_take_global(self, NULL);
-        if (*task == NULL) *task = wsqi_take_low(self);
+    /* With half of the workers in it the crowd is large enough. Relaxed: a hint. */
+    bool crowd = 2 * wsqi_searching(wsqi_load_rlx(&pool->idle)) >= pool->workers;
+    bool spin = self->searching || pool->caller_runs || pool->spin_ns != 0 || !crowd;
+    for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
+        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) break;
+        if (wsqi_search_round(self, task)) return true;
         if (*task == NULL) wsqi_backoff(round);
     }
+    if (*task == NULL && !self->searching) wsqi_search_begin(self);
     return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
 }
 
