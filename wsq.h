@@ -3325,10 +3325,11 @@ struct wsq_pool {
     wsqi_a64 outside; /* 2 * (tasks spawned from outside) + closed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
-    wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
-    wsqi_a64 wakes;                              /* sleepers woken from outside */
+    /* sleepers woken from outside. Here a line begins that changes often; searchers read `guests` */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
+    wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
     wsqi_lot lot;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
@@ -3937,7 +3938,11 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint32_t guests = wsqi_load_rlx(&pool->guests);
     if (wsqi_sleeping(wsqi_load_hint(&pool->idle)) > guests)
         wsqi_store_rlx(&pool->jobs_from, 1 + wsqi_cpu_now());
-    if (wsqi_wake_some(pool, worker, NULL, guests, wsqi_range_length(worker))) return;
+    size_t amount = wsqi_range_length(worker);
+    uint32_t idle = wsqi_load_hint(&pool->idle), awake = pool->workers - wsqi_sleeping(idle);
+    /* Who searches or is being woken is after other jobs: a loop publishes one at a time. */
+    if (2 * wsqi_searching(idle) < awake) amount += wsqi_searching(idle);
+    if (wsqi_wake_some(pool, worker, NULL, guests, amount)) return;
     /* Relaxed: a searcher finds them. */
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
         int index = wsqi_bitmap_claim(pool->joiners, pool->words);
@@ -3957,9 +3962,8 @@ static void wsqi_pass_on(wsq_pool *pool) {
 
 static void wsqi_check_quiet(wsq_pool *pool);
 
-/* Owner only. Counts itself as a searcher. False: half of the workers search already, so it should
- * not add to the crowd; it still is one, so that it leaves like one, and cannot strand work. */
-static bool wsqi_search_begin(wsqi_worker *self) {
+/* Owner only. Counts itself as a searcher. */
+static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     /* W6: who is the last to run dry sees what the others have finished. Pairs with itself. */
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
@@ -3969,7 +3973,6 @@ static bool wsqi_search_begin(wsqi_worker *self) {
     if (pool->caller_runs || pool->lend_only ||
         wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers)
         wsqi_check_quiet(pool);
-    return pool->spin_ns != 0 || 2 * wsqi_searching(idle) < pool->workers;
 }
 
 /* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
@@ -4690,11 +4693,28 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
     return now < *end;
 }
 
+/* Owner only: one look at all that is far. True: a job was stolen and has been run. S is one line
+ * for all, so a searcher is counted there only if no other is; all are before they sleep. */
+static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    if (!self->searching &&
+        (pool->caller_runs || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
+        wsqi_search_begin(self);
+    *task = wsqi_take_urgent(self, true);
+    if (*task == NULL) {
+        if (wsqi_steal_pass(self, false, task)) return true;
+        if (*task != NULL && !self->searching) wsqi_steal_tell(self);
+    }
+    if (*task == NULL) *task = wsqi_take_global(self, NULL);
+    if (*task == NULL) *task = wsqi_take_low(self);
+    return false;
+}
+
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
  * was stolen and has been run, so everything may look different now. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    uint64_t spin_end = 0;
+    uint64_t end = 0;
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
@@ -4703,15 +4723,15 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         wsqi_steal_pass(self, false, task))
         return true;
     if (*task != NULL && !self->searching) wsqi_steal_tell(self);
-    if (*task != NULL || (!self->searching && !wsqi_search_begin(self))) return false;
-    for (uint32_t round = 0; *task == NULL && wsqi_spin(pool, round, &spin_end); round++) {
-        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
-        *task = wsqi_take_urgent(self, true);
-        if (*task == NULL && wsqi_steal_pass(self, false, task)) return true;
-        if (*task == NULL) *task = wsqi_take_global(self, NULL);
-        if (*task == NULL) *task = wsqi_take_low(self);
+    /* With half of the workers in it the crowd is large enough. Relaxed: a hint. */
+    bool crowd = 2 * wsqi_searching(wsqi_load_rlx(&pool->idle)) >= pool->workers;
+    bool spin = self->searching || pool->caller_runs || pool->spin_ns != 0 || !crowd;
+    for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
+        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) break;
+        if (wsqi_search_round(self, task)) return true;
         if (*task == NULL) wsqi_backoff(round);
     }
+    if (*task == NULL && !self->searching) wsqi_search_begin(self);
     return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
 }
 
