@@ -656,7 +656,8 @@
  *
  *     Names         a thread's name has 15 bytes on Linux: 9 of config.name, and its number
  *     Cores         threads are not pinned. On Linux a worker that is woken twice in a row on its
- *                   waker's core, for a job, moves to another one of its affinity mask, which stays
+ *                   waker's core, for a job, moves to another one of its affinity mask, which
+ *                   stays. A thread that was lent is left where it is
  *     musl          a thread has 128 KiB of stack unless stack_size, or the linker, gives more
  *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
  *                   time-out has the system's tick, up to 16 ms. Before Windows 11 a process sees
@@ -4162,7 +4163,9 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     if (from == 0) return;
     wsqi_store_rlx(&self->pool->jobs_from, 0u); /* Relaxed: likewise. */
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
-    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0) wsqi_cpu_leave();
+    /* A thread that was lent is the user's, and so is its affinity mask. */
+    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0 && !self->pool->lend_only)
+        wsqi_cpu_leave();
 }
 
 /* Owner only, a searcher that found nothing: sleeps until somebody wakes it, as a searcher again,
