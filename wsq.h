@@ -342,10 +342,11 @@
  * task start when its last predecessor is done. The order in which the tasks are spawned does not
  * matter. A task whose predecessor is cancelled is cancelled, too. A predecessor must not return
  * WSQ_GONE. It may belong to another pool: if the pool of the later task is shut down meanwhile,
- * the end of the predecessor cancels that task, so the pool must not be destroyed before. Tasks
- * that wait for each other in a circle, or for one that nobody spawns, never start. When for one
- * second all tasks that are left have been waiting for predecessors, wsq_pool_wait returns
- * WSQ_ERR_INVALID instead of hanging; it can be called again.
+ * the end of the predecessor cancels that task. The worker that ends the predecessor uses the pool
+ * of the later task until that end is counted, so destroy that pool only when you have waited for
+ * the pool of the predecessor. Tasks that wait for each other in a circle, or for one that nobody
+ * spawns, never start. When for one second all tasks that are left have been waiting for
+ * predecessors, wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging; it can be called again.
  *
  * FORK AND JOIN may be used inside a run, a job or a task. wsq_join does the job on the spot if no
  * other worker took it. wsq_reclaim does not call the function but returns true: then you call it
