@@ -1540,7 +1540,7 @@ WSQ_API void wsq_block_end(wsq_ctx ctx);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg);
 
-/* This this does what wsq_go does, and stores a handle in *out from which what `fn` returns can be
+/* This does what wsq_go does, and stores a handle in *out from which what `fn` returns can be
  * fetched. The handle must go to wsq_future_get or to wsq_future_drop, once. After an error *out is
  * unchanged. Any thread may call this.
  * WSQ_ERR_INVALID: the pool, `fn` or `out` is NULL.
