@@ -3285,6 +3285,7 @@ struct wsq_pool {
     uint64_t timer_order;                     /* timer_lock */
     wsqi_a32 blocked, standins; /* standin_lock writes: blocked workers, active stand-ins */
     wsqi_a32 absent;            /* standin_lock writes: blocked guests, which may be thieves */
+    wsqi_a32 exhausted;         /* standin_lock writes: more stand-ins were needed than there are */
     wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
     wsqi_a32 astir;             /* threads that may run or cancel tasks; see wsqi_rest */
     wsqi_a32 sweeping;          /* 1: a thread cancels what is queued; see wsqi_check_stopped */
@@ -5537,6 +5538,16 @@ static uint32_t wsqi_standins_needed(wsq_pool *pool) {
     return none ? 0 : blocked + wsqi_load_rlx(&pool->joined);
 }
 
+/* Does every thread of the pool block, or sleep in a join, and no more can be had? Then nobody is
+ * left to run tasks, and who waits has to. (A stand-in that waits may be one too many: then its
+ * worker works. But that goes to sleep in a join later.) */
+static bool wsqi_standins_spent(wsq_pool *pool) {
+    /* Relaxed: hints, or B3 and the lock order them. */
+    uint32_t threads = pool->workers + wsqi_load_rlx(&pool->standins);
+    return wsqi_load_rlx(&pool->exhausted) != 0 &&
+           threads <= wsqi_load_rlx(&pool->blocked) + wsqi_load_rlx(&pool->joined);
+}
+
 /* Owner only: it was one too many. False: not any more. */
 static bool wsqi_standin_retire(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
@@ -5619,8 +5630,10 @@ static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
-    while (active < wsqi_standins_needed(pool) && wsqi_standin_rouse(pool)) active++;
+    bool more = true;
+    while (active < wsqi_standins_needed(pool) && (more = wsqi_standin_rouse(pool))) active++;
     wsqi_store_locked(&pool->standins, active);
+    wsqi_store_locked(&pool->exhausted, more ? 0u : 1u);
     return active;
 }
 
@@ -5635,7 +5648,8 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
     bool here = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
     if (here) {
         wsqi_store_rlx(count, before + 1); /* Relaxed: likewise. */
-        here = wsqi_standins_fill(pool) > before || self->host == NULL;
+        here = wsqi_standins_fill(pool) > before && !wsqi_standins_spent(pool);
+        here = here || self->host == NULL;
         if (!here) wsqi_store_rlx(count, before); /* Relaxed: likewise. */
     }
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
@@ -5648,7 +5662,9 @@ static void wsqi_standin_joined(wsq_pool *pool) {
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* Relaxed: as in wsqi_standin_begin. */
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
+    bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    if (spent) wsqi_call_all(pool); /* one that waits shall work */
 }
 
 static void wsqi_standin_end(wsqi_worker *self) {
@@ -5806,8 +5822,10 @@ static void wsqi_wait_work(const wsqi_wait *wait) {
  * one nothing is prepared: two that wait would wake each other for ever.) */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
-    if (wait->replaced || host == NULL) return wait->replaced;
-    if (host->blocking != 0) return host->replaced;
+    if (host == NULL) return false;
+    if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
+    if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
+    if (wait->replaced) wsqi_standin_end(host); /* perhaps for this moment only */
     wait->replaced = wsqi_standin_begin(host);
     if (wait->replaced) wsqi_block_prepare(host);
     return wait->replaced;
@@ -5852,7 +5870,7 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_work(wait);
         return true;
     }
-    wsqi_wait_block(wait);
+    if (!replaced && wait->host != NULL) wsqi_block_prepare(wait->host);
     wsqi_wait_park(wait);
     return true;
 }
