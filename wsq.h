@@ -418,8 +418,6 @@
  *                            (>>vocabulary)
  *     WSQ_PLATFORM_HEADER    with the implementation: names a header with the functions of
  *                            >>platform
- *     WSQ_GROUP_CREDIT       with the implementation; 256. Tasks that a worker counts in a group at
- *                            once
  *     WSQ_RING_START         for tests, everywhere: a ring's first index
  *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
@@ -1637,8 +1635,8 @@ WSQ_API void wsq_group_fail(wsq_group *group, int error);
 WSQ_API int wsq_group_error(const wsq_group *group);
 
 /* This returns how many tasks of the group are spawned and not done. Any thread may call this; the
- * number is a snapshot, and while tasks of the group spawn others into it, it may be too high by up
- * to WSQ_GROUP_CREDIT for each worker. */
+ * number is a snapshot. A worker that runs several tasks of the group one after the other takes
+ * them off together, so it may be too high by these. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
 /* ---- fork and join: wsq_fork, wsq_join and wsq_reclaim follow in >>inline ---- */
@@ -1836,7 +1834,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          likewise
- *  K5 K6  credit spent; called in      full barrier  each other  a group is done beside its task
  *  F1 F2  free futures taken; given    acq; rel      each other  two uses of a future overlap
  *  F3     reference dropped; claim     acq+rel       itself      likewise; or it is called twice
  *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
@@ -3090,12 +3087,6 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
-#ifndef WSQ_GROUP_CREDIT
-#define WSQ_GROUP_CREDIT 256
-#endif
-#if WSQ_GROUP_CREDIT < 1
-#error "WSQ_GROUP_CREDIT must be at least 1"
-#endif
 
 /* ==========================================================================
  * The worker and the pool: what the sections below share.
@@ -3155,10 +3146,10 @@ struct wsqi_worker {
     wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
-    uint32_t turn_left;   /* owner: tasks until the global queue has its turn */
+    uint32_t turn_left;   /* owner: looks near until the global queue has its turn */
     uint32_t turns;       /* owner: of which every WSQI_LOW_TURN-th is a WSQ_LOW task's */
     uint32_t looks;       /* owner: [rows of WSQ_HIGH tasks | those in this row] */
-    uint32_t lifo_left;   /* owner: tasks until the LIFO slot has to wait for the ring */
+    uint32_t lifo_left;   /* owner: tasks of the LIFO slot until the queue has its turn */
     uint32_t budget_left; /* owner: what wsq_budget_take still gives the running task */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
     uint32_t wait_depth;  /* owner: waits that are helping, likewise */
@@ -3174,11 +3165,6 @@ struct wsqi_worker {
     wsqi_frame *frames;    /* owner: what waits below it on this stack, the newest first */
     wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
     uint64_t done_count;
-    uint64_t done_excess;  /* owner: what the group counts too many: these, and spawns to come */
-    wsq_group *creditor;   /* owner, under credit_lock: the group that has counted `credit` */
-    wsqi_a64 credit;       /* owner: tasks that it will spawn next; less than called_in: none */
-    wsqi_a64 called_in;    /* credit_lock: so many of these the group does not count any more */
-    uint32_t uncredited;   /* owner: tasks it spawned into groups that it had no credit from */
     wsq_future *spare;     /* owner: futures to use again */
     uint32_t stale;        /* owner: futures it ran while it waited; perhaps still in its ring */
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
@@ -3277,8 +3263,7 @@ struct wsq_pool {
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
     wsqi_a64 *taken;    /* a bit for each guest block in use */
     wsqi_a32 *place;    /* of each block, as wsq_topology says; its owner writes, rarely */
-    wsqi_a32 timer_lock, standin_lock, future_lock, credit_lock; /* wsqi_mutex_lock */
-    wsqi_a32 creditors;                       /* credit_lock writes: workers with credit */
+    wsqi_a32 timer_lock, standin_lock, future_lock; /* wsqi_mutex_lock */
     wsqi_a64 held;                            /* tasks spawned that wait for predecessors */
     wsqi_timer *timers;                       /* timer_lock: a heap, the next one first */
     size_t timer_count, timer_capacity;       /* timer_lock */
@@ -4216,8 +4201,7 @@ static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
 
 static bool wsqi_quiet(const wsq_pool *pool) {
     uint64_t held;
-    /* P2: and no worker has credit of a group, which may go when the pool is quiet. */
-    return wsqi_pending(pool, &held) == 0 && wsqi_load_acq(&pool->creditors) == 0;
+    return wsqi_pending(pool, &held) == 0;
 }
 
 /* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
@@ -4253,7 +4237,6 @@ WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task);
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
 static void wsqi_timers_fire(wsq_pool *pool);
 WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
-WSQI_COLD static void wsqi_credit_close(wsqi_worker *self);
 WSQI_COLD static bool wsqi_stale_purge(wsqi_worker *self);
 
 /* Owner only. What is behind the ring's older half, then the task, if there is one, move to the
@@ -4325,15 +4308,26 @@ static void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
-/* 1. The LIFO slot, at most lifo_cap times in a row, then the own queue. */
-WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
-    wsq_task *task = self->lifo_left > 0 ? wsqi_slot_take(self) : NULL;
-    if (task != NULL) {
+/* Owner only, whose slot is full: is it the slot's turn? After lifo_cap of these it is the queue's,
+ * if there is something in it. */
+WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
+    if (WSQI_LIKELY(self->lifo_left != 0)) {
         self->lifo_left--;
+        return true;
+    }
+    self->lifo_left = self->pool->lifo_cap;
+    return wsqi_queue_length(self) == 0;
+}
+
+/* 1. The LIFO slot, then the own queue. */
+WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
+    wsq_task *task = NULL;
+    /* Relaxed: only the owner fills it. */
+    if (wsqi_load_rlx(&self->lifo) != NULL && wsqi_slot_turn(self)) task = wsqi_slot_take(self);
+    if (task != NULL) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
     }
-    self->lifo_left = self->pool->lifo_cap;
     task = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
                                                       : wsqi_ring_pop(&self->ring));
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
@@ -4577,7 +4571,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (task == NULL && (!lifo || self->turns % 2 != 0)) task = wsqi_take_local(self);
     if (over || wsqi_global_room(self, task != NULL) != 0) {
         self->turns++;
-        self->turn_left = self->tune.interval;
+        self->turn_left = self->tune.interval - 1; /* with the one that it finds now */
     }
     task = wsqi_take_global(self, task);
     return task != NULL ? task : wsqi_take_local(self);
@@ -4623,20 +4617,15 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn_left != 0)) return wsqi_take_turn(self); /* 0. */
+    self->turn_left--;
     if (!WSQI_LIKELY(wsqi_load_hint(&self->pool->attention) == 0))
         task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* Owner only: the tasks of a group that it has done are told. */
-static void wsqi_tell_done(wsqi_worker *self) {
-    wsqi_group_flush(self);
-    if (self->creditor != NULL) wsqi_credit_close(self);
-}
-
 /* Owner only: it blocks, or leaves. What it has done is told. */
 static void wsqi_run_dry(wsqi_worker *self) {
-    wsqi_tell_done(self);
+    wsqi_group_flush(self);
     wsqi_check_quiet(self->pool);
 }
 
@@ -4649,7 +4638,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
         if (task != NULL) break;
-        wsqi_tell_done(self); /* and the last to run dry tells who waits for the pool */
+        wsqi_group_flush(self); /* and the last to run dry tells who waits for the pool */
         if (!wsqi_search(self, &task)) break; /* 3. and 4. */
         task = wsqi_find_near(self);          /* a job was run: everything may look different now */
     } while (task == NULL);
@@ -4666,10 +4655,9 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
 }
 
 /* Owner only: one task. */
-static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
         wsqi_group_flush(self);
-    if (self->turn_left > 0) self->turn_left--;
     wsqi_task_run(self, task);
 }
 
@@ -4937,14 +4925,10 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = wsqi_task_call(self, task);
     WSQ_ASSERT(poll <= WSQ_GONE);
-    switch (poll) {
-    case WSQ_PENDING: wsqi_task_pend(self, task); return false;
-    case WSQ_YIELD: wsqi_requeue(self, task); return false;
-    case WSQ_GONE: break;
-    case WSQ_DONE:
-    default: wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
-    }
-    return true;
+    if (WSQI_LIKELY(poll == WSQ_DONE)) wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
+    else if (poll == WSQ_PENDING) wsqi_task_pend(self, task);
+    else if (poll == WSQ_YIELD) wsqi_requeue(self, task);
+    return poll == WSQ_DONE || poll == WSQ_GONE;
 }
 
 /* Owner only. Who counts n more tasks as finished sees what they did. */
@@ -5026,7 +5010,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
         /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
          * into two pools at the same time are the caller's mistake. */
         wsqi_store_rlx(&task->pool, home);
-        wsqi_task_reopen(task);
+        if (*state & WSQI_TASK_DONE) wsqi_task_reopen(task);
         /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
          * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, state, (WSQI_TASK_ACTIVE | (*state & keep)) + hold));
@@ -5110,15 +5094,8 @@ static inline void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
     wsqi_notify_pushed(self);
 }
 
-/* A spawn of a task that waits for nothing, and is queued as any other. */
-WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
-    wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL) {
-        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-        if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
-        wsqi_spawn_here(self, task);
-        return WSQ_OK;
-    }
+/* Outside the pool. A task as in wsqi_spawn_plain. */
+static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (!wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
     if (!wsqi_task_claim(task, &state, home, 0)) {
@@ -5126,6 +5103,16 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
         return WSQ_ERR_INVALID;
     }
     wsqi_inject_tasks(pool, task, task);
+    return WSQ_OK;
+}
+
+/* A spawn of a task that waits for nothing, and is queued as any other. */
+WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
+    wsqi_spawn_here(self, task);
     return WSQ_OK;
 }
 
@@ -5220,14 +5207,18 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
 /* The task's group by attribute, or NULL. */
 static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     /* Relaxed: the caller's. */
-    bool grouped = !WSQI_LIKELY((wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) == 0);
+    bool grouped = (wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) != 0;
     return grouped ? wsqi_task_group(task) : NULL;
 }
 
 WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    uint32_t state = wsqi_load_hint(&task->state);
+    /* Relaxed: the caller's. */
+    if (WSQI_LIKELY((wsqi_load_rlx(&task->flags) | state / WSQI_TASK_BLOCKER) == 0))
+        return wsqi_spawn_plain(pool, task, state, pool);
     wsq_group *group = wsqi_task_grouped(task);
-    if (WSQI_LIKELY(group == NULL)) return wsqi_spawn(pool, task, pool);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
     return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
 }
 
@@ -6012,12 +6003,8 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task
  * Invariant: `word` counts the tasks that are spawned and not told done; never too few. Who brings
  *            it to zero takes WAITED and THEN with it, and does what they ask for.
  * Writers:   everybody. A worker tells the ends of a row of tasks of one group at once
- *            (done_group), before it runs anything else, searches, blocks or sleeps; what they
- *            spawn into their group comes out of these ends. A task outside the group counts many
- *            spawns at once, as a credit: its worker gives the rest back when it runs dry, or who
- *            waits for the group calls it in; until then the pool is not quiet.
- * Source:    Go's WaitGroup, Java's Phaser; rows and credit are ours (a read-modify-write for each
- *            spawn: 7.3 ns a task over a plain one, with two workers 17 to 41).
+ *            (done_group), before it runs anything else, searches, blocks or sleeps.
+ * Source:    Go's WaitGroup, Java's Phaser; the rows are ours.
  * ========================================================================== */
 
 enum {
@@ -6063,35 +6050,14 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (word & WSQI_GROUP_WAITED) wsqi_call(pool, group);
 }
 
-/* Owner, under credit_lock. Returns what is left. */
-static uint64_t wsqi_credit_forget(wsqi_worker *self) {
-    /* Relaxed: own word; the lock orders the others. */
-    uint64_t left = wsqi_load_rlx(&self->credit) - wsqi_load_rlx(&self->called_in);
-    wsqi_set(&self->creditor, NULL);
-    wsqi_store_locked(&self->credit, (uint64_t)0);
-    wsqi_store_locked(&self->called_in, (uint64_t)0);
-    return left;
-}
-
-/* Owner only: gives back what is left. */
-static void wsqi_credit_close(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    wsq_group *group = self->creditor;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    uint64_t left = wsqi_credit_forget(self);
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-    if (left != 0) wsqi_group_down(pool, group, left, 0);
-    wsqi_add_acqrel(&pool->creditors, 0u - 1u); /* P1: done with the group */
-}
-
 /* Owner only: tells what done_group holds back. */
 static void wsqi_group_flush(wsqi_worker *self) {
     wsq_group *group = self->done_group;
-    uint64_t n = self->done_count, excess = self->done_excess;
+    uint64_t n = self->done_count;
     if (group == NULL) return;
     self->done_group = NULL;
-    self->done_count = self->done_excess = 0;
-    if (excess != 0) wsqi_group_down(self->pool, group, excess, 0);
+    self->done_count = 0;
+    wsqi_group_down(self->pool, group, n, 0);
     wsqi_count_finished(self, n); /* after it: who waits for the pool may free the group */
 }
 
@@ -6109,122 +6075,12 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     if (!over) return;
     self->done_group = group;
     self->done_count++;
-    self->done_excess++;
-}
-
-/* Owner only, in a task of the group, which is counted until it ends: so the group can wait for
- * what this worker has counted too many. */
-static inline void wsqi_group_count_inside(wsqi_worker *self, wsq_group *group) {
-    if (self->done_group != group) wsqi_group_flush(self);
-    self->done_group = group;
-    if (self->done_excess == 0) {
-        self->done_excess = WSQ_GROUP_CREDIT;
-        /* Relaxed: before the task can end; the spawn orders it. */
-        wsqi_add_rlx(&group->word, (uint64_t)WSQ_GROUP_CREDIT * WSQI_GROUP_TASK);
-    }
-    self->done_excess--;
-}
-
-/* Owner only, in the middle of a series of spawns: takes credit, unless somebody waits. */
-WSQI_COLD static void wsqi_credit_open(wsqi_worker *self, wsq_group *group) {
-    wsq_pool *pool = self->pool;
-    if (self->creditor != NULL) wsqi_credit_close(self);
-    self->uncredited = 0;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    /* Relaxed: who waits says so, then takes the lock. */
-    if ((wsqi_load_rlx(&group->word) & (WSQI_GROUP_WAITED | WSQI_GROUP_THEN)) == 0) {
-        wsqi_add_rlx(&group->word, (uint64_t)WSQ_GROUP_CREDIT * WSQI_GROUP_TASK);
-        wsqi_set(&self->creditor, group);
-        wsqi_store_locked(&self->credit, (uint64_t)WSQ_GROUP_CREDIT);
-        wsqi_add_locked(&pool->creditors, 1u);
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-}
-
-/* Owner only: what it has just spent was called in before, or at this moment. */
-WSQI_COLD static void wsqi_credit_overdrawn(wsqi_worker *self, wsq_group *group) {
-    wsq_pool *pool = self->pool;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    if (wsqi_load_locked(&self->called_in) > wsqi_load_locked(&self->credit)) {
-        wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK); /* Relaxed: before it can end. */
-        wsqi_credit_forget(self);
-        wsqi_add_rlx(&pool->creditors, 0u - 1u); /* Relaxed: its task has not finished. */
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-}
-
-/* Any thread that waits for the group, and has said so: what workers hold as credit is counted no
- * longer. True: there was some. */
-static bool wsqi_credit_call_in(wsq_pool *pool, wsq_group *group) {
-    uint64_t n = 0;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    unsigned crew = wsqi_load_locked(&pool->creditors) != 0 ? wsqi_crew(pool) : 0;
-    for (unsigned i = 0; i < crew; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (wsqi_get(&worker->creditor) != group) continue;
-        uint64_t before = wsqi_load_locked(&worker->called_in);
-        uint64_t all = wsqi_load_locked(&worker->credit);
-        if (all <= before) continue;
-        wsqi_store_rlx(&worker->called_in, all); /* Relaxed: the barrier orders it. */
-        /* K6: either this sees it spent, or its worker sees it called in. Pairs with K5. */
-        wsqi_fence_sc();
-        all = wsqi_load_rlx(&worker->credit); /* Relaxed: the barrier orders it. */
-        if (all < before) all = before;
-        /* Relaxed: the lock orders it, for a worker that has seen the other value. */
-        wsqi_store_rlx(&worker->called_in, all);
-        n += all - before;
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-    if (n != 0) wsqi_group_down(pool, group, n, 0);
-    return n != 0;
-}
-
-/* Owner only: one more task of the group, before it can end. True: it was on credit. */
-static inline bool wsqi_group_count(wsqi_worker *self, wsq_group *group) {
-    if (self->group == group) {
-        wsqi_group_count_inside(self, group);
-        return false;
-    }
-    uint64_t credit = wsqi_load_own(&self->credit);
-    if (WSQI_LIKELY(self->creditor == group && credit != 0)) {
-        wsqi_store_rlx(&self->credit, credit - 1); /* Relaxed: K5 orders it. */
-        return true;
-    }
-    /* Relaxed: before the task can end; the spawn orders it. */
-    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
-    if (++self->uncredited > WSQ_GROUP_CREDIT / 32) wsqi_credit_open(self, group);
-    return false;
-}
-
-/* Owner only: a plain task. */
-static inline wsq_result wsqi_group_spawn_here(wsqi_worker *self, wsq_group *group,
-                                               wsq_task *task, uint32_t state) {
-    wsq_pool *pool = self->pool;
-    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-    bool on_credit = wsqi_group_count(self, group);
-    bool claimed = wsqi_task_claim(task, &state, (char *)group + 1, 0);
-    if (on_credit) {
-        /* K5: either this sees that it was called in, or who calls it in sees it spent. Pairs with
-         * K6. */
-        if (claimed) wsqi_fence_rmw();
-        else wsqi_fence_sc(); /* K5 */
-        /* Relaxed: the barrier orders it; own word. */
-        if (wsqi_load_rlx(&self->called_in) > wsqi_load_rlx(&self->credit))
-            wsqi_credit_overdrawn(self, group);
-    }
-    if (claimed) wsqi_spawn_here(self, task);
-    else wsqi_group_down(pool, group, 1, 0);
-    return claimed ? WSQ_OK : WSQ_ERR_INVALID;
 }
 
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
-    wsqi_worker *self = wsqi_local(pool);
-    uint32_t state = wsqi_load_hint(&task->state);
     void *home = (char *)group + 1;
     if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
-    if (self != NULL && pin == 0 && wsqi_task_plain(task, state))
-        return wsqi_group_spawn_here(self, group, task, state);
     /* Relaxed: before the task can end; the spawn orders it. */
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
     wsq_result result = pin == 0 ? wsqi_spawn(pool, task, home)
@@ -6354,7 +6210,6 @@ static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
             continue;
         /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
         if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
-        if (wsqi_credit_call_in(pool, group)) continue;
         if (stops && !wsqi_group_alive(pool, wait->self, group)) over = true; /* one more look */
         else if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
@@ -6399,7 +6254,6 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         word = wsqi_load_acq(&group->word); /* K4 */
     }
     if (word < WSQI_GROUP_TASK) wsqi_group_start(group);
-    else wsqi_credit_call_in(pool, group);
     /* Held last, so that it never seems to be held beside what would free it. */
     if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
     return WSQ_OK;
@@ -6433,10 +6287,6 @@ WSQ_API int wsq_group_error(const wsq_group *group) {
 }
 
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
-    wsq_pool *pool = group->pool;
-    /* Relaxed: a hint. At 0 the group may go, so what is left of a credit must not be needed. */
-    if (wsqi_load_rlx(&pool->creditors) != 0 && !wsqi_forked(pool))
-        wsqi_credit_call_in(pool, (wsq_group *)(uintptr_t)group);
     return wsqi_load_hint(&group->word) / WSQI_GROUP_TASK;
 }
 
@@ -6753,12 +6603,13 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    wsq_result outcome = WSQ_OK;
-    bool here = false, whole = false;
-    if (self != NULL && timeout_ns != 0 && !wsq_future_done(future) &&
+    uint32_t word = wsqi_load_acq(&future->word); /* F5 */
+    wsq_result outcome = word & WSQI_FUTURE_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
+    bool done = (word & WSQI_FUTURE_DONE) != 0, whole = false;
+    if (!done && self != NULL && timeout_ns != 0 &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
-        here = wsqi_future_here(self, future, &whole);
-    if (!here) {
+        done = wsqi_future_here(self, future, &whole);
+    if (!done) {
         wsqi_wait wait;
         wsqi_wait_begin(&wait, pool, future, timeout_ns);
         outcome = wsqi_future_await(&wait, future);
@@ -7870,8 +7721,8 @@ WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; 
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return pool->blocks; }
 
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
-    uint64_t held, pending = wsqi_pending(pool, &held);
-    return pending != 0 ? pending : wsqi_load_acq(&pool->creditors); /* P2 */
+    uint64_t held;
+    return wsqi_pending(pool, &held);
 }
 
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
