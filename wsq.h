@@ -343,10 +343,11 @@
  * task start when its last predecessor is done. The order in which the tasks are spawned does not
  * matter. A task whose predecessor is cancelled is cancelled, too. A predecessor must not return
  * WSQ_GONE. It may belong to another pool: if the pool of the later task is shut down meanwhile,
- * the end of the predecessor cancels that task, so the pool must not be destroyed before. Tasks
- * that wait for each other in a circle, or for one that nobody spawns, never start. When for one
- * second all tasks that are left have been waiting for predecessors, wsq_pool_wait returns
- * WSQ_ERR_INVALID instead of hanging; it can be called again.
+ * the end of the predecessor cancels that task. The worker that ends the predecessor uses the pool
+ * of the later task until that end is counted, so destroy that pool only when you have waited for
+ * the pool of the predecessor. Tasks that wait for each other in a circle, or for one that nobody
+ * spawns, never start. When for one second all tasks that are left have been waiting for
+ * predecessors, wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging; it can be called again.
  *
  * FORK AND JOIN may be used inside a run, a job or a task. wsq_join does the job on the spot if no
  * other worker took it. wsq_reclaim does not call the function but returns true: then you call it
@@ -420,8 +421,6 @@
  *                            (>>vocabulary)
  *     WSQ_PLATFORM_HEADER    with the implementation: names a header with the functions of
  *                            >>platform
- *     WSQ_GROUP_CREDIT       with the implementation; 256. Tasks that a worker counts in a group at
- *                            once
  *     WSQ_RING_START         for tests, everywhere: a ring's first index
  *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
@@ -672,7 +671,8 @@
  *
  *     Names         a thread's name has 15 bytes on Linux: 9 of config.name, and its number
  *     Cores         threads are not pinned. On Linux a worker that is woken twice in a row on its
- *                   waker's core, for a job, moves to another one of its affinity mask, which stays
+ *                   waker's core, for a job, moves to another one of its affinity mask, which
+ *                   stays. A thread that was lent is left where it is
  *     musl          a thread has 128 KiB of stack unless stack_size, or the linker, gives more
  *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
  *                   time-out has the system's tick, up to 16 ms. Before Windows 11 a process sees
@@ -1535,6 +1535,11 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
  * WSQ_ERR_INVALID: no pool can have that many workers, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 
+/* This makes the task revocable, before its spawn: wsq_task_cancel then knows whether it has
+ * started. So the first run after each spawn begins by one atomic operation more, and the spawn has
+ * one more, 5 to 10 ns each. The owner of the task may call this, while the task is not spawned. */
+WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable);
+
 /* This puts the task into a group, before its spawn: from then on each wsq_spawn, wsq_spawn_on or
  * wsq_spawn_batch of it spawns it as wsq_group_spawn does; NULL: into none. A spawn into another
  * pool than the group's fails. The owner of the task may call this, while the task is not
@@ -1579,11 +1584,15 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx);
 /* This cancels the task: if it has not started, waits for a wake, or comes after others that are
  * not done, its function is not called (again). In place of that its cleanup is called when its
  * turn comes, soon, or, if it comes after others, when they are done; and its waiters get
- * WSQ_ERR_CANCELLED. A run that is under way goes on, and can ask wsq_cancelled; only if it then
- * returns WSQ_PENDING or WSQ_YIELD is the task cancelled. wsq_task_wait tells which it was. It does
+ * WSQ_ERR_CANCELLED. Until then its memory stays. A run that is under way goes on, and can ask
+ * wsq_cancelled; only if it then returns WSQ_PENDING or WSQ_YIELD is the task cancelled. It does
  * nothing for a task that is done or was never spawned. Any thread may call this that knows that
- * the task's memory is there. */
-WSQ_API void wsq_task_cancel(wsq_task *task);
+ * the task's memory is there.
+ * It returns true if the function is not called any more, and the task did not end by itself: it
+ * is cancelled, by this call or before. False: it is too late, since the function has been called,
+ * and the task does not wait for a wake; or, unless the task is revocable, the function may be
+ * called at this moment, and wsq_task_wait tells which it was. */
+WSQ_API bool wsq_task_cancel(wsq_task *task);
 
 /* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
  * this once per step. It returns false when the task has had its share: it should return WSQ_YIELD.
@@ -1610,7 +1619,7 @@ WSQ_API void wsq_block_end(wsq_ctx ctx);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg);
 
-/* This this does what wsq_go does, and stores a handle in *out from which what `fn` returns can be
+/* This does what wsq_go does, and stores a handle in *out from which what `fn` returns can be
  * fetched. The handle must go to wsq_future_get or to wsq_future_drop, once. After an error *out is
  * unchanged. Any thread may call this.
  * WSQ_ERR_INVALID: the pool, `fn` or `out` is NULL.
@@ -1634,9 +1643,10 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
 WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result);
 
 /* This cancels the future: if its function has not been called yet it never will be, and
- * wsq_future_get says WSQ_ERR_CANCELLED. A function that runs already goes on. The handle remains
+ * wsq_future_get says WSQ_ERR_CANCELLED. Then this returns true, and nobody touches any more what
+ * `arg` points to. False: it is too late; a function that runs already goes on. The handle remains
  * the caller's. Any thread that has the handle may call this. */
-WSQ_API void wsq_future_cancel(wsq_future *future);
+WSQ_API bool wsq_future_cancel(wsq_future *future);
 
 /* This returns whether wsq_future_get would return without waiting. Any thread that has the handle
  * may call this. */
@@ -1707,8 +1717,8 @@ WSQ_API void wsq_group_fail(wsq_group *group, int error);
 WSQ_API int wsq_group_error(const wsq_group *group);
 
 /* This returns how many tasks of the group are spawned and not done. Any thread may call this; the
- * number is a snapshot, and while tasks of the group spawn others into it, it may be too high by up
- * to WSQ_GROUP_CREDIT for each worker. */
+ * number is a snapshot. A worker that runs several tasks of the group one after the other takes
+ * them off together, so it may be too high by these. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
 /* ---- fork and join: wsq_fork, wsq_join and wsq_reclaim follow in >>inline ---- */
@@ -1914,7 +1924,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          likewise
- *  K5 K6  credit spent; called in      full barrier  each other  a group is done beside its task
  *  F1 F2  free futures taken; given    acq; rel      each other  two uses of a future overlap
  *  F3     reference dropped; claim     acq+rel       itself      likewise; or it is called twice
  *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
@@ -3174,12 +3183,6 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
-#ifndef WSQ_GROUP_CREDIT
-#define WSQ_GROUP_CREDIT 256
-#endif
-#if WSQ_GROUP_CREDIT < 1
-#error "WSQ_GROUP_CREDIT must be at least 1"
-#endif
 
 /* ==========================================================================
  * The worker and the pool: what the sections below share.
@@ -3239,10 +3242,10 @@ struct wsqi_worker {
     wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
-    uint32_t turn_left;   /* owner: tasks until the global queue has its turn */
+    uint32_t turn_left;   /* owner: looks near until the global queue has its turn */
     uint32_t turns;       /* owner: of which every WSQI_LOW_TURN-th is a WSQ_LOW task's */
     uint32_t looks;       /* owner: [rows of WSQ_HIGH tasks | those in this row] */
-    uint32_t lifo_left;   /* owner: tasks until the LIFO slot has to wait for the ring */
+    uint32_t lifo_left;   /* owner: tasks of the LIFO slot until the queue has its turn */
     uint32_t budget_left; /* owner: what wsq_budget_take still gives the running task */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
     uint32_t wait_depth;  /* owner: waits that are helping, likewise */
@@ -3258,11 +3261,6 @@ struct wsqi_worker {
     wsqi_frame *frames;    /* owner: what waits below it on this stack, the newest first */
     wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
     uint64_t done_count;
-    uint64_t done_excess;  /* owner: what the group counts too many: these, and spawns to come */
-    wsq_group *creditor;   /* owner, under credit_lock: the group that has counted `credit` */
-    wsqi_a64 credit;       /* owner: tasks that it will spawn next; less than called_in: none */
-    wsqi_a64 called_in;    /* credit_lock: so many of these the group does not count any more */
-    uint32_t uncredited;   /* owner: tasks it spawned into groups that it had no credit from */
     wsq_future *spare;     /* owner: futures to use again */
     uint32_t stale;        /* owner: futures it ran while it waited; perhaps still in its ring */
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
@@ -3306,7 +3304,8 @@ enum {
     WSQI_TASK_CANCELLED = 32, /* with DONE */
     WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
     WSQI_TASK_DOOMED = 128,   /* it will be cancelled: it was asked to, or a predecessor was */
-    WSQI_TASK_BLOCKER = 256,  /* and all bits above: how many ends it waits for, unqueued */
+    WSQI_TASK_OPEN = 256,     /* a revocable task that has not started */
+    WSQI_TASK_BLOCKER = 512,  /* and all bits above: how many ends it waits for, unqueued */
     WSQI_TASK_LIVE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING /* spawned, and not over */
 };
 
@@ -3353,24 +3352,25 @@ struct wsq_pool {
     wsqi_a64 outside; /* 2 * (tasks spawned from outside) + closed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
-    wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
-    wsqi_a64 wakes;                              /* sleepers woken from outside */
+    /* sleepers woken from outside. Here a line begins that changes often; searchers read `guests` */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
+    wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
     wsqi_lot lot;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
     wsqi_a64 *taken;    /* a bit for each guest block in use */
     wsqi_a32 *place;    /* of each block, as wsq_topology says; its owner writes, rarely */
-    wsqi_a32 timer_lock, standin_lock, future_lock, credit_lock; /* wsqi_mutex_lock */
-    wsqi_a32 creditors;                       /* credit_lock writes: workers with credit */
+    wsqi_a32 timer_lock, standin_lock, future_lock; /* wsqi_mutex_lock */
     wsqi_a64 held;                            /* tasks spawned that wait for predecessors */
     wsqi_timer *timers;                       /* timer_lock: a heap, the next one first */
     size_t timer_count, timer_capacity;       /* timer_lock */
     uint64_t timer_order;                     /* timer_lock */
     wsqi_a32 blocked, standins; /* standin_lock writes: blocked workers, active stand-ins */
     wsqi_a32 absent;            /* standin_lock writes: blocked guests, which may be thieves */
+    wsqi_a32 exhausted;         /* standin_lock writes: more stand-ins were needed than there are */
     wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
     wsqi_a32 astir;             /* threads that may run or cancel tasks; see wsqi_rest */
     wsqi_a32 sweeping;          /* 1: a thread cancels what is queued; see wsqi_check_stopped */
@@ -3967,7 +3967,11 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint32_t guests = wsqi_load_rlx(&pool->guests);
     if (wsqi_sleeping(wsqi_load_hint(&pool->idle)) > guests)
         wsqi_store_rlx(&pool->jobs_from, 1 + wsqi_cpu_now());
-    if (wsqi_wake_some(pool, worker, NULL, guests, wsqi_range_length(worker))) return;
+    size_t amount = wsqi_range_length(worker);
+    uint32_t idle = wsqi_load_hint(&pool->idle), awake = pool->workers - wsqi_sleeping(idle);
+    /* Who searches or is being woken is after other jobs: a loop publishes one at a time. */
+    if (2 * wsqi_searching(idle) < awake) amount += wsqi_searching(idle);
+    if (wsqi_wake_some(pool, worker, NULL, guests, amount)) return;
     /* Relaxed: a searcher finds them. */
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
         int index = wsqi_bitmap_claim(pool->joiners, pool->words);
@@ -3987,9 +3991,8 @@ static void wsqi_pass_on(wsq_pool *pool) {
 
 static void wsqi_check_quiet(wsq_pool *pool);
 
-/* Owner only. Counts itself as a searcher. False: half of the workers search already, so it should
- * not add to the crowd; it still is one, so that it leaves like one, and cannot strand work. */
-static bool wsqi_search_begin(wsqi_worker *self) {
+/* Owner only. Counts itself as a searcher. */
+static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     /* W6: who is the last to run dry sees what the others have finished. Pairs with itself. */
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
@@ -3999,7 +4002,6 @@ static bool wsqi_search_begin(wsqi_worker *self) {
     if (pool->caller_runs || pool->lend_only ||
         wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers)
         wsqi_check_quiet(pool);
-    return pool->spin_ns != 0 || 2 * wsqi_searching(idle) < pool->workers;
 }
 
 /* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
@@ -4286,7 +4288,9 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     if (from == 0) return;
     wsqi_store_rlx(&self->pool->jobs_from, 0u); /* Relaxed: likewise. */
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
-    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0) wsqi_cpu_leave();
+    /* A thread that was lent is the user's, and so is its affinity mask. */
+    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0 && !self->pool->lend_only)
+        wsqi_cpu_leave();
 }
 
 /* Owner only, a searcher that found nothing: sleeps until somebody wakes it, as a searcher again,
@@ -4335,8 +4339,7 @@ static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
 
 static bool wsqi_quiet(const wsq_pool *pool) {
     uint64_t held;
-    /* P2: and no worker has credit of a group, which may go when the pool is quiet. */
-    return wsqi_pending(pool, &held) == 0 && wsqi_load_acq(&pool->creditors) == 0;
+    return wsqi_pending(pool, &held) == 0;
 }
 
 /* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
@@ -4372,7 +4375,6 @@ WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task);
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
 static void wsqi_timers_fire(wsq_pool *pool);
 WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
-WSQI_COLD static void wsqi_credit_close(wsqi_worker *self);
 WSQI_COLD static bool wsqi_stale_purge(wsqi_worker *self);
 
 /* Owner only. What is behind the ring's older half, then the task, if there is one, move to the
@@ -4444,15 +4446,26 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
-/* 1. The LIFO slot, at most lifo_cap times in a row, then the own queue. */
-WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
-    wsq_task *task = self->lifo_left > 0 ? wsqi_slot_take(self) : NULL;
-    if (task != NULL) {
+/* Owner only, whose slot is full: is it the slot's turn? After lifo_cap of these it is the queue's,
+ * if there is something in it. */
+WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
+    if (WSQI_LIKELY(self->lifo_left != 0)) {
         self->lifo_left--;
+        return true;
+    }
+    self->lifo_left = self->pool->lifo_cap;
+    return wsqi_queue_length(self) == 0;
+}
+
+/* 1. The LIFO slot, then the own queue. */
+WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
+    wsq_task *task = NULL;
+    /* Relaxed: only the owner fills it. */
+    if (wsqi_load_rlx(&self->lifo) != NULL && wsqi_slot_turn(self)) task = wsqi_slot_take(self);
+    if (task != NULL) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
     }
-    self->lifo_left = self->pool->lifo_cap;
     task = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
                                                       : wsqi_ring_pop(&self->ring));
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
@@ -4696,7 +4709,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (task == NULL && (!lifo || self->turns % 2 != 0)) task = wsqi_take_local(self);
     if (over || wsqi_global_room(self, task != NULL) != 0) {
         self->turns++;
-        self->turn_left = self->tune.interval;
+        self->turn_left = self->tune.interval - 1; /* with the one that it finds now */
     }
     task = wsqi_take_global(self, task);
     return task != NULL ? task : wsqi_take_local(self);
@@ -4712,11 +4725,28 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
     return now < *end;
 }
 
+/* Owner only: one look at all that is far. True: a job was stolen and has been run. S is one line
+ * for all, so a searcher is counted there only if no other is; all are before they sleep. */
+static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    if (!self->searching &&
+        (pool->caller_runs || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
+        wsqi_search_begin(self);
+    *task = wsqi_take_urgent(self, true);
+    if (*task == NULL) {
+        if (wsqi_steal_pass(self, false, task)) return true;
+        if (*task != NULL && !self->searching) wsqi_steal_tell(self);
+    }
+    if (*task == NULL) *task = wsqi_take_global(self, NULL);
+    if (*task == NULL) *task = wsqi_take_low(self);
+    return false;
+}
+
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
  * was stolen and has been run, so everything may look different now. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    uint64_t spin_end = 0;
+    uint64_t end = 0;
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
@@ -4725,15 +4755,15 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         wsqi_steal_pass(self, false, task))
         return true;
     if (*task != NULL && !self->searching) wsqi_steal_tell(self);
-    if (*task != NULL || (!self->searching && !wsqi_search_begin(self))) return false;
-    for (uint32_t round = 0; *task == NULL && wsqi_spin(pool, round, &spin_end); round++) {
-        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
-        *task = wsqi_take_urgent(self, true);
-        if (*task == NULL && wsqi_steal_pass(self, false, task)) return true;
-        if (*task == NULL) *task = wsqi_take_global(self, NULL);
-        if (*task == NULL) *task = wsqi_take_low(self);
+    /* With half of the workers in it the crowd is large enough. Relaxed: a hint. */
+    bool crowd = 2 * wsqi_searching(wsqi_load_rlx(&pool->idle)) >= pool->workers;
+    bool spin = self->searching || pool->caller_runs || pool->spin_ns != 0 || !crowd;
+    for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
+        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) break;
+        if (wsqi_search_round(self, task)) return true;
         if (*task == NULL) wsqi_backoff(round);
     }
+    if (*task == NULL && !self->searching) wsqi_search_begin(self);
     return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
 }
 
@@ -4742,20 +4772,15 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn_left != 0)) return wsqi_take_turn(self); /* 0. */
+    self->turn_left--;
     if (!WSQI_LIKELY(wsqi_load_hint(&self->pool->attention) == 0))
         task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* Owner only: the tasks of a group that it has done are told. */
-static void wsqi_tell_done(wsqi_worker *self) {
-    wsqi_group_flush(self);
-    if (self->creditor != NULL) wsqi_credit_close(self);
-}
-
 /* Owner only: it blocks, or leaves. What it has done is told. */
 static void wsqi_run_dry(wsqi_worker *self) {
-    wsqi_tell_done(self);
+    wsqi_group_flush(self);
     wsqi_check_quiet(self->pool);
 }
 
@@ -4768,7 +4793,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
         if (task != NULL) break;
-        wsqi_tell_done(self); /* and the last to run dry tells who waits for the pool */
+        wsqi_group_flush(self); /* and the last to run dry tells who waits for the pool */
         if (!wsqi_search(self, &task)) break; /* 3. and 4. */
         task = wsqi_find_near(self);          /* a job was run: everything may look different now */
     } while (task == NULL);
@@ -4785,10 +4810,9 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
 }
 
 /* Owner only: one task. */
-static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
         wsqi_group_flush(self);
-    if (self->turn_left > 0) self->turn_left--;
     wsqi_task_run(self, task);
 }
 
@@ -4891,9 +4915,13 @@ static void wsqi_worker_main(void *arg) {
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
  * Invariant: no bit: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: it waits for
  *            a wake, and the thread that then sets NOTIFIED queues it. NOTIFIED: to be run (again).
+ *            DOOMED: a run that begins by a read-modify-write sees it, and is none. So it is known
+ *            that a task will not run once DOOMED came beside PENDING, OPEN or a BLOCKER; beside
+ *            none of them the task may be running, and only its end tells.
  * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them.
  * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
- *            ours: a task's first run, and its next after a yield, cost no read-modify-write.
+ *            ours: a task's first run, and its next after a yield, cost no read-modify-write,
+ *            unless it is revocable (OPEN).
  * ========================================================================== */
 
 /* task->flags: how it is queued (0: as any other), and whether it has a group by attribute. */
@@ -4902,11 +4930,13 @@ enum {
     WSQI_FLAG_PINNED = 4,  /* to the worker whose index is in the upper half */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, for that spawn */
     WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
-    WSQI_FLAG_WORKER = 16  /* the bit from which on the index stands */
+    WSQI_FLAG_REVOCABLE = 32, /* its spawn sets WSQI_TASK_OPEN */
+    WSQI_FLAG_WORKER = 16,  /* the bit from which on the index stands */
+    WSQI_FLAGS_UNPINNED = WSQI_FLAG_LANE | WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE
 };
 
-#define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAG_GROUPED)
-#define WSQI_FLAGS_NEVER 0xffe0u /* bits that no task has */
+#define WSQI_FLAGS_QUEUE (~(uint32_t)(WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE))
+#define WSQI_FLAGS_NEVER 0xffc0u /* bits that no task has */
 
 /* What an allocator fills freed memory with (0xdd..., 0xdeadbeef) has some of them, and so, mostly,
  * has a stack that nobody has set up. */
@@ -4917,6 +4947,12 @@ enum {
 /* Relaxed: who asks has the task from its spawn, which orders it. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE;
+}
+
+/* What a spawn adds to the state of a task that is revocable. */
+static inline uint32_t wsqi_task_open(const wsq_task *task) {
+    /* Relaxed: the caller's. */
+    return (wsqi_load_rlx(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
 
 /* Of a task that is being spawned into this pool; a pin of a former wsq_spawn_on is over. */
@@ -4954,7 +4990,7 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) 
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
     if (task == NULL || (worker > 0xffffu && worker != WSQ_ANY_WORKER)) return WSQ_ERR_INVALID;
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
-    flags &= WSQI_FLAG_LANE | WSQI_FLAG_GROUPED;
+    flags &= WSQI_FLAGS_UNPINNED;
     if (worker != WSQ_ANY_WORKER)
         flags |= WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER;
     wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
@@ -4962,9 +4998,17 @@ WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
 }
 
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group) {
-    uint32_t flags = wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE; /* Relaxed: the spawn's. */
+    /* Relaxed: the spawn orders it, and the stores. */
+    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
     if (group != NULL) wsqi_store_rlx(&task->pool, (char *)group + 1); /* Relaxed: likewise. */
     if (group != NULL) flags |= WSQI_FLAG_GROUPED;
+    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+}
+
+WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
+    /* Relaxed: the spawn orders it, and the store. */
+    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_REVOCABLE;
+    if (revocable) flags |= WSQI_FLAG_REVOCABLE;
     wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
 }
 
@@ -5075,14 +5119,10 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     wsq_poll poll = wsqi_task_call(self, task);
     WSQ_ASSERT(poll <= WSQ_GONE && "a task's function returned what is no wsq_poll");
     wsqi_check_joined(self);
-    switch (poll) {
-    case WSQ_PENDING: wsqi_task_pend(self, task); return false;
-    case WSQ_YIELD: wsqi_requeue(self, task); return false;
-    case WSQ_GONE: break;
-    case WSQ_DONE:
-    default: wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
-    }
-    return true;
+    if (WSQI_LIKELY(poll == WSQ_DONE)) wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
+    else if (poll == WSQ_PENDING) wsqi_task_pend(self, task);
+    else if (poll == WSQ_YIELD) wsqi_requeue(self, task);
+    return poll == WSQ_DONE || poll == WSQ_GONE;
 }
 
 /* Owner only. Who counts n more tasks as finished sees what they did. */
@@ -5091,27 +5131,43 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_rlx(&self->counters.finished) + n);
 }
 
-WSQI_COLD static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group);
+WSQI_COLD static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
+                                            uint32_t state);
+
+/* Owner only, of a task that was woken, or is revocable. False: it is cancelled now, or somebody
+ * added a bit. */
+WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
+    uint32_t next = state & ~(uint32_t)(WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING);
+    /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now on
+     * is for the next. Pairs with T4. Failure: relaxed, wsqi_task_start decides anew. */
+    return wsqi_cas_acqrel(&task->state, &state, next | WSQI_TASK_ACTIVE);
+}
+
+/* Likewise, or the task is cancelled. False: it does not run, and its state is as it was, so that
+ * wsq_task_cancel still says so. */
+WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
+    wsq_group *group = wsqi_task_group(task);
+    if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
+    do {
+        /* T5: what was done before it was cancelled is visible to its cleanup. */
+        state = wsqi_load_acq(&task->state);
+        if (state & WSQI_TASK_DOOMED) return false;
+    } while (!wsqi_task_begin(task, state));
+    return true;
+}
 
 /* Owner only. */
 WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
-    if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0)) {
-        bool woken = (state & WSQI_TASK_PENDING) != 0;
-        uint32_t active = woken ? (uint32_t)(WSQI_TASK_ACTIVE - WSQI_TASK_PENDING) : 0;
-        if (state & WSQI_TASK_DOOMED) {
-            /* T5: what was done before it was cancelled is visible to its cleanup. */
-            (void)wsqi_load_acq(&task->state);
-            wsqi_cancel_task(self->pool, task);
-            return;
-        }
-        /* T5: what was done before the wake is visible to this run, and a wake from now on is for
-         * the next. Pairs with T4. NOTIFIED goes; and ACTIVE comes for PENDING. */
-        wsqi_add_acqrel(&task->state, active - WSQI_TASK_NOTIFIED);
+    const uint32_t odd = WSQI_TASK_DOOMED | WSQI_TASK_OPEN;
+    if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | odd)) == 0) &&
+        ((state & odd) != 0 || !wsqi_task_begin(task, state)) && !wsqi_task_start(task, state)) {
+        wsqi_cancel_task(self->pool, task);
+        return;
     }
     wsq_group *group = wsqi_task_group(task);
-    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group);
+    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group, state);
     else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
 }
 
@@ -5133,17 +5189,18 @@ WSQ_API void wsq_wake(wsq_task *task) {
     if (wsqi_task_notify(task)) wsqi_task_schedule(wsqi_task_pool(task), task);
 }
 
-WSQ_API void wsq_task_cancel(wsq_task *task) {
+WSQ_API bool wsq_task_cancel(wsq_task *task) {
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
-        if ((state & WSQI_TASK_LIVE) == 0) return;
+        if ((state & WSQI_TASK_LIVE) == 0) return (state & WSQI_TASK_CANCELLED) != 0;
         next = state | WSQI_TASK_DOOMED;
         if (state & WSQI_TASK_PENDING) next |= WSQI_TASK_NOTIFIED;
         /* T4: as a wake, for the cleanup. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, &state, next));
     if ((state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
         wsqi_task_schedule(wsqi_task_pool(task), task);
+    return (state & (WSQI_TASK_PENDING | WSQI_TASK_OPEN)) != 0 || state >= WSQI_TASK_BLOCKER;
 }
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task is over, nobody can follow it any more */
@@ -5166,7 +5223,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
         /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
          * into two pools at the same time are the caller's mistake. */
         wsqi_store_rlx(&task->pool, home);
-        wsqi_task_reopen(task);
+        if (*state & WSQI_TASK_DONE) wsqi_task_reopen(task);
         /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
          * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, state, (WSQI_TASK_ACTIVE | (*state & keep)) + hold));
@@ -5259,15 +5316,8 @@ WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
     wsqi_notify_pushed(self);
 }
 
-/* A spawn of a task that waits for nothing, and is queued as any other. */
-WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
-    wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL) {
-        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-        if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
-        wsqi_spawn_here(self, task);
-        return WSQ_OK;
-    }
+/* Outside the pool. A task as in wsqi_spawn_plain. */
+static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (!wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
     if (!wsqi_task_claim(task, &state, home, 0)) {
@@ -5278,12 +5328,21 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
+/* A spawn of a task that waits for nothing, and is queued as any other. */
+WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
+    wsqi_spawn_here(self, task);
+    return WSQ_OK;
+}
+
 /* Whoever has claimed it: a pin of a former wsq_spawn_on is over. */
 static void wsqi_task_unpin(wsq_task *task) {
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: nobody queues it before. */
     if (flags & WSQI_FLAG_ONCE)
-        wsqi_store_rlx(&task->flags, /* Relaxed: its queue orders it. */
-                       flags & (WSQI_FLAG_LANE | WSQI_FLAG_GROUPED));
+        wsqi_store_rlx(&task->flags, flags & WSQI_FLAGS_UNPINNED); /* Relaxed: its queue's. */
 }
 
 /* Any thread. The task is spawned, and counted, but held back until wsqi_task_unblock. */
@@ -5291,10 +5350,11 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_hint(&task->state);
     if (!wsqi_flags_fit(pool, wsqi_task_queue_flags(task))) return WSQ_ERR_INVALID;
+    uint32_t hold = WSQI_TASK_BLOCKER + wsqi_task_open(task);
     if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     if (self == NULL && (wsqi_forked(pool) || !wsqi_admit(pool, 1))) return wsqi_refusal(pool);
     if (self != NULL) wsqi_count(&self->counters.spawned, 1); /* before it can finish */
-    if (wsqi_task_claim(task, &state, home, WSQI_TASK_BLOCKER)) {
+    if (wsqi_task_claim(task, &state, home, hold)) {
         wsqi_task_unpin(task);
         return WSQ_OK;
     }
@@ -5358,23 +5418,23 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
     if (pin != 0) { /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. */
-        uint32_t lane = WSQI_FLAG_LANE | WSQI_FLAG_GROUPED;
-        /* Relaxed: likewise. */
-        wsqi_store_rlx(&task->flags, (wsqi_load_rlx(&task->flags) & lane) | pin);
+        uint32_t kept = wsqi_load_rlx(&task->flags) & WSQI_FLAGS_UNPINNED; /* Relaxed: likewise. */
+        wsqi_store_rlx(&task->flags, kept | pin); /* Relaxed: likewise. */
     }
     if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
     return WSQ_OK;
 }
 
-/* It waits for nothing, is queued as any other, and nobody is told. */
+/* It waits for nothing, is queued and started as any other, and nobody is told. */
 static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
     return WSQI_LIKELY((flags | state / WSQI_TASK_BLOCKER) == 0) && !wsqi_told(pool);
 }
 
 static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
     uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_plain(pool, wsqi_task_queue_flags(task), state))
-        return wsqi_spawn_plain(pool, task, state, home);
+    /* Relaxed: the caller's. */
+    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
+    if (wsqi_task_plain(pool, flags, state)) return wsqi_spawn_plain(pool, task, state, home);
     return wsqi_spawn_slow(pool, task, home, 0);
 }
 
@@ -5384,7 +5444,7 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
 /* The task's group by attribute, or NULL. */
 static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     /* Relaxed: the caller's. */
-    bool grouped = !WSQI_LIKELY((wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) == 0);
+    bool grouped = (wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) != 0;
     return grouped ? wsqi_task_group(task) : NULL;
 }
 
@@ -5714,6 +5774,16 @@ static uint32_t wsqi_standins_needed(wsq_pool *pool) {
     return none ? 0 : blocked + wsqi_load_rlx(&pool->joined);
 }
 
+/* Does every thread of the pool block, or sleep in a join, and no more can be had? Then nobody is
+ * left to run tasks, and who waits has to. (A stand-in that waits may be one too many: then its
+ * worker works. But that goes to sleep in a join later.) */
+static bool wsqi_standins_spent(wsq_pool *pool) {
+    /* Relaxed: hints, or B3 and the lock order them. */
+    uint32_t threads = pool->workers + wsqi_load_rlx(&pool->standins);
+    return wsqi_load_rlx(&pool->exhausted) != 0 &&
+           threads <= wsqi_load_rlx(&pool->blocked) + wsqi_load_rlx(&pool->joined);
+}
+
 /* Owner only: it was one too many. False: not any more. */
 static bool wsqi_standin_retire(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
@@ -5796,8 +5866,10 @@ static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
-    while (active < wsqi_standins_needed(pool) && wsqi_standin_rouse(pool)) active++;
+    bool more = true;
+    while (active < wsqi_standins_needed(pool) && (more = wsqi_standin_rouse(pool))) active++;
     wsqi_store_locked(&pool->standins, active);
+    wsqi_store_locked(&pool->exhausted, more ? 0u : 1u);
     return active;
 }
 
@@ -5812,7 +5884,8 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
     bool here = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
     if (here) {
         wsqi_store_rlx(count, before + 1); /* Relaxed: likewise. */
-        here = wsqi_standins_fill(pool) > before || self->host == NULL;
+        here = wsqi_standins_fill(pool) > before && !wsqi_standins_spent(pool);
+        here = here || self->host == NULL;
         if (!here) wsqi_store_rlx(count, before); /* Relaxed: likewise. */
     }
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
@@ -5825,7 +5898,9 @@ static void wsqi_standin_joined(wsq_pool *pool) {
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* Relaxed: as in wsqi_standin_begin. */
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
+    bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    if (spent) wsqi_call_all(pool); /* one that waits shall work */
 }
 
 static void wsqi_standin_end(wsqi_worker *self) {
@@ -6012,8 +6087,10 @@ static bool wsqi_wait_replace(wsqi_wait *wait) {
     if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
     if (!wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
-    if (wait->replaced || host == NULL) return wait->replaced;
-    if (host->blocking != 0) return host->replaced;
+    if (host == NULL) return false;
+    if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
+    if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
+    if (wait->replaced) wsqi_standin_end(host); /* perhaps for this moment only */
     wait->replaced = wsqi_standin_begin(host);
     if (wait->replaced) wsqi_block_prepare(host);
     return wait->replaced;
@@ -6058,7 +6135,7 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_work(wait);
         return true;
     }
-    wsqi_wait_block(wait);
+    if (!replaced && wait->host != NULL) wsqi_block_prepare(wait->host);
     wsqi_wait_park(wait);
     return true;
 }
@@ -6201,12 +6278,8 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task
  * Invariant: `word` counts the tasks that are spawned and not told done; never too few. Who brings
  *            it to zero takes WAITED and THEN with it, and does what they ask for.
  * Writers:   everybody. A worker tells the ends of a row of tasks of one group at once
- *            (done_group), before it runs anything else, searches, blocks or sleeps; what they
- *            spawn into their group comes out of these ends. A task outside the group counts many
- *            spawns at once, as a credit: its worker gives the rest back when it runs dry, or who
- *            waits for the group calls it in; until then the pool is not quiet.
- * Source:    Go's WaitGroup, Java's Phaser; rows and credit are ours (a read-modify-write for each
- *            spawn: 7.3 ns a task over a plain one, with two workers 17 to 41).
+ *            (done_group), before it runs anything else, searches, blocks or sleeps.
+ * Source:    Go's WaitGroup, Java's Phaser; the rows are ours.
  * ========================================================================== */
 
 enum {
@@ -6252,42 +6325,22 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (word & WSQI_GROUP_WAITED) wsqi_call(pool, group);
 }
 
-/* Owner, under credit_lock. Returns what is left. */
-static uint64_t wsqi_credit_forget(wsqi_worker *self) {
-    /* Relaxed: own word; the lock orders the others. */
-    uint64_t left = wsqi_load_rlx(&self->credit) - wsqi_load_rlx(&self->called_in);
-    wsqi_set(&self->creditor, NULL);
-    wsqi_store_locked(&self->credit, (uint64_t)0);
-    wsqi_store_locked(&self->called_in, (uint64_t)0);
-    return left;
-}
-
-/* Owner only: gives back what is left. */
-static void wsqi_credit_close(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    wsq_group *group = self->creditor;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    uint64_t left = wsqi_credit_forget(self);
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-    if (left != 0) wsqi_group_down(pool, group, left, 0);
-    wsqi_add_acqrel(&pool->creditors, 0u - 1u); /* P1: done with the group */
-}
-
 /* Owner only: tells what done_group holds back. */
 static void wsqi_group_flush(wsqi_worker *self) {
     wsq_group *group = self->done_group;
-    uint64_t n = self->done_count, excess = self->done_excess;
+    uint64_t n = self->done_count;
     if (group == NULL) return;
     self->done_group = NULL;
-    self->done_count = self->done_excess = 0;
-    if (excess != 0) wsqi_group_down(self->pool, group, excess, 0);
+    self->done_count = 0;
+    wsqi_group_down(self->pool, group, n, 0);
     wsqi_count_finished(self, n); /* after it: who waits for the pool may free the group */
 }
 
 /* Owner only. */
-static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
+                                  uint32_t state) {
     wsq_group *former = self->group;
-    if (wsq_group_cancelled(group)) {
+    if ((state & WSQI_TASK_OPEN) == 0 && wsq_group_cancelled(group)) {
         wsqi_cancel_task(self->pool, task);
         return;
     }
@@ -6298,122 +6351,12 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     if (!over) return;
     self->done_group = group;
     self->done_count++;
-    self->done_excess++;
-}
-
-/* Owner only, in a task of the group, which is counted until it ends: so the group can wait for
- * what this worker has counted too many. */
-static inline void wsqi_group_count_inside(wsqi_worker *self, wsq_group *group) {
-    if (self->done_group != group) wsqi_group_flush(self);
-    self->done_group = group;
-    if (self->done_excess == 0) {
-        self->done_excess = WSQ_GROUP_CREDIT;
-        /* Relaxed: before the task can end; the spawn orders it. */
-        wsqi_add_rlx(&group->word, (uint64_t)WSQ_GROUP_CREDIT * WSQI_GROUP_TASK);
-    }
-    self->done_excess--;
-}
-
-/* Owner only, in the middle of a series of spawns: takes credit, unless somebody waits. */
-WSQI_COLD static void wsqi_credit_open(wsqi_worker *self, wsq_group *group) {
-    wsq_pool *pool = self->pool;
-    if (self->creditor != NULL) wsqi_credit_close(self);
-    self->uncredited = 0;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    /* Relaxed: who waits says so, then takes the lock. */
-    if ((wsqi_load_rlx(&group->word) & (WSQI_GROUP_WAITED | WSQI_GROUP_THEN)) == 0) {
-        wsqi_add_rlx(&group->word, (uint64_t)WSQ_GROUP_CREDIT * WSQI_GROUP_TASK);
-        wsqi_set(&self->creditor, group);
-        wsqi_store_locked(&self->credit, (uint64_t)WSQ_GROUP_CREDIT);
-        wsqi_add_locked(&pool->creditors, 1u);
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-}
-
-/* Owner only: what it has just spent was called in before, or at this moment. */
-WSQI_COLD static void wsqi_credit_overdrawn(wsqi_worker *self, wsq_group *group) {
-    wsq_pool *pool = self->pool;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    if (wsqi_load_locked(&self->called_in) > wsqi_load_locked(&self->credit)) {
-        wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK); /* Relaxed: before it can end. */
-        wsqi_credit_forget(self);
-        wsqi_add_rlx(&pool->creditors, 0u - 1u); /* Relaxed: its task has not finished. */
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-}
-
-/* Any thread that waits for the group, and has said so: what workers hold as credit is counted no
- * longer. True: there was some. */
-static bool wsqi_credit_call_in(wsq_pool *pool, wsq_group *group) {
-    uint64_t n = 0;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    unsigned crew = wsqi_load_locked(&pool->creditors) != 0 ? wsqi_crew(pool) : 0;
-    for (unsigned i = 0; i < crew; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (wsqi_get(&worker->creditor) != group) continue;
-        uint64_t before = wsqi_load_locked(&worker->called_in);
-        uint64_t all = wsqi_load_locked(&worker->credit);
-        if (all <= before) continue;
-        wsqi_store_rlx(&worker->called_in, all); /* Relaxed: the barrier orders it. */
-        /* K6: either this sees it spent, or its worker sees it called in. Pairs with K5. */
-        wsqi_fence_sc();
-        all = wsqi_load_rlx(&worker->credit); /* Relaxed: the barrier orders it. */
-        if (all < before) all = before;
-        /* Relaxed: the lock orders it, for a worker that has seen the other value. */
-        wsqi_store_rlx(&worker->called_in, all);
-        n += all - before;
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-    if (n != 0) wsqi_group_down(pool, group, n, 0);
-    return n != 0;
-}
-
-/* Owner only: one more task of the group, before it can end. True: it was on credit. */
-static inline bool wsqi_group_count(wsqi_worker *self, wsq_group *group) {
-    if (self->group == group) {
-        wsqi_group_count_inside(self, group);
-        return false;
-    }
-    uint64_t credit = wsqi_load_own(&self->credit);
-    if (WSQI_LIKELY(self->creditor == group && credit != 0)) {
-        wsqi_store_rlx(&self->credit, credit - 1); /* Relaxed: K5 orders it. */
-        return true;
-    }
-    /* Relaxed: before the task can end; the spawn orders it. */
-    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
-    if (++self->uncredited > WSQ_GROUP_CREDIT / 32) wsqi_credit_open(self, group);
-    return false;
-}
-
-/* Owner only: a plain task. */
-static inline wsq_result wsqi_group_spawn_here(wsqi_worker *self, wsq_group *group,
-                                               wsq_task *task, uint32_t state) {
-    wsq_pool *pool = self->pool;
-    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-    bool on_credit = wsqi_group_count(self, group);
-    bool claimed = wsqi_task_claim(task, &state, (char *)group + 1, 0);
-    if (on_credit) {
-        /* K5: either this sees that it was called in, or who calls it in sees it spent. Pairs with
-         * K6. */
-        if (claimed) wsqi_fence_rmw();
-        else wsqi_fence_sc(); /* K5 */
-        /* Relaxed: the barrier orders it; own word. */
-        if (wsqi_load_rlx(&self->called_in) > wsqi_load_rlx(&self->credit))
-            wsqi_credit_overdrawn(self, group);
-    }
-    if (claimed) wsqi_spawn_here(self, task);
-    else wsqi_group_down(pool, group, 1, 0);
-    return claimed ? WSQ_OK : WSQ_ERR_INVALID;
 }
 
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
-    wsqi_worker *self = wsqi_local(pool);
-    uint32_t state = wsqi_load_hint(&task->state);
     void *home = (char *)group + 1;
     if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
-    if (self != NULL && pin == 0 && wsqi_task_plain(pool, wsqi_task_queue_flags(task), state))
-        return wsqi_group_spawn_here(self, group, task, state);
     /* Relaxed: before the task can end; the spawn orders it. */
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
     wsq_result result = pin == 0 ? wsqi_spawn(pool, task, home)
@@ -6442,7 +6385,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
     /* Relaxed: before the task can end; the spawn orders it. */
     if (group != NULL) wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
-    if (wsqi_task_claim(task, &state, home, 0)) {
+    if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
         wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
         return true;
     }
@@ -6546,7 +6489,6 @@ static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
             continue;
         /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
         if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
-        if (wsqi_credit_call_in(pool, group)) continue;
         if (stops && !wsqi_group_alive(pool, wait->self, group)) over = true; /* one more look */
         else if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
@@ -6593,7 +6535,6 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         word = wsqi_load_acq(&group->word); /* K4 */
     }
     if (word < WSQI_GROUP_TASK) wsqi_group_start(group);
-    else wsqi_credit_call_in(pool, group);
     /* Held last, so that it never seems to be held beside what would free it. */
     if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
     return WSQ_OK;
@@ -6628,10 +6569,6 @@ WSQ_API int wsq_group_error(const wsq_group *group) {
 }
 
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
-    wsq_pool *pool = group->pool;
-    /* Relaxed: a hint. At 0 the group may go, so what is left of a credit must not be needed. */
-    if (wsqi_load_rlx(&pool->creditors) != 0 && !wsqi_forked(pool))
-        wsqi_credit_call_in(pool, (wsq_group *)(uintptr_t)group);
     return wsqi_load_hint(&group->word) / WSQI_GROUP_TASK;
 }
 
@@ -6661,7 +6598,7 @@ enum {
     WSQI_FUTURE_DONE = 2,
     WSQI_FUTURE_WAITED = 4,
     WSQI_FUTURE_THEN = 8,
-    WSQI_FUTURE_CANCELLED = 16, /* with DONE */
+    WSQI_FUTURE_CANCELLED = 16, /* with CLAIMED: it will not be called */
     WSQI_FUTURE_REF = 32        /* and all bits above: references */
 };
 
@@ -6737,9 +6674,9 @@ static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
 
 /* Whoever claimed it, and gives a reference back, its place's in a queue or one of its own: it is
  * over. */
-static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t flags) {
+static void wsqi_future_end(wsq_pool *pool, wsq_future *future) {
     /* F4: the result is visible to who sees it done. Pairs with F5. */
-    uint32_t word = wsqi_or_acqrel(&future->word, WSQI_FUTURE_DONE | flags);
+    uint32_t word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_DONE);
     if (word & WSQI_FUTURE_THEN) {
         wsq_task *then = (wsq_task *)wsqi_load_rlx(&future->then); /* Relaxed: F4 orders it. */
         wsqi_task_unblock(then, WSQI_HOLD_COUNTED);
@@ -6754,13 +6691,24 @@ static bool wsqi_future_claim(wsq_future *future) {
             WSQI_FUTURE_CLAIMED) == 0;
 }
 
+/* As wsqi_future_claim, to cancel it: who finds it claimed also sees what for. */
+static bool wsqi_future_revoke(wsq_future *future) {
+    const uint32_t revoked = WSQI_FUTURE_CLAIMED | WSQI_FUTURE_CANCELLED;
+    uint32_t word = wsqi_load_hint(&future->word);
+    do {
+        if (word & WSQI_FUTURE_CLAIMED) return false;
+        /* F3: as in wsqi_future_claim. Failure: relaxed, decide anew. */
+    } while (!wsqi_cas_acqrel(&future->word, &word, word | revoked));
+    return true;
+}
+
 /* The future's place in a queue comes to its turn. */
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsq_pool_of(ctx);
     if (wsqi_future_claim(future)) {
         wsqi_set(&future->result, future->fn(future->arg));
-        wsqi_future_end(pool, future, 0);
+        wsqi_future_end(pool, future);
     } else { /* claimed at this moment, and called there */
         wsqi_count(&wsqi_worker_of(ctx)->counters.run, 0u - (uint64_t)1);
         wsqi_future_release(pool, future);
@@ -6771,9 +6719,9 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_future_claim(future)) {
+    if (wsqi_future_revoke(future)) {
         wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
-        wsqi_future_end(pool, future, WSQI_FUTURE_CANCELLED);
+        wsqi_future_end(pool, future);
     } else {
         wsqi_future_release(pool, future);
     }
@@ -6916,16 +6864,16 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     return true;
 }
 
-/* Whoever has the handle: nobody shall start the future any more. False: somebody has. What is left
- * behind in a queue is a tombstone, as in wsqi_future_here. */
+/* Whoever has the handle: nobody shall start the future any more. False: somebody has, or has
+ * forbidden it. What is left behind in a queue is a tombstone, as in wsqi_future_here. */
 static bool wsqi_future_forbid(wsq_future *future) {
-    if (!wsqi_future_claim(future)) return false;
+    if (!wsqi_future_revoke(future)) return false;
     wsqi_event_here(wsqi_task_pool(&future->task), WSQ_EVENT_CANCEL, &future->task, 0);
     /* Relaxed: the claim decides. */
     wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
     /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
     wsqi_add_rlx(&future->word, (uint32_t)WSQI_FUTURE_REF);
-    wsqi_future_end(wsqi_task_pool(&future->task), future, WSQI_FUTURE_CANCELLED);
+    wsqi_future_end(wsqi_task_pool(&future->task), future);
     return true;
 }
 
@@ -6955,12 +6903,13 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    wsq_result outcome = WSQ_OK;
-    bool here = false, whole = false;
-    if (self != NULL && timeout_ns != 0 && !wsq_future_done(future) &&
+    uint32_t word = wsqi_load_acq(&future->word); /* F5 */
+    wsq_result outcome = word & WSQI_FUTURE_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
+    bool done = (word & WSQI_FUTURE_DONE) != 0, whole = false;
+    if (!done && self != NULL && timeout_ns != 0 &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
-        here = wsqi_future_here(self, future, &whole);
-    if (!here) {
+        done = wsqi_future_here(self, future, &whole);
+    if (!done) {
         wsqi_wait wait;
         wsqi_wait_begin(&wait, pool, future, timeout_ns);
         outcome = wsqi_future_await(&wait, future);
@@ -6977,7 +6926,10 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
     return wsq_future_get_for(future, WSQ_FOREVER, result);
 }
 
-WSQ_API void wsq_future_cancel(wsq_future *future) { wsqi_future_forbid(future); }
+WSQ_API bool wsq_future_cancel(wsq_future *future) {
+    /* Relaxed: CANCELLED came with CLAIMED, which was seen. */
+    return wsqi_future_forbid(future) || (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CANCELLED);
+}
 
 WSQ_API void wsq_future_drop(wsq_future *future) {
     if (future != NULL) wsqi_future_release(wsqi_task_pool(&future->task), future);
@@ -8504,8 +8456,8 @@ WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return pool->blocks; }
 
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
     wsqi_check_pool(pool);
-    uint64_t held, pending = wsqi_pending(pool, &held);
-    return pending != 0 ? pending : wsqi_load_acq(&pool->creditors); /* P2 */
+    uint64_t held;
+    return wsqi_pending(pool, &held);
 }
 
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
