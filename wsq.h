@@ -3354,7 +3354,7 @@ struct wsq_pool {
     wsqi_a32 guests;                             /* outside threads in wsq_run */
     wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
-    /* sleepers woken from outside. Here a line begins that changes often; searchers read `guests` */
+    /* sleepers woken from outside; a line begins that changes often, and searchers read `guests` */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
     wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
