@@ -7592,7 +7592,7 @@ typedef struct wsqi_list {
     wsqi_a32 lock;          /* wsqi_mutex_lock; all that follows, but the hooks, is under it */
     wsqi_listed *places;    /* a hash table: each task at the first free place from its own on */
     size_t capacity, count; /* capacity: a power of two */
-    uint64_t missed;        /* tasks for which there was no memory */
+    bool missed;            /* for some tasks there was no memory */
     wsq_hooks hooks;        /* the user's */
 } wsqi_list;
 
@@ -7610,7 +7610,7 @@ static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
     wsqi_list larger = *list;
     size_t bytes = list->capacity * sizeof *list->places;
     larger.capacity = list->capacity * 2;
-    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(void *));
+    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(uint64_t));
     if (larger.places == NULL) return false;
     memset(larger.places, 0, 2 * bytes);
     for (size_t i = 0; i < list->capacity; i++) {
@@ -7648,7 +7648,7 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
 static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
     wsqi_list *list = pool->list;
     if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->allocator)) {
-        list->missed++;
+        list->missed = true;
         return NULL;
     }
     wsqi_listed *place = wsqi_list_at(list, task);
@@ -7911,9 +7911,10 @@ static int wsqi_listed_order(const void *one, const void *two) {
 }
 
 /* A copy of the list, sorted; the caller frees `*bytes` of it. NULL: no memory, or no task. *count:
- * tasks in the copy; *missed: those that are in neither. */
+ * tasks in the copy; *missed: about how many there are besides. */
 static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes, uint64_t *missed) {
     wsqi_list *list = pool->list;
+    uint64_t held, pending = wsqi_pending(pool, &held);
     wsqi_mutex_lock(&pool->lot, &list->lock);
     size_t room = list->count + list->count / 2, n = 0;
     wsqi_mutex_unlock(&pool->lot, &list->lock);
@@ -7926,7 +7927,8 @@ static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes,
     for (size_t i = 0; i < list->capacity && n < room; i++) {
         if (list->places[i].task != NULL) copy[n++] = list->places[i];
     }
-    *missed = list->count - n + list->missed;
+    *missed = list->count - n;
+    if (list->missed && pending > list->count) *missed += pending - list->count;
     wsqi_mutex_unlock(&pool->lot, &list->lock);
     if (n != 0) qsort(copy, n, sizeof *copy, wsqi_listed_order);
     *count = n;

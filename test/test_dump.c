@@ -306,6 +306,8 @@ static void too_many(void) {
         check_lines(1, "  task ", "and", "more");
         if (round == 0) check_lines(1000, "is queued", NULL, NULL);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        dump(pool);
+        check_lines(0, "  task ", NULL, NULL);
         memory_left = SIZE_MAX;
         pool_end(pool);
     }
