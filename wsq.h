@@ -7607,7 +7607,7 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
 
 /* False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
-    wsqi_list larger = *list;
+    wsqi_list larger = WSQI_INIT; /* its places alone */
     size_t bytes = list->capacity * sizeof *list->places;
     larger.capacity = list->capacity * 2;
     larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(uint64_t));
