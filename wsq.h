@@ -3266,7 +3266,6 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
     wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
-    wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;                              /* sleepers woken from outside */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
@@ -3284,8 +3283,9 @@ struct wsq_pool {
     wsqi_a32 blocked, standins; /* standin_lock writes: blocked workers, active stand-ins */
     wsqi_a32 absent;            /* standin_lock writes: blocked guests, which may be thieves */
     wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
-    wsqi_a32 astir;             /* threads that may run or cancel tasks; see wsqi_rest */
-    wsqi_a32 sweeping;          /* 1: a thread cancels what is queued; see wsqi_check_stopped */
+    wsqi_a32 on_duty;           /* threads that may run or cancel tasks; see wsqi_check_still */
+    wsqi_a32 changes;           /* how often one of them woke up, or somebody looked */
+    wsqi_a32 sweeping;          /* 1: a thread cancels what is queued; see wsqi_check_over */
     size_t stack_size;
     uint64_t seed;
     wsq_tune tune; /* as each worker's begins */
@@ -3298,8 +3298,8 @@ struct wsq_pool {
 enum {
     WSQI_PHASE_FORKED, /* this is another process, a child, which has none of the threads */
     WSQI_PHASE_RUN,
-    WSQI_PHASE_STOP, /* the workers cancel what they have, and leave; so does who queues a task */
-    WSQI_PHASE_OVER  /* they are gone, and everything is cancelled */
+    WSQI_PHASE_CANCEL, /* the workers go on, but cancel each task instead of running it */
+    WSQI_PHASE_OVER    /* nothing was left to do: they leave; who queues a task cancels it */
 };
 
 /* A task that was never spawned; a zeroed one is. */
@@ -4069,17 +4069,23 @@ struct wsqi_wait {
     wsq_pool *pool;
     wsqi_worker *self;   /* whose queue this thread owns, or NULL */
     wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
-    bool inside;         /* in a task, job or run of the pool */
+    bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
+    bool off_duty;       /* and this thread is a guest: it sleeps where S does not count it */
     bool listed;         /* in its bucket */
     bool replaced;       /* a stand-in works in the host's place */
-    bool resting;        /* the pool stops */
+    bool released;       /* by a shutdown: what is awaited will not come */
     const void *key;     /* the address of what is awaited */
+    const wsq_task *task;   /* if it is one, or NULL */
+    const wsq_group *group; /* likewise */
     uint64_t deadline;   /* WSQI_NEVER: none */
-    wsqi_a32 called;     /* 1: look again; who ends what is awaited sets it, the waiter clears it */
+    wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
+    wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
     wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
     wsqi_parker own;
     wsqi_wait *next, **link; /* under the bucket's lock */
 };
+
+enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE }; /* look again; it is in vain */
 
 static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     return &pool->waiting[((uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u) >> 60];
@@ -4090,7 +4096,7 @@ static void wsqi_bucket_call(wsqi_waiters *bucket, const void *key) {
     for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
         if (key != NULL && wait->key != key) continue;
         /* W1: who was called sees why. Pairs with W2. */
-        wsqi_store_rel(&wait->called, 1u);
+        wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
         wsqi_unpark(wait->parker);
     }
 }
@@ -4138,11 +4144,39 @@ static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_rlx(&self->lent) & WSQI_LENT_MASK) == WSQI_LENT_DISMISSED;
 }
 
+/* ---- what a shutdown counts: see >>stop ---- */
+
+static void wsqi_check_still(wsq_pool *pool);
+
+/* Any thread that may run or cancel tasks, awake again: whoever finds the pool still meanwhile
+ * looks once more. */
+static void wsqi_woke(wsq_pool *pool) {
+    /* P4: either this sees the pool stop, or who looks saw it awake. */
+    wsqi_fence_sc();
+    /* P7: before anything that it does. Pairs with P8. Relaxed: the barrier orders it. */
+    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) wsqi_add_acqrel(&pool->changes, 1u);
+}
+
+/* Any thread: it may run or cancel tasks from here on. */
+static void wsqi_duty_begin(wsq_pool *pool) {
+    wsqi_add_acqrel(&pool->on_duty, 1u);
+    wsqi_woke(pool);
+}
+
+/* Likewise: not any more. */
+static void wsqi_duty_end(wsq_pool *pool) {
+    /* P6: what it cancelled is visible. Pairs with P5. */
+    uint32_t left = wsqi_add_acqrel(&pool->on_duty, 0u - 1u) - 1;
+    wsqi_check_still(pool);
+    /* Relaxed: whoever waits for that to be so looks again. */
+    if (left == 0 && wsqi_load_rlx(pool->phase) == WSQI_PHASE_OVER) wsqi_call_all(pool);
+}
+
 /* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
 static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
     wsq_pool *pool = self->pool;
-    /* Relaxed: shutdown hands out tokens after it has set the phase. */
-    while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
+    /* Relaxed: shutdown hands out tokens when the pool is over. */
+    while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL && (wsqi_wait_called(wait) || wsqi_wait_late(wait));
         over = over || (wait == NULL && wsqi_dismissed(self));
         if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
@@ -4167,9 +4201,10 @@ static void wsqi_leave_waker(wsqi_worker *self) {
 
 /* Owner only, a searcher that found nothing: sleeps until somebody wakes it, as a searcher again,
  * or the pool stops, or, with a `wait`, that is over. */
-static void wsqi_sleep(wsqi_worker *self, const wsqi_wait *wait) {
+static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.parks, 1);
+    if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: I8 orders it. */
     /* I5: the bit is there before S counts it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8, and I10 for the slots. */
@@ -4182,15 +4217,17 @@ static void wsqi_sleep(wsqi_worker *self, const wsqi_wait *wait) {
          * I6. */
         wsqi_fence_sc();
         wsqi_pass_on(pool); /* perhaps to itself */
+        wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_sleep_on(self, wait, watching);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
-    /* The pool stops: it is not asleep, for it may come here again (from a wait in a job that it
-     * stole), and S would count it twice for one bit. */
+    /* The pool is over: S does not count it as asleep any more. */
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     self->searching = true;
+    wsqi_woke(pool);
+    if (wait != NULL) wsqi_store_rel(&wait->asleep, 0u); /* P7 */
 }
 
 /* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
@@ -4428,14 +4465,12 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     return (wsq_task *)item;
 }
 
-/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. Or
- * any, once the pool stops. */
+/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. */
 static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
     wsq_pool *pool = self->pool;
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    bool stops = wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN;
-    if (!stops && !pool->caller_runs && !wsqi_slot_late(victim)) return NULL;
+    if (!pool->caller_runs && !wsqi_slot_late(victim)) return NULL;
     /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
     if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
     wsqi_stat(self->counters.steals, 1);
@@ -4582,6 +4617,8 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 
 /* Shall it look once more, in this round, before it sleeps? *end: the caller's, for all rounds. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
+    /* When the pool stops, one look is enough. */
+    if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
     if (pool->spin_ns == 0) return round < pool->spin_rounds;
     uint64_t now = wsqi_clock_ns();
     if (round == 0) *end = pool->spin_ns < WSQI_NEVER - now ? now + pool->spin_ns : WSQI_NEVER;
@@ -4603,7 +4640,6 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (*task != NULL && !self->searching) wsqi_steal_tell(self);
     if (*task != NULL || (!self->searching && !wsqi_search_begin(self))) return false;
     for (uint32_t round = 0; *task == NULL && wsqi_spin(pool, round, &spin_end); round++) {
-        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
         *task = wsqi_take_urgent(self, true);
         if (*task == NULL && wsqi_steal_pass(self, false, task)) return true;
         if (*task == NULL) *task = wsqi_take_global(self, NULL);
@@ -4660,12 +4696,16 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     return task;
 }
 
+WSQI_COLD static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task);
+
 /* Owner only: one task. */
 static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
         wsqi_group_flush(self);
     if (self->turn_left > 0) self->turn_left--;
-    wsqi_task_run(self, task);
+    if (WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN))
+        wsqi_task_run(self, task);
+    else wsqi_cancel_task(self->pool, task);
 }
 
 /* Owner only: begins something else, whose jobs go from `floor` on. */
@@ -4690,76 +4730,6 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *frame) {
     self->floor = frame->floor;
     self->budget_left = frame->budget_left;
     self->frames = frame->outer;
-}
-
-WSQI_COLD static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task);
-static void wsqi_cancel_own(wsqi_worker *self);
-
-/* ---- who may still touch a group when the pool stops: a task that waits for one may have it on
- * its stack. What is queued is cancelled before a thread rests ---- */
-
-static void wsqi_count_threads(wsq_pool *pool, wsqi_a32 *count, uint32_t n) {
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    wsqi_add_locked(count, n);
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
-}
-
-/* Any thread: it may run or cancel tasks from here on. */
-static void wsqi_stir(wsq_pool *pool) { wsqi_count_threads(pool, &pool->astir, 1); }
-
-/* Likewise: not any more. Workers that wait for a group look again. */
-static void wsqi_calm(wsq_pool *pool) {
-    wsqi_count_threads(pool, &pool->astir, 0u - 1u);
-    wsqi_call_all(pool);
-}
-
-/* Owner only, once the pool stops: what the others have queued, too, for one that is in the middle
- * of a task may wait there for this worker. */
-static void wsqi_cancel_others(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < 2 * crew; i++) { /* a lone task is had at the second look */
-        wsqi_worker *victim = wsqi_block(pool, i % crew);
-        if (victim == self) continue;
-        wsq_task *task;
-        while ((task = wsqi_steal_tasks(self, victim)) != NULL ||
-               (task = wsqi_steal_slot(self, victim)) != NULL) {
-            wsqi_stat(self->counters.steal_attempts, 1);
-            wsqi_cancel_task(pool, task);
-            wsqi_cancel_own(self);
-        }
-        if (pool->caller_runs) wsqi_cancel_own(victim); /* this thread's, too */
-    }
-}
-
-/* Owner only, once the pool stops: it is about to leave, or to sleep in the middle of a task. */
-static void wsqi_rest(wsqi_worker *self) {
-    /* P4: who queues a task from here on sees the phase; what came before is found below. */
-    wsqi_fence_sc();
-    wsqi_cancel_own(self);
-    wsqi_cancel_others(self);
-    wsqi_calm(self->pool);
-}
-
-/* Owner only, at the end of its thread. */
-static void wsqi_worker_leave(wsqi_worker *self) {
-    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
-    wsqi_run_dry(self);
-    wsqi_rest(self); /* a task that it ran last may be pending now, and waited for */
-    wsqi_self_set(NULL);
-}
-
-static void wsqi_worker_main(void *arg) {
-    wsqi_worker *self = (wsqi_worker *)arg;
-    wsqi_self_set(self);
-    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    /* Relaxed: what shutdown did before is not looked at. */
-    while (wsqi_load_rlx(self->pool->phase) == WSQI_PHASE_RUN) {
-        wsq_task *task = wsqi_find_work(self);
-        if (task != NULL) wsqi_work(self, task);
-        else wsqi_sleep(self, NULL);
-    }
-    wsqi_worker_leave(self);
 }
 
 /* ==========================================================================
@@ -4856,7 +4826,7 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
         wsqi_task_release(pool, task, former, state);
 }
 
-static void wsqi_check_stopped(wsq_pool *pool);
+static void wsqi_check_over(wsq_pool *pool);
 
 /* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
@@ -4872,8 +4842,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_inject_push(&worker->inbox, task, task);
     /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
     wsqi_token_give(pool->caller_runs ? wsqi_block(pool, 0) : worker);
-    /* P4: for wsqi_check_stopped. */
-    wsqi_fence_rmw();
+    wsqi_fence_rmw(); /* P4: for wsqi_check_over. */
 }
 
 /* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
@@ -5056,30 +5025,11 @@ static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
     wsqi_check_quiet(pool);
 }
 
-static void wsqi_cancel_queued(wsq_pool *pool);
-static bool wsqi_queued(wsq_pool *pool);
-
-/* Any thread; it queued a task behind a full barrier. */
-static void wsqi_check_stopped(wsq_pool *pool) {
-    /* P4. Relaxed: the barrier orders it; see wsqi_pool_stop. */
-    if (WSQI_LIKELY(wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)) return;
-    while (wsqi_queued(pool)) {
-        /* G3. Else another thread sweeps, or this one, further down its stack; it looks again. */
-        if (wsqi_xchg_acq(&pool->sweeping, 1u) != 0) return;
-        wsqi_stir(pool);
-        wsqi_cancel_queued(pool);
-        wsqi_store_rel(&pool->sweeping, 0u); /* G4 */
-        wsqi_calm(pool);
-        /* P4: either this sees what is queued now, or who queued it sees that nobody sweeps. */
-        wsqi_fence_sc();
-    }
-}
-
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject_push(&pool->lanes[WSQ_NORMAL], newest, oldest);
     wsqi_notify_rmw(pool);
-    wsqi_check_stopped(pool);
+    wsqi_check_over(pool);
 }
 
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
@@ -5087,7 +5037,7 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
     if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
         wsqi_queue_special(pool, task);
-        if (self == NULL) wsqi_check_stopped(pool);
+        if (self == NULL) wsqi_check_over(pool);
     } else if (self == NULL) {
         wsqi_inject_tasks(pool, task, task);
     } else if (pool->lifo_cap != 0) {
@@ -5174,7 +5124,7 @@ static bool wsqi_task_unblock(wsq_task *task, bool counted) {
     /* Relaxed: tells only that a wait for the pool may be in vain; see wsqi_stuck. */
     if (counted) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
     wsqi_task_queue(pool, task);
-    if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
+    if (wsqi_local(pool) == NULL) wsqi_check_over(pool);
     return true;
 }
 
@@ -5440,9 +5390,10 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * Source:    the parking lot of WebKit (Pizlo 2015); Linux's futex.
  * ========================================================================== */
 
+/* Nothing runs, and nobody cancels anything. */
 static bool wsqi_over(const wsq_pool *pool) {
-    /* P5: what the shutdown did is visible. Pairs with P6. */
-    return wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER;
+    /* P5: what was run and cancelled is visible. Pairs with P6. */
+    return wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER && wsqi_load_acq(&pool->on_duty) == 0;
 }
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
@@ -5451,10 +5402,13 @@ enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
     if (wsqi_local(pool) != NULL) return true;
-    /* W8: what the last one left is visible. Pairs with W9. Failure: somebody else works. */
-    if (wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY)) return true;
-    /* W8; and it shall tell us when it stops. */
-    return wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) == WSQI_PUMP_FREE;
+    /* W8: what the last one left is visible. Pairs with W9. Failure: somebody else works, and it
+     * shall tell us when it stops. */
+    if (!wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY) &&
+        wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) != WSQI_PUMP_FREE) /* W8 */
+        return false;
+    wsqi_duty_begin(pool);
+    return true;
 }
 
 static void wsqi_pump_leave(wsq_pool *pool) {
@@ -5462,6 +5416,7 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     /* W9: see W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
         wsqi_call_all(pool);
+    wsqi_duty_end(pool);
 }
 
 /* The thread that works: one task, by the worker whose turn it is. */
@@ -5547,33 +5502,51 @@ static bool wsqi_standin_retire(wsqi_worker *self) {
     if (!surplus) return false;
     wsqi_worker_clear(self);
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
+    wsqi_duty_end(pool);
     /* Relaxed: the token orders what comes after (I2), and shutdown gives one, too. */
     while (wsqi_load_rlx(&self->dormant) != WSQI_STANDIN_ACTIVE &&
-           wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
+           wsqi_load_rlx(pool->phase) != WSQI_PHASE_OVER)
         wsqi_token_wait(self, 0);
+    wsqi_duty_begin(pool);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     return true;
 }
 
-static void wsqi_standin_main(void *arg) {
-    wsqi_worker *self = (wsqi_worker *)arg;
+/* Owner only, between two tasks: shall it make room? A stand-in that is not needed any more lies
+ * dormant here. True: its thread, which was lent, shall leave. */
+static bool wsqi_relieved(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_self_set(self);
+    if (pool->lend_only) return wsqi_dismissed(self);
+    if (wsqi_load_hint(&pool->standins) > wsqi_standins_needed(pool)) wsqi_standin_retire(self);
+    return false;
+}
+
+/* The thread of a worker, of a stand-in, or one that was lent for a worker. */
+static void wsqi_serve(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    bool stays = !pool->lend_only && self->index < pool->workers;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    /* Relaxed: as in wsqi_worker_main. */
-    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        if (wsqi_load_hint(&pool->standins) > wsqi_standins_needed(pool) &&
-            wsqi_standin_retire(self))
-            continue;
+    while (stays || !wsqi_relieved(self)) {
         wsq_task *task = wsqi_find_work(self);
         if (task != NULL) wsqi_work(self, task);
+        /* Relaxed: nothing is left, for nobody would see to it. */
+        else if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_OVER) break;
         else wsqi_sleep(self, NULL);
     }
-    wsqi_worker_leave(self);
+    wsqi_worker_clear(self);
+    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
+}
+
+static void wsqi_serve_main(void *arg) {
+    wsqi_worker *self = (wsqi_worker *)arg;
+    wsqi_self_set(self);
+    wsqi_serve(self);
+    wsqi_self_set(NULL);
+    wsqi_duty_end(self->pool);
 }
 
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index);
-static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg));
+static bool wsqi_worker_start(wsqi_worker *self);
 
 /* standin_lock's holder: a thread for a stand-in without one, or for a new one. */
 static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
@@ -5586,7 +5559,7 @@ static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
          * can offer anything. Pairs with B1. */
         wsqi_store_rel(&pool->crew, crew + 1);
     }
-    bool started = wsqi_worker_start(vacant, wsqi_standin_main);
+    bool started = wsqi_worker_start(vacant);
     wsqi_store_locked(&vacant->dormant,
                    (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
     return started;
@@ -5691,7 +5664,7 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
 static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
     wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
     wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    wsqi_task_run(self, task);
+    wsqi_work(self, task);
     wsqi_group_flush(self);
     wsqi_frame_pop(self, &frame);
 }
@@ -5710,16 +5683,21 @@ static wsqi_worker *wsqi_missed(void) {
 
 static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
                             uint64_t timeout_ns) {
-    wsqi_worker *block = wsqi_self_get();
+    wsqi_worker *block = wsqi_self_get(), *inside = wsqi_inside(pool);
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->host = wsqi_missed();
-    wait->inside = wsqi_inside(pool) != NULL;
-    wait->listed = wait->replaced = wait->resting = false;
+    /* What a guest does for itself, it may end when it likes. */
+    wait->off_duty = wait->self == NULL && inside != NULL && inside->frames != NULL;
+    wait->inside = wait->self != NULL || wait->off_duty;
+    wait->listed = wait->replaced = wait->released = false;
     wait->key = key;
+    wait->task = NULL;
+    wait->group = NULL;
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
-    wsqi_store_init(&wait->called, 0u);
+    wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
+    wsqi_store_init(&wait->asleep, 0u);
     wsqi_store_init(&wait->own.token, WSQI_TOKEN_NONE);
     wait->own.lot = &pool->lot;
     /* A worker sleeps on its own, in a run inside a task too, where the block is a guest's. */
@@ -5751,7 +5729,8 @@ static void wsqi_wait_unlist(wsqi_wait *wait) {
 static void wsqi_wait_listen(wsqi_wait *wait) {
     if (!wait->listed) wsqi_wait_list(wait);
     /* W2: if we were called, we see why. Pairs with W1. */
-    (void)wsqi_xchg_acq(&wait->called, 0u);
+    if (wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE)
+        wait->released = true;
 }
 
 /* The waiter sleeps elsewhere from here on. wsqi_wait_called tells of who called it just before. */
@@ -5762,31 +5741,36 @@ static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
 }
 
-/* Owner only: the pool stops, and waits for this worker. */
-static void wsqi_wait_rest(wsqi_wait *wait) {
-    if (wait->self == NULL || wait->resting) return;
-    wsqi_rest(wait->self);
-    wait->resting = true;
-}
-
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->listed) wsqi_wait_unlist(wait);
     if (wait->replaced) wsqi_standin_end(wait->host);
-    if (wait->resting) wsqi_stir(wait->pool);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
 
+/* A guest that runs a job of the pool's: it is about to sleep. */
+static void wsqi_wait_off_duty(wsqi_wait *wait) {
+    wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
+    wsqi_duty_end(wait->pool);
+}
+
+static void wsqi_wait_on_duty(wsqi_wait *wait) {
+    wsqi_duty_begin(wait->pool);
+    wsqi_store_rel(&wait->asleep, 0u); /* P7 */
+}
+
 /* The thread sleeps until it is called, or for no reason. */
-static void wsqi_wait_park(const wsqi_wait *wait) {
+static void wsqi_wait_park(wsqi_wait *wait) {
     uint64_t now = wait->deadline != WSQI_NEVER ? wsqi_clock_ns() : 0, timeout = 0;
     if (now != 0) timeout = wait->deadline > now ? wait->deadline - now : 1;
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
+    if (wait->off_duty) wsqi_wait_off_duty(wait);
     if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, timeout);
+    if (wait->off_duty) wsqi_wait_on_duty(wait);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
 /* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
-static void wsqi_wait_work(const wsqi_wait *wait) {
+static void wsqi_wait_work(wsqi_wait *wait) {
     wsqi_worker *self = wait->self;
     wsq_ctx floor = self->floor;
     self->wait_depth++;
@@ -5824,7 +5808,9 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_wait_block(wait);
         wsqi_wait_move(wait, &first->parker);
         wsqi_search_begin(first);
+        if (wait->off_duty) wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
+        if (wait->off_duty) wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
         pool->turn = 0; /* it is a searcher now: its turn */
     }
@@ -5836,15 +5822,17 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
     if (wsqi_wait_late(wait)) return false;
-    /* Relaxed: a hint; in a shutdown the thread just sleeps. */
+    /* Relaxed: a hint; the shutdown calls everybody after that. */
     bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
-    if (pool->caller_runs && running && wsqi_pump_enter(pool)) {
+    if (pool->caller_runs && (running || wait->inside) && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return true;
     }
-    bool replaced = wsqi_wait_replace(wait);
-    if (self != NULL && !replaced && running && !pool->caller_runs &&
-        self->wait_depth < wsqi_wait_depth(pool->stack_size)) {
+    /* In a shutdown the worker cancels what it finds, until all are still. */
+    bool works = self != NULL && !pool->caller_runs;
+    if (works && running)
+        works = !wsqi_wait_replace(wait) && self->wait_depth < wsqi_wait_depth(pool->stack_size);
+    if (works) {
         wsqi_wait_work(wait);
         return true;
     }
@@ -5941,28 +5929,19 @@ static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 /* Any thread. Waits until the task is done. WSQ_ERR_CANCELLED: it was
  * cancelled, or the pool has stopped and nobody will touch it any more. */
 static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
-    const uint32_t queued = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED;
-    wsq_pool *pool = wait->pool;
+    wait->task = task;
     for (;;) {
         wsqi_wait_listen(wait);
-        /* P5: what the shutdown did is visible below. Pairs with P6. */
-        uint32_t phase = wsqi_load_acq(pool->phase);
-        bool running = phase == WSQI_PHASE_RUN;
-        if (!running) wsqi_wait_rest(wait);
+        bool over = wait->released || wsqi_over(wait->pool);
         /* W3: what the task did is visible, and its finisher sees that somebody waits. Pairs with
          * T2. */
         uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
         if (wsqi_task_new(state)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
         if (state & WSQI_TASK_DONE)
             return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
-        if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
-        /* The shutdown waits for this worker, or one that joins this job, which can only wait for
-         * a task that somebody runs: not one that is pending, or held. */
-        if (wait->inside && !running &&
-            ((state & queued) == 0 || state >= WSQI_TASK_BLOCKER))
-            return WSQ_ERR_CANCELLED;
+        if (over) return WSQ_ERR_CANCELLED;
         if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
-        if (wait->self != NULL && running && wsqi_wait_here(wait->self, task, NULL)) continue;
+        if (wait->self != NULL && wsqi_wait_here(wait->self, task, NULL)) continue;
         if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
@@ -6275,7 +6254,7 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     if (newest != NULL && self != NULL && pool->workers == 1) wsqi_order_keep(self);
     if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
     else if (some) wsqi_notify_others(self);
-    if (self == NULL) wsqi_check_stopped(pool);
+    if (self == NULL) wsqi_check_over(pool);
 }
 
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
@@ -6296,45 +6275,24 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
 
 /* ---- waiting for a group ---- */
 
-/* In the pool that stops; `self`, if it is a worker, rests. False: of the group's tasks none runs,
- * and none will: those that are left are pending or held. A task below on this very stack does not
- * count, for it is older than any group of the task that waits. */
-static bool wsqi_group_alive(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
-    unsigned crew = pool->caller_runs ? 0 : wsqi_crew(pool);
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    bool alive = wsqi_load_locked(&pool->astir) != 0;
-    for (unsigned i = 0; i < crew && !alive; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (worker == self) continue;
-        alive = worker->group == group;
-        for (wsqi_frame *frame = worker->frames; frame != NULL; frame = frame->outer)
-            alive = alive || frame->group == group;
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
-    return alive;
-}
-
 static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
     wsq_pool *pool = wait->pool;
-    for (bool over = false;;) {
+    wait->group = group;
+    for (;;) {
         wsqi_wait_listen(wait);
-        over = over || wsqi_over(pool);
+        bool over = wait->released || wsqi_over(pool);
         /* K4: what its tasks did is visible. Pairs with K3. */
         uint64_t word = wsqi_load_acq(&group->word);
         if (word < WSQI_GROUP_TASK)
             return word & (WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED) ? WSQ_ERR_CANCELLED : WSQ_OK;
         if (over) return WSQ_ERR_CANCELLED;
-        /* Relaxed: a hint, everybody is called after that. */
-        bool stops = wait->inside && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN;
-        if (stops) wsqi_wait_rest(wait);
-        else if (wait->self != NULL && !wsqi_wait_late(wait) &&
-                 wsqi_wait_here(wait->self, NULL, group))
+        if (wait->self != NULL && !wsqi_wait_late(wait) &&
+            wsqi_wait_here(wait->self, NULL, group))
             continue;
         /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
         if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
         if (wsqi_credit_call_in(pool, group)) continue;
-        if (stops && !wsqi_group_alive(pool, wait->self, group)) over = true; /* one more look */
-        else if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
+        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
 
@@ -6708,20 +6666,14 @@ static bool wsqi_future_forbid(wsq_future *future) {
 static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
     for (;;) {
         wsqi_wait_listen(wait);
-        /* Relaxed: who ends the future acquires our look at it, in the same word, if that was
-         * before; then the shutdown was not over yet. */
-        uint32_t phase = wsqi_load_rlx(wait->pool->phase);
-        /* The shutdown waits for this worker, which can only wait for what somebody runs. */
-        bool stops = wait->inside && phase != WSQI_PHASE_RUN;
-        if (stops && wsqi_future_forbid(future)) return WSQ_ERR_CANCELLED;
-        if (stops) wsqi_wait_rest(wait);
+        bool over = wsqi_over(wait->pool);
         uint32_t word = wsqi_load_acq(&future->word); /* F5 */
         /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
         if ((word & WSQI_FUTURE_DONE) == 0)
             word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_WAITED);
         if (word & WSQI_FUTURE_DONE)
             return (word & WSQI_FUTURE_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
-        if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
+        if (over) return WSQ_ERR_CANCELLED;
         if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
@@ -6875,6 +6827,15 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     return entry + 1;
 }
 
+/* Thief: the job is done, and its join sleeps: on its own, or, in a shutdown, as any wait does. */
+static void wsqi_join_call(wsqi_worker *victim, const wsq_job *job) {
+    wsqi_token_give(victim);
+    /* P4: either this sees the pool stop, or the join sees the job done. */
+    wsqi_fence_sc();
+    /* Relaxed: the barrier orders it. */
+    if (wsqi_load_rlx(victim->pool->phase) != WSQI_PHASE_RUN) wsqi_call(victim->pool, job);
+}
+
 /* Thief: takes the victim's oldest public job and runs it. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
@@ -6896,6 +6857,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
+    if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
     wsqi_frame_push(self, &frame, self->floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
@@ -6905,7 +6867,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
      * J4. */
     if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
-        wsqi_token_give(victim);
+        wsqi_join_call(victim, job);
+    if (self->host == NULL) wsqi_duty_end(self->pool);
     return true;
 }
 
@@ -6952,6 +6915,27 @@ static wsqi_worker *wsqi_absent_begin(wsqi_worker *self) {
     return wsqi_standin_begin(home) ? home : NULL;
 }
 
+/* The pool stops, and awaits the end of what this thread does in it. */
+static bool wsqi_join_stops(const wsqi_worker *self) {
+    /* Relaxed: a shutdown wakes who misses it. */
+    return (self->host != NULL || self->frames != NULL) &&
+           wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN;
+}
+
+/* Then it waits as for anything else. The job is marked as waited for. */
+static void wsqi_join_wait(wsqi_worker *self, const wsq_job *job) {
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, self->pool, job, WSQ_FOREVER);
+    for (;;) {
+        wsqi_wait_listen(&wait);
+        wsqi_fence_sc(); /* P4 */
+        /* Relaxed: wsqi_join_stolen reads it again (J4). */
+        if (wsqi_load_rlx(&job->done) == WSQI_JOB_DONE) break;
+        wsqi_wait_sleep(&wait);
+    }
+    wsqi_wait_end(&wait);
+}
+
 /* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsqi_a64 *word = &self->pool->joiners[self->index / 64];
@@ -6959,6 +6943,10 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     /* Relaxed: the thief's exchange finds it. Failure: done, or marked before. */
     if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
         return false;
+    if (wsqi_join_stops(self)) {
+        wsqi_join_wait(self, job);
+        return false;
+    }
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
     if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 1u); /* Relaxed: B3 orders it. */
     /* J7: see J5. B3. */
@@ -6968,20 +6956,11 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     if (!help || wsqi_look_jobs(self->pool) == NULL) {
         wsqi_stat(self->counters.joins_parked, 1);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-        bool resting = false;
-        /* Relaxed: wsqi_join_stolen reads it again (J4), or looks for jobs again (J7). */
+        /* Relaxed: wsqi_join_stolen reads it again (J4), or looks for jobs again (J7); and shutdown
+         * hands out tokens after it has set the phase. */
         while (wsqi_load_rlx(&job->done) != WSQI_JOB_DONE &&
-               (!help || (wsqi_load_rlx(word) & wsqi_bit(self)) != 0)) {
-            /* Relaxed: shutdown hands out tokens after it has set the phase. */
-            if (!resting && self->host != NULL &&
-                wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN) {
-                wsqi_rest(self->host);
-                resting = true;
-                continue;
-            }
+               (!help || (wsqi_load_rlx(word) & wsqi_bit(self)) != 0) && !wsqi_join_stops(self))
             wsqi_token_wait(self, 0);
-        }
-        if (resting) wsqi_stir(self->pool);
         wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     }
     if (absent != NULL) wsqi_standin_end(absent);
@@ -7375,6 +7354,232 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
 }
 
 /* ==========================================================================
+ * >>stop: how a pool ends
+ * Purpose:   a shutdown that cancels is a drain in which cleanups are called in place of functions.
+ * Invariant: a thread that may run or cancel tasks is on duty; a worker that is still on duty and
+ *            asleep is counted in S. The pool is still when all on duty sleep, and nothing is
+ *            queued. Then waits are released for what nobody will end, and the pool is over when
+ *            there are none.
+ * Writers:   on_duty: each thread, of itself. changes: each thread that wakes up; whoever looks.
+ *            The phase: the first shutdown, then whoever finds the pool still.
+ * Source:    termination detection by a wave that every activity makes void (Dijkstra, Feijen, van
+ *            Gasteren 1983).
+ * ========================================================================== */
+
+/* Any thread that took it out of its queue: it ends here. */
+static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
+    wsq_group *group = wsqi_task_group(task);
+    if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
+        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
+    if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_MISSED);
+    wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
+}
+
+/* Any thread: the n-th of the pool's lanes, the inboxes included; NULL: there are not so many. */
+static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
+    if (n <= WSQ_LOW) return &pool->lanes[n];
+    return n - WSQ_LOW <= pool->workers ? &wsqi_block(pool, n - WSQ_LOW - 1)->inbox : NULL;
+}
+
+static bool wsqi_queued(wsq_pool *pool) {
+    wsqi_inject *lane;
+    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
+        if (!wsqi_inject_empty(lane)) return true;
+    return false;
+}
+
+static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
+    uint32_t left;
+    while (!wsqi_inject_empty(lane)) {
+        wsq_task *task = wsqi_inject_take(pool, lane, UINT32_MAX, &left), *next;
+        if (task == NULL) wsqi_pause(); /* another thread is at it */
+        for (; task != NULL; task = next) {
+            next = wsqi_get(&task->next);
+            wsqi_cancel_task(pool, task);
+        }
+    }
+}
+
+/* Any thread, where no worker does it: what is in a lane is cancelled, and what waits for that. */
+static void wsqi_sweep(wsq_pool *pool) {
+    wsqi_inject *lane;
+    wsqi_duty_begin(pool);
+    while (wsqi_queued(pool)) {
+        /* G3. Else another thread sweeps, or this one, further down its stack; it looks again. */
+        if (wsqi_xchg_acq(&pool->sweeping, 1u) != 0) break;
+        for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
+        wsqi_store_rel(&pool->sweeping, 0u); /* G4 */
+        /* P4: either this sees what is queued now, or who queued it sees that nobody sweeps. */
+        wsqi_fence_sc();
+    }
+    wsqi_check_quiet(pool);
+    wsqi_duty_end(pool);
+}
+
+/* Any thread; it queued a task behind a full barrier. */
+static void wsqi_check_over(wsq_pool *pool) {
+    /* P4. Relaxed: the barrier orders it; see wsqi_pool_stop. */
+    if (WSQI_LIKELY(wsqi_load_rlx(pool->phase) != WSQI_PHASE_OVER)) return;
+    wsqi_sweep(pool);
+}
+
+/* The pool is still. Is a task of the group in the middle of its run? One below on the stack of
+ * who waits does not count, for it is older than any group of the task that waits. */
+static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        if (worker == self) continue;
+        if (worker->group == group) return true;
+        for (wsqi_frame *frame = worker->frames; frame != NULL; frame = frame->outer)
+            if (frame->group == group) return true;
+    }
+    return false;
+}
+
+/* The pool is still. Will what is awaited never come? What runs goes on when another wait is
+ * released; a task that is pending, or held, will not. */
+static bool wsqi_wait_vain(wsqi_wait *wait) {
+    if (wait->group != NULL) return !wsqi_group_runs(wait->pool, wait->self, wait->group);
+    if (wait->task == NULL) return false;
+    uint32_t state = wsqi_load_hint(&wait->task->state);
+    return (state & WSQI_TASK_ACTIVE) == 0 || state >= WSQI_TASK_BLOCKER;
+}
+
+/* Counts the waits in the middle of a task that sleep; those that were called and go on in *called.
+ * release: the pool is still, and those that are in vain return. */
+static unsigned wsqi_waits_look(wsq_pool *pool, bool release, unsigned *called) {
+    unsigned asleep = 0;
+    *called = 0;
+    for (int i = 0; i < WSQI_BUCKETS; i++) {
+        wsqi_waiters *bucket = &pool->waiting[i];
+        wsqi_mutex_lock(&pool->lot, &bucket->lock);
+        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            /* P8: who is awake has said so. Pairs with P7. */
+            if (!wait->inside || wsqi_load_acq(&wait->asleep) == 0) continue;
+            asleep++;
+            if (wsqi_wait_called(wait)) {
+                ++*called;
+            } else if (release && wsqi_wait_vain(wait)) {
+                wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE); /* W1 */
+                wsqi_unpark(wait->parker);
+            }
+        }
+        wsqi_mutex_unlock(&pool->lot, &bucket->lock);
+    }
+    return asleep;
+}
+
+/* Tasks are queued somewhere. */
+static bool wsqi_tasks_left(wsq_pool *pool) {
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        if (wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL) return true;
+    }
+    return wsqi_queued(pool);
+}
+
+/* Any thread, once the pool stops, behind a full barrier: it went to sleep, or off duty. If that
+ * was the last one, waits are released, or the pool is over. */
+static void wsqi_check_still(wsq_pool *pool) {
+    unsigned called;
+    /* P4: who sleeps is seen below by who set the phase, or sees it. */
+    wsqi_fence_sc();
+    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_CANCEL) return;
+    uint32_t look = wsqi_add_acqrel(&pool->changes, 1u) + 1, cancel = WSQI_PHASE_CANCEL;
+    uint32_t idle = wsqi_load_acq(&pool->idle), on_duty = wsqi_load_acq(&pool->on_duty);
+    if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) != on_duty) return;
+    if (wsqi_tasks_left(pool)) {
+        /* Whoever shuts down sees to a lane where no thread does. */
+        if (pool->caller_runs || (pool->lend_only && wsqi_queued(pool))) wsqi_call(pool, pool);
+        return;
+    }
+    unsigned asleep = wsqi_waits_look(pool, false, &called);
+    /* P8: nobody woke up meanwhile. Pairs with P7. Failure: who did looks when it sleeps. */
+    if (called != 0 || !wsqi_cas_acqrel(&pool->changes, &look, look + 1)) return;
+    if (asleep != 0) {
+        wsqi_waits_look(pool, true, &called);
+        return;
+    }
+    wsqi_add_acqrel(&pool->on_duty, 1u); /* whoever shuts down, and has more to do */
+    /* P6: what was run is visible. Pairs with P5. Failure: another thread was faster. */
+    if (wsqi_cas_acqrel(pool->phase, &cancel, (uint32_t)WSQI_PHASE_OVER)) wsqi_call(pool, pool);
+    else wsqi_duty_end(pool);
+}
+
+static void wsqi_tokens_give(wsq_pool *pool) {
+    unsigned crew = wsqi_crew(pool), all = crew + wsqi_guests_made(pool);
+    for (unsigned i = 0; i < all; i++) wsqi_token_give(wsqi_nth(pool, crew, i));
+}
+
+/* The pool is over: waits for the first `count` threads, and the stand-ins. */
+static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
+    /* no stand-in starts from here on, for the phase has changed */
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_tokens_give(pool);
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
+        wsqi_thread_join(&wsqi_block(pool, i)->thread);
+    for (unsigned i = pool->workers; i < crew; i++) {
+        if (wsqi_load_locked(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
+            wsqi_thread_join(&wsqi_block(pool, i)->thread);
+    }
+}
+
+/* Whoever shuts down, where workers may have no thread: it does their work. */
+static void wsqi_stop_help(wsq_pool *pool) {
+    if (pool->caller_runs && wsqi_pump_enter(pool)) {
+        while (wsqi_pump(pool)) {}
+        wsqi_pump_leave(pool);
+    } else if (pool->lend_only) {
+        wsqi_sweep(pool);
+    }
+}
+
+static void wsqi_pool_stop(wsqi_wait *wait) {
+    wsq_pool *pool = wait->pool;
+    /* P4: either a worker that sleeps sees the phase, or it is seen asleep; and either what is
+     * queued is found, or who queues it sees that the pool is over. Pairs with itself. */
+    wsqi_fence_sc();
+    wsqi_call_all(pool); /* waits go on as the shutdown's */
+    wsqi_tokens_give(pool); /* and joins */
+    for (;;) {
+        wsqi_wait_listen(wait);
+        wsqi_stop_help(pool);
+        wsqi_check_still(pool);
+        /* P5: as in wsqi_over. */
+        if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
+        wsqi_wait_park(wait);
+    }
+    wsqi_pool_join(pool, pool->workers);
+    wsqi_fence_sc(); /* P4 */
+    wsqi_sweep(pool);
+    wsqi_duty_end(pool);
+}
+
+WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
+    uint32_t phase = WSQI_PHASE_RUN;
+    if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
+    uint64_t outside = wsqi_load_hint(&pool->outside);
+    /* Relaxed: as in wsqi_admit. */
+    while (!(outside & 1) && !wsqi_cas_rlx(&pool->outside, &outside, outside + 1)) {}
+    if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
+    wsqi_wait_block(&wait);
+    /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: somebody else is at it. */
+    if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_CANCEL)) wsqi_pool_stop(&wait);
+    for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
+        wsqi_wait_park(&wait);
+    wsqi_wait_end(&wait);
+    return WSQ_OK;
+}
+
+/* ==========================================================================
  * >>pool
  * Purpose:   create, shut down, count.
  * Invariant: every task is counted as spawned before it can finish, and as finished or dropped
@@ -7467,12 +7672,14 @@ static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
     return wsqi_worker_init(block, pool, index) ? block : NULL;
 }
 
-static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg)) {
+static bool wsqi_worker_start(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
     char name[24];
-    snprintf(name, sizeof name, "%s-%u", self->pool->name, self->index);
-    wsqi_add_rlx(&self->pool->astir, 1u); /* Relaxed: who starts it is astir, or alone. */
-    if (wsqi_thread_start(&self->thread, fn, self, self->pool->stack_size, name)) return true;
-    wsqi_add_rlx(&self->pool->astir, 0u - 1u); /* Relaxed: likewise. */
+    snprintf(name, sizeof name, "%s-%u", pool->name, self->index);
+    wsqi_add_rlx(&pool->on_duty, 1u); /* Relaxed: who starts it is on duty, or alone. */
+    if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->stack_size, name))
+        return true;
+    wsqi_add_rlx(&pool->on_duty, 0u - 1u); /* Relaxed: likewise. */
     return false;
 }
 
@@ -7572,8 +7779,6 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->order = config->order;
     /* So that a deadline does not wrap. */
     pool->park_timeout_ns = config->park_timeout_ns < WSQI_NEVER / 2 ? config->park_timeout_ns : 0;
-    /* Relaxed: not shared yet. Where the caller runs, whoever pumps is one thread. */
-    wsqi_store_rlx(&pool->astir, config->caller_runs ? 1u : 0u);
     pool->budget = config->budget != 0 ? config->budget : 128;
     pool->lifo_cap = config->lifo_cap == WSQ_LIFO_OFF ? 0
                      : config->lifo_cap != 0          ? config->lifo_cap
@@ -7592,51 +7797,12 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     return ok;
 }
 
-/* Sleeps until there are none of these threads, whom standin_lock counts, and who then call. */
-static void wsqi_await_none(wsqi_wait *wait, wsqi_a32 *count) {
-    wsq_pool *pool = wait->pool;
-    for (;;) {
-        wsqi_wait_listen(wait);
-        wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-        uint32_t left = wsqi_load_locked(count);
-        wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
-        if (left == 0) return;
-        wsqi_wait_park(wait);
-    }
-}
-
-/* For a shutdown: waits until nobody pumps. */
-static void wsqi_pump_claim(wsqi_wait *wait) {
-    for (wsqi_wait_listen(wait); !wsqi_pump_enter(wait->pool); wsqi_wait_listen(wait))
-        wsqi_wait_park(wait);
-}
-
-/* Stops the first `count` threads, and the stand-ins, and waits for them. */
-static void wsqi_pool_join(wsqi_wait *wait, unsigned count) {
-    wsq_pool *pool = wait->pool;
-    /* no stand-in starts from here on, for the phase has changed */
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
-    unsigned crew = wsqi_crew(pool), all = crew + wsqi_guests_made(pool);
-    for (unsigned i = 0; i < all; i++) wsqi_token_give(wsqi_nth(pool, crew, i));
-    for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
-        wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    wsqi_await_none(wait, &pool->lent);
-    for (unsigned i = pool->workers; i < crew; i++) {
-        if (wsqi_load_locked(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
-            wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    }
-}
-
 static bool wsqi_pool_start(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
-        if (wsqi_worker_start(wsqi_block(pool, i), wsqi_worker_main)) continue;
+        if (wsqi_worker_start(wsqi_block(pool, i))) continue;
         /* Relaxed: the token orders it (I2). */
-        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_STOP);
-        wsqi_wait wait;
-        wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
-        wsqi_pool_join(&wait, i);
-        wsqi_wait_end(&wait);
+        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+        wsqi_pool_join(pool, i);
         return false;
     }
     return true;
@@ -7658,110 +7824,6 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     if (result == WSQ_OK) *out = pool;
     else wsqi_pool_free(pool);
     return result;
-}
-
-/* ---- shut down ---- */
-
-/* Any thread that took it out of its queue: it ends here. */
-static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
-    wsq_group *group = wsqi_task_group(task);
-    if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
-        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
-    if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_MISSED);
-    wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
-}
-
-static void wsqi_cancel_chain(wsq_pool *pool, wsq_task *task) {
-    for (wsq_task *next; task != NULL; task = next) {
-        next = wsqi_get(&task->next);
-        wsqi_cancel_task(pool, task);
-    }
-}
-
-static void wsqi_cancel_inject(wsq_pool *pool, wsqi_inject *inject) {
-    uint32_t left;
-    while (!wsqi_inject_empty(inject)) {
-        wsq_task *task = wsqi_inject_take(pool, inject, UINT32_MAX, &left);
-        if (task == NULL) wsqi_pause(); /* another thread is at it */
-        wsqi_cancel_chain(pool, task);
-    }
-}
-
-/* Any thread: the n-th of the pool's lanes, the inboxes included; NULL: there are not so many. */
-static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
-    if (n <= WSQ_LOW) return &pool->lanes[n];
-    return n - WSQ_LOW <= pool->workers ? &wsqi_block(pool, n - WSQ_LOW - 1)->inbox : NULL;
-}
-
-static bool wsqi_queued(wsq_pool *pool) {
-    wsqi_inject *lane;
-    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
-        if (!wsqi_inject_empty(lane)) return true;
-    return false;
-}
-
-/* Any thread, once the pool has stopped: what is in a lane will never run; nor what waits for
- * that. */
-static void wsqi_cancel_queued(wsq_pool *pool) {
-    wsqi_inject *lane;
-    do {
-        for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
-            wsqi_cancel_inject(pool, lane);
-    } while (wsqi_queued(pool));
-    wsqi_check_quiet(pool);
-}
-
-/* Owner only, or its thread is gone; once the pool stops: so will what the worker has. */
-static void wsqi_cancel_own(wsqi_worker *self) {
-    do {
-        wsq_task *task = wsqi_slot_take(self);
-        if (task != NULL) wsqi_cancel_task(self->pool, task);
-        self->lifo_left = 0;
-        while ((task = wsqi_take_local(self)) != NULL) wsqi_cancel_task(self->pool, task);
-        wsqi_cancel_queued(self->pool);
-        /* What waited for one of these has come, or what its cleanup woke. Relaxed: own word. */
-    } while (wsqi_queue_length(self) != 0 || wsqi_load_rlx(&self->lifo) != NULL);
-}
-
-static void wsqi_pool_stop(wsqi_wait *wait) {
-    wsq_pool *pool = wait->pool;
-    /* P4: either a worker that leaves finds a task that is queued now, or who queued it sees the
-     * phase and cancels it. Pairs with itself. */
-    wsqi_fence_sc();
-    wsqi_call_all(pool); /* workers that wait for a task look again */
-    wsqi_pool_join(wait, pool->workers);
-    wsqi_pump_claim(wait);
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) {
-        if (pool->caller_runs) wsqi_run_dry(wsqi_block(pool, i)); /* as a thread that leaves */
-        wsqi_cancel_own(wsqi_block(pool, i));
-    }
-    if (pool->caller_runs) wsqi_calm(pool); /* the pump is this thread's */
-    wsqi_await_none(wait, &pool->astir); /* nobody is in the middle of cancelling something */
-    /* P6: what was cancelled is visible. Pairs with P5. */
-    wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
-    wsqi_pump_leave(pool);
-    wsqi_call_all(pool); /* everybody else does */
-}
-
-WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
-    uint32_t phase = WSQI_PHASE_RUN;
-    if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
-    uint64_t outside = wsqi_load_hint(&pool->outside);
-    /* Relaxed: as in wsqi_admit. */
-    while (!(outside & 1) && !wsqi_cas_rlx(&pool->outside, &outside, outside + 1)) {}
-    if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
-    wsqi_wait_block(&wait);
-    /* Relaxed: the token orders it for the workers (I2). Failure: somebody else is at it. */
-    if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_STOP)) wsqi_pool_stop(&wait);
-    for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
-        wsqi_wait_park(&wait);
-    wsqi_wait_end(&wait);
-    return WSQ_OK;
 }
 
 WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
@@ -7792,41 +7854,27 @@ static wsqi_worker *wsqi_lent_take(wsq_pool *pool) {
     return NULL;
 }
 
-static void wsqi_lent_work(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    self->outer = wsqi_self_get();
-    wsqi_self_set(self);
-    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    /* Relaxed: as in wsqi_worker_main. */
-    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN && !wsqi_dismissed(self)) {
-        wsq_task *task = wsqi_find_work(self);
-        if (task != NULL) wsqi_work(self, task);
-        else wsqi_sleep(self, NULL);
-    }
-    wsqi_worker_clear(self);
-    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
-    wsqi_self_set(self->outer);
-    /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, and that comes too late. */
-    wsqi_store_rel(&self->lent, (wsqi_load_rlx(&self->lent) | WSQI_LENT_MASK) + 1);
-}
-
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsq_result result = WSQ_ERR_CLOSED;
-    wsqi_count_threads(pool, &pool->lent, 1);
-    /* Relaxed: the lock orders it: either this sees the pool stop, or the shutdown waits. */
+    wsqi_duty_begin(pool);
+    /* Relaxed: behind a full barrier (P4) either this sees the pool stop, or the shutdown awaits
+     * the end of its duty. */
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        wsqi_worker *worker = wsqi_lent_take(pool);
-        result = worker != NULL ? WSQ_OK : WSQ_ERR_INVALID;
-        wsqi_stir(pool);
-        if (worker != NULL) wsqi_lent_work(worker);
-        wsqi_check_stopped(pool);
-        wsqi_calm(pool);
+        wsqi_worker *self = wsqi_lent_take(pool);
+        result = self != NULL ? WSQ_OK : WSQ_ERR_INVALID;
+        if (self != NULL) {
+            self->outer = wsqi_self_get();
+            wsqi_self_set(self);
+            wsqi_serve(self);
+            wsqi_self_set(self->outer);
+            /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, which comes too late. */
+            wsqi_store_rel(&self->lent, (wsqi_load_rlx(&self->lent) | WSQI_LENT_MASK) + 1);
+        }
     }
-    wsqi_count_threads(pool, &pool->lent, 0u - 1u);
-    wsqi_call(pool, pool);
+    wsqi_duty_end(pool);
     return result;
 }
 
