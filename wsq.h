@@ -26,7 +26,7 @@
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>inject    implementation
  *     >>tune >>idle >>worker >>task >>timer >>after >>wait >>group >>future
- *     >>forkjoin >>parallel >>pool
+ *     >>forkjoin >>parallel >>stop >>pool
  *     >>licence
  *
  * --------------------------------------------------------------------------
@@ -1840,7 +1840,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
- *  P5 P6  stopped?; over               acq; rel      each other  a waiter misses the cancelling
+ *  P5 P6  over, still?; off duty       acq; rel      each other  a waiter misses what was done
+ *  P7 P8  awake; is the pool still?    rel; acq      each other  a wait is released beside its task
  *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
  *  W6     runs dry: S                  acq+rel       itself      the last one misses an end
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
@@ -4153,20 +4154,20 @@ static void wsqi_check_still(wsq_pool *pool);
 static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or who looks saw it awake. */
     wsqi_fence_sc();
-    /* P7: before anything that it does. Pairs with P8. Relaxed: the barrier orders it. */
-    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) wsqi_add_acqrel(&pool->changes, 1u);
+    /* P7: whoever looks after that sees it awake. Pairs with P8. Relaxed: the barrier orders it. */
+    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) wsqi_add_rel(&pool->changes, 1u);
 }
 
 /* Any thread: it may run or cancel tasks from here on. */
 static void wsqi_duty_begin(wsq_pool *pool) {
-    wsqi_add_acqrel(&pool->on_duty, 1u);
+    wsqi_add_rlx(&pool->on_duty, 1u); /* Relaxed: the barrier that follows orders it. */
     wsqi_woke(pool);
 }
 
 /* Likewise: not any more. */
 static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what it cancelled is visible. Pairs with P5. */
-    uint32_t left = wsqi_add_acqrel(&pool->on_duty, 0u - 1u) - 1;
+    uint32_t left = wsqi_add_rel(&pool->on_duty, 0u - 1u) - 1;
     wsqi_check_still(pool);
     /* Relaxed: whoever waits for that to be so looks again. */
     if (left == 0 && wsqi_load_rlx(pool->phase) == WSQI_PHASE_OVER) wsqi_call_all(pool);
@@ -4207,7 +4208,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: I8 orders it. */
     /* I5: the bit is there before S counts it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
-    /* I8, and I10 for the slots. */
+    /* I8, and I10 for the slots; P6 for who finds the pool still. */
     uint32_t idle = wsqi_add_sc(&pool->idle, WSQI_SLEEPING - WSQI_SEARCHING);
     self->searching = self->late = false;
     /* before the look, which would send somebody to watch */
@@ -5393,7 +5394,8 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 /* Nothing runs, and nobody cancels anything. */
 static bool wsqi_over(const wsq_pool *pool) {
     /* P5: what was run and cancelled is visible. Pairs with P6. */
-    return wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER && wsqi_load_acq(&pool->on_duty) == 0;
+    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
+    return wsqi_load_acq(&pool->on_duty) == 0; /* P5 */
 }
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
@@ -7419,8 +7421,7 @@ static void wsqi_sweep(wsq_pool *pool) {
 /* Any thread; it queued a task behind a full barrier. */
 static void wsqi_check_over(wsq_pool *pool) {
     /* P4. Relaxed: the barrier orders it; see wsqi_pool_stop. */
-    if (WSQI_LIKELY(wsqi_load_rlx(pool->phase) != WSQI_PHASE_OVER)) return;
-    wsqi_sweep(pool);
+    if (!WSQI_LIKELY(wsqi_load_rlx(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
 }
 
 /* The pool is still. Is a task of the group in the middle of its run? One below on the stack of
@@ -7486,9 +7487,11 @@ static void wsqi_check_still(wsq_pool *pool) {
     unsigned called;
     /* P4: who sleeps is seen below by who set the phase, or sees it. */
     wsqi_fence_sc();
-    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_CANCEL) return;
-    uint32_t look = wsqi_add_acqrel(&pool->changes, 1u) + 1, cancel = WSQI_PHASE_CANCEL;
-    uint32_t idle = wsqi_load_acq(&pool->idle), on_duty = wsqi_load_acq(&pool->on_duty);
+    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_CANCEL) return; /* Relaxed: P4. */
+    /* P8: who woke up before is seen awake. Pairs with P7. */
+    uint32_t look = wsqi_add_acq(&pool->changes, 1u) + 1, cancel = WSQI_PHASE_CANCEL;
+    uint32_t idle = wsqi_load_acq(&pool->idle);       /* P5: what it queued before it slept */
+    uint32_t on_duty = wsqi_load_acq(&pool->on_duty); /* P5 */
     if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) != on_duty) return;
     if (wsqi_tasks_left(pool)) {
         /* Whoever shuts down sees to a lane where no thread does. */
@@ -7496,15 +7499,17 @@ static void wsqi_check_still(wsq_pool *pool) {
         return;
     }
     unsigned asleep = wsqi_waits_look(pool, false, &called);
-    /* P8: nobody woke up meanwhile. Pairs with P7. Failure: who did looks when it sleeps. */
-    if (called != 0 || !wsqi_cas_acqrel(&pool->changes, &look, look + 1)) return;
+    /* Relaxed: nobody woke up before, of whom something was seen (P8). Failure: who did looks when
+     * it sleeps again. */
+    if (called != 0 || !wsqi_cas_rlx(&pool->changes, &look, look + 1)) return;
     if (asleep != 0) {
         wsqi_waits_look(pool, true, &called);
         return;
     }
-    wsqi_add_acqrel(&pool->on_duty, 1u); /* whoever shuts down, and has more to do */
+    /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
+    wsqi_add_rlx(&pool->on_duty, 1u);
     /* P6: what was run is visible. Pairs with P5. Failure: another thread was faster. */
-    if (wsqi_cas_acqrel(pool->phase, &cancel, (uint32_t)WSQI_PHASE_OVER)) wsqi_call(pool, pool);
+    if (wsqi_cas_rel(pool->phase, &cancel, (uint32_t)WSQI_PHASE_OVER)) wsqi_call(pool, pool);
     else wsqi_duty_end(pool);
 }
 
