@@ -3218,7 +3218,7 @@ struct wsqi_worker {
     wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
-    uint32_t turn_left;   /* owner: looks near until the global queue has its turn */
+    uint32_t turn_left;   /* owner: tasks until the global queue has its turn */
     uint32_t turns;       /* owner: of which every WSQI_LOW_TURN-th is a WSQ_LOW task's */
     uint32_t looks;       /* owner: [rows of WSQ_HIGH tasks | those in this row] */
     uint32_t lifo_left;   /* owner: tasks of the LIFO slot until the queue has its turn */
@@ -4782,7 +4782,6 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn_left != 0)) return wsqi_take_turn(self); /* 0. */
-    self->turn_left--;
     if (!WSQI_LIKELY(wsqi_load_hint(&self->pool->attention) == 0))
         task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
@@ -4813,7 +4812,9 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
 
 /* The next task, or NULL: time to sleep. */
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
+    uint32_t left = self->turn_left;
     wsq_task *task = wsqi_find_near(self);
+    if (left != 0) self->turn_left = left - 1; /* jobs that it runs as a thief do not count */
     if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
