@@ -18,7 +18,7 @@
  *     >>errors    results
  *     >>answers   what users of schedulers ask for, and what wsq does
  *     >>host      exceptions, signals, thread-local variables, exit()
- *     >>trouble   all work is on one worker; when stealing hurts
+ *     >>trouble   all work is on one worker; nothing moves; when stealing hurts
  *     >>from      coming from oneTBB, enkiTS, libuv, GCD, OpenMP, Rayon, C++
  *     >>origins   where wsq differs from its sources, and why
  *     >>platforms where it runs
@@ -26,7 +26,7 @@
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>inject    implementation
  *     >>tune >>idle >>worker >>task >>timer >>after >>wait >>group >>future
- *     >>forkjoin >>parallel >>stop >>pool
+ *     >>forkjoin >>parallel >>dump >>stop >>pool
  *     >>licence
  *
  * --------------------------------------------------------------------------
@@ -199,7 +199,8 @@
  *       _cancel, _then, groups
  *     wsq_task_wait, _future_get,   yes       yes: a stand-in may work meanwhile, see >>guide
  *       _group_wait
- *     wsq_task_done, statistics     yes       yes             yes
+ *     wsq_task_done, statistics,    yes       yes             yes
+ *       wsq_pool_dump
  *     wsq_cancelled                 no        yes             of the pool only
  *     wsq_loop_stop                 no        in the body of wsq_for or wsq_reduce
  *     wsq_block_begin, _end         no        yes             yes
@@ -409,7 +410,8 @@
  *     WSQ_GUESTS             with the implementation; 8. Outside threads in wsq_run at the same
  *                            time, and tasks and jobs that call it
  *     WSQ_NO_STATS           with the implementation: counts only what the scheduler itself needs
- *     WSQ_NO_HOOKS           with the implementation: wsq_hooks are never called
+ *     WSQ_NO_HOOKS           with the implementation: wsq_hooks are never told of events, and no
+ *                            pool has a list of its tasks
  *     NDEBUG                 no WSQ_ASSERT; nothing else depends on it
  *     WSQ_FORCE_PTHREAD      with the implementation: mutex and condition where the kernel could do
  *                            (not on Windows)
@@ -422,10 +424,10 @@
  *     WSQ_RING_START         for tests, everywhere: a ring's first index
  *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
- * SIZE. A program that creates a pool, spawns, waits and destroys takes 69 kB of code beside the C
+ * SIZE. A program that creates a pool, spawns, waits and destroys takes 81 kB of code beside the C
  * runtime's (gcc 12, x86-64, -DNDEBUG). -ffunction-sections and -Wl,--gc-sections leave out groups,
- * dependencies, loops and whatever else nobody calls: 46 kB. With WSQ_STATIC the compiler leaves
- * that out: 41 kB, and 31 kB with -Os, WSQ_NO_STATS and WSQ_NO_HOOKS.
+ * dependencies, loops and whatever else nobody calls: 54 kB. With WSQ_STATIC the compiler leaves
+ * that out: 46 kB, and 34 kB with -Os, WSQ_NO_STATS and WSQ_NO_HOOKS.
  *
  * WARNINGS. The header compiles without a warning of gcc or clang under -Wall -Wextra -Wpedantic
  * -Wshadow -Wconversion -Wcast-align -Wredundant-decls and some more. A project that asks for
@@ -470,6 +472,7 @@
  *                                       with cleanups
  *     Shut down while others submit?    yes: late ones get WSQ_ERR_CLOSED and keep their task
  *     Parallel regions in quick order?  wsq_config.spin_ns: workers look on between them
+ *     A wake was forgotten: which?      wsq_pool_dump, with wsq_config.list_tasks
  *     Deterministic tests?              caller_runs and a seed
  *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index
  *     Continuations, dynamic graphs?    wsq_future_then, wsq_group_then, wsq_task_after, any time
@@ -534,6 +537,13 @@
  *                         gaps
  *     blocked workers     calls that block without wsq_block_begin hold their workers
  *     no threads          caller_runs, or a lend_only pool with one thread
+ *
+ * NOTHING MOVES, AND SOMEBODY WAITS. Mostly a wake was forgotten. wsq_pool_dump, from a thread of
+ * your own, after a time-out (wsq_pool_wait_for) or on a command, tells which threads wait, and for
+ * what; in a pool with wsq_config.list_tasks it tells which tasks wait for a wake, since when, and
+ * what their functions are called (wsq_hooks.name). A task that has waited for longer than its
+ * event can take is the one. "Held back" is a task whose predecessors are not done: one of them may
+ * never have been spawned.
  *
  * WHEN STEALING HURTS. A stolen task takes its data along: cache lines on the order of 100 ns each,
  * more between NUMA nodes. Work of less than about a microsecond, and work whose data is hot in one
@@ -678,7 +688,7 @@
  * 2.0.0  attributes of a task before its spawn (wsq_task_set_worker, _set_group), so that a batch
  *        can have them; wsq_task_cancel, wsq_future_cancel; wsq_loop_stop; wsq_pool_slots; all
  *        time-outs alike; WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG;
- *        hooks for spawns, wakes, cancelling and blocking.
+ *        hooks for spawns, wakes, cancelling and blocking; wsq_pool_dump.
  *        What changes in a program written for 1.1:
  *            wsq_group_wait(group, WSQ_FOREVER)   wsq_group_wait(group)
  *            wsq_group_wait(group, ns)            wsq_group_wait_for(group, ns)
@@ -1129,6 +1139,8 @@ typedef struct wsq_config {
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
     const wsq_allocator *allocator; /* copied; NULL: WSQ_MALLOC and WSQ_FREE */
     const wsq_topology *topology;   /* copied; NULL: what Linux says; elsewhere all are near */
+    bool list_tasks;                /* true: the pool keeps a list of its tasks, for wsq_pool_dump;
+                                     * every spawn, wake, run and end then takes one lock */
 } wsq_config;
 
 /* What wsq_worker_stats and wsq_pool_stats report. All are counts since the pool was created, but
@@ -1413,6 +1425,19 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
 /* This writes a table to `file`: a row for each worker and (with a plus) each stand-in so far, and
  * one for the pool. Any thread may call this. */
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
+
+/* This writes to `file`, for a person, what the pool does: what each worker does and has queued,
+ * how long the lanes are, which threads wait for what, which timers are set. With
+ * wsq_config.list_tasks it writes a line for each task that is spawned and not done (1000 at most):
+ * whether it runs, waits for a wake, is held back by others or is queued, since when, and its
+ * function, with the name that wsq_hooks gives it. So a wake that was forgotten is found. Without
+ * list_tasks it knows only how many tasks there are, for their memory is the caller's.
+ * Any thread may call this, a task too, while the pool works or is stopping; but not a hook, nor a
+ * signal handler. The pool goes on meanwhile: each line was true at some moment of the call, and
+ * two lines may contradict each other. No line is read from the memory of a task, so an address may
+ * be that of a task that has gone since. A plus behind a length stands for more that was just
+ * pushed. The pool's locks are taken one after the other, and none while this writes. */
+WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file);
 
 /* This runs one task of a caller_runs pool on the calling thread. It returns false if no task can
  * run now, another thread is pumping, or the pool is shut down. Any thread may call this. */
@@ -3329,7 +3354,7 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
-    /* sleepers woken from outside. Here a line begins that changes often; searchers read `guests` */
+    /* sleepers woken from outside; a line begins that changes often, and searchers read `guests` */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
     wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
@@ -3357,6 +3382,7 @@ struct wsq_pool {
     wsqi_aptr future_returned;                /* futures of outside threads that others freed */
     wsq_future *future_spare;                 /* future_lock: futures to use again */
     void *future_chunks;                      /* future_lock: their memory */
+    struct wsqi_list *list;                   /* of all tasks; NULL: none; see >>dump */
 };
 
 enum {
@@ -3480,9 +3506,9 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #endif
 
 #ifdef WSQ_NO_HOOKS
-#define wsqi_told(pool) false
-#define wsqi_event(self, event, subject, value) ((void)0)
-#define wsqi_event_here(pool, event, subject, value) ((void)(pool))
+#define wsqi_told(pool) ((void)(pool), false)
+#define wsqi_event(self, event, subject, value) ((void)(self), (void)(event), (void)(subject))
+#define wsqi_event_here(pool, event, subject, value) wsqi_event(pool, event, subject, value)
 #else
 #define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
 
@@ -4177,6 +4203,7 @@ struct wsqi_wait {
     const void *key;     /* the address of what is awaited */
     const wsq_task *task;   /* if it is one, or NULL */
     const wsq_group *group; /* likewise */
+    uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
     wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
@@ -5944,6 +5971,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
 
 static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    wait->since = 0;
     wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
     wait->next = bucket->first;
     wait->link = &bucket->first;
@@ -5982,6 +6010,15 @@ static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
 static void wsqi_wait_tell(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
     if (block != NULL) wsqi_event(block, event, wait->key, 0);
+}
+
+/* For wsq_pool_dump, in a pool that lists its tasks. */
+WSQI_COLD static void wsqi_wait_date(wsqi_wait *wait) {
+    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    uint64_t now = wsqi_clock_ns();
+    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    wait->since = now;
+    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
 }
 
 WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
@@ -6035,6 +6072,7 @@ static void wsqi_wait_work(wsqi_wait *wait) {
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
+    if (!wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
@@ -7506,6 +7544,419 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
 }
 
 /* ==========================================================================
+ * >>dump: what a pool does, for a person to read
+ * Purpose:   the wake that was forgotten, the wait that does not end.
+ * Invariant: the list has each task from its spawn to its end. A task's memory is read by the
+ *            thread that spawns it, and by nobody who dumps. Nobody writes to a file under a lock.
+ * Writers:   the list: the pool's hook, under the list's lock.
+ * ========================================================================== */
+
+#ifdef WSQ_NO_HOOKS
+#define WSQI_LISTS 0
+#else
+#define WSQI_LISTS 1
+#endif
+
+typedef enum wsqi_doing { WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED } wsqi_doing;
+
+/* A task in the list; `task` and `group` are names only. */
+typedef struct wsqi_listed {
+    const void *task; /* NULL: this place is free */
+    const void *group;
+    uintptr_t function;
+    uint64_t since;   /* ns of the clock: so long it does what it does */
+    uint64_t others;  /* how many it came after when it was spawned */
+    wsqi_doing doing;
+    unsigned worker;  /* where it runs, ran last, or was queued; WSQ_OUTSIDE */
+} wsqi_listed;
+
+typedef struct wsqi_list {
+    wsqi_a32 lock;          /* wsqi_mutex_lock; all that follows, but the hooks, is under it */
+    wsqi_listed *places;    /* a hash table: each task at the first free place from its own on */
+    size_t capacity, count; /* capacity: a power of two */
+    uint64_t missed;        /* tasks for which there was no memory */
+    wsq_hooks hooks;        /* the user's */
+} wsqi_list;
+
+/* Where the task is, or would be. */
+static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
+    size_t i = (size_t)(((uint64_t)(uintptr_t)task * 0x9E3779B97F4A7C15u) >> 32);
+    for (;; i++) {
+        wsqi_listed *place = &list->places[i & (list->capacity - 1)];
+        if (place->task == NULL || place->task == task) return place;
+    }
+}
+
+/* False: no memory, and nothing has changed. */
+static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
+    wsqi_list larger = *list;
+    size_t bytes = list->capacity * sizeof *list->places;
+    larger.capacity = list->capacity * 2;
+    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(void *));
+    if (larger.places == NULL) return false;
+    memset(larger.places, 0, 2 * bytes);
+    for (size_t i = 0; i < list->capacity; i++) {
+        const wsqi_listed *old = &list->places[i];
+        if (old->task != NULL) *wsqi_list_at(&larger, old->task) = *old;
+    }
+    wsqi_release(allocator, list->places, bytes);
+    list->places = larger.places;
+    list->capacity = larger.capacity;
+    return true;
+}
+
+/* The place becomes free, and those behind it that it was in the way of move up. */
+static void wsqi_list_remove(wsqi_list *list, wsqi_listed *place) {
+    size_t hole = (size_t)(place - list->places), mask = list->capacity - 1;
+    place->task = NULL;
+    list->count--;
+    for (size_t i = (hole + 1) & mask; list->places[i].task != NULL; i = (i + 1) & mask) {
+        wsqi_listed moved = list->places[i];
+        list->places[i].task = NULL;
+        *wsqi_list_at(list, moved.task) = moved;
+    }
+}
+
+/* What wsq_submit, wsq_go and wsq_run were given, for a task that is the pool's own. */
+static uintptr_t wsqi_task_function(const wsq_task *task) {
+    const wsq_future *future = (const wsq_future *)task;
+    if (task->fn == wsqi_future_run) return (uintptr_t)future->fn;
+    if (task->fn == wsqi_go_run) return (uintptr_t)future->go;
+    if (task->fn == wsqi_run_poll) return (uintptr_t)((const wsqi_run_task *)task)->fn;
+    return (uintptr_t)task->fn;
+}
+
+/* The place of a task that is spawned, or NULL: no memory. */
+static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
+    wsqi_list *list = pool->list;
+    if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->allocator)) {
+        list->missed++;
+        return NULL;
+    }
+    wsqi_listed *place = wsqi_list_at(list, task);
+    list->count += place->task == NULL;
+    place->task = task;
+    place->group = wsqi_task_group(task);
+    place->function = wsqi_task_function(task);
+    return place;
+}
+
+/* Any thread, about to do this to a task. */
+static void wsqi_list_note(wsq_pool *pool, wsq_event event, unsigned worker, const void *subject,
+                           uint64_t value) {
+    wsqi_list *list = pool->list;
+    uint64_t now = wsqi_clock_ns();
+    bool goes_on = value == WSQ_PENDING || value == WSQ_YIELD;
+    wsqi_mutex_lock(&pool->lot, &list->lock);
+    wsqi_listed *place = event == WSQ_EVENT_SPAWN ? wsqi_list_add(pool, (const wsq_task *)subject)
+                                                  : wsqi_list_at(list, subject);
+    if (place == NULL || place->task == NULL) { /* a job, or it was missed */
+        wsqi_mutex_unlock(&pool->lot, &list->lock);
+        return;
+    }
+    place->since = now;
+    place->worker = worker;
+    if (event == WSQ_EVENT_SPAWN) {
+        place->others = value;
+        place->doing = value != 0 ? WSQI_HELD : WSQI_QUEUED;
+    } else if (event == WSQ_EVENT_TASK_BEGIN) {
+        place->doing = WSQI_RUNNING;
+    } else if (event == WSQ_EVENT_WAKE) {
+        place->doing = WSQI_QUEUED;
+    } else if (event == WSQ_EVENT_TASK_END && goes_on) {
+        place->doing = value == WSQ_PENDING ? WSQI_PENDING : WSQI_QUEUED;
+    } else {
+        wsqi_list_remove(list, place);
+    }
+    wsqi_mutex_unlock(&pool->lot, &list->lock);
+}
+
+/* The pool's hook, when it has a list. */
+static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
+                            uint64_t value) {
+    wsq_pool *pool = (wsq_pool *)user;
+    const wsq_hooks *hooks = &pool->list->hooks;
+    bool of_a_task = event == WSQ_EVENT_SPAWN || event == WSQ_EVENT_WAKE ||
+                     event == WSQ_EVENT_TASK_BEGIN || event == WSQ_EVENT_TASK_END ||
+                     event == WSQ_EVENT_CANCEL;
+    if (of_a_task && subject != NULL) wsqi_list_note(pool, event, worker, subject, value);
+    if (hooks->event != NULL) hooks->event(hooks->user, event, worker, subject, value);
+}
+
+/* Before there are workers. False: no memory. */
+static bool wsqi_list_make(wsq_pool *pool) {
+    const size_t capacity = 64; /* a guess */
+    wsqi_list *list =
+        (wsqi_list *)wsqi_allocate(pool->allocator, sizeof *list, sizeof(uint64_t));
+    if (list == NULL) return false;
+    memset((void *)list, 0, sizeof *list);
+    pool->list = list;
+    list->places = (wsqi_listed *)wsqi_allocate(pool->allocator, capacity * sizeof *list->places,
+                                                sizeof(uint64_t));
+    if (list->places == NULL) return false;
+    memset(list->places, 0, capacity * sizeof *list->places);
+    list->capacity = capacity;
+    list->hooks = pool->hooks;
+    pool->hooks.event = wsqi_list_event;
+    pool->hooks.user = pool;
+    return true;
+}
+
+static void wsqi_list_free(wsq_pool *pool, const wsq_allocator *allocator) {
+    wsqi_list *list = pool->list;
+    if (list == NULL) return;
+    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
+    wsqi_release(allocator, list, sizeof *list);
+}
+/* ---- what is written ---- */
+
+enum {
+    WSQI_DUMP_TASKS = 1000, /* lines, at most; a guess, as the other two */
+    WSQI_DUMP_TIMERS = 32,
+    WSQI_DUMP_WAITS = 16    /* of each bucket */
+};
+
+/* One call; the functions below write a part each. */
+typedef struct wsqi_dump {
+    wsq_pool *pool;
+    FILE *file;
+    uint64_t now;
+} wsqi_dump;
+
+static void wsqi_dump_time(const wsqi_dump *dump, const char *word, uint64_t from, uint64_t to) {
+    fprintf(dump->file, "%s%.6f s", word, to > from ? (double)(to - from) * 1e-9 : 0.0);
+}
+
+static void wsqi_dump_more(const wsqi_dump *dump, const char *kind, uint64_t count) {
+    fprintf(dump->file, "  %s   and %" PRIu64 " more\n", kind, count);
+}
+
+static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned worker) {
+    const wsq_pool *pool = dump->pool;
+    const char *kind = worker < pool->workers      ? "worker"
+                       : worker < pool->guest_base ? "stand-in"
+                                                   : "guest";
+    if (worker == WSQ_OUTSIDE) fprintf(dump->file, "%sa thread from outside", word);
+    else fprintf(dump->file, "%s%s %u", word, kind, worker);
+}
+
+static void wsqi_dump_function(const wsqi_dump *dump, uintptr_t function) {
+    const wsqi_list *list = dump->pool->list;
+    const wsq_hooks *hooks = list != NULL ? &list->hooks : &dump->pool->hooks;
+    const char *name = hooks->name != NULL ? hooks->name(hooks->user, function) : NULL;
+    fprintf(dump->file, ", function 0x%" PRIxPTR, function);
+    if (name != NULL) fprintf(dump->file, " (%s)", name);
+}
+
+/* An address, and what the list knows of it. */
+static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void *object) {
+    wsq_pool *pool = dump->pool;
+    wsqi_list *list = pool->list;
+    uintptr_t function = 0;
+    if (object == pool) {
+        fprintf(dump->file, "%sthe pool", word);
+        return;
+    }
+    if (list != NULL) {
+        wsqi_mutex_lock(&pool->lot, &list->lock);
+        const wsqi_listed *place = wsqi_list_at(list, object);
+        if (place->task != NULL) function = place->function;
+        wsqi_mutex_unlock(&pool->lot, &list->lock);
+    }
+    fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
+    if (function != 0) wsqi_dump_function(dump, function);
+}
+
+static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane) {
+    fprintf(dump->file, "%s%" PRIu32 "%s", name, wsqi_load_hint(&lane->length),
+            wsqi_load_hint(&lane->incoming) != NULL ? "+" : "");
+}
+
+static void wsqi_dump_pool(const wsqi_dump *dump) {
+    static const char *const phases[] = {"forked", "running", "stopping", "stopped"};
+    wsq_pool *pool = dump->pool;
+    uint64_t held, pending = wsqi_pending(pool, &held);
+    fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
+            (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
+            wsqi_load_hint(&pool->standins), wsqi_load_hint(&pool->guests));
+    fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
+            pending, held);
+    wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH]);
+    wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL]);
+    wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW]);
+    fputs("\n", dump->file);
+}
+
+/* What the words that all threads may read say of it. */
+static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
+    uint64_t bit = wsqi_bit(worker);
+    unsigned word = worker->index / 64;
+    if (pool->lend_only && (wsqi_load_hint(&worker->lent) & WSQI_LENT_MASK) == WSQI_LENT_VACANT)
+        return "has no thread";
+    if (worker->index >= pool->workers && wsqi_load_hint(&worker->dormant) != WSQI_STANDIN_ACTIVE)
+        return "not needed";
+    if (wsqi_load_hint(&pool->joiners[word]) & bit) return "asleep in a join";
+    if (wsqi_load_hint(&pool->sleepers[word]) & bit) return "asleep";
+    if (wsqi_load_hint(&worker->parker.token) == WSQI_TOKEN_ASLEEP) return "asleep in a wait";
+    return "awake";
+}
+
+static void wsqi_dump_workers(const wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        wsqi_dump_who(dump, "  ", i);
+        fprintf(dump->file,
+                "  %s, has run %" PRIu64 " tasks; queued %u, slot %s, public jobs %" PRIu32,
+                wsqi_dump_state(pool, worker), wsqi_load_stat(&worker->counters.run),
+                (unsigned)wsqi_queue_length(worker),
+                wsqi_load_hint(&worker->lifo) != NULL ? "full" : "empty",
+                wsqi_range_length(worker));
+        wsqi_dump_lane(dump, ", pinned ", &worker->inbox);
+        fputs("\n", dump->file);
+    }
+}
+
+/* Under the bucket's lock: what a waiter may be asked; its memory goes when it leaves. */
+typedef struct wsqi_dump_wait {
+    const void *key;
+    uint64_t since;
+    unsigned worker;
+    bool elsewhere; /* a worker or guest of another pool */
+} wsqi_dump_wait;
+
+static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi_dump_wait *out) {
+    size_t count = 0;
+    wsqi_mutex_lock(&dump->pool->lot, &bucket->lock);
+    for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next, count++) {
+        const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
+        if (count >= WSQI_DUMP_WAITS) continue;
+        out[count].key = wait->key;
+        out[count].since = wait->since;
+        out[count].worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
+        out[count].elsewhere = worker != NULL && worker->pool != dump->pool;
+    }
+    wsqi_mutex_unlock(&dump->pool->lot, &bucket->lock);
+    return count;
+}
+
+static void wsqi_dump_waits(const wsqi_dump *dump) {
+    wsqi_dump_wait waits[WSQI_DUMP_WAITS];
+    for (int i = 0; i < WSQI_BUCKETS; i++) {
+        size_t count = wsqi_dump_bucket(dump, &dump->pool->waiting[i], waits);
+        for (size_t k = 0; k < count && k < WSQI_DUMP_WAITS; k++) {
+            const wsqi_dump_wait *wait = &waits[k];
+            if (wait->elsewhere) fputs("  wait    a worker of another pool", dump->file);
+            else wsqi_dump_who(dump, "  wait    ", wait->worker);
+            wsqi_dump_object(dump, " waits for ", wait->key);
+            if (wait->since != 0) wsqi_dump_time(dump, ", for ", wait->since, dump->now);
+            fputs("\n", dump->file);
+        }
+        if (count > WSQI_DUMP_WAITS)
+            wsqi_dump_more(dump, "wait ", count - WSQI_DUMP_WAITS);
+    }
+}
+
+/* The first ones, in the order of their times. Returns how many are set. */
+static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
+    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    size_t count = pool->timer_count, kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t k = kept;
+        if (kept < WSQI_DUMP_TIMERS) kept++;
+        for (; k > 0 && wsqi_timer_before(&pool->timers[i], &first[k - 1]); k--) {
+            if (k < WSQI_DUMP_TIMERS) first[k] = first[k - 1];
+        }
+        if (k < WSQI_DUMP_TIMERS) first[k] = pool->timers[i];
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->timer_lock);
+    return count;
+}
+
+static void wsqi_dump_timers(const wsqi_dump *dump) {
+    wsqi_timer first[WSQI_DUMP_TIMERS];
+    size_t count = wsqi_dump_first(dump->pool, first);
+    for (size_t i = 0; i < count && i < WSQI_DUMP_TIMERS; i++) {
+        wsqi_dump_time(dump, "  timer   in ", dump->now, first[i].at);
+        wsqi_dump_object(dump, " wakes ", first[i].task);
+        fputs("\n", dump->file);
+    }
+    if (count > WSQI_DUMP_TIMERS) wsqi_dump_more(dump, "timer", count - WSQI_DUMP_TIMERS);
+}
+
+/* What runs, then what waits, the longest first; what is only queued comes last. */
+static int wsqi_listed_order(const void *one, const void *two) {
+    const wsqi_listed *a = (const wsqi_listed *)one, *b = (const wsqi_listed *)two;
+    if (a->doing != b->doing) return a->doing < b->doing ? -1 : 1;
+    return a->since < b->since ? -1 : a->since > b->since;
+}
+
+/* A copy of the list, sorted; the caller frees `*bytes` of it. NULL: no memory, or no task. *count:
+ * tasks in the copy; *missed: those that are in neither. */
+static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes, uint64_t *missed) {
+    wsqi_list *list = pool->list;
+    wsqi_mutex_lock(&pool->lot, &list->lock);
+    size_t room = list->count + list->count / 2, n = 0;
+    wsqi_mutex_unlock(&pool->lot, &list->lock);
+    *bytes = room * sizeof(wsqi_listed);
+    wsqi_listed *copy = room == 0 ? NULL
+                                  : (wsqi_listed *)wsqi_allocate(pool->allocator, *bytes,
+                                                                 sizeof(uint64_t));
+    if (copy == NULL) room = 0;
+    wsqi_mutex_lock(&pool->lot, &list->lock);
+    for (size_t i = 0; i < list->capacity && n < room; i++) {
+        if (list->places[i].task != NULL) copy[n++] = list->places[i];
+    }
+    *missed = list->count - n + list->missed;
+    wsqi_mutex_unlock(&pool->lot, &list->lock);
+    if (n != 0) qsort(copy, n, sizeof *copy, wsqi_listed_order);
+    *count = n;
+    return copy;
+}
+
+static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
+    static const char *const doings[] = {"runs", "waits for a wake", "is held back", "is queued"};
+    fprintf(dump->file, "  task    %p %s", (void *)(uintptr_t)task->task, doings[task->doing]);
+    wsqi_dump_time(dump, ", for ", task->since, dump->now);
+    if (task->doing == WSQI_HELD) fprintf(dump->file, ", after others: %" PRIu64, task->others);
+    if (task->doing == WSQI_RUNNING) wsqi_dump_who(dump, ", on ", task->worker);
+    if (task->doing == WSQI_PENDING) wsqi_dump_who(dump, ", last on ", task->worker);
+    if (task->doing == WSQI_QUEUED) wsqi_dump_who(dump, ", by ", task->worker);
+    wsqi_dump_function(dump, task->function);
+    if (task->group != NULL) fprintf(dump->file, ", group %p", (void *)(uintptr_t)task->group);
+    fputs("\n", dump->file);
+}
+
+static void wsqi_dump_tasks(const wsqi_dump *dump) {
+    size_t count, bytes;
+    uint64_t missed;
+    wsq_pool *pool = dump->pool;
+    if (pool->list == NULL) return;
+    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &bytes, &missed);
+    for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
+    if (count > WSQI_DUMP_TASKS) missed += count - WSQI_DUMP_TASKS;
+    if (missed != 0) wsqi_dump_more(dump, "task ", missed);
+    wsqi_release(pool->allocator, tasks, bytes);
+}
+
+WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
+    wsqi_dump dump;
+    if (wsqi_forked(pool)) {
+        fprintf(file, "pool %p belongs to the parent process\n", (void *)pool);
+        return;
+    }
+    dump.pool = pool;
+    dump.file = file;
+    dump.now = wsqi_clock_ns();
+    wsqi_dump_pool(&dump);
+    wsqi_dump_workers(&dump);
+    wsqi_dump_waits(&dump);
+    wsqi_dump_timers(&dump);
+    wsqi_dump_tasks(&dump);
+}
+
+/* ==========================================================================
  * >>stop: how a pool ends
  * Purpose:   a shutdown that cancels is a drain in which cleanups are called in place of functions.
  * Invariant: a thread that may run or cancel tasks is on duty; a worker that is still on duty and
@@ -7851,6 +8302,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
         next = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
+    wsqi_list_free(pool, allocator);
     wsqi_release(allocator, pool->places, 4096 * sizeof *pool->places);
     wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
     if (!wsqi_forked(pool)) wsqi_lot_fini(&pool->lot); /* there, the parent's threads still wait */
@@ -7932,6 +8384,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     wsq_tune_init(&pool->tune, config);
     pool->stack_size = config->stack_size;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
+    ok = !(WSQI_LISTS && config->list_tasks) || wsqi_list_make(pool);
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
     pool->caller_runs = config->caller_runs;
     pool->lend_only = config->lend_only;

@@ -87,7 +87,7 @@ matrix() { # C compiler, C++ compiler
     for std in c99 c11 c17; do
         check "$1 -std=$std" build "$1" -std=$std $strict $dir/whole.c
     done
-    for macro in WSQ_FORCE_STDATOMIC WSQ_FORCE_PTHREAD WSQ_NO_STATS NDEBUG; do
+    for macro in WSQ_FORCE_STDATOMIC WSQ_FORCE_PTHREAD WSQ_NO_STATS WSQ_NO_HOOKS NDEBUG; do
         check "$1 -D$macro" build $c11 -O1 -D$macro $dir/whole.c
     done
     guest='-Wdeclaration-after-statement -Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
