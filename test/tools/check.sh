@@ -26,7 +26,7 @@ report() { # name, file with what it found: nothing is good
 # Every test, slowed down as many times as the tool slows it down.
 memcheck() {
     need valgrind
-    for source in test/test_*.c; do
+    for source in test/test_*.c test/stress/[!s]*.c; do
         program=$out/$(basename "$source" .c)
         "$cc" $flags -O1 -DTEST_SLOWDOWN=50 "$source" -o "$program" -lm || exit 1
         if timeout 900 valgrind -q --error-exitcode=9 --leak-check=full --fair-sched=yes \
@@ -112,13 +112,13 @@ coverage() {
     need gcovr
     need gcc
     rm -rf "${out:?}"/*
-    cover futex '' 'test/test_*.c test/explore/explore_[!l]*.c'
-    cover pthread -DWSQ_FORCE_PTHREAD 'test/test_*.c'
+    cover futex '' 'test/test_*.c test/stress/[!s]*.c test/explore/explore_[!l]*.c'
+    cover pthread -DWSQ_FORCE_PTHREAD 'test/test_*.c test/stress/[!s]*.c'
 }
 
 fuzz() {
     need clang
-    if ! clang $flags -O1 -fsanitize=fuzzer,address -DWSQ_FUZZ test/test_programs.c -o "$out/fuzz" \
+    if ! clang $flags -O1 -fsanitize=fuzzer,address -DWSQ_FUZZ test/stress/programs.c -o "$out/fuzz" \
         2>"$out/clang.log"; then
         echo "skip $out: this clang has no libFuzzer ($(tail -n 1 "$out/clang.log"))"
         exit 0

@@ -51,7 +51,9 @@ names() {
             case " ${some-$QUICK} " in *" $t "*) echo "$t" ;; esac
         done
     elif [ -n "${some-}" ]; then echo "$some"
-    else ls "${src:-.}"/test/test_*.c | sed 's/.*test_//; s/\.c$//' | tr '\n' ' '
+    else
+        ls "${src:-.}"/test/test_*.c "${src:-.}"/test/stress/[!s]*.c |
+            sed 's/.*test_//; s/.*stress\///; s/\.c$//' | tr '\n' ' '
     fi
 }
 
@@ -59,6 +61,8 @@ compile() { # compile command, for each of $names
     make -s -j"$CORES" -f - all <<EOF
 all: $(for t in $names; do echo "$dir/$t${suffix-}"; done | tr '\n' ' ')
 $dir/%${suffix-}: ${src:-.}/test/test_%.c ${src:-.}/wsq.h test/tools/matrix.sh
+	$* \$< -o \$@ -lm
+$dir/%${suffix-}: ${src:-.}/test/stress/%.c ${src:-.}/wsq.h test/tools/matrix.sh
 	$* \$< -o \$@ -lm
 EOF
 }
@@ -176,6 +180,7 @@ row_aarch64() {
     src=$dir/src
     mkdir -p "$src/test"
     cp test/*.[ch] "$src/test"
+    cp -r test/stress "$src/test"
     sc='/wsqi_store_sc(p, d)/s' v='&(p)->v, (d)'
     sed "$sc/__atomic_store_n/(void)__atomic_exchange_n/" test/noisy.h >"$src/test/noisy.h"
     sed "$sc/__atomic_store_n/(void)__atomic_exchange_n/

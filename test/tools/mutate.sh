@@ -173,6 +173,7 @@ rm -rf $dir
 mkdir -p $dir/test
 cp wsq.h $dir # what is edited meanwhile does not count
 cp test/*.[ch] $dir/test
+cp -r test/stress $dir/test
 mkdir -p $dir/test/explore
 cp test/explore/*.[ch] $dir/test/explore
 cp $table $dir/mutants.txt
