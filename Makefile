@@ -13,8 +13,20 @@ COMPILE  = $(CC) $(WARN) -D_GNU_SOURCE $(STATIC) $(CPPFLAGS) $(CFLAGS) $(O) $(EX
 
 HEADERS  = wsq.h $(wildcard */*.h */*/*.h) $(LAYER)
 TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c) \
-             $(filter-out %/soak.c,$(wildcard test/stress/*.c)))
-EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore/explore_*.c))
+             $(filter-out %/soak.c,$(wildcard test/stress/*.c))) $(call variants,test/test_)
+EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore/explore_*.c)) $(call variants,test/explore/)
+# One source, another program: the source, what the program's name adds to it, what it is compiled with.
+VARIANTS = test/test_atomic:_std:-DWSQ_FORCE_STDATOMIC \
+           test/test_ring:2:-DWSQ_RING_CAPACITY=2:-DWSQ_RING_START=0xfffffffdu \
+           test/test_ring:4:-DWSQ_RING_CAPACITY=4:-DWSQ_RING_START=0xfffffffau \
+           test/test_forkjoin:_public:-DWSQ_PUBLISH_ALWAYS \
+           test/test_forkjoin:_small:-DWSQ_BLOCK_SIZE=8192 \
+           test/test_parallel:_public:-DWSQ_PUBLISH_ALWAYS \
+           test/explore/explore_ring:4:-DWSQ_RING_CAPACITY=4
+words    = $(subst :, ,$(1))
+name     = $(subst $() ,,$(wordlist 1,2,$(words)))
+flags    = $(wordlist 3,9,$(words)) -DTEST_VARIANT=$(word 2,$(words))
+variants = $(foreach v,$(filter $(1)%,$(VARIANTS)),$(B)/$(call name,$(v)))
 BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 # A thousand cores on one: the questions, and benchmarks as they stand, in virtual time.
 SIM      = $(patsubst %,$(B)/bench/sim/%,questions litmus regress)
@@ -135,6 +147,16 @@ $(B)/test/%: test/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) $< -o $@ $(LDFLAGS) -lm
 
+define variant
+$(B)/$(call name,$(1)): $(firstword $(words)).c $(HEADERS) Makefile
+	@mkdir -p $$(@D)
+	$$(COMPILE) $(call flags,$(1)) $$< -o $$@ $$(LDFLAGS) -lm
+endef
+$(foreach v,$(VARIANTS),$(eval $(call variant,$(v))))
+
+variants: # for the scripts: each program, its source, its flags
+	@printf '%s\n' $(foreach v,$(VARIANTS),'$(call name,$(v)) $(firstword $(subst :, ,$(v))).c $(call flags,$(v))')
+
 $(B)/bench/virtual/%: bench/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) -Wno-unused -DNDEBUG -DBENCH_FLAGS='"simulated"' \
@@ -169,4 +191,4 @@ help:
 
 .PHONY: all demo examples test test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
     model mutate bench bench-peers bench-programs bench-counts sim sim-all sim-test sim-table sim-trust \
-    asan ubsan tsan msan sanitized clean help
+    asan ubsan tsan msan sanitized variants clean help

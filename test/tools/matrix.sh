@@ -54,7 +54,16 @@ names() {
     else
         ls "${src:-.}"/test/test_*.c "${src:-.}"/test/stress/[!s]*.c |
             sed 's/.*test_//; s/.*stress\///; s/\.c$//' | tr '\n' ' '
+        ${MAKE:-make} -s variants | sed -n 's/^test\/test_\([^ ]*\) .*/\1/p' | tr '\n' ' '
     fi
+}
+
+# A rule for each program that has no source of its own.
+variants() { # compile command
+    ${MAKE:-make} -s variants | sed -n 's/^test\/test_//p' | while read -r name source options; do
+        printf '%s: %s\n\t%s\n' "$dir/$name${suffix-}" "${src:-.}/$source ${src:-.}/wsq.h" \
+            "$* $options \$< -o \$@ -lm"
+    done
 }
 
 compile() { # compile command, for each of $names
@@ -64,6 +73,7 @@ $dir/%${suffix-}: ${src:-.}/test/test_%.c ${src:-.}/wsq.h test/tools/matrix.sh
 	$* \$< -o \$@ -lm
 $dir/%${suffix-}: ${src:-.}/test/stress/%.c ${src:-.}/wsq.h test/tools/matrix.sh
 	$* \$< -o \$@ -lm
+$(variants "$@")
 EOF
 }
 
