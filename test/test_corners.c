@@ -139,34 +139,6 @@ static void worker_pumps_another_pool(void) {
     close_both();
 }
 
-enum { MEMBERS = WSQ_GROUP_CREDIT / 32 + 4 }; /* enough to be counted at once, on credit */
-
-static wsq_group group_here;
-static step *members;
-
-static wsq_poll spawn_members(wsq_ctx ctx, step *self) {
-    (void)ctx;
-    (void)self;
-    for (int i = 0; i < MEMBERS; i++)
-        CHECK_EQ(wsq_group_spawn(&group_here, &members[i].task), WSQ_OK);
-    return WSQ_DONE;
-}
-
-/* Without threads that end, the shutdown gives the credit back: else the pool is never quiet. */
-static void cancelled_on_credit(void) {
-    start_one((wsq_config){.workers = 1, .caller_runs = true});
-    members = step_array(MEMBERS, NULL, NULL);
-    step_new(&first, spawn_members, NULL);
-    CHECK_EQ(wsq_group_init(&group_here, here), WSQ_OK);
-    spawn(here, &first);
-    CHECK(wsq_pool_run_one(here));
-    cancel(here);
-    for (int i = 0; i < MEMBERS; i++) cancelled(&members[i], 0);
-    CHECK_EQ(wsq_group_wait(&group_here), WSQ_ERR_CANCELLED);
-    pool_end(here);
-    free(members);
-}
-
 /* ---- a worker that nobody replaces ---- */
 
 static wsq_poll wait_in_block(wsq_ctx ctx, step *self) {
@@ -466,7 +438,6 @@ int main(void) {
     RUN(budget_above_a_run);
     RUN(pumped_in_turn);
     RUN(worker_pumps_another_pool);
-    RUN(cancelled_on_credit);
     RUN(wait_in_block_without_standin);
     RUN(pinned_to_its_waiter);
     RUN(shutdown_on_anothers_worker);

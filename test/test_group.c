@@ -478,28 +478,28 @@ static void count_is_told_of(wsq_pool *pool) {
 
 static void count_is_told(void) { on_every_kind(count_is_told_of); }
 
-/* ---- credit: a task outside the group spawns many of its tasks, and goes on ---- */
+/* ---- a task outside the group spawns many of its tasks, and goes on ---- */
 
-typedef struct creditor {
+typedef struct patron {
     wsq_group group;
     step outside;
     gate gate;
     step steps[700];
-} creditor;
+} patron;
 
-static wsq_poll spawn_on_credit(wsq_ctx ctx, step *self) {
-    creditor *all = self->arg;
+static wsq_poll spawn_from_outside(wsq_ctx ctx, step *self) {
+    patron *all = self->arg;
     for (unsigned i = 0; i < 700; i++) spawn_in(&all->group, &all->steps[i]);
     CHECK_EQ(wsq_group_spawn(&all->group, &self->task), WSQ_ERR_INVALID); /* it runs */
     return gate_run(ctx, &all->gate.task);
 }
 
-static void called_in_of(wsq_config config) {
+static void spawned_meanwhile_of(wsq_config config) {
     wsq_pool *pool = pool_new(config);
-    creditor *all = calloc(1, sizeof *all);
+    patron *all = calloc(1, sizeof *all);
     for (size_t round = 0; round < test_times(100); round++) {
         group_new(&all->group, pool);
-        step_new(&all->outside, spawn_on_credit, all);
+        step_new(&all->outside, spawn_from_outside, all);
         for (unsigned i = 0; i < 700; i++) step_new(&all->steps[i], NULL, NULL);
         atomic_store(&all->gate.inside, false);
         atomic_store(&all->gate.open, false);
@@ -519,14 +519,14 @@ static void called_in_of(wsq_config config) {
     pool_close(pool);
 }
 
-static void called_in(void) {
-    called_in_of((wsq_config){.workers = 2});
-    called_in_of((wsq_config){.workers = 3, .order = WSQ_LIFO});
+static void spawned_meanwhile(void) {
+    spawned_meanwhile_of((wsq_config){.workers = 2});
+    spawned_meanwhile_of((wsq_config){.workers = 3, .order = WSQ_LIFO});
 }
 
 /* Jobs spawn, here and on other workers; a wait for the pool is enough to free the group. */
 static void spawn_range(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
-    creditor *all = arg;
+    patron *all = arg;
     (void)ctx;
     for (size_t i = begin; i < end; i++) spawn_in(&all->group, &all->steps[i]);
 }
@@ -538,13 +538,13 @@ static wsq_poll spawn_in_jobs(wsq_ctx ctx, step *self) {
 
 static void jobs_of(wsq_pool *pool) {
     for (size_t round = 0; round < test_times(200); round++) {
-        creditor *all = calloc(1, sizeof *all);
+        patron *all = calloc(1, sizeof *all);
         group_new(&all->group, pool);
         step_new(&all->outside, spawn_in_jobs, all);
         for (unsigned i = 0; i < 700; i++) step_new(&all->steps[i], NULL, NULL);
         spawn(pool, &all->outside);
         if (wsq_pool_wait(pool) != WSQ_OK) FAIL("a wait");
-        if (wsqi_load_rlx(&all->group.word) != 0) FAIL("credit is left");
+        if (wsqi_load_rlx(&all->group.word) != 0) FAIL("not all are told");
         memset((void *)all, 0xee, sizeof *all);
         free(all);
     }
@@ -616,7 +616,7 @@ int main(void) {
     RUN(gone);
     RUN(groups_in_groups);
     RUN(spawn_into_the_own_group);
-    RUN(called_in);
+    RUN(spawned_meanwhile);
     RUN(spawns_in_jobs);
     RUN(many);
     RUN(pool_wait_with_groups);

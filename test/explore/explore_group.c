@@ -1,4 +1,4 @@
-/* Groups in the explorer: waited for, freed, followed, cancelled, from inside and outside, on credit. */
+/* Groups in the explorer: waited for, freed, followed, cancelled, from inside and outside. */
 #include "explore_groups.h"
 
 static wsq_group other_group;
@@ -196,125 +196,27 @@ static void cancel_against_group(void) {
     end(0);
 }
 
-/* ---- credit ---- */
-
-/* A task that is not in the group spawns some of its tasks, and does not return before those have
- * been waited for. */
-static int second_gate;
-
-static void meet_creditor(int *at) {
-    wsqi_add_acqrel(&items[0].sent, 1u);
-    explore_meet(at, 2);
-    wsqi_add_acqrel(&items[0].sent, 1u);
-}
-
-static wsq_poll run_creditor(wsq_ctx ctx, wsq_task *task) {
-    item *it = wsq_container_of(task, item, task);
-    (void)ctx;
-    group_spawn(1);
-    meet_creditor(&gate);
-    if (it->waits) explore_check(wsq_group_spawn(&group, task) == WSQ_ERR_INVALID);
-    else for (int i = 0; i < it->company; i++) group_spawn(2 + i);
-    meet_creditor(&second_gate);
-    it->done = 1;
-    return WSQ_DONE;
-}
-
-/* refused: what it spawns on credit is running already: itself. */
-static void begin_creditor(int more, bool refused) {
-    begin_group(2, plain);
-    second_gate = 0;
-    items[0].task.fn = run_creditor;
-    items[0].company = more;
-    items[0].waits = refused;
-    spawn(0);
-    meet_creditor(&gate);
-}
-
-static void credit_called_in(void) {
-    begin_creditor(2, false);
-    explore_check(wsq_group_wait(&group) == WSQ_OK);
-    explore_check(wsqi_get(&items[1].letter) == 1);
-    meet_creditor(&second_gate);
-    explore_check(wsq_group_wait(&group) == WSQ_OK);
-    explore_check(wsqi_get(&items[2].letter) == 1 && wsqi_get(&items[3].letter) == 1);
-    end(4);
-    explore_check(group.word.v == 0);
-}
-
-static void credit_refused(void) {
-    begin_creditor(0, true);
-    explore_check(wsq_group_wait(&group) == WSQ_OK);
-    meet_creditor(&second_gate);
-    end(2);
-    explore_check(group.word.v == 0);
-}
-
-static void credit_and_then(void) {
-    begin_creditor(1, false);
-    explore_check(wsq_group_then(&group, &items[3].task) == WSQ_OK);
-    explore_check(wsq_task_wait(&items[3].task) == WSQ_OK);
-    explore_check(wsqi_get(&items[1].letter) == 1);
-    meet_creditor(&second_gate);
-    end(4);
-    explore_check(group.word.v == 0);
-}
-
-/* It is enough to look. */
-static void credit_and_time(void) {
-    begin_creditor(0, false);
-    int how = (int)explore_choose(3);
-    if (how == 0) explore_wait_quiet();
-    while (how == 1 && wsq_group_pending(&group) != 0) wsqi_pause();
-    while (how == 2 && wsq_group_wait_for(&group, 1000) != WSQ_OK) wsqi_pause();
-    explore_check(wsq_group_wait_for(&group, 0) == WSQ_OK);
-    explore_check(wsqi_get(&items[1].letter) == 1);
-    meet_creditor(&second_gate);
-    end(2);
-}
-
-/* The group goes when the pool is quiet, while its spawner's worker has something left of it. */
-static wsq_group *quiet_group;
+/* The group is freed when the pool is quiet, or as soon as nothing is pending. */
+static wsq_group *brief_group;
 
 static wsq_poll run_spawner(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     for (int i = 1; i < 3; i++)
-        explore_check(wsq_group_spawn(quiet_group, &items[i].task) == WSQ_OK);
+        explore_check(wsq_group_spawn(brief_group, &items[i].task) == WSQ_OK);
     wsq_container_of(task, item, task)->done = 1;
     return WSQ_DONE;
 }
 
-static void credit_and_quiet(void) {
+static void group_until_quiet(void) {
     begin(1 + (unsigned)explore_choose(2), plain);
-    quiet_group = explore_malloc(sizeof *quiet_group);
-    wsq_group_init(quiet_group, pool);
+    brief_group = explore_malloc(sizeof *brief_group);
+    explore_check(wsq_group_init(brief_group, pool) == WSQ_OK);
     items[0].task.fn = run_spawner;
-    spawn(0);
-    explore_check(wsq_pool_wait(pool) == WSQ_OK);
-    explore_free(quiet_group);
-    end(3);
-}
-
-/* Freed as soon as nothing is pending: its creditor is done with it, too. */
-static wsq_group *loan;
-
-static wsq_poll run_borrower(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    explore_check(wsq_group_spawn(loan, &items[1].task) == WSQ_OK);
-    wsq_container_of(task, item, task)->done = 1;
-    return WSQ_DONE;
-}
-
-static void credit_and_free(void) {
-    begin(2, plain);
-    loan = explore_malloc(sizeof *loan);
-    explore_check(wsq_group_init(loan, pool) == WSQ_OK);
-    items[0].task.fn = run_borrower;
     spawn(0);
     if (explore_choose(2)) explore_check(wsq_pool_wait(pool) == WSQ_OK);
     else while (wsq_pool_pending(pool) != 0) wsqi_pause();
-    explore_free(loan);
-    end(2);
+    explore_free(brief_group);
+    end(3);
 }
 
 /* ---- in tasks ---- */
@@ -422,12 +324,7 @@ int main(void) {
     explore_random("compose: then by a failed spawn", then_by_failure, 1500);
     explore_random("compose: a failed spawn", failed_group_spawn, 1000);
     explore_random("compose: cancel against a group", cancel_against_group, 2000);
-    explore_random("compose: credit called in", credit_called_in, 2000);
-    explore_random("compose: credit refused", credit_refused, 2000);
-    explore_random("compose: credit and then", credit_and_then, 2000);
-    explore_random("compose: credit and time", credit_and_time, 2000);
-    explore_random("compose: credit and quiet", credit_and_quiet, 2000);
-    explore_random("compose: credit and free", credit_and_free, 1500);
+    explore_random("compose: a group until the pool is quiet", group_until_quiet, 2000);
     explore_random("compose: a group from inside", group_from_inside, 2000);
     explore_random("compose: a group across groups", group_across_groups, 2000);
     explore_random("compose: cancel what sleeps", cancel_what_sleeps, 2000);

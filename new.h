@@ -1,0 +1,8643 @@
+/* wsq.h - version 2.0.0 - a work-stealing scheduler: fair tasks and fork-join, in one C file
+ *
+ * Do this in ONE C or C++ file:
+ *
+ *     #define WSQ_IMPLEMENTATION
+ *     #include "wsq.h"
+ *
+ * and include "wsq.h" wherever else you need it. Link with -pthread. There is nothing to build.
+ *
+ * CONTENTS (search for the tag)
+ *     >>what      what it is, and when not to use it
+ *     >>program   a complete program
+ *     >>concepts  pools, tasks, jobs, and how work finds a core
+ *     >>words     what the terms mean
+ *     >>calls     who may call what
+ *     >>guide     the interface by topic
+ *     >>macros    configuration at compile time
+ *     >>errors    results
+ *     >>answers   what users of schedulers ask for, and what wsq does
+ *     >>host      exceptions, signals, thread-local variables, exit()
+ *     >>trouble   all work is on one worker; nothing moves; when stealing hurts
+ *     >>from      coming from oneTBB, enkiTS, libuv, GCD, OpenMP, Rayon, C++
+ *     >>origins   where wsq differs from its sources, and why
+ *     >>platforms where it runs
+ *     >>changes   changelog
+ *     >>config >>vocabulary >>types >>api >>inline                    declarations
+ *     >>pairs >>atomic >>platform >>random >>ring >>deque >>inject    implementation
+ *     >>tune >>idle >>worker >>task >>timer >>after >>wait >>group >>future
+ *     >>forkjoin >>parallel >>dump >>pool
+ *     >>licence
+ *
+ * --------------------------------------------------------------------------
+ * >>what
+ *
+ * A pool of threads that keeps every core busy with small pieces of work. It serves two kinds:
+ *
+ *     tasks   many, independent, resumable: servers, pipelines, event loops, thread-pool work.
+ *             Fair: the oldest first, plus one last-in slot for the task that was just woken. In
+ *             exactly the order of their spawns where that is asked for (>>guide, ORDER).
+ *     jobs    divide and conquer, loops over data. Last in, first out; a fork and its join cost
+ *             about as much as a function call; a job lives on your stack.
+ *
+ * Both share the same workers, so a task can run a parallel loop, and a parallel loop can spawn
+ * tasks. Tasks and jobs are structs of yours: a spawn, a wake, a fork allocate nothing. A pool
+ * without work makes no system call at all.
+ *
+ * Do not use it for hard real time, for thousands of calls that block at once (each needs a
+ * thread), or where one thread is enough: it is no faster than a loop that needs no scheduler.
+ *
+ * --------------------------------------------------------------------------
+ * >>program
+ *
+ *     #define WSQ_IMPLEMENTATION
+ *     #include "wsq.h"
+ *
+ *     typedef struct square { wsq_task task; int n, result; } square;
+ *
+ *     static wsq_poll square_run(wsq_ctx ctx, wsq_task *task) {
+ *         square *self = wsq_container_of(task, square, task);
+ *         (void)ctx;
+ *         self->result = self->n * self->n;
+ *         return WSQ_DONE;
+ *     }
+ *
+ *     int main(void) {
+ *         wsq_pool *pool;
+ *         square seven = {.n = 7};
+ *         if (wsq_pool_create(&pool, NULL) != WSQ_OK) return 1;
+ *         wsq_task_init(&seven.task, square_run);
+ *         wsq_spawn(pool, &seven.task);
+ *         wsq_task_wait(&seven.task);
+ *         printf("%d\n", seven.result);
+ *         wsq_pool_destroy(pool);
+ *     }
+ *
+ * --------------------------------------------------------------------------
+ * >>concepts
+ *
+ * A POOL has workers, one thread each, by default one per usable core. A worker owns a ring of 256
+ * tasks, a LIFO slot for one more, and a job stack. Tasks from outside wait in the pool's global
+ * queue.
+ *
+ *        outside threads                        worker 0            worker 1
+ *              |                              +-----------+       +-----------+
+ *              v            batches of 4..64  | LIFO slot |       | LIFO slot |
+ *      [ global queue ] --------------------> | ring      | half  | ring      |
+ *              ^                              |  o o o o -+-----> |  o o      |
+ *              |        the newer half        | job stack | one   | job stack |
+ *              +----- of a ring that is full -|  j j j j -+-----> |  j        |
+ *                                             +-----------+ steal +-----------+
+ *
+ * FINDING WORK. A worker looks, in this order, and the code reads like it (>>worker):
+ *     0. every `interval` tasks, its turn: timers fire, what is in the global queue gets in line
+ *        behind its ring, and every 16th time a WSQ_LOW task runs
+ *     1. WSQ_HIGH tasks and its own pinned ones; its LIFO slot, at most 3 times in a row; its ring
+ *     2. a batch from the global queue
+ *     3. the others, near ones first, from a random one on: a published job, then half of the ring;
+ *        at most half of the workers search at the same time
+ *     4. the global queue once more, and WSQ_LOW tasks
+ *     5. it sleeps
+ * The interval follows the measured time per task, and is about 1 ms: as many tasks as fit into it,
+ * but 2 at least and 255 at most. So long a task waits in the global queue if every worker is busy,
+ * and then for what is before it in the ring. (The measure is a moving average: when tasks become
+ * longer all at once, the next turns have as many of them as before.)
+ *
+ * WAKING. A thread that makes work visible wakes one sleeping worker, unless some worker is
+ * searching already. A searcher that finds work, and was the last one to search, wakes the next. So
+ * no wake-up is lost, and no worker needs a time-out to sleep safely.
+ *
+ * A TASK is a struct of yours with a wsq_task in it. Its function runs on some worker, one at a
+ * time, and returns what becomes of it:
+ *     WSQ_DONE     it is finished: its waiters wake, and its memory is yours again
+ *     WSQ_PENDING  it waits for an event: the code that brings the event calls wsq_wake, and the
+ *                  task runs again. A wake that comes while the task still runs is not lost
+ *     WSQ_YIELD    it has more to do, after the others
+ *     WSQ_GONE     it is finished, and its function has freed it: nobody may wait for it or wake it
+ *
+ *               wsq_spawn                    PENDING
+ *     new ------------------> queued, runs ----------> waits
+ *                              ^        |                |
+ *                              +--------+     wsq_wake   |
+ *                                YIELD  |  <-------------+
+ *                                       +--> done (may be spawned again)
+ *
+ * wsq_wake on a worker puts the task into that worker's LIFO slot: it runs next, while what the
+ * waker wrote is still in the cache. It wakes no other worker. Should the waker go on for long, an
+ * idle worker takes the task from the slot after 0.5 to 1 ms: no runnable task waits beside an idle
+ * worker longer than that.
+ *
+ * A JOB is a struct of yours, on your stack, between wsq_fork and the wsq_join that must follow in
+ * the same function, newest first. Every function that may fork receives a wsq_ctx, the top of the
+ * worker's job stack, and hands its own on; fork advances it, join takes it back:
+ *
+ *     static long fib(wsq_ctx ctx, long n) {
+ *         if (n < 2) return n;
+ *         fib_job left = {.n = n - 1};
+ *         wsq_fork(&ctx, &left.job, fib_run);         others may run it now...
+ *         long right = fib(ctx, n - 2);
+ *         return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, left.n) : left.result);
+ *     }                                               ...if nobody did, call it here
+ *
+ * Jobs are private until a worker is idle. A thief that finds nothing public asks, and at its next
+ * fork or join the owner publishes its oldest jobs: those are the largest. A join whose job was
+ * stolen helps: the thief first, then anybody, with jobs only, never with a spawned task, at most
+ * 32 deep; then it sleeps.
+ *
+ * A FUTURE is a task that the pool makes for you: wsq_submit calls a function, wsq_future_get waits
+ * for what it returns. A GROUP is any number of tasks that are waited for, or cancelled, together.
+ * An EDGE between two tasks makes one start when the other is done.
+ *
+ * WAITING. A worker that has to wait runs the task it waits for, if that is in its own queue and
+ * has not started. Otherwise the worker blocks, and one more thread, a STAND-IN, works in its
+ * place. So as long as there are stand-ins (max_standins), a wait never runs an unrelated task on
+ * your stack, and never costs the pool a core. Without one, as in caller_runs and lend_only pools,
+ * the waiter runs whatever task comes. A stand-in that nobody needs sleeps.
+ *
+ * THE GUEST. wsq_run brings the calling thread into the pool: it works on the run itself, in place
+ * of one sleeping worker. So `workers` is the number of threads that work, the caller included.
+ * Eight threads can be guests at once (WSQ_GUESTS).
+ *
+ * --------------------------------------------------------------------------
+ * >>words
+ *
+ *     worker          one place in a pool where tasks run: a thread with a ring, a slot and a job
+ *                     stack
+ *     stand-in        a thread that works in the place of a worker that blocks
+ *     guest           a thread from outside inside wsq_run
+ *     task            work that is queued, may wait, and runs again; a wsq_task in a struct of
+ *                     yours
+ *     job             work that is forked and joined in one function; a wsq_job on the stack
+ *     context         wsq_ctx: the top of a job stack, which a function receives and passes on
+ *     global queue    where tasks from outside and from full rings wait for any worker
+ *     LIFO slot       the place for the one task that a worker has just woken
+ *     pending         of a task: it returned WSQ_PENDING, and waits for a wake
+ *     held            of a task: it is spawned, and waits for predecessors
+ *     pinned          of a task: only one worker may run it
+ *     wake            a call that makes a pending task run again
+ *     park            a thread goes to sleep; unpark: another thread ends that
+ *     search          a worker without work looks at the other workers' queues
+ *     steal           a worker, the thief, takes work from another one, the victim
+ *     publish         a worker makes jobs visible to thieves; until then they are private
+ *     turn            the moment, every interval tasks, when a worker looks beyond its own queue
+ *     yield           a task gives way to the others and is queued again
+ *     cancel          work is called off: its cleanup is called in place of its function
+ *     drain           a pool finishes all its work before it ends
+ *
+ * --------------------------------------------------------------------------
+ * >>calls: who may call what
+ *
+ *                                   outside   inside a task   inside a run or job
+ *     wsq_pool_create               yes       yes             yes
+ *     wsq_pool_wait, _wait_for,     yes       WSQ_ERR_INVALID (of the same pool)
+ *       _shutdown
+ *     wsq_pool_destroy              yes       does nothing    (of the same pool)
+ *     wsq_pool_run_one              the one thread that pumps a caller_runs pool
+ *     wsq_worker_enter              yes       of another pool (of a lend_only pool)
+ *     wsq_spawn.., _wake.., _go,    yes       yes             yes
+ *       _submit, _task_after,
+ *       _cancel, _then, groups
+ *     wsq_task_wait, _future_get,   yes       yes: a stand-in may work meanwhile, see >>guide
+ *       _group_wait
+ *     wsq_task_done, statistics,    yes       yes             yes
+ *       wsq_pool_dump
+ *     wsq_cancelled                 no        yes             of the pool only
+ *     wsq_loop_stop                 no        in the body of wsq_for or wsq_reduce
+ *     wsq_block_begin, _end         no        yes             yes
+ *     wsq_budget_take               true      yes             true or false
+ *     wsq_run                       yes       yes             yes: a run of its own
+ *     wsq_fork, _join, _reclaim,    no        yes             yes: with the ctx that
+ *       wsq_for, wsq_reduce                                   the function received
+ *     wsq_ring_*, wsq_deque_*       `self`: the owning thread; the others: any thread
+ *
+ * --------------------------------------------------------------------------
+ * >>guide
+ *
+ * POOLS. wsq_pool_create takes a wsq_config, in which every zero asks for a default, or NULL. A
+ * program may have any number of pools; they share nothing. wsq_pool_wait sleeps until every task
+ * spawned so far is done, and every task that these have spawned; wsq_pool_wait_for does so for a
+ * limited time. A task that waits for a wake is not done, so both wait for it as well. An array
+ * with an element for each thread of a pool has wsq_pool_slots elements, and wsq_worker_index is
+ * the index.
+ *
+ * SHUTDOWN. wsq_pool_shutdown ends a pool in two steps. First it closes the pool: a spawn from
+ * outside returns WSQ_ERR_CLOSED, and the task stays the caller's. Then it ends the work that is
+ * there. With WSQ_DRAIN all of it runs to its end, and so does what it spawns. With WSQ_CANCEL the
+ * functions that are running return as usual, but no other task starts: each of them is cancelled.
+ * The scheduler calls the cleanup of a cancelled task (wsq_task_set_cleanup) in place of its
+ * function, and the task's waiters get WSQ_ERR_CANCELLED. So memory that the function
+ * would have freed is freed by the cleanup, or by the owner of the task. A task that is pending
+ * during a WSQ_CANCEL, or that waits for a predecessor, is cancelled when it is woken; its memory
+ * must stay until the pool is gone.
+ *
+ * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. While it
+ * is called no other thread may be inside a call on the pool or on one of its tasks, groups or
+ * futures, and none may begin one; wsq_wake and wsq_spawn are such calls. The pool's own threads
+ * are no problem: their tasks are finished first. (That a task is done does not mean that the call
+ * which spawned it has returned, on another thread.) If other threads may still call, shut the pool
+ * down first: they are answered with WSQ_ERR_CLOSED, and you can wait for them before you destroy
+ * the pool.
+ *
+ * WITHOUT THREADS. A caller_runs pool starts no threads. wsq_pool_run_one runs one task on the
+ * calling thread, and wsq_pool_wait and wsq_task_wait run what there is. One thread at a time
+ * works; others that wait sleep meanwhile. So the order of the tasks depends on nothing but the
+ * seed and the calls, which is what a test wants.
+ *
+ * A lend_only pool starts no threads either: it is for programs that own their threads. Up to
+ * `workers` threads of yours work for it at the same time, each inside wsq_worker_enter until
+ * wsq_worker_dismiss or the shutdown, and they sleep there when there is nothing to do. Such a pool
+ * has no stand-ins. Nothing runs while no thread is lent, so wsq_pool_wait, a WSQ_DRAIN and
+ * wsq_pool_destroy wait until a thread has come and has done what is queued. A WSQ_CANCEL needs no
+ * thread.
+ *
+ * MEMORY. A pool allocates when it is created: itself, and WSQ_BLOCK_SIZE for each worker. Later
+ * there are more places: wsq_reduce, for a partial result of more than 128 bytes when a range is
+ * cut; the queue of a WSQ_LIFO pool when it grows; and futures, timers, stand-ins and threads in
+ * wsq_run (a block for each of the last two) when there are more at once than ever before. There a
+ * wsq_allocator is called from any thread. It should not give huge pages: of a block only the first
+ * few KiB are used, and what its jobs take. With neither a wsq_allocator nor a WSQ_MALLOC of yours,
+ * on Linux, blocks come from mmap, without huge pages.
+ *
+ * TASKS. wsq_spawn puts a task into the ring of the worker that calls, or, from outside, into the
+ * global queue. A task that is queued, running or pending cannot be spawned (WSQ_ERR_INVALID), but
+ * one that is done can, as soon as no thread waits for its first end any more. wsq_spawn_batch
+ * spawns all of its tasks or none. wsq_wake may be called at any time by any thread that may touch
+ * the task's memory; what the thread wrote before the wake is visible to the run that follows. A
+ * task that loops calls wsq_budget_take once for each step: after 128 steps it returns false, and
+ * the task should return WSQ_YIELD, so that others have their turn.
+ *
+ * ORDER. wsq_config.order says in which order the tasks start that one thread has spawned. With one
+ * worker it is exactly that of the spawns, also for thousands that a task spawns at once. With
+ * several it is so in a WSQ_SHARED pool, where all take from the global queue, one task at a time:
+ * a task may wait for an older one, whatever that does, and n blocking tasks on n workers keep the
+ * next one from starting. In the default order, WSQ_FIFO, each worker has a ring and steals from
+ * others; a task never lies in a ring behind one that the same outside thread spawned later, unless
+ * a stand-in left it there, and that is all. Priorities, pins, wakes, waits and WSQ_YIELD have an
+ * order of their own: a woken task may come next, one that yields comes last.
+ *
+ * A task has a PRIORITY from its spawn on. WSQ_HIGH overtakes all others as soon as any worker is
+ * between two tasks. WSQ_LOW runs when nothing else is to be had. wsq_spawn_on PINS a task to one
+ * worker, which is woken for it; nobody steals it. None of them starves, nor does anything else: of
+ * 16 tasks in a row on one worker 15 at most are WSQ_HIGH, of the others every second one at most
+ * is pinned, as long as there are any other; and every turn (see FINDING WORK) lets timers fire,
+ * every 16th lets a WSQ_LOW task run: about every 16 ms, or 32 tasks if they take longer.
+ *
+ * How a task is queued is said before its spawn: wsq_task_set_priority, wsq_task_set_worker and
+ * wsq_task_set_group. These stay until they are set anew, and tasks of a batch can have them too.
+ * wsq_spawn_on and wsq_group_spawn say the same for one spawn. A zeroed task with a function is set
+ * up; wsq_task_init is for memory that is not zero.
+ *
+ * CANCELLING. wsq_task_cancel calls one task off. If it has not started, waits for a wake or comes
+ * after others, its function is not called any more; its cleanup is called in its place, and its
+ * waiters get WSQ_ERR_CANCELLED. A task that runs goes on and can ask wsq_cancelled.
+ * wsq_future_cancel does the same for a future, and wsq_group_cancel for a group.
+ *
+ * wsq_wake_after is a wake that comes later. Timers fire in the order of their times, and on time
+ * while a worker is idle or its tasks are short. The task's memory must stay until the timer has
+ * fired, or wsq_wake_cancel has taken it back.
+ *
+ * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. The worker
+ * first looks for the awaited task in its own slot and queue (for a future, wherever it is queued).
+ * If the task is there and has not started, it runs here, and nothing else does. Otherwise the
+ * worker blocks, and a stand-in takes its place: a thread that is started when it is first needed,
+ * up to max_standins of them.
+ *
+ * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
+ * waits, up to 64 waits deep; beyond that it only sleeps. Then two things can wait for ever: a task
+ * that was started on top of one that it waits for, directly or through others; and a task that
+ * waits for one which is pinned to a blocked worker. So either set max_standins to the number of
+ * waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
+ * wsq_group_then, wsq_future_then or wsq_task_after go on. A task that waits for itself waits for
+ * ever.
+ *
+ * BLOCKING. A call that blocks in the system (a read, a lock, a query) holds its worker. Between
+ * wsq_block_begin and wsq_block_end a stand-in takes the worker's place, as in a wait.
+ *
+ * FUTURES. wsq_submit calls a function on some worker and gives you a handle. The handle goes to
+ * wsq_future_get, which waits for the result and frees the future, or to wsq_future_drop, if nobody
+ * wants the result; to one of them, and once. wsq_future_get_for waits for a limited time: after
+ * WSQ_ERR_TIMEOUT the handle is still yours. wsq_future_then spawns a task of yours when the result
+ * is there. wsq_go is a wsq_submit without a handle. The pool keeps finished futures for later
+ * calls, so it allocates only when there are more at once than ever before.
+ *
+ * GROUPS. wsq_group_init sets a group up, and wsq_group_spawn puts tasks into it from anywhere,
+ * from its own tasks as well. wsq_group_wait sleeps until none of its tasks is left,
+ * wsq_group_wait_for does so for a limited time, and any number of threads may call them.
+ * wsq_group_then spawns a task at that moment. After that the group can be used again.
+ *
+ * wsq_group_fail keeps the first error of the group, for wsq_group_error. wsq_group_cancel calls
+ * the group off: its tasks that have not started never will, and their waiters get
+ * WSQ_ERR_CANCELLED; those that run can ask wsq_cancelled and return early. A cancelled group stays
+ * cancelled until wsq_group_init.
+ *
+ * The memory of a group may go when wsq_group_wait has returned WSQ_OK, when wsq_group_pending has
+ * said 0, when a task of wsq_group_then has started, or when the pool has been waited for or shut
+ * down. It is not enough that each of its tasks is done, because a worker reports the ends of
+ * several tasks at once. A group may lie on the stack of a task that waits for it. In a WSQ_CANCEL
+ * shutdown, too, that wait lasts until the group's tasks have ended, except those that are pending
+ * or wait for a predecessor (wsq_group_pending counts them), which need the group until they are
+ * woken. Such a wait may last until every running task of the pool, of whatever group, has returned
+ * or waits.
+ *
+ * DEPENDENCIES. wsq_task_after(task, predecessor, edge), called before wsq_spawn(task), lets the
+ * task start when its last predecessor is done. The order in which the tasks are spawned does not
+ * matter. A task whose predecessor is cancelled is cancelled, too. A predecessor must not return
+ * WSQ_GONE. It may belong to another pool: if the pool of the later task is shut down meanwhile,
+ * the end of the predecessor cancels that task, so the pool must not be destroyed before. Tasks
+ * that wait for each other in a circle, or for one that nobody spawns, never start. When for one
+ * second all tasks that are left have been waiting for predecessors, wsq_pool_wait returns
+ * WSQ_ERR_INVALID instead of hanging; it can be called again.
+ *
+ * FORK AND JOIN may be used inside a run, a job or a task. wsq_join does the job on the spot if no
+ * other worker took it. wsq_reclaim does not call the function but returns true: then you call it
+ * yourself, directly, so that the compiler can inline it into itself (make it static inline). A
+ * loop that forks needs a job for each turn: an array, which is joined from its last to its first.
+ * The job stack holds 129,000 jobs; beyond that a fork runs its job at once. WSQ_ASSERT catches
+ * joins in the wrong order and a stale context.
+ *
+ * A join whose job was stolen runs other jobs meanwhile. So do not hold a lock across a join if a
+ * job may take the same lock, and do not rely on a thread-local variable across it.
+ *
+ * LOOPS. wsq_for calls the body for pieces of a range. While no worker is idle it is a plain loop
+ * that looks up every `grain` elements (0: as many as take about 10 us, measured on the way). When
+ * a worker is idle the loop gives away the upper half of what is left. wsq_reduce does the same,
+ * with a partial result for each piece that was given away, and combines the partial results from
+ * left to right. So `combine` must be associative, but need not be commutative. A body that has
+ * found what the loop looked for, or met an error, calls wsq_loop_stop: pieces that have not begun
+ * are left out.
+ *
+ * QUEUES work without a pool. One thread owns a wsq_ring: it pushes and pops, first in, first out,
+ * up to WSQ_RING_CAPACITY items, while thieves take half of them into rings of their own. One
+ * thread owns a wsq_deque, which is last in, first out and grows, while thieves take the oldest
+ * item. When a steal from a ring returns NULL, there is nothing for this thief now; the ring may
+ * not be empty.
+ *
+ * STATISTICS are counted for each worker, on cache lines of its own, and can be read at any time.
+ * `rescued` counts tasks that only a time-out (park_timeout_ns) found: each would be a lost
+ * wake-up. wsq_hooks are told each step of a task (it is spawned, woken, begins, ends, or is
+ * cancelled), when threads start, sleep, block and stop, and when work is stolen or offered
+ * (wsq_event). Without hooks none of these places costs more than one branch that the processor
+ * predicts.
+ *
+ * FORK(). A child process has none of the pool's threads. There calls with such a pool return
+ * WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs Linux
+ * 4.14, FreeBSD or OpenBSD; elsewhere a wait may hang.) A new pool in the child works.
+ *
+ * --------------------------------------------------------------------------
+ * >>macros
+ *
+ *     WSQ_IMPLEMENTATION     define in one file, before the include: the code comes with it
+ *     WSQ_STATIC             everywhere, with the implementation: all functions are static, each
+ *                            file has its own copy, and what it does not call is left out. A pool
+ *                            belongs to the file that created it: only there may it, its tasks,
+ *                            groups and futures be used (WSQ_ASSERT). For libraries that hide it
+ *     WSQ_INLINE             everywhere, instead of WSQ_IMPLEMENTATION in one file: each file
+ *                            brings the code, the linker keeps one of each function, and pools are
+ *                            for all files. It needs gcc or clang, and not Windows; or else C++17.
+ *                            Every macro in this list is the same in all files then
+ *     WSQ_API                everywhere: what stands before each function (for a DLL, say)
+ *     WSQ_ASSERT(x)          everywhere; assert(x) from assert.h. What it finds is a mistake of the
+ *                            caller
+ *     WSQ_CACHELINE          everywhere; 64, on Apple's ARM 128. Bytes that two threads must not
+ *                            share. This and the next two are plain numbers, written alike in each
+ *                            file: where one differs the linker misses a symbol that names them
+ *     WSQ_RING_CAPACITY      everywhere; 256. A power of two from 2 up
+ *     WSQ_BLOCK_SIZE         everywhere; 1048576 (131072 on 32 bits). A power of two: bytes of a
+ *                            worker with its job stack, 8 each; only what is used becomes resident
+ *     WSQ_MALLOC, WSQ_FREE   with the implementation; malloc, free. Used where no wsq_allocator is
+ *                            given
+ *     WSQ_GUESTS             with the implementation; 8. Outside threads in wsq_run at the same
+ *                            time, and tasks and jobs that call it
+ *     WSQ_NO_STATS           with the implementation: counts only what the scheduler itself needs
+ *     WSQ_NO_HOOKS           with the implementation: wsq_hooks are never told of events, and no
+ *                            pool has a list of its tasks
+ *     NDEBUG                 no WSQ_ASSERT; nothing else depends on it
+ *     WSQ_FORCE_PTHREAD      with the implementation: mutex and condition where the kernel could do
+ *                            (not on Windows)
+ *     WSQ_FORCE_STDATOMIC    everywhere: C11's stdatomic.h instead of the compiler's builtins (C
+ *                            only)
+ *     WSQ_ATOMIC_HEADER      everywhere: names a header with the vocabulary of atomics
+ *                            (>>vocabulary)
+ *     WSQ_PLATFORM_HEADER    with the implementation: names a header with the functions of
+ *                            >>platform
+ *     WSQ_GROUP_CREDIT       with the implementation; 256. Tasks that a worker counts in a group at
+ *                            once
+ *     WSQ_RING_START         for tests, everywhere: a ring's first index
+ *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
+ *
+ * SIZE. A program that creates a pool, spawns, waits and destroys takes 69 kB of code beside the C
+ * runtime's (gcc 12, x86-64, -DNDEBUG). -ffunction-sections and -Wl,--gc-sections leave out groups,
+ * dependencies, loops and whatever else nobody calls: 46 kB. With WSQ_STATIC the compiler leaves
+ * that out: 41 kB, and 31 kB with -Os, WSQ_NO_STATS and WSQ_NO_HOOKS.
+ *
+ * WARNINGS. The header compiles without a warning of gcc or clang under -Wall -Wextra -Wpedantic
+ * -Wshadow -Wconversion -Wcast-align -Wredundant-decls and some more. A project that asks for
+ * others includes it with -isystem.
+ *
+ * --------------------------------------------------------------------------
+ * >>errors
+ *
+ * A mistake of the caller trips WSQ_ASSERT or returns WSQ_ERR_INVALID. A failure of the system
+ * returns another negative result. What may happen at any time (full, empty, lost a race) is an
+ * ordinary value. After a call that failed everything is as it was before it. wsq_result_string
+ * names a result. It is undefined to use a pool after wsq_pool_destroy, or a task of such a pool,
+ * and to free a task that is not done.
+ *
+ * WSQ_ASSERT finds, in a build without NDEBUG: a stale wsq_ctx, which belongs to another thread or
+ * to a function that has returned; joins out of order, and a published job that is not joined; a
+ * task whose memory an allocator has filled with a pattern, or that was never set up; a pool that
+ * was destroyed, as long as nothing else has taken its memory. Each says which it is.
+ *
+ * --------------------------------------------------------------------------
+ * >>answers
+ *
+ *     Idle must cost nothing?           a pool without work makes no system call, even with timers
+ *                                       set: one sleeper has a time-out then
+ *     Does a join run strange tasks?    no: jobs only, 32 deep at most; a wait, what it waits for
+ *     Stack overflow from helping?      bounded (see WAITING); chains of tasks do not recurse
+ *     Wait for one task, or some?       wsq_task_wait, wsq_group_wait, wsq_future_get, and each
+ *                                       with a time-out (_for)
+ *     May the caller take part?         wsq_run; wsq_pool_run_one with caller_runs
+ *     Submit from any thread?           yes, everything but fork, join and their loops
+ *     A task that blocks?               wsq_block_begin, _end: a stand-in keeps the core busy
+ *     fork() in the host?               WSQ_ERR_FORKED, and a new pool works
+ *     Several pools, no globals?        one thread-local pointer is all; a wait in one pool for
+ *                                       another does not cost either a worker
+ *     Priorities?                       three, per task; see TASKS
+ *     Caches and NUMA nodes?            near victims first: same cache, same node, others;
+ *                                       and near sleepers are woken first (wsq_topology)
+ *     Queued work beside an idle core?  never longer than 0.5 to 1 ms; see test/README
+ *     Lost wake-ups?                    none: each rule in >>idle is checked under weak memory
+ *     A stranded LIFO slot?             an idle worker takes from it when its owner is stuck
+ *     Cancel what is queued?            a task, a future, a group, or all in a WSQ_CANCEL shutdown,
+ *                                       with cleanups
+ *     Shut down while others submit?    yes: late ones get WSQ_ERR_CLOSED and keep their task
+ *     Parallel regions in quick order?  wsq_config.spin_ns: workers look on between them
+ *     A wake was forgotten: which?      wsq_pool_dump, with wsq_config.list_tasks
+ *     Deterministic tests?              caller_runs and a seed
+ *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index
+ *     Continuations, dynamic graphs?    wsq_future_then, wsq_group_then, wsq_task_after, any time
+ *                                       before the later task is spawned
+ *     MPI, libraries with own threads?  their callbacks spawn and wake, on any thread; what must be
+ *                                       asked, as MPI must, one pinned task asks for all, between
+ *                                       two tasks or after a wsq_wake_after: see examples/mpi
+ *
+ * --------------------------------------------------------------------------
+ * >>host
+ *
+ * EXCEPTIONS. No C++ exception may leave a function that the scheduler calls: a task, a cleanup, a
+ * job, a run, the body of a loop, a hook. One that leaves a task or a stolen job ends the program,
+ * by std::terminate. One that leaves the function of wsq_run, or a job that was not stolen, may be
+ * caught further up, but the worker is then in a state from which nothing recovers. So catch what
+ * is thrown inside that function, keep a std::exception_ptr in the struct, and rethrow it where the
+ * result is fetched. `throw` and `catch` within the function are fine. wsq.hpp does this for you.
+ *
+ * LONGJMP must not leave such a function either, nor jump from one run of a task into another.
+ *
+ * SIGNALS. The workers block all signals but those of faults (SIGSEGV, ...), SIGABRT and SIGPROF,
+ * so handlers run on the host's own threads. A handler must call nothing of wsq: it may interrupt a
+ * thread in the middle of a call. Let it write to a pipe, or set a flag, that a thread or a task
+ * reads. A program that a task starts (fork, then exec) inherits what is blocked, SIGTERM and
+ * SIGINT too: unblock them in between, or by posix_spawnattr_setsigmask.
+ *
+ * THREAD-LOCAL VARIABLES. A task runs on one thread from its call to its return, but its next run
+ * may be on another thread. So a thread-local variable, errno included, keeps its value within a
+ * run and not from one run to the next; what a task must remember belongs in its struct. During a
+ * join, or a wait without a stand-in, other work runs on the same thread and may change the
+ * variable.
+ *
+ * EXIT. While exit() runs, or main returns, the workers go on, and use objects that the exit
+ * handlers destroy. So call wsq_pool_destroy before. A task may call exit(): the process ends, but
+ * the exit handlers must not wait for the pool, since the task that called never returns. _Exit and
+ * abort() are always safe. A library that may be unloaded destroys its pools first.
+ *
+ * LOCKS. A task may take a mutex and release it in the same run. It must not keep the mutex when it
+ * returns WSQ_PENDING or WSQ_YIELD: another thread would have to release it. A mutex that is often
+ * contended blocks workers; wsq_block_begin helps when the wait is long, and a task that owns the
+ * data, to which others send work, is better.
+ *
+ * --------------------------------------------------------------------------
+ * >>trouble
+ *
+ * ALL WORK IS ON ONE WORKER: WHY? wsq_stats_print shows how many tasks each worker ran, stole and
+ * slept through; wsq_pool_workers says how many there are. Then look for one of these:
+ *
+ *     one worker          the process may use one core only (affinity, a cgroup's quota), or
+ *                         wsq_config.workers is 1
+ *     too little work     a sleeping worker needs about 5 to 20 us to begin. Work that is over by
+ *                         then never needs it
+ *     one long task       a task is not cut. Split it: wsq_for, wsq_fork, or more tasks
+ *     a long job          jobs are published at a fork or join of their owner. A job that computes
+ *                         for long between two of them keeps what it has forked to itself: fork
+ *                         deeper, or loop with wsq_for
+ *     messages            a task that is woken runs on the worker that woke it, where its data is.
+ *                         A chain of wakes stays there unless an idle worker finds it 0.5 to 1 ms
+ *                         old
+ *     pinned tasks        wsq_spawn_on leaves no choice
+ *     a lock              all workers wait for one mutex, one by one: perf, or the trace, shows
+ *                         gaps
+ *     blocked workers     calls that block without wsq_block_begin hold their workers
+ *     no threads          caller_runs, or a lend_only pool with one thread
+ *
+ * NOTHING MOVES, AND SOMEBODY WAITS. Mostly a wake was forgotten. wsq_pool_dump, from a thread of
+ * your own, after a time-out (wsq_pool_wait_for) or on a command, tells which threads wait, and for
+ * what; in a pool with wsq_config.list_tasks it tells which tasks wait for a wake, since when, and
+ * what their functions are called (wsq_hooks.name). A task that has waited for longer than its
+ * event can take is the one. "Held back" is a task whose predecessors are not done: one of them may
+ * never have been spawned.
+ *
+ * WHEN STEALING HURTS. A stolen task takes its data along: cache lines on the order of 100 ns each,
+ * more between NUMA nodes. Work of less than about a microsecond, and work whose data is hot in one
+ * core's cache, is slower for being stolen. What helps:
+ *
+ *     tiny tasks          do several in one task, or use wsq_for, which cuts only when somebody is
+ *                         idle
+ *     data with a home    wsq_spawn_on, to the worker that has it; or wsq_config.topology, so that
+ *                         near workers steal first
+ *     one shared counter  one for each wsq_worker_index, or wsq_reduce
+ *     few cores needed    wsq_config.workers: a pool as wide as the work, and no wider
+ *     an order            stealing does not keep one. One task that handles messages in turn does
+ *
+ * --------------------------------------------------------------------------
+ * >>from
+ *
+ * What has which name elsewhere. The left side is what you know, the right side is what you write.
+ *
+ * oneTBB:
+ *
+ *     task_group::run, wait         wsq_group_spawn, wsq_group_wait; recursive: wsq_fork, wsq_join
+ *     parallel_for, _reduce         wsq_for; wsq_reduce
+ *     cancel_group_execution        wsq_group_cancel; in a loop: wsq_loop_stop
+ *     task_arena                    a wsq_pool of its own
+ *     arena::enqueue                wsq_spawn, wsq_go
+ *     flow::graph                   wsq_task_after; stages that wake each other
+ *     suspend, resume               WSQ_PENDING, wsq_wake
+ *
+ * enkiTS:
+ *
+ *     AddTaskSetToPipe              wsq_spawn; with a range: wsq_for inside wsq_run
+ *     WaitforTask, WaitforAll       wsq_task_wait; wsq_pool_wait
+ *     Dependency, SetDependency     wsq_edge, wsq_task_after
+ *     AddPinnedTask                 wsq_spawn_on
+ *     RegisterExternalTaskThread    nothing: any thread may spawn and wait
+ *
+ * libuv:
+ *
+ *     uv_queue_work                 wsq_spawn, and uv_async_send at the end of the task
+ *     uv_cancel                     wsq_task_cancel; with an answer: recipes/cancel.c
+ *     the queue's order             wsq_config.order: WSQ_SHARED, where requests may block
+ *     slow requests, at most half   recipes/limit.c
+ *     few cores beside the loop     wsq_config.spin_ns: WSQ_SPIN_OFF, so that the loop gets one
+ *     uv_timer_start                wsq_wake_after
+ *     UV_THREADPOOL_SIZE            wsq_config.workers
+ *
+ * GCD (libdispatch):
+ *
+ *     dispatch_async                wsq_go, wsq_spawn
+ *     dispatch_group_async, _wait   wsq_group_spawn, wsq_group_wait
+ *     dispatch_group_notify         wsq_group_then
+ *     dispatch_apply                wsq_for
+ *     dispatch_after                wsq_wake_after
+ *     a serial queue                one task that takes its messages in turn: recipes/strand.c
+ *     quality of service            wsq_task_set_priority
+ *
+ * OpenMP:
+ *
+ *     parallel                      wsq_run
+ *     for schedule(dynamic, n)      wsq_for with a grain of n
+ *     for reduction(+: x)           wsq_reduce
+ *     task, taskwait                wsq_fork, wsq_join; or tasks in a group
+ *     cancel for                    wsq_loop_stop
+ *     task depend                   wsq_task_after
+ *     omp_get_thread_num            wsq_worker_index
+ *
+ * Rayon:
+ *
+ *     ThreadPool::install           wsq_run
+ *     join                          wsq_fork, wsq_join or wsq_reclaim
+ *     par_iter().for_each           wsq_for; with find_any: wsq_loop_stop
+ *     reduce, fold                  wsq_reduce
+ *     scope, spawn                  wsq_group_spawn, wsq_group_wait
+ *     spawn_fifo                    wsq_spawn
+ *
+ * std::async, std::thread:
+ *
+ *     std::async                    wsq_submit
+ *     future::get, wait_for         wsq_future_get, wsq_future_get_for
+ *     std::thread                   a task; or a thread, if it blocks for its whole life
+ *     std::jthread's stop_token     wsq_task_cancel, wsq_cancelled
+ *
+ * --------------------------------------------------------------------------
+ * >>origins
+ *
+ * Most ideas here are older than wsq. Where it differs from its sources there is a reason:
+ *
+ *     256 slots            as in Go and Tokio: 2 KiB of pointers. What does not fit is in the
+ *                          global queue, so a larger ring would only hide work from the others
+ *     thieves take half    as in Go and Tokio, since tasks are small and one theft should last.
+ *                          From a deque and from a job stack they take one, as in Cilk: the oldest
+ *                          is the largest
+ *     first in, first out  Cilk, Rayon and oneTBB run the newest first. That is best for recursion,
+ *                          and jobs do so; among independent tasks the oldest would starve
+ *     3 from the slot      Tokio's cap. Without one, two tasks that wake each other starve the ring
+ *     the newer half       of a full ring goes to the global queue (Go and Tokio: the older half).
+ *                          What a worker took from the global queue is older, and would go straight
+ *                          back
+ *     a weight of 0.1      for a new sample in the moving average of the time per task: Tokio's
+ *     1 ms                 a task may wait in the global queue; Tokio aims at 0.2 ms, which makes
+ *                          workers look there five times as often
+ *     2 to 255 tasks       between two such looks: at least 2, so that the ring has its share; at
+ *                          most 255, so that tasks which become long are noticed
+ *     128 units            of budget: Tokio's
+ *     half may search      as in Go and Tokio; with more they fight for the same victims
+ *     no time-out          where others let a sleeper look again every 10 ms, say: that hides a
+ *                          lost wake-up, and an idle process never rests
+ *     private jobs         as in Lace and Wool; a thief that finds nothing asks, and only then is
+ *                          anything published
+ *     stand-ins            as Go's threads for system calls: a wait that runs unrelated work on the
+ *                          waiter's stack (oneTBB, Rayon) can deadlock, and makes latency a matter
+ *                          of luck
+ *
+ * --------------------------------------------------------------------------
+ * >>platforms
+ *
+ * gcc and clang, wherever there are POSIX threads, and MinGW-w64 on Windows 8 and later; 32 or 64
+ * bits, either byte order. Declarations are C99, the implementation C99 or C++11. Other compilers:
+ * C11 with stdatomic.h. That is how Microsoft's cl takes it (C only, /std:c11
+ * /experimental:c11atomics); clang-cl takes both languages. Neither has been run.
+ *
+ * Threads sleep in the kernel on Linux, Windows, FreeBSD, OpenBSD, DragonFly, macOS 14.4 and in
+ * WebAssembly, elsewhere on mutexes and conditions. The README tells what has been run where.
+ * Another system: supply a WSQ_PLATFORM_HEADER, ten functions, listed at >>platform.
+ *
+ *     Names         a thread's name has 15 bytes on Linux: 9 of config.name, and its number
+ *     Cores         threads are not pinned. On Linux a worker that is woken twice in a row on its
+ *                   waker's core, for a job, moves to another one of its affinity mask, which stays
+ *     musl          a thread has 128 KiB of stack unless stack_size, or the linker, gives more
+ *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
+ *                   time-out has the system's tick, up to 16 ms. Before Windows 11 a process sees
+ *                   64 cores at most
+ *     WebAssembly   Emscripten with -pthread. A browser starts threads only while main rests: set
+ *                   -sPTHREAD_POOL_SIZE to the workers, or use -sPROXY_TO_PTHREAD; and
+ *                   -sINITIAL_MEMORY: a thread takes 2 MiB. Without -pthread, and wherever no
+ *                   thread starts, caller_runs works
+ *
+ * --------------------------------------------------------------------------
+ * >>changes
+ *
+ * 2.0.0  attributes of a task before its spawn (wsq_task_set_worker, _set_group), so that a batch
+ *        can have them; wsq_task_cancel, wsq_future_cancel; wsq_loop_stop; wsq_pool_slots; all
+ *        time-outs alike; WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG;
+ *        hooks for spawns, wakes, cancelling and blocking; wsq_pool_dump.
+ *        What changes in a program written for 1.1:
+ *            wsq_group_wait(group, WSQ_FOREVER)   wsq_group_wait(group)
+ *            wsq_group_wait(group, ns)            wsq_group_wait_for(group, ns)
+ *            arrays by worker index               of wsq_pool_slots(pool) elements
+ *            wsq_pool_wait in a release build     may return WSQ_ERR_INVALID, as in a debug build,
+ *                                                 when tasks wait for each other in a circle
+ *            a file with another configuration    does not link any more, where it crashed
+ *            a hook that knows every wsq_event    hears of five more, and of WSQ_OUTSIDE
+ * 1.1.0  futures, groups, dependencies, cancellation, priorities, pinned tasks, timers, time-outs,
+ *        stand-ins, hooks, fork(); Windows, BSDs, macOS, WebAssembly
+ * 1.0.0  tasks, fork and join, loops and reductions, the two queues
+ */
+
+#ifndef WSQ_H
+#define WSQ_H
+
+/* ==========================================================================
+ * >>config
+ * ========================================================================== */
+
+#define WSQ_VERSION 2000000 /* major * 1000000 + minor * 1000 + patch */
+
+/* What it cannot do without: said here, in one sentence, before a hundred others follow. */
+#if defined(__cplusplus) && !defined(_MSVC_LANG) && __cplusplus < 201103L
+#error "wsq.h needs C++11 or later (-std=c++11); this is older C++"
+#elif !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "wsq.h needs C99 or later (-std=c99; Microsoft's cl: /std:c11); this is older C"
+#elif defined(WSQ_ATOMIC_HEADER)
+#elif defined(__TINYC__)
+#error "wsq.h needs atomics and thread-local variables, and tcc has none: use gcc or clang"
+#elif (!defined(__GNUC__) && !defined(__clang__)) || defined(WSQ_FORCE_STDATOMIC)
+#if defined(__cplusplus)
+#error "wsq.h, in C++, needs gcc or clang (clang-cl): other compilers take it as C11 only"
+#elif __STDC_VERSION__ < 201112L || defined(__STDC_NO_ATOMICS__)
+#error "wsq.h needs gcc, clang, C11's stdatomic.h (-std=c11), or a WSQ_ATOMIC_HEADER (>>macros)"
+#endif
+#endif
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#if defined(WSQ_INLINE)
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(_WIN32)
+#define WSQI_ONE __attribute__((weak)) /* one of each, however many files define it */
+#elif defined(__cplusplus) && __cplusplus >= 201703L
+#define WSQI_ONE inline
+#else
+#error "WSQ_INLINE needs gcc or clang, and not Windows; or else C++17"
+#endif
+#ifndef WSQ_IMPLEMENTATION
+#define WSQ_IMPLEMENTATION
+#endif
+#else
+#define WSQI_ONE static
+#endif
+
+#ifndef WSQ_API
+#if defined(WSQ_STATIC)
+#define WSQ_API static WSQI_UNUSED
+#elif defined(WSQ_INLINE) && defined(__cplusplus)
+#define WSQ_API extern "C" WSQI_ONE
+#elif defined(WSQ_INLINE)
+#define WSQ_API extern WSQI_ONE
+#elif defined(__cplusplus)
+#define WSQ_API extern "C"
+#else
+#define WSQ_API extern
+#endif
+#endif
+
+#ifndef WSQ_ASSERT
+#include <assert.h>
+#define WSQ_ASSERT(condition) assert(condition)
+#endif
+
+/* Bytes that two threads must not share. Derived: 64 on x86, ARM and RISC-V; Apple's cores use
+ * 128. */
+#ifndef WSQ_CACHELINE
+#if defined(__APPLE__) && defined(__aarch64__)
+#define WSQ_CACHELINE 128
+#else
+#define WSQ_CACHELINE 64
+#endif
+#endif
+
+/* Slots of one ring. Inherited from Tokio; the tests run 2 and 4. */
+#ifndef WSQ_RING_CAPACITY
+#define WSQ_RING_CAPACITY 256
+#endif
+
+/* First index of a ring. The tests start just below 2^32, so that they cross the wrap. */
+#ifndef WSQ_RING_START
+#define WSQ_RING_START 0u
+#endif
+
+/* Bytes of a worker's block: its header and its job stack. Memory is touched only as it is used. */
+#ifndef WSQ_BLOCK_SIZE
+#if UINTPTR_MAX > 0xffffffffu
+#define WSQ_BLOCK_SIZE 1048576
+#else
+#define WSQ_BLOCK_SIZE 131072
+#endif
+#endif
+
+#if defined(WSQ_ATOMIC_HEADER)
+#define WSQI_REPLACED 1
+#else
+#define WSQI_REPLACED 0
+#endif
+
+/* A name that tells what every file has to agree on: they all refer to it, the implementation
+ * defines it. */
+#define WSQI_NAME_OF(version, line, ring, block, replaced) \
+    wsq_##version##_with_WSQ_CACHELINE_##line##_WSQ_RING_CAPACITY_##ring##_WSQ_BLOCK_SIZE_##block \
+    ##_WSQ_ATOMIC_HEADER_##replaced
+#define WSQI_NAME(version, line, ring, block, replaced) \
+    WSQI_NAME_OF(version, line, ring, block, replaced)
+#define WSQI_CONFIGURED \
+    WSQI_NAME(WSQ_VERSION, WSQ_CACHELINE, WSQ_RING_CAPACITY, WSQ_BLOCK_SIZE, WSQI_REPLACED)
+
+#define WSQI_BLOCK_MASK ((uintptr_t)(WSQ_BLOCK_SIZE)-1)
+
+#define WSQ_LIFO_OFF UINT32_MAX    /* wsq_config.lifo_cap: workers have no LIFO slot */
+#define WSQ_STANDINS_OFF UINT_MAX  /* wsq_config.max_standins: nobody stands in */
+#define WSQ_SPIN_OFF UINT64_MAX    /* wsq_config.spin_ns: nobody looks twice before it sleeps */
+#define WSQ_ANY_WORKER UINT_MAX    /* wsq_task_set_worker: the task is not pinned */
+#define WSQ_FOREVER UINT64_MAX     /* a time-out that never comes */
+#define WSQ_OUTSIDE UINT_MAX       /* a hook's `worker`: a thread that is none */
+
+#if defined(__GNUC__) || defined(__clang__) /* clang-cl has the latter only */
+#define WSQI_GNU 1
+#define WSQI_ALIGNED(n) __attribute__((aligned(n)))
+#define WSQI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define WSQI_UNUSED __attribute__((unused))
+#define WSQI_COLD __attribute__((cold, noinline))
+#define WSQI_HOT static inline __attribute__((always_inline)) /* the worker's loop: no calls */
+#else
+#if defined(__cplusplus)
+#define WSQI_ALIGNED(n) alignas(n)
+#elif __STDC_VERSION__ >= 201112L
+#define WSQI_ALIGNED(n) _Alignas(n)
+#else
+#define WSQI_ALIGNED(n)
+#endif
+#define WSQI_LIKELY(x) (x)
+#define WSQI_UNUSED
+#define WSQI_COLD
+#define WSQI_HOT static inline
+#endif
+
+/* --------------------------------------------------------------------------
+ * >>vocabulary of atomics: every shared word is one of three wrapped types, every access names its
+ * order. WSQ_ATOMIC_HEADER replaces the lot (a model checker, a tester, another compiler).
+ *
+ *   wsqi_a32, wsqi_a64, wsqi_aptr        a struct whose member is v: plain access does not compile
+ *   wsqi_load_rlx/acq/sc(p)              the value
+ *   wsqi_store_rlx/rel/sc(p, value)
+ *   wsqi_xchg_acq/rel/acqrel/sc(p, value)       the former value
+ *   wsqi_add_rlx/acqrel/sc(p, value), wsqi_or_acqrel/sc, wsqi_and_acqrel     the former value
+ *   wsqi_cas_rlx/acq/rel/acqrel/sc(p, &expected, value)   strong; true if done; failure is relaxed
+ *   wsqi_load_own(p) and the like           relaxed, and the name says why that is enough:
+ *       _own     only this thread writes the word
+ *       _hint    what is read or asked for is checked again where it counts
+ *       _stat    a statistic
+ *       _locked  a lock orders it
+ *       _init    not shared yet
+ *   wsqi_fence_sc(), wsqi_pause()
+ *   wsqi_fence_rmw()                     a full barrier right behind a read-modify-write: free on
+ *                                        x86
+ *
+ *   WSQI_OPAQUE(pointer)                 if there is one: see >>inline
+ *   wsqi_get(p), wsqi_set(p, value)      plain access to memory that changes hands: the words above
+ *                                        order it, and a tester can check that they do
+ * -------------------------------------------------------------------------- */
+#if defined(WSQ_ATOMIC_HEADER)
+#include WSQ_ATOMIC_HEADER
+#elif defined(WSQI_GNU) && !defined(WSQ_FORCE_STDATOMIC)
+
+typedef struct wsqi_a32 { uint32_t v; } wsqi_a32;
+typedef struct wsqi_a64 { WSQI_ALIGNED(8) uint64_t v; } wsqi_a64; /* 4 on i386 otherwise */
+typedef struct wsqi_aptr { void *v; } wsqi_aptr;
+
+#define WSQI_CAS(p, e, d, order) \
+    __atomic_compare_exchange_n(&(p)->v, (e), (d), 0, (order), __ATOMIC_RELAXED)
+
+#define wsqi_load_rlx(p) __atomic_load_n(&(p)->v, __ATOMIC_RELAXED)
+#define wsqi_load_acq(p) __atomic_load_n(&(p)->v, __ATOMIC_ACQUIRE)
+#define wsqi_load_sc(p) __atomic_load_n(&(p)->v, __ATOMIC_SEQ_CST)
+#define wsqi_store_rlx(p, d) __atomic_store_n(&(p)->v, (d), __ATOMIC_RELAXED)
+#define wsqi_store_rel(p, d) __atomic_store_n(&(p)->v, (d), __ATOMIC_RELEASE)
+#define wsqi_store_sc(p, d) __atomic_store_n(&(p)->v, (d), __ATOMIC_SEQ_CST)
+#define wsqi_xchg_acq(p, d) __atomic_exchange_n(&(p)->v, (d), __ATOMIC_ACQUIRE)
+#define wsqi_xchg_rel(p, d) __atomic_exchange_n(&(p)->v, (d), __ATOMIC_RELEASE)
+#define wsqi_xchg_acqrel(p, d) __atomic_exchange_n(&(p)->v, (d), __ATOMIC_ACQ_REL)
+#define wsqi_xchg_sc(p, d) __atomic_exchange_n(&(p)->v, (d), __ATOMIC_SEQ_CST)
+#define wsqi_add_rlx(p, d) __atomic_fetch_add(&(p)->v, (d), __ATOMIC_RELAXED)
+#define wsqi_add_acqrel(p, d) __atomic_fetch_add(&(p)->v, (d), __ATOMIC_ACQ_REL)
+#define wsqi_add_sc(p, d) __atomic_fetch_add(&(p)->v, (d), __ATOMIC_SEQ_CST)
+#define wsqi_or_acqrel(p, d) __atomic_fetch_or(&(p)->v, (d), __ATOMIC_ACQ_REL)
+#define wsqi_or_sc(p, d) __atomic_fetch_or(&(p)->v, (d), __ATOMIC_SEQ_CST)
+#define wsqi_and_acqrel(p, d) __atomic_fetch_and(&(p)->v, (d), __ATOMIC_ACQ_REL)
+#define wsqi_cas_rlx(p, e, d) WSQI_CAS(p, e, d, __ATOMIC_RELAXED)
+#define wsqi_cas_acq(p, e, d) WSQI_CAS(p, e, d, __ATOMIC_ACQUIRE)
+#define wsqi_cas_rel(p, e, d) WSQI_CAS(p, e, d, __ATOMIC_RELEASE)
+#define wsqi_cas_acqrel(p, e, d) WSQI_CAS(p, e, d, __ATOMIC_ACQ_REL)
+#define wsqi_cas_sc(p, e, d) WSQI_CAS(p, e, d, __ATOMIC_SEQ_CST)
+
+#else
+#include <stdatomic.h>
+
+typedef struct wsqi_a32 { _Atomic uint32_t v; } wsqi_a32;
+typedef struct wsqi_a64 { _Atomic uint64_t v; } wsqi_a64;
+typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
+
+#define WSQI_CAS(p, e, d, order) \
+    atomic_compare_exchange_strong_explicit(&(p)->v, (e), (d), (order), memory_order_relaxed)
+
+#define wsqi_load_rlx(p) atomic_load_explicit(&(p)->v, memory_order_relaxed)
+#define wsqi_load_acq(p) atomic_load_explicit(&(p)->v, memory_order_acquire)
+#define wsqi_load_sc(p) atomic_load_explicit(&(p)->v, memory_order_seq_cst)
+#define wsqi_store_rlx(p, d) atomic_store_explicit(&(p)->v, (d), memory_order_relaxed)
+#define wsqi_store_rel(p, d) atomic_store_explicit(&(p)->v, (d), memory_order_release)
+#define wsqi_store_sc(p, d) atomic_store_explicit(&(p)->v, (d), memory_order_seq_cst)
+#define wsqi_xchg_acq(p, d) atomic_exchange_explicit(&(p)->v, (d), memory_order_acquire)
+#define wsqi_xchg_rel(p, d) atomic_exchange_explicit(&(p)->v, (d), memory_order_release)
+#define wsqi_xchg_acqrel(p, d) atomic_exchange_explicit(&(p)->v, (d), memory_order_acq_rel)
+#define wsqi_xchg_sc(p, d) atomic_exchange_explicit(&(p)->v, (d), memory_order_seq_cst)
+#define wsqi_add_rlx(p, d) atomic_fetch_add_explicit(&(p)->v, (d), memory_order_relaxed)
+#define wsqi_add_acqrel(p, d) atomic_fetch_add_explicit(&(p)->v, (d), memory_order_acq_rel)
+#define wsqi_add_sc(p, d) atomic_fetch_add_explicit(&(p)->v, (d), memory_order_seq_cst)
+#define wsqi_or_acqrel(p, d) atomic_fetch_or_explicit(&(p)->v, (d), memory_order_acq_rel)
+#define wsqi_or_sc(p, d) atomic_fetch_or_explicit(&(p)->v, (d), memory_order_seq_cst)
+#define wsqi_and_acqrel(p, d) atomic_fetch_and_explicit(&(p)->v, (d), memory_order_acq_rel)
+#define wsqi_cas_rlx(p, e, d) WSQI_CAS(p, e, d, memory_order_relaxed)
+#define wsqi_cas_acq(p, e, d) WSQI_CAS(p, e, d, memory_order_acquire)
+#define wsqi_cas_rel(p, e, d) WSQI_CAS(p, e, d, memory_order_release)
+#define wsqi_cas_acqrel(p, e, d) WSQI_CAS(p, e, d, memory_order_acq_rel)
+#define wsqi_cas_sc(p, e, d) WSQI_CAS(p, e, d, memory_order_seq_cst)
+#endif
+
+/* Relaxed accesses by their reasons. */
+#define wsqi_load_own(p) wsqi_load_rlx(p)
+#define wsqi_load_hint(p) wsqi_load_rlx(p)
+#define wsqi_load_stat(p) wsqi_load_rlx(p)
+#define wsqi_load_locked(p) wsqi_load_rlx(p)
+#define wsqi_store_hint(p, d) wsqi_store_rlx(p, d)
+#define wsqi_store_stat(p, d) wsqi_store_rlx(p, d)
+#define wsqi_store_locked(p, d) wsqi_store_rlx(p, d)
+#define wsqi_store_init(p, d) wsqi_store_rlx(p, d)
+#define wsqi_add_hint(p, d) wsqi_add_rlx(p, d)
+#define wsqi_add_stat(p, d) wsqi_add_rlx(p, d)
+#define wsqi_add_locked(p, d) wsqi_add_rlx(p, d)
+
+/* A replacing header may define these too. */
+#ifndef wsqi_get
+#define wsqi_get(p) (*(p))
+#define wsqi_set(p, value) ((void)(*(p) = (value)))
+#endif
+
+/* ==========================================================================
+ * >>types
+ * ========================================================================== */
+
+/* What most functions return. A failure is a negative value, and after it everything is as it was
+ * before the call. wsq_result_string names a result in words. */
+typedef enum wsq_result {
+    WSQ_OK = 0,             /* the call did what its contract says */
+    WSQ_ERR_MEMORY = -1,    /* the allocator returned NULL */
+    WSQ_ERR_INVALID = -2,   /* an argument is wrong, or an object is in a state that forbids it */
+    WSQ_ERR_THREAD = -3,    /* the system started no thread */
+    WSQ_ERR_CLOSED = -4,    /* the pool is shutting down and takes no more work */
+    WSQ_ERR_TIMEOUT = -5,   /* the time was up before the event came */
+    WSQ_ERR_FORKED = -6,    /* the pool belongs to the parent process, this is a child of fork() */
+    WSQ_ERR_CANCELLED = -7  /* what was waited for was cancelled: it never ran to its end */
+} wsq_result;
+
+/* A pool of workers. wsq_pool_create allocates one and wsq_pool_destroy frees it; between the two
+ * any thread may use it. */
+typedef struct wsq_pool wsq_pool;
+/* The handle of a call that wsq_submit has queued. The pool owns its memory. The handle must go to
+ * wsq_future_get or to wsq_future_drop, once; after that it is no handle any more. */
+typedef struct wsq_future wsq_future;
+
+struct wsq_task; /* these have their names, and contracts, where they are defined */
+struct wsq_job;
+struct wsq_allocator;
+typedef struct wsqi_worker wsqi_worker;
+
+/* The context: where the next fork puts its job on the worker's job stack. Every function that the
+ * scheduler calls receives one and passes its own on to whatever it calls. It is valid on the
+ * thread that received it, until the function that received it returns. */
+typedef struct wsqi_entry { struct wsq_job *job; } *wsq_ctx;
+
+/* ---- queues: items are void *, never NULL ---- */
+
+/* A bounded queue, first in, first out: one thread, its owner, pushes and pops, any thread steals.
+ * It needs no pool. The caller owns the memory, which needs the alignment of WSQ_CACHELINE. The
+ * members are for the scheduler. */
+typedef struct wsq_ring {
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 head; /* [steal:32 | real:32]; owner and thieves, by CAS */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 tail; /* owner writes, thieves read */
+    WSQI_ALIGNED(WSQ_CACHELINE) void *slots[WSQ_RING_CAPACITY]; /* owner writes, claimant reads */
+} wsq_ring;
+
+typedef struct wsqi_array wsqi_array;
+/* A queue that grows: its owner pushes and pops the newest item, any thread steals the oldest. It
+ * needs no pool. The caller owns the struct, with the alignment of WSQ_CACHELINE; the deque owns
+ * the array behind it, which wsq_deque_fini frees. The members are for the scheduler. */
+typedef struct wsq_deque {
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 top;    /* thieves, and the owner for the last item: CAS */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 bottom; /* owner writes, thieves read */
+    wsqi_aptr array;                             /* owner writes, thieves read */
+    const struct wsq_allocator *allocator;       /* before start only */
+} wsq_deque;
+
+/* What wsq_deque_steal found. */
+typedef enum wsq_steal {
+    WSQ_STEAL_OK,    /* an item */
+    WSQ_STEAL_EMPTY, /* the deque was empty */
+    WSQ_STEAL_LOST   /* another thread took the item first: a second attempt may succeed */
+} wsq_steal;
+
+/* A generator of pseudo-random numbers, for one thread. wsq_random_seed sets it up, and the members
+ * are for the scheduler. */
+typedef struct wsq_random { uint32_t one, two; } wsq_random;
+
+/* The tuner: from the measured time per task it computes how many tasks a worker may run between
+ * two looks at the global queue. One thread uses it. The members are for reading. */
+typedef struct wsq_tune {
+    uint64_t average_ns, target_ns; /* the moving average of a task; of what is between two looks */
+    uint32_t interval, min_interval, max_interval; /* tasks between two looks; its bounds */
+} wsq_tune;
+
+/* ---- the pool ---- */
+
+/* In which order the tasks start that one thread has spawned; see ORDER in >>guide. */
+typedef enum wsq_order {
+    WSQ_FIFO,  /* each worker has a ring, the oldest first, with a LIFO slot for the task woken
+                * last; one worker: exactly in the order of the spawns */
+    WSQ_LIFO,  /* each worker has a deque, the newest first; thieves take the oldest */
+    WSQ_SHARED /* all workers take from the global queue: exactly in the order of the spawns */
+} wsq_order;
+
+/* What a shutdown does with the work that is left. */
+typedef enum wsq_shutdown {
+    WSQ_DRAIN, /* all of it runs to its end */
+    WSQ_CANCEL /* what runs returns, what has not started is cancelled */
+} wsq_shutdown;
+
+/* Where a pool gets its memory. Both functions are called from any thread, possibly from several at
+ * once, and must not call the pool. The struct is copied; what `user` points to is the caller's and
+ * must outlive the pool. */
+typedef struct wsq_allocator {
+    /* This returns `size` bytes at a multiple of `alignment` (a power of two), or NULL: no
+     * memory. */
+    void *(*allocate)(size_t size, size_t alignment, void *user);
+    /* This frees what allocate returned; `size` is the same as then. */
+    void (*release)(void *memory, size_t size, void *user);
+    void *user; /* the last argument of both */
+} wsq_allocator;
+
+/* What a hook is told, with two further arguments, `subject` and `value`. They are NULL and 0 where
+ * the event's line does not name them. */
+typedef enum wsq_event {
+    WSQ_EVENT_START,      /* a worker's thread begins */
+    WSQ_EVENT_STOP,       /* a worker's thread ends */
+    WSQ_EVENT_PARK,       /* the worker goes to sleep */
+    WSQ_EVENT_UNPARK,     /* the worker is awake again */
+    WSQ_EVENT_TASK_BEGIN, /* a function is about to be called; subject: the wsq_task, the stolen
+                           * wsq_job, or NULL for that of wsq_run */
+    WSQ_EVENT_TASK_END,   /* it returned; subject: the same address, whose memory may be gone;
+                           * value: the wsq_poll of a task */
+    WSQ_EVENT_STEAL,      /* work was stolen; subject: the first task, or the job; value: the
+                           * victim's index */
+    WSQ_EVENT_PUBLISH,    /* jobs were made visible to thieves; value: how many */
+    WSQ_EVENT_SPAWN,      /* a task is spawned, and queued after this; subject: the wsq_task; value:
+                           * how many others it comes after, which holds it back, or 0 */
+    WSQ_EVENT_WAKE,       /* a task that waited, or was held back, is queued after this; subject:
+                           * the wsq_task; value: the wsq_cause */
+    WSQ_EVENT_CANCEL,     /* a task ends without a call, or another call, of its function; subject:
+                           * the wsq_task, whose cleanup has not been called yet */
+    WSQ_EVENT_BLOCK,      /* a function begins to wait; subject: the wsq_task, wsq_group, wsq_pool,
+                           * wsq_future or stolen wsq_job that it waits for, or NULL in
+                           * wsq_block_begin */
+    WSQ_EVENT_UNBLOCK     /* it goes on; subject: the same address, whose memory may be gone */
+} wsq_event;
+
+/* Why a task is queued again: the value of WSQ_EVENT_WAKE. */
+typedef enum wsq_cause {
+    WSQ_CAUSE_WAKE,  /* this thread called wsq_wake, or wsq_task_cancel */
+    WSQ_CAUSE_TIMER, /* the time of wsq_wake_after has come */
+    WSQ_CAUSE_AFTER, /* the last task, group or future has ended that the task came after */
+    WSQ_CAUSE_EARLY  /* a wake came while the task ran, and now its run is over */
+} wsq_cause;
+
+/* What observes a pool (wsq_config.hooks). `event` is called on the thread of the worker, stand-in
+ * or guest with the index `worker`, often, and from several threads at once; with WSQ_OUTSIDE it is
+ * called on some other thread, which spawns, wakes or cancels. It must not spawn, wait or wake. The
+ * struct is copied; what `user` points to is the caller's and must outlive the pool. */
+typedef struct wsq_hooks {
+    /* This is told each event. NULL: nobody is told. */
+    void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
+                  uint64_t value);
+    void *user; /* the first argument of both functions */
+    /* This returns the name of a task's function, given its address, for wsq_pool_dump; NULL: it is
+     * not known. It is called on the thread that dumps. NULL: no function has a name. */
+    const char *(*name)(void *user, uintptr_t function);
+} wsq_hooks;
+
+/* A function that tells a pool which workers are near each other, where the system does not. */
+typedef struct wsq_topology {
+    /* This returns where the calling thread, the worker with this index, runs at this moment: the
+     * node in the upper 16 bits; in the lower 16, which of the node's groups of cores with a common
+     * cache. It is called on the worker's own thread, each time it looks for work elsewhere. */
+    uint32_t (*place)(unsigned worker, void *user);
+    void *user; /* the last argument of place */
+} wsq_topology;
+
+/* What a pool is created with. A zeroed struct asks for the default of every member. */
+typedef struct wsq_config {
+    unsigned workers;           /* threads that work at the same time, at most 16383; 0: one for
+                                 * each usable core (affinity and cgroup quota are respected), or
+                                 * one with caller_runs. So n - 1 of them, "the others beside me",
+                                 * are all cores where n is 1 */
+    unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
+                                 * workers, at least 64 (8 on Windows and on 32 bits);
+                                 * WSQ_STANDINS_OFF: none */
+    bool caller_runs;           /* true: the pool starts no threads, wsq_pool_run_one pumps it */
+    bool lend_only;             /* true: the pool starts no threads, wsq_worker_enter lends them */
+    uint64_t seed;              /* of the random choice of victims; 0: from the clock */
+    uint64_t park_timeout_ns;   /* a worker that has slept for so long looks for lost tasks, which
+                                 * wsq_stats.rescued counts; 0: never */
+    uint64_t spin_ns;           /* how long a worker without work, or in a join, looks on before it
+                                 * sleeps; 0: about 15 us, and half of the workers at most;
+                                 * WSQ_SPIN_OFF: it looks once */
+    uint64_t target_latency_ns; /* between two looks at the global queue; 0: 1 ms */
+    uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
+    uint32_t max_interval;      /* most tasks between two such looks; 0: 255 */
+    uint32_t lifo_cap;          /* tasks in a row from the LIFO slot; 0: 3; WSQ_LIFO_OFF: no slot */
+    uint32_t budget;            /* calls of wsq_budget_take that say true in one run of a task;
+                                 * 0: 128 */
+    wsq_order order;            /* in which order tasks start */
+    size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default */
+    const char *name;           /* prefix of the threads' names, 9 bytes of it; NULL: "wsq" */
+    const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
+    const wsq_allocator *allocator; /* copied; NULL: WSQ_MALLOC and WSQ_FREE */
+    const wsq_topology *topology;   /* copied; NULL: what Linux says; elsewhere all are near */
+    bool list_tasks;                /* true: the pool keeps a list of its tasks, for wsq_pool_dump;
+                                     * every spawn, wake, run and end then takes one lock */
+} wsq_config;
+
+/* What wsq_worker_stats and wsq_pool_stats report. All are counts since the pool was created, but
+ * the last three. With WSQ_NO_STATS the scheduler counts only what it needs itself. */
+typedef struct wsq_stats {
+    uint64_t spawned;        /* tasks that this worker spawned */
+    uint64_t run;            /* calls of a task's function */
+    uint64_t finished;       /* tasks that ended by WSQ_DONE or WSQ_GONE; of a pool: and cancelled
+                              * ones */
+    uint64_t lifo_hits;      /* runs from the LIFO slot */
+    uint64_t local_pops;     /* runs from the worker's own ring or deque */
+    uint64_t global_batches; /* visits to the global queue that brought something */
+    uint64_t global_tasks;   /* tasks that these visits brought */
+    uint64_t steal_attempts; /* victims that the worker looked at */
+    uint64_t steals;         /* attempts that brought something */
+    uint64_t tasks_stolen;   /* tasks that the steals brought */
+    uint64_t overflows;      /* times that half a ring moved to the global queue */
+    uint64_t searches;       /* times that the worker went looking for work elsewhere */
+    uint64_t parks;          /* times that the worker went to sleep */
+    uint64_t wakes_sent;     /* sleepers that the worker woke */
+    uint64_t rescued;        /* tasks that only park_timeout_ns found: lost wake-ups, so 0 */
+    uint64_t published;      /* jobs made visible to thieves */
+    uint64_t jobs_stolen;    /* jobs taken from other workers */
+    uint64_t joins_parked;   /* joins that slept because their job was stolen and still ran */
+    uint64_t average_task_ns; /* moving average of the time per task; of a pool: the mean */
+    uint64_t interval;        /* tasks between two looks at the global queue; of a pool: the mean */
+    uint64_t queue_depth;     /* tasks in the worker's own queue at this moment */
+} wsq_stats;
+
+/* ---- tasks ---- */
+
+/* What a task's function returns: what becomes of the task. */
+typedef enum wsq_poll {
+    WSQ_DONE,    /* it is finished: its waiters wake, and its memory is the caller's again */
+    WSQ_PENDING, /* it waits: it runs again after a wsq_wake, also after one that came meanwhile */
+    WSQ_YIELD,   /* it has more to do, and runs again after others had their turn */
+    WSQ_GONE     /* it is finished, and its function has given its memory away: nobody may wait for
+                  * it, wake it or come after it */
+} wsq_poll;
+
+/* A task's function. It runs on one worker at a time, and receives the task, from which
+ * wsq_container_of leads to the struct around it. */
+typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, struct wsq_task *task);
+
+/* What is called, once, in place of the task's function when the task is cancelled; see
+ * wsq_task_set_cleanup. It returns WSQ_DONE, or WSQ_GONE if it has freed the task's memory. */
+typedef wsq_poll (*wsq_cleanup_fn)(struct wsq_task *task);
+
+/* How urgent a task is; see wsq_task_set_priority. */
+typedef enum wsq_priority {
+    WSQ_NORMAL, /* what every task is until it is told otherwise */
+    WSQ_HIGH,   /* before all others, as soon as any worker is between two tasks; 15 in a row */
+    WSQ_LOW     /* when there is nothing else to do, and every 16th turn all the same */
+} wsq_priority;
+
+/* A task. It is a member of a struct of the caller's, which wsq_container_of reaches. The caller
+ * owns the memory, which must stay until the task is done; wsq_task_init sets it up, and the
+ * members are for the scheduler. */
+typedef struct wsq_task {
+    wsq_task_fn fn;         /* wsq_task_init writes */
+    wsq_cleanup_fn cleanup; /* before the spawn; called when the task is cancelled */
+    struct wsq_task *next;  /* whoever holds the task in a queue of the pool */
+    wsqi_aptr pool;         /* a wsq_pool, or a wsq_group + 1; wsq_spawn writes */
+    wsqi_aptr after;        /* a wsq_edge to each successor, newest first; see >>after */
+    wsqi_a32 state;         /* everybody, by read-modify-write; see >>task */
+    wsqi_a32 flags;         /* whoever spawns, or the task itself: WSQI_FLAG_* */
+} wsq_task;
+
+/* One dependency between two tasks, for wsq_task_after. The caller owns the memory and writes
+ * nothing to it: the members are for the scheduler. The edge and both tasks must stay until the
+ * later task starts. */
+typedef struct wsq_edge {
+    wsq_task *task, *predecessor; /* wsq_task_after writes, before the edge is linked */
+    struct wsq_edge *next;        /* the next in the predecessor's `after` */
+} wsq_edge;
+
+/* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
+ * sets it up. It may go when wsq_group_wait has returned WSQ_OK, wsq_group_pending has said 0, a
+ * task of wsq_group_then has started, or the pool has been waited for or shut down; but not while
+ * anybody waits for one of its tasks alone, or lets another task come after one of them. The
+ * members are for the scheduler. */
+typedef struct wsq_group {
+    /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
+    wsqi_a64 word;
+    char apart[WSQ_CACHELINE]; /* no alignment, so that it may come from malloc */
+    /* read by every task, and written hardly ever */
+    wsqi_a32 cancelled; /* 1: as the bit in word */
+    wsqi_a32 error;     /* the first one; 0: none */
+    wsqi_aptr then;     /* tasks that start when it is done; linked by `next` */
+    wsq_pool *pool;     /* wsq_group_init writes */
+} wsq_group;
+
+/* A function, since gcc's -Wstrict-aliasing=1 suspects a cast of the difference. */
+static inline void *wsqi_container(char *member, size_t offset) { return member - offset; }
+
+/* The address of the struct of type `type` whose member `member` is at `pointer`. */
+#define wsq_container_of(pointer, type, member) \
+    ((type *)wsqi_container((char *)(pointer), offsetof(type, member)))
+
+/* ---- jobs ---- */
+
+/* A job's function. It receives the job, from which wsq_container_of leads to the struct around it:
+ * arguments come from there, and the result goes there. */
+typedef void (*wsq_job_fn)(wsq_ctx ctx, struct wsq_job *job);
+
+/* A job. It is a member of a struct on the caller's stack, between wsq_fork and wsq_join or
+ * wsq_reclaim in the same function. The members are for the scheduler. */
+typedef struct wsq_job {
+    wsq_job_fn fn;  /* wsq_fork writes */
+    wsqi_a32 done;  /* WSQI_JOB_*; meaningful once published; see >>forkjoin */
+    wsqi_a32 thief; /* 1 + index of the worker that took it; a hint for the join */
+} wsq_job;
+
+/* How wsq_reduce computes its result. The last partial result is the caller's `result`; the others
+ * are memory of the scheduler's, `size` bytes each, on cache lines of their own. The functions run
+ * on several threads at once, each on a partial result of its own. */
+typedef struct wsq_reducer {
+    size_t size; /* bytes of one partial result */
+    /* This stores the identity of `combine` (0 for a sum) in *partial. */
+    void (*init)(void *partial, void *arg);
+    /* This adds the elements begin .. end - 1 to *partial. */
+    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg);
+    /* This adds *right, which comes from later elements, to *left. It must be associative; it need
+     * not be commutative, since the order of the elements is kept. */
+    void (*combine)(void *left, const void *right, void *arg);
+    void *arg; /* the last argument of all three */
+} wsq_reducer;
+
+/* ==========================================================================
+ * >>api: "any thread" means any thread of the process, workers included. `self` in place of the
+ * first name means that only the owner may call.
+ * ========================================================================== */
+
+/* ---- words for results ---- */
+
+/* This returns a few English words for a result, "unknown result" for a number that is none. The
+ * string is static. Any thread may call this. */
+WSQ_API const char *wsq_result_string(wsq_result result);
+
+/* ---- a ring: first in, first out, bounded ---- */
+
+/* This makes the ring empty. It must not be shared yet. */
+WSQ_API void wsq_ring_init(wsq_ring *ring);
+
+/* The owner appends an item, which must not be NULL. It returns false if there is no room:
+ * WSQ_RING_CAPACITY items are queued, or a thief has not finished copying old ones. */
+WSQ_API bool wsq_ring_push(wsq_ring *self, void *item);
+
+/* The owner takes the oldest item. It returns NULL if the ring is empty. */
+WSQ_API void *wsq_ring_pop(wsq_ring *self);
+
+/* The owner of a full ring takes the newer half out: WSQ_RING_CAPACITY / 2 items, oldest first, go
+ * to `out`, which must have room for them. It returns their number, or 0 if the ring is not full or
+ * a thief is at work, and then nothing has changed. */
+WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out);
+
+/* The owner of `self` takes the older half of the victim's items, rounded up, as far as there is
+ * room: the oldest is returned, the others are appended to `self`. The victim is another ring. NULL
+ * means that there is nothing for the caller now: the victim is empty, another thief is at work, or
+ * a race was lost. */
+WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self);
+
+/* This returns how many items are queued. Any thread may call this. The number is a snapshot; 0
+ * means that the ring was empty at some moment of the call, or that its owner was at work on
+ * it. */
+WSQ_API size_t wsq_ring_length(const wsq_ring *ring);
+
+/* ---- a deque: last in, first out for its owner, grows ---- */
+
+/* This makes the deque empty, with room for `capacity` items until it grows, from WSQ_MALLOC. It
+ * must not be shared yet.
+ * WSQ_ERR_INVALID: `capacity` is not a power of two.
+ * WSQ_ERR_MEMORY: there is no memory, and the deque must not be used. */
+WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity);
+
+/* This frees the deque's arrays. No thread may use the deque any more, and what is queued is
+ * forgotten. */
+WSQ_API void wsq_deque_fini(wsq_deque *deque);
+
+/* The owner appends an item, which must not be NULL. A full deque doubles its array; the old one is
+ * kept until wsq_deque_fini, for thieves that still read it.
+ * WSQ_ERR_MEMORY: it cannot grow, and nothing has changed. */
+WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item);
+
+/* The owner takes the newest item. It returns NULL if the deque is empty. */
+WSQ_API void *wsq_deque_pop(wsq_deque *self);
+
+/* Any thread takes the oldest item, stores it in *item and returns WSQ_STEAL_OK. With
+ * WSQ_STEAL_EMPTY and WSQ_STEAL_LOST *item is unchanged. */
+WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item);
+
+/* This returns how many items are queued. Any thread may call this; the number is a snapshot. */
+WSQ_API size_t wsq_deque_length(const wsq_deque *deque);
+
+/* ---- random numbers and the tuner, as the workers use them ---- */
+
+/* This sets the generator up. Every seed is a good one, 0 too; equal seeds give equal numbers. The
+ * generator's thread may call this, and the two that follow. */
+WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed);
+
+/* This returns the next number, 0 .. 2^32 - 1, to the generator's thread. It is fast and can be
+ * predicted: nothing in cryptography may use it. */
+WSQ_API uint32_t wsq_random_next(wsq_random *random);
+
+/* This returns a number 0 .. n - 1 to the generator's thread, with nearly equal chances: each is
+ * off by at most n / 2^32. For n = 0 it is 0. */
+WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n);
+
+/* This sets the tuner up with the config's target_latency_ns, min_interval and max_interval, or for
+ * NULL with their defaults. It must not be shared yet. It starts at 50 us per task. */
+WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config);
+
+/* This tells the tuner that `tasks` tasks took `elapsed_ns` nanoseconds, sleep excluded. It returns
+ * the new interval: how many tasks fit into the target. The average moves by a tenth of the
+ * difference. One thread at a time may call this. */
+WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t tasks);
+
+/* ---- pools ---- */
+
+/* This creates a pool, starts its threads and stores it in *out. A NULL config asks for all
+ * defaults; a config is copied, and so are its hooks, allocator and topology. After an error
+ * nothing is left behind, and *out is unchanged. Any thread may call this.
+ * WSQ_ERR_INVALID: `out` is NULL, or a member of the config is out of its range or contradicts
+ * another (caller_runs and lend_only; an allocator or a topology without its functions).
+ * WSQ_ERR_MEMORY: there is no memory for the pool.
+ * WSQ_ERR_THREAD: the system started no thread. */
+WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
+
+/* This refuses spawns from outside from now on, ends the work that is left as `mode` says, and
+ * returns when the pool's threads are gone. WSQ_DRAIN: every task spawned so far runs to its end,
+ * with all that these spawn; tasks that wait for a wake are waited for. (What other threads spawn
+ * meanwhile from wsq_run may be cancelled.) WSQ_CANCEL: what runs now returns, and what has not
+ * started is cancelled. A second call waits for the first. Only threads outside the pool may call
+ * this.
+ * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, `mode` is none, or the
+ * pool is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
+WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode);
+
+/* This drains the pool, unless it was shut down before, and frees it. No other thread may be inside
+ * a call on the pool or on its tasks, groups or futures, nor begin one. NULL is allowed. Inside one
+ * of the pool's own tasks or runs it does nothing. In a child process after fork() it frees the
+ * child's copy of the memory. */
+WSQ_API void wsq_pool_destroy(wsq_pool *pool);
+
+/* This sleeps until every task spawned so far is done, with all that these spawn; a task that waits
+ * for a wake is waited for. With caller_runs the calling thread runs the tasks. Only threads
+ * outside the pool may call this.
+ * WSQ_ERR_CANCELLED: the pool was shut down, and some tasks never ran.
+ * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, which would wait for
+ * itself; or for one second all tasks that are left have been waiting for predecessors (it can be
+ * called again); or the pool is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
+WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool);
+
+/* This waits as wsq_pool_wait does, but for `timeout_ns` nanoseconds at most; 0 only looks,
+ * WSQ_FOREVER is no limit.
+ * WSQ_ERR_TIMEOUT: the time was up first.
+ * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_pool_wait. */
+WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns);
+
+/* This returns how many workers the pool has. It never changes. Any thread may call this. */
+WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
+
+/* This returns a number that is larger than every index of wsq_worker_index, wsq_worker_self and
+ * the hooks of this pool, WSQ_OUTSIDE excepted: how long an array must be that has an element for
+ * each thread. It never changes. Any thread may call this. */
+WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool);
+
+/* This returns how many tasks are spawned and not done. Any thread may call this; the number is a
+ * snapshot. At 0, no worker touches any of their groups again. */
+WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool);
+
+/* This stores the sums over all workers, guests and outside threads in *out; average_task_ns and
+ * interval are means over the workers. Any thread may call this; the numbers are a snapshot. */
+WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out);
+
+/* This stores the statistics of one worker in *out, all 0 for an index (wsq_worker_index) at which
+ * nobody has worked. Any thread may call this; the numbers are a snapshot. */
+WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out);
+
+/* This writes a table to `file`: a row for each worker and (with a plus) each stand-in so far, and
+ * one for the pool. Any thread may call this. */
+WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
+
+/* This writes to `file`, for a person, what the pool does: what each worker does and has queued,
+ * how long the lanes are, which threads wait for what, which timers are set. With
+ * wsq_config.list_tasks it writes a line for each task that is spawned and not done (1000 at most):
+ * whether it runs, waits for a wake, is held back by others or is queued, since when, and its
+ * function, with the name that wsq_hooks gives it. So a wake that was forgotten is found. Without
+ * list_tasks it knows only how many tasks there are, for their memory is the caller's.
+ * Any thread may call this, a task too, while the pool works or is stopping; but not a hook, nor a
+ * signal handler. The pool goes on meanwhile: each line was true at some moment of the call, and
+ * two lines may contradict each other. No line is read from the memory of a task, so an address may
+ * be that of a task that has gone since. A plus behind a length stands for more that was just
+ * pushed. The pool's locks are taken one after the other, and none while this writes. */
+WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file);
+
+/* This runs one task of a caller_runs pool on the calling thread. It returns false if no task can
+ * run now, another thread is pumping, or the pool is shut down. Any thread may call this. */
+WSQ_API bool wsq_pool_run_one(wsq_pool *pool);
+
+/* This makes the calling thread one of the workers of a lend_only pool. It returns WSQ_OK after
+ * wsq_worker_dismiss, or when the pool shuts down, and must have returned before wsq_pool_destroy
+ * is called.
+ * WSQ_ERR_INVALID: every worker has a thread, the pool is not lend_only or is NULL, or the caller
+ * is inside the pool.
+ * WSQ_ERR_CLOSED: the pool is shutting down.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
+WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool);
+
+/* This asks the thread that is now lent to this worker of a lend_only pool to leave, which it does
+ * between two tasks. What it has queued is left to others. Any thread may call this; without such a
+ * thread it does nothing. */
+WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker);
+
+/* This returns the pool that the context belongs to. */
+WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx);
+
+/* This returns the index of the worker that the context belongs to: 0 .. wsq_pool_workers - 1, or
+ * from there on, a stand-in or a guest of wsq_run. No two threads have the same index at the same
+ * time. */
+WSQ_API unsigned wsq_worker_index(wsq_ctx ctx);
+
+/* This returns the index of the worker that the calling thread is, as wsq_worker_index does, or -1
+ * on a thread that works in no pool. */
+WSQ_API int wsq_worker_self(void);
+
+/* ---- tasks ---- */
+
+/* This sets a task up, before its first spawn; a task that is done may be set up again. It must not
+ * be shared yet. A task that is all zero but for `fn` is set up, too. */
+WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn);
+
+/* This queues the task: its function is called on some worker, soon. Any thread may call this. What
+ * the caller wrote before is visible to the function. The task's memory must stay until the task is
+ * done; a task that is done may be spawned again, once nobody waits for its former end any more.
+ * After an error the task is as it was.
+ * WSQ_ERR_INVALID: the task has no function, or is queued, running or waiting for a wake already;
+ * or it is pinned to a worker that the pool lacks, or in a group of another pool; or an argument is
+ * NULL.
+ * WSQ_ERR_CLOSED: the pool is shutting down.
+ * WSQ_ERR_CANCELLED: the task has a group (wsq_task_set_group) that was cancelled.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
+WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task);
+
+/* This spawns `count` tasks, all or none, and is cheaper than as many calls of wsq_spawn. The array
+ * may go when this returns. Any thread may call this.
+ * WSQ_ERR_INVALID: one of them cannot be spawned, stands in the array twice, comes after others, or
+ * has a group that is cancelled or of another pool; or an argument is NULL.
+ * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
+WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count);
+
+/* This makes a task run again that returned, or is about to return, WSQ_PENDING. What the caller
+ * wrote before is visible to that run. Any thread may call this, any number of times: several wakes
+ * before the task runs count as one, and one that comes while the task runs is not lost. It does
+ * nothing for a task that is queued already, is done, or was never spawned. The task's memory must
+ * be there: a thread that may wake a task must know that it is not freed yet. */
+WSQ_API void wsq_wake(wsq_task *task);
+
+/* This returns whether the task is done, or was cancelled; then what it did is visible to the
+ * caller. Any thread may call this. */
+WSQ_API bool wsq_task_done(const wsq_task *task);
+
+/* This sleeps until the task is done; then what it did is visible to the caller. Any thread may
+ * call this. On a worker the task runs here, if this worker has it in its own queue; else the
+ * worker blocks, and a stand-in works in its place.
+ * WSQ_ERR_CANCELLED: the task was cancelled, or will never run because the pool has been shut down.
+ * WSQ_ERR_INVALID: the task is NULL or was never spawned.
+ * WSQ_ERR_FORKED: its pool belongs to the parent process. */
+WSQ_API wsq_result wsq_task_wait(wsq_task *task);
+
+/* This waits as wsq_task_wait does, but for `timeout_ns` nanoseconds at most; 0 only looks,
+ * WSQ_FOREVER is no limit.
+ * WSQ_ERR_TIMEOUT: the time was up first.
+ * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_task_wait. */
+WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
+
+/* This gives the task a function that is called in place of its own when the task is cancelled, on
+ * any thread, to free what the task owns. NULL: none. The owner of the task may call this, while
+ * the task is not spawned. */
+WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup);
+
+/* This sets how urgent the task is: before its spawn, or in its own function for what comes after
+ * that run. The owner of the task, or its function, may call this.
+ * WSQ_ERR_INVALID: `priority` is none, or the task is NULL. */
+WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
+
+/* This pins the task, before its spawn: only the worker with this index runs it, from its next
+ * spawn on, until this is called again; WSQ_ANY_WORKER: any worker. A spawn into a pool that has no
+ * such worker fails. The owner of the task may call this, while the task is not spawned.
+ * WSQ_ERR_INVALID: no pool can have that many workers, or the task is NULL. */
+WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
+
+/* This puts the task into a group, before its spawn: from then on each wsq_spawn, wsq_spawn_on or
+ * wsq_spawn_batch of it spawns it as wsq_group_spawn does; NULL: into none. A spawn into another
+ * pool than the group's fails. The owner of the task may call this, while the task is not
+ * spawned. wsq_group_spawn puts a task that has a group into that other one from then on, and one
+ * that has none for that spawn only; wsq_group_then and wsq_future_then put it into none. */
+WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
+
+/* This lets `task` start only when `predecessor` is done. It is called before `task` is spawned, as
+ * often as there are predecessors, with an edge of the caller's for each; the predecessor may be
+ * done, running, or not spawned yet. A task whose predecessor is cancelled is cancelled too. Until
+ * `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
+ * second time; it must not return WSQ_GONE. Any thread may call this, but for one `task` one at a
+ * time.
+ * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^23 others or after itself, or an
+ * argument is NULL. */
+WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
+
+/* This spawns the task as wsq_spawn does, pinned: only the worker with the index `worker`, which is
+ * below wsq_pool_workers, runs it, after each wake too, until it is done. Any thread may call this.
+ * WSQ_ERR_INVALID: there is no such worker, or as in wsq_spawn.
+ * WSQ_ERR_CLOSED, WSQ_ERR_CANCELLED, WSQ_ERR_FORKED: as in wsq_spawn. */
+WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task);
+
+/* This wakes the task, which is one of this pool's, `delay_ns` nanoseconds from now; timers with
+ * equal times fire in the order of the calls. Until then the task's memory must stay, or
+ * wsq_wake_cancel be called. Any thread may call this.
+ * WSQ_ERR_MEMORY: no timer was set.
+ * WSQ_ERR_INVALID: an argument is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
+WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns);
+
+/* This takes all timers of the task back, in a time linear in the number of timers that are set. It
+ * returns false if there was none; a timer that has fired has woken the task. When this returns, no
+ * timer touches the task any more. Any thread may call this. */
+WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task);
+
+/* This returns whether the work should stop: the calling task or its group was cancelled, or the
+ * pool stops. It is called with the context of a task's own function; in the task's jobs,
+ * wsq_group_cancelled answers. */
+WSQ_API bool wsq_cancelled(wsq_ctx ctx);
+
+/* This cancels the task: if it has not started, waits for a wake, or comes after others that are
+ * not done, its function is not called (again). In place of that its cleanup is called when its
+ * turn comes, soon, or, if it comes after others, when they are done; and its waiters get
+ * WSQ_ERR_CANCELLED. A run that is under way goes on, and can ask wsq_cancelled; only if it then
+ * returns WSQ_PENDING or WSQ_YIELD is the task cancelled. wsq_task_wait tells which it was. It does
+ * nothing for a task that is done or was never spawned. Any thread may call this that knows that
+ * the task's memory is there. */
+WSQ_API void wsq_task_cancel(wsq_task *task);
+
+/* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
+ * this once per step. It returns false when the task has had its share: it should return WSQ_YIELD.
+ * On a thread that is no worker it returns true. */
+WSQ_API bool wsq_budget_take(void);
+
+/* This says that the calling task, job or run is about to block outside the scheduler (in a system
+ * call, on a mutex): until wsq_block_end a stand-in works in this worker's place, if max_standins
+ * allows. Pairs may be nested. `ctx` is the caller's own. */
+WSQ_API void wsq_block_begin(wsq_ctx ctx);
+
+/* This ends what wsq_block_begin began, before that task, job or run returns, with the same
+ * context. */
+WSQ_API void wsq_block_end(wsq_ctx ctx);
+
+/* ---- function calls as tasks, and their results ---- */
+
+/* This calls fn(arg) on some worker, soon. What `arg` points to is the caller's and must stay as
+ * long as `fn` needs it. A call that is cancelled never happens, nor one for which this returns an
+ * error. Any thread may call this.
+ * WSQ_ERR_MEMORY: there is no memory for one more.
+ * WSQ_ERR_CLOSED: the pool is shutting down.
+ * WSQ_ERR_INVALID: the pool or `fn` is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
+WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg);
+
+/* This this does what wsq_go does, and stores a handle in *out from which what `fn` returns can be
+ * fetched. The handle must go to wsq_future_get or to wsq_future_drop, once. After an error *out is
+ * unchanged. Any thread may call this.
+ * WSQ_ERR_INVALID: the pool, `fn` or `out` is NULL.
+ * WSQ_ERR_MEMORY, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_go. */
+WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out);
+
+/* This sleeps until the future is done, stores what its function returned in *result (unless
+ * `result` is NULL), and frees the future, whatever this returns but WSQ_ERR_FORKED and
+ * WSQ_ERR_INVALID. Any thread that has the handle may call this, once. On a worker the function is
+ * called here, if nobody has started it; else the worker blocks, and a stand-in works in its place.
+ * WSQ_ERR_CANCELLED: the function was never called, and *result is unchanged.
+ * WSQ_ERR_INVALID: the future is NULL.
+ * WSQ_ERR_FORKED: its pool belongs to the parent process. */
+WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
+
+/* This waits as wsq_future_get does, but for `timeout_ns` nanoseconds at most; 0 only looks,
+ * WSQ_FOREVER is no limit. On a worker that has to call the function itself it lasts as long as
+ * that, unless `timeout_ns` is 0.
+ * WSQ_ERR_TIMEOUT: the time was up first, and the handle is still the caller's.
+ * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_future_get. */
+WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result);
+
+/* This cancels the future: if its function has not been called yet it never will be, and
+ * wsq_future_get says WSQ_ERR_CANCELLED. A function that runs already goes on. The handle remains
+ * the caller's. Any thread that has the handle may call this. */
+WSQ_API void wsq_future_cancel(wsq_future *future);
+
+/* This returns whether wsq_future_get would return without waiting. Any thread that has the handle
+ * may call this. */
+WSQ_API bool wsq_future_done(const wsq_future *future);
+
+/* This spawns `task`, into the future's pool, when the future is done or cancelled, at once if it
+ * is already; the task may then call wsq_future_get, which does not wait. Any thread that has the
+ * handle may call this, once for each future.
+ * WSQ_ERR_INVALID: the future has such a task already, the task cannot be spawned (wsq_spawn), or
+ * an argument is NULL.
+ * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
+WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task);
+
+/* This gives the handle back: nobody wants the result. The function is called all the same, and the
+ * future is freed after that. Any thread that has the handle may call this. NULL is allowed. */
+WSQ_API void wsq_future_drop(wsq_future *future);
+
+/* ---- groups ---- */
+
+/* This sets a group up, before its first use or to use a cancelled one again. It must not be shared
+ * yet, or not be in use any more.
+ * WSQ_ERR_INVALID: an argument is NULL. */
+WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool);
+
+/* This spawns the task into the group's pool, as wsq_spawn does, and counts it in the group until
+ * it is done. Any thread may call this, the group's own tasks included.
+ * WSQ_ERR_CANCELLED: the group is cancelled.
+ * WSQ_ERR_INVALID, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
+WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task);
+
+/* This sleeps until every task of the group is done. Then what the tasks did is visible to the
+ * caller, and the group can be used again. Any number of threads may call this. A worker runs the
+ * tasks of this group that are in its own queue, and no others; then it blocks, and a stand-in
+ * works in its place.
+ * WSQ_ERR_CANCELLED: not all of them ran. None runs any more; but after a shutdown some may still
+ * be pending, or wait for a predecessor (wsq_group_pending counts them), and need the group until
+ * they are woken.
+ * WSQ_ERR_INVALID: the group is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
+WSQ_API wsq_result wsq_group_wait(wsq_group *group);
+
+/* This waits as wsq_group_wait does, but for `timeout_ns` nanoseconds at most; 0 only looks,
+ * WSQ_FOREVER is no limit.
+ * WSQ_ERR_TIMEOUT: the time was up first.
+ * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_group_wait. */
+WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns);
+
+/* This spawns `task`, into the group's pool, when no task of the group is left, at once if none is
+ * now. No thread waits for that. `task` itself is not counted in the group. Any thread may call
+ * this, any number of times.
+ * WSQ_ERR_INVALID, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
+WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task);
+
+/* This cancels the group, until wsq_group_init: a task of it that has not started never will; it is
+ * cancelled when its turn comes, or when it is woken. What runs goes on, and can ask wsq_cancelled.
+ * Any thread may call this. */
+WSQ_API void wsq_group_cancel(wsq_group *group);
+
+/* This returns whether wsq_group_cancel was called. Any thread may call this. */
+WSQ_API bool wsq_group_cancelled(const wsq_group *group);
+
+/* This keeps `error` for wsq_group_error, if it is the first that is not 0. What the numbers mean
+ * is the caller's business, and the group goes on. Any thread may call this. */
+WSQ_API void wsq_group_fail(wsq_group *group, int error);
+
+/* This returns the first error that wsq_group_fail was told, 0 if there is none. It is final once
+ * wsq_group_wait has returned. Any thread may call this. */
+WSQ_API int wsq_group_error(const wsq_group *group);
+
+/* This returns how many tasks of the group are spawned and not done. Any thread may call this; the
+ * number is a snapshot, and while tasks of the group spawn others into it, it may be too high by up
+ * to WSQ_GROUP_CREDIT for each worker. */
+WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
+
+/* ---- fork and join: wsq_fork, wsq_join and wsq_reclaim follow in >>inline ---- */
+
+/* This calls fn(ctx, arg) on the calling thread, with a context in which it may fork, loop and
+ * reduce, and returns when `fn` has returned. Idle workers help. Any thread may call this, inside a
+ * task or a run too. When WSQ_GUESTS threads are inside already, `fn` runs as a task while an
+ * outside caller waits, and without help on a worker. After an error `fn` was not called.
+ * WSQ_ERR_CLOSED: the pool is shutting down.
+ * WSQ_ERR_CANCELLED: it was cancelled while the call waited as a task.
+ * WSQ_ERR_MEMORY: more threads are inside at once than ever before, and there is no memory for the
+ * block of one more (a worker goes on without).
+ * WSQ_ERR_INVALID: the pool or `fn` is NULL.
+ * WSQ_ERR_FORKED: the pool belongs to the parent process. */
+WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
+
+/* This calls `body` for pieces that together are begin .. end - 1, each element once, on the
+ * calling thread and on workers that help, in no order. It returns when all are done, or
+ * wsq_loop_stop was called. `ctx` is the caller's own. `grain` is how many elements one call gets
+ * at most; between two calls the loop gives half of what is left away if a worker is idle. 0
+ * chooses as many as take about 10 us, measured as it goes. */
+WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
+                     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg);
+
+/* This loops as wsq_for does; `body` adds its piece to a partial result, and partial results are
+ * combined in the order of the elements. The result goes to *result, `reducer->size` bytes of the
+ * caller's, which are initialised here. Partial results above 128 bytes are allocated; without
+ * memory the loop goes on with fewer.
+ * WSQ_ERR_INVALID: an argument or a function of the reducer is NULL, or its size is 0. */
+WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
+                              const wsq_reducer *reducer, void *result);
+
+/* This ends the wsq_for or wsq_reduce whose body calls it, the innermost one, early: calls of the
+ * body that run already go on, but elements for which none has begun are left out (find any, first
+ * error). What wsq_reduce has found so far is its result. The body passes its own context. It does
+ * nothing outside a loop. */
+WSQ_API void wsq_loop_stop(wsq_ctx ctx);
+
+/* A file whose layout or inline functions differ from the implementation's does not link, and the
+ * linker names the macros. */
+#if !defined(WSQ_STATIC)
+WSQ_API void WSQI_CONFIGURED(void);
+#if defined(_MSC_VER)
+#define WSQI_TEXT_OF(x) #x
+#define WSQI_TEXT(x) WSQI_TEXT_OF(x)
+__pragma(detect_mismatch("wsq.h", WSQI_TEXT(WSQI_CONFIGURED)))
+#elif defined(WSQI_GNU)
+static void (*const wsqi_configured)(void) __attribute__((used)) = WSQI_CONFIGURED;
+#endif
+#endif
+
+/* ==========================================================================
+ * >>inline: fork and join, the whole of their common path
+ * ========================================================================== */
+
+/* What fork and join read of a worker: the first line of its block. Each asks one question with one
+ * comparison. Fork: is the stack full, or does somebody want work? Join: is the job public, or does
+ * somebody want work? */
+typedef struct wsqi_front {
+    wsqi_aptr fork_trap; /* owner: the full mark; thieves: NULL, "more!" */
+    wsqi_aptr join_trap; /* owner: the end of the public entries; thieves: WSQI_TRAP_SET */
+} wsqi_front;
+
+#define WSQI_TRAP_SET ((void *)~(uintptr_t)0)
+
+/* Keeps gcc from computing the block's address once and carrying it across the calls between fork
+ * and join: two instructions are cheaper than a register (fib: 1.25 against 1.38 ns, gcc 12, Zen
+ * 5). Clang computes it twice by itself, and this would cost it one more move. */
+#if defined(WSQI_OPAQUE)
+#elif defined(WSQI_GNU) && !defined(__clang__)
+#define WSQI_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+#else
+#define WSQI_OPAQUE(pointer) ((void)0)
+#endif
+
+/* The slow halves: somebody wants work, or the job is public, or the stack is full. They take the
+ * entry and return the context, by value, so that it never leaves its register; and no job: its
+ * address would be kept in one just for them. Reclaim's answer is the lowest bit. */
+WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) WSQI_COLD;
+WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
+
+/* For WSQ_ASSERT alone: does this thread run what received the context, or what that has called? */
+WSQ_API bool wsqi_ctx_here(wsq_ctx ctx);
+
+#define wsqi_check_ctx(ctx) \
+    WSQ_ASSERT(wsqi_ctx_here(ctx) && "a stale wsq_ctx: another thread's, or of what has returned")
+
+static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
+    return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
+}
+
+/* This offers the job to idle workers: fn(ctx, job) will be called, once. `*ctx` is the caller's
+ * own context, and is advanced. The job must be joined, by wsq_join or wsq_reclaim, in the function
+ * that forked it, the newest job first, and its memory must stay until then. It may be called
+ * inside a run, a job or a task. When the job stack is full the job runs here, at once. */
+static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
+    wsq_ctx entry = *ctx;
+    wsqi_check_ctx(entry);
+    wsqi_set(&job->fn, fn);
+    wsqi_set(&entry->job, job);
+    *ctx = entry + 1;
+    if (!WSQI_LIKELY((uintptr_t)entry <
+                     (uintptr_t)wsqi_load_hint(&wsqi_front_of(entry)->fork_trap)))
+        *ctx = wsqi_fork_slow(entry);
+}
+
+/* This joins a job as wsq_join does, but does not call its function. It returns true if nobody took
+ * the job: then the caller does its work itself, by a direct call that the compiler can inline. It
+ * returns false if the job is done, and then what it did is visible. Either way it is joined. */
+static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
+    wsq_ctx entry = *ctx - 1, opaque = entry;
+    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0;
+    wsqi_check_ctx(entry);
+    WSQ_ASSERT((full || wsqi_get(&entry->job) == job) &&
+               "a join out of order: the newest job first, by the function that forked it");
+    (void)job, (void)full;
+    WSQI_OPAQUE(opaque);
+    /* Relaxed: as in wsq_fork. */
+    if (!WSQI_LIKELY((uintptr_t)entry >=
+                     (uintptr_t)wsqi_load_rlx(&wsqi_front_of(opaque)->join_trap))) {
+        uintptr_t answer = wsqi_reclaim_slow(entry);
+        *ctx = (wsq_ctx)(answer & ~(uintptr_t)1);
+        return (answer & 1) != 0;
+    }
+    *ctx = entry;
+    return true;
+}
+
+/* This joins the newest job that the caller has forked: the job is done when it returns, and what
+ * it did is visible. A job that nobody took is called here. While another worker runs it, this one
+ * helps with other jobs, never with tasks, and then sleeps. `*ctx` is the context that wsq_fork
+ * advanced; it is taken back. */
+static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
+    if (wsq_reclaim(ctx, job)) job->fn(*ctx, job);
+}
+
+#endif /* WSQ_H */
+
+#ifdef WSQ_IMPLEMENTATION
+#ifndef WSQ_IMPLEMENTED
+#define WSQ_IMPLEMENTED
+
+/* What other projects ask of their own code: declarations first in a block, none that another
+ * header shows already, no cast that only other machines need, no guess about aliasing. */
+#if defined(WSQI_GNU)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-aliasing"
+#pragma GCC diagnostic ignored "-Wredundant-decls"
+#if !defined(__cplusplus)
+#pragma GCC diagnostic ignored "-Wdeclaration-after-statement"
+#elif !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuseless-cast"
+#endif
+#endif
+
+/* ==========================================================================
+ * >>pairs: every order in this file
+ *
+ * An acquire, a release or a full barrier stands at a label; the comment there says what becomes
+ * true, then names its partner. What breaks is the outcome that one weaker order lets through.
+ *
+ *  label  where                        order         partner     weaker, and...
+ *  R1     ring push, spill: tail       release       R2          a thief runs an unwritten item
+ *  R2     ring steal: victim's tail    acquire       R1 R8       likewise
+ *  R3     ring room, spill: own head   acquire       R4          a slot overwritten while copied
+ *  R4     ring steal's end: head       release       R3          likewise
+ *  R5     ring steal: victim's head    acquire       R6 R7       a stale tail: length underflows
+ *  R6     ring pop, steal: head        release       R5 R9       likewise
+ *  R7     ring spill: head             release       R5 R9       a thief takes what was spilled
+ *  R8     ring steal: own tail         release       R2          as R1, for what was stolen
+ *  R9     ring length: head            acquire       R6 R7       a full ring looks empty
+ *  D1     deque push: bottom           release       D2          a thief runs an unwritten item
+ *  D2     deque steal: bottom          acquire       D1 D4       likewise
+ *  D4 D5  deque pop; steal             seq_cst       each other  both take the last item
+ *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
+ *  D8 D9  deque steal; push: top       rel; acq      each other  a thief reads the slot's next item
+ *  G1 G2  inject push; collect         rel; acq      each other  a task's links are garbage
+ *  G3 G4  inject lock; unlock          acq; rel      each other  two consumers take one task
+ *  I1 I2  token wait; give             acq; rel      each other  a woken worker misses why
+ *  I3     bitmap claim                 acq+rel       I5          a wake-up meets one half asleep
+ *  I5     setting, clearing own bit    acq+rel       I3          S counts a sleeper that has no bit
+ *  I6     notify                       full barrier  I7 I8 J7    work beside a sleeper, for ever
+ *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    likewise
+ *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses what it moved
+ *  I10    slots and watcher, sleeper   seq_cst       I11         a full slot that nobody watches
+ *  I11    slot put; take               seq_cst; acq  I10 I12 B6  likewise
+ *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
+ *  B3     blocks; sleeps in a join     full barrier  itself      the pool runs dry
+ *  B1 B2  blocks counted; one more      acq; rel      each other  a block is read while unfilled
+ *  B6     a sleeper becomes watcher     release       I11         likewise
+ *  M1 M2  mutex lock; unlock           acq; rel      each other  two holders
+ *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read unwritten
+ *  T2     finish: state                release       T1 T6 W3    likewise
+ *  T3     pend: state                  release       T4          two runs of a task overlap
+ *  T4     wake: state                  acq+rel       T3 T5       likewise; a wake's data is missed
+ *  T5     run: state                   acq+rel       T4          a wake's data is missed
+ *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3 at the next spawn; no pool
+ *  E1     finish: state                acquire       E2          an edge is never resolved
+ *  E2     edge added: state            acq+rel       E1          likewise
+ *  E3     one thing less to wait for   acq+rel       itself T6   a run misses what it waited for
+ *  E4 E5  after closed; edge pushed    acq+rel; rel  each other  an edge's links are garbage
+ *  E6     after found closed           acquire       E4          a run misses what it waited for
+ *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
+ *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
+ *  K4     group read                   acquire       K3          likewise
+ *  K5 K6  credit spent; called in      full barrier  each other  a group is done beside its task
+ *  F1 F2  free futures taken; given    acq; rel      each other  two uses of a future overlap
+ *  F3     reference dropped; claim     acq+rel       itself      likewise; or it is called twice
+ *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
+ *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
+ *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
+ *  P5 P6  stopped?; over               acq; rel      each other  a waiter misses the cancelling
+ *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
+ *  W6     runs dry: S                  acq+rel       itself      the last one misses an end
+ *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
+ *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
+ *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
+ *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
+ *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
+ *  J7     join sleeps                  full barrier  I7 J5       likewise
+ *  B4 B5  thread lent; leaves          acq; rel      each other  two threads share a block's past
+ *  J8 J9  guest enters; leaves         acq+rel       each other  two guests share a block's past
+ * ========================================================================== */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef WSQ_MALLOC
+#define WSQI_SYSTEM_MEMORY 1 /* nobody minds where it comes from */
+#define WSQ_MALLOC(size) malloc(size)
+#define WSQ_FREE(pointer) free(pointer)
+#endif
+
+#ifdef __cplusplus
+#define WSQI_INIT {}
+#else
+#define WSQI_INIT {0}
+#endif
+
+/* ==========================================================================
+ * >>atomic
+ * Purpose:   the full barrier and the spin hint, where the compiler has no good word for them.
+ * Invariant: a store before wsqi_fence_sc and a load after it are not swapped, on any machine.
+ * ========================================================================== */
+
+#ifndef WSQ_ATOMIC_HEADER
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WSQI_TSAN 1
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define WSQI_TSAN 1
+#endif
+
+#if defined(WSQI_TSAN)
+/* The sanitizer knows no fences; a read-modify-write is one on the machines it runs on. */
+static inline void wsqi_fence_sc(void) {
+    wsqi_a32 word = WSQI_INIT;
+    (void)wsqi_add_sc(&word, 0u);
+}
+#elif !defined(WSQI_GNU) || defined(WSQ_FORCE_STDATOMIC)
+#define wsqi_fence_sc() atomic_thread_fence(memory_order_seq_cst)
+#elif defined(__x86_64__)
+/* 5.7 ns where mfence, clang's choice, takes 9 (Zen 5). */
+#define wsqi_fence_sc() __asm__ __volatile__("lock; orl $0, -8(%%rsp)" ::: "memory", "cc")
+#else
+#define wsqi_fence_sc() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#endif
+
+/* x86 makes every read-modify-write a full barrier already; only the compiler is to be told. */
+#if (defined(__x86_64__) || defined(__i386__)) && defined(WSQI_GNU) && !defined(WSQI_TSAN)
+#define wsqi_fence_rmw() __asm__ __volatile__("" ::: "memory")
+#endif
+
+#if defined(__x86_64__) || defined(__i386__)
+#define wsqi_pause() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define wsqi_pause() __asm__ __volatile__("isb" ::: "memory")
+#elif defined(WSQI_GNU)
+#define wsqi_pause() __asm__ __volatile__("" ::: "memory")
+#elif defined(_M_X64) || defined(_M_IX86)
+#include <intrin.h>
+#define wsqi_pause() _mm_pause()
+#elif defined(_M_ARM64)
+#include <intrin.h>
+#define wsqi_pause() __isb(15)
+#else
+#define wsqi_pause() ((void)0)
+#endif
+#endif /* WSQ_ATOMIC_HEADER */
+
+#ifndef wsqi_fence_rmw
+#define wsqi_fence_rmw() wsqi_fence_sc()
+#endif
+
+/* The owner's own counter: nobody else writes it, so a load and a store do. */
+static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
+    wsqi_store_stat(counter, wsqi_load_stat(counter) + n);
+}
+
+/* ==========================================================================
+ * >>platform
+ * Purpose:   threads, a clock, the usable cores, one thread-local, and waiting on an address.
+ * Invariant: wsqi_lot_wait sleeps only while the word holds the expected value; a wake after a
+ *            change of the word is never lost; it may return early for no reason.
+ * Writers:   nobody but the functions themselves.
+ * Source:    Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks (2002).
+ *
+ * A WSQ_PLATFORM_HEADER supplies these, as types, static functions or macros:
+ *
+ *     wsqi_lot       a pool has one; where its threads sleep
+ *     bool wsqi_lot_init(wsqi_lot *lot)       false, and nothing taken: the system said no
+ *     void wsqi_lot_fini(wsqi_lot *lot)       nobody sleeps there any more
+ *     void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns)
+ *                                             timeout_ns 0: none; else an hour at most. It leaves
+ *                                             errno as it was
+ *     void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all)
+ *                                             one sleeper, or all; more is allowed. The word is a
+ *                                             name only: its memory may be gone
+ *     wsqi_thread    a worker has one; it stays in place until it is joined
+ *     bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
+ *                            size_t stack_size, const char *name)
+ *                                             stack_size 0: the system's. The name may be gone
+ *                                             afterwards. False: there is no thread
+ *     void wsqi_thread_join(wsqi_thread *thread)
+ *     uint64_t wsqi_clock_ns(void)            from any start, never back
+ *     unsigned wsqi_cpu_count(void)           cores that this process may use, at least 1
+ *     wsqi_worker *wsqi_self_get(void)        a pointer of each thread's own, NULL at first
+ *     void wsqi_self_set(wsqi_worker *self)
+ * and, if it defines them as macros, too:
+ *     wsqi_a32 *wsqi_guard_create(void)       a word that a child after fork() finds to be 0; NULL:
+ *                                             there is none, and the pool will not know
+ *     void wsqi_guard_destroy(wsqi_a32 *guard)
+ *     unsigned wsqi_places_read(uint32_t *places, unsigned count)
+ *                                             the place (wsq_topology) of each processor; how many
+ *     unsigned wsqi_cpu_now(void)             the processor that this thread runs on
+ *     void wsqi_cpu_leave(void)               moves this thread to another, if it may run there
+ *     void *wsqi_pages_take(size_t size, size_t alignment)
+ *                                             pages that become resident one by one, as they are
+ *                                             touched, or NULL; alignment: 64 KiB or more
+ *     void wsqi_pages_give(void *pages, size_t size)
+ * ========================================================================== */
+
+#if defined(WSQ_PLATFORM_HEADER)
+#include WSQ_PLATFORM_HEADER
+#else
+
+#if defined(_MSC_VER)
+#define WSQI_THREAD_LOCAL __declspec(thread)
+#elif defined(__cplusplus)
+#define WSQI_THREAD_LOCAL thread_local
+#elif defined(WSQI_GNU)
+#define WSQI_THREAD_LOCAL __thread
+#else
+#define WSQI_THREAD_LOCAL _Thread_local
+#endif
+
+WSQI_ONE WSQI_THREAD_LOCAL wsqi_worker *wsqi_self_slot;
+
+static inline wsqi_worker *wsqi_self_get(void) { return wsqi_self_slot; }
+static inline void wsqi_self_set(wsqi_worker *self) { wsqi_self_slot = self; }
+
+#if defined(_WIN32)
+
+/* ---- Windows 8 and later ---- */
+
+#if !defined(_WINDOWS_) && !defined(NOMINMAX)
+#define NOMINMAX
+#endif
+#if !defined(_WINDOWS_) && !defined(WIN32_LEAN_AND_MEAN)
+#define WIN32_LEAN_AND_MEAN
+#endif
+#include <process.h>
+#include <windows.h>
+
+/* Looked up by name: no library to link with, and no matter which Windows the headers are for. */
+typedef void (*wsqi_symbol)(void);
+typedef BOOL (WINAPI *wsqi_wait_fn)(volatile void *word, void *expected, SIZE_T size, DWORD ms);
+typedef void (WINAPI *wsqi_wake_fn)(void *word);
+typedef HRESULT (WINAPI *wsqi_name_fn)(HANDLE thread, const wchar_t *name);
+
+static wsqi_symbol wsqi_find(const char *name) {
+    HMODULE base = GetModuleHandleA("kernelbase.dll");
+    return base != NULL ? (wsqi_symbol)GetProcAddress(base, name) : NULL;
+}
+
+static uint64_t wsqi_clock_ns(void) {
+    LARGE_INTEGER ticks, second;
+    QueryPerformanceCounter(&ticks);
+    QueryPerformanceFrequency(&second);
+    uint64_t whole = (uint64_t)(ticks.QuadPart / second.QuadPart);
+    uint64_t part = (uint64_t)(ticks.QuadPart % second.QuadPart);
+    return whole * 1000000000u + part * 1000000000u / (uint64_t)second.QuadPart;
+}
+
+typedef struct wsqi_lot {
+    wsqi_wait_fn wait;
+    wsqi_wake_fn wake_one, wake_all;
+} wsqi_lot;
+
+static bool wsqi_lot_init(wsqi_lot *lot) {
+    lot->wait = (wsqi_wait_fn)wsqi_find("WaitOnAddress");
+    lot->wake_one = (wsqi_wake_fn)wsqi_find("WakeByAddressSingle");
+    lot->wake_all = (wsqi_wake_fn)wsqi_find("WakeByAddressAll");
+    return lot->wait != NULL && lot->wake_one != NULL && lot->wake_all != NULL;
+}
+
+static void wsqi_lot_fini(wsqi_lot *lot) { (void)lot; }
+
+/* A time-out has the system's tick, up to 16 ms. */
+static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    uint64_t ms = (timeout_ns + 999999) / 1000000;
+    DWORD error = GetLastError(); /* the caller's */
+    lot->wait(word, &expected, sizeof expected, timeout_ns ? (DWORD)ms : INFINITE);
+    SetLastError(error);
+}
+
+static void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
+    (all ? lot->wake_all : lot->wake_one)((void *)word);
+}
+
+typedef struct wsqi_thread {
+    HANDLE handle;
+    void (*fn)(void *arg);
+    void *arg;
+    wchar_t name[16];
+} wsqi_thread;
+
+static unsigned __stdcall wsqi_thread_main(void *arg) {
+    wsqi_thread *thread = (wsqi_thread *)arg;
+    wsqi_name_fn set_name = (wsqi_name_fn)wsqi_find("SetThreadDescription"); /* Windows 10 */
+    if (set_name != NULL) set_name(GetCurrentThread(), thread->name);
+    thread->fn(thread->arg);
+    return 0;
+}
+
+/* False, and nothing started: the system has no thread of that stack size for us. */
+static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
+                              size_t stack_size, const char *name) {
+    size_t length = 0;
+    if (stack_size > UINT32_MAX) return false;
+    thread->fn = fn;
+    thread->arg = arg;
+    for (; length < 15 && name[length]; length++) thread->name[length] = (wchar_t)name[length];
+    thread->name[length] = 0;
+    thread->handle = (HANDLE)_beginthreadex(NULL, (unsigned)stack_size, wsqi_thread_main, thread,
+                                            STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
+    return thread->handle != NULL;
+}
+
+static void wsqi_thread_join(wsqi_thread *thread) {
+    WaitForSingleObject(thread->handle, INFINITE);
+    CloseHandle(thread->handle);
+}
+
+/* Cores of the affinity mask, which tells of one group of at most 64. Since Windows 11, which has
+ * that function, the threads of a process that is not confined to some run in every group. */
+static unsigned wsqi_cpu_count(void) {
+    DWORD_PTR mine = 0, all = 0;
+    unsigned count = 0;
+    GetProcessAffinityMask(GetCurrentProcess(), &mine, &all);
+    if (mine == all && wsqi_find("GetProcessDefaultCpuSetMasks") != NULL)
+        count = (unsigned)GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+    for (; count == 0 && mine; mine &= mine - 1) count++;
+    return count > 0 ? count : 1;
+}
+
+#else
+
+#if defined(__has_include)
+#if !__has_include(<pthread.h>)
+#error "wsq.h needs POSIX threads, Windows, or a WSQ_PLATFORM_HEADER (>>platform)"
+#endif
+#endif
+
+/* The kernel keeps the queues of who sleeps on which word. NetBSD, and whatever is not here, sleeps
+ * on mutexes and conditions. */
+#if !defined(WSQ_FORCE_PTHREAD)
+#if defined(__linux__)
+#define WSQI_FUTEX 1
+#elif defined(__FreeBSD__)
+#include <sys/types.h>
+#include <sys/umtx.h>
+#define WSQI_SLEEP_UMTX_OP 1
+#elif defined(__OpenBSD__)
+#include <sys/time.h>
+#include <sys/futex.h>
+#define WSQI_SLEEP_OPENBSD 1
+#elif defined(__DragonFly__)
+#define WSQI_SLEEP_DRAGONFLY 1
+#elif defined(__EMSCRIPTEN_PTHREADS__)
+#include <emscripten/threading.h>
+#define WSQI_SLEEP_WASM 1
+#elif defined(__APPLE__) && __ENVIRONMENT_MAC_OS_X_VERSION_MIN_REQUIRED__ >= 140400
+#include <os/clock.h>
+#include <os/os_sync_wait_on_address.h>
+#define WSQI_SLEEP_APPLE 1
+#else
+#define WSQI_SLEEP_PTHREAD 1
+#endif
+#else
+#define WSQI_SLEEP_PTHREAD 1
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+/* glibc and musl hide these under -std=c11, and it is too late to ask when another header came
+ * first. Where the second name stands, time_t has 64 bits and the plain name is the old one's. */
+#if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
+long syscall(long number, ...);
+int sched_getcpu(void);
+int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
+#if UINTPTR_MAX > 0xffffffffu || defined(__EMSCRIPTEN__) || defined(__ANDROID__) || \
+    (defined(__GLIBC__) && !defined(__USE_TIME_BITS64))
+int clock_gettime(int clock, struct timespec *time);
+#else
+int clock_gettime(int clock, struct timespec *time) __asm__("__clock_gettime64");
+#endif
+#endif
+#if defined(SIG_BLOCK)
+typedef sigset_t wsqi_sigset;
+#define WSQI_SIG_BLOCK SIG_BLOCK
+#define WSQI_SIG_SETMASK SIG_SETMASK
+#else
+typedef struct wsqi_sigset { unsigned long bits[128 / sizeof(long)]; } wsqi_sigset;
+int sigfillset(wsqi_sigset *set);
+int sigdelset(wsqi_sigset *set, int number);
+int pthread_sigmask(int how, const wsqi_sigset *set, wsqi_sigset *former);
+#if defined(__mips__)
+#define WSQI_SIG_BLOCK 1
+#define WSQI_SIG_SETMASK 3
+#else
+#define WSQI_SIG_BLOCK 0
+#define WSQI_SIG_SETMASK 2
+#endif
+#endif
+
+#if defined(CLOCK_MONOTONIC)
+#define WSQI_CLOCK CLOCK_MONOTONIC
+#else
+#define WSQI_CLOCK 1 /* Linux's */
+#endif
+
+static uint64_t wsqi_clock_ns(void) {
+    struct timespec now;
+    clock_gettime(WSQI_CLOCK, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline struct timespec wsqi_timespec(uint64_t ns) {
+    struct timespec time;
+    time.tv_sec = (time_t)(ns / 1000000000u);
+    time.tv_nsec = (long)(ns % 1000000000u);
+    return time;
+}
+
+/* ---- waiting on an address ---- */
+
+/* The kernel's two calls, one pair for each: sleep while the word is as expected (timeout_ns 0: for
+ * ever), and wake one or all. */
+#if defined(WSQI_FUTEX)
+
+#define WSQI_FUTEX_WAIT_PRIVATE 128
+#define WSQI_FUTEX_WAKE_PRIVATE 129
+
+/* The kernel's own time, whatever time_t is. The youngest 32-bit machines have only the call whose
+ * seconds have 64 bits. */
+#if defined(SYS_futex)
+#define WSQI_SYS_FUTEX SYS_futex
+typedef struct wsqi_futex_time { long sec, nsec; } wsqi_futex_time;
+#else
+#define WSQI_SYS_FUTEX SYS_futex_time64
+typedef struct wsqi_futex_time { int64_t sec, nsec; } wsqi_futex_time;
+#endif
+
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    wsqi_futex_time time;
+    time.sec = (long)(timeout_ns / 1000000000u);
+    time.nsec = (long)(timeout_ns % 1000000000u);
+    syscall(WSQI_SYS_FUTEX, word, WSQI_FUTEX_WAIT_PRIVATE, expected, timeout_ns ? &time : NULL,
+            NULL, 0);
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    syscall(WSQI_SYS_FUTEX, word, WSQI_FUTEX_WAKE_PRIVATE, all ? 0x7fffffff : 1, NULL, NULL, 0);
+}
+
+#elif defined(WSQI_SLEEP_UMTX_OP)
+
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    struct timespec time = wsqi_timespec(timeout_ns);
+    _umtx_op(word, UMTX_OP_WAIT_UINT_PRIVATE, expected, NULL, timeout_ns ? &time : NULL);
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    _umtx_op(word, UMTX_OP_WAKE_PRIVATE, all ? 0x7fffffff : 1, NULL, NULL);
+}
+
+#elif defined(WSQI_SLEEP_OPENBSD)
+
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    struct timespec time = wsqi_timespec(timeout_ns);
+    futex((volatile uint32_t *)word, FUTEX_WAIT_PRIVATE, (int)expected, timeout_ns ? &time : NULL,
+          NULL);
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    futex((volatile uint32_t *)word, FUTEX_WAKE_PRIVATE, all ? 0x7fffffff : 1, NULL, NULL);
+}
+
+#elif defined(WSQI_SLEEP_DRAGONFLY)
+
+/* Microseconds, 0 for ever. The longest span is a second: to return early is allowed. */
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    int us = timeout_ns < 1000000000u ? (int)((timeout_ns + 999) / 1000) : 1000000;
+    umtx_sleep((volatile const int *)word, (int)expected, us);
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    umtx_wakeup((volatile const int *)word, all ? 0 : 1);
+}
+
+#elif defined(WSQI_SLEEP_WASM)
+
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    double ms = timeout_ns > 0 ? (double)timeout_ns / 1e6 : __builtin_inf();
+    emscripten_futex_wait(word, expected, ms);
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    emscripten_futex_wake(word, all ? 0x7fffffff : 1);
+}
+
+#elif defined(WSQI_SLEEP_APPLE)
+
+static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    if (timeout_ns == 0)
+        os_sync_wait_on_address(word, expected, sizeof *word, OS_SYNC_WAIT_ON_ADDRESS_NONE);
+    else
+        os_sync_wait_on_address_with_timeout(word, expected, sizeof *word,
+                                             OS_SYNC_WAIT_ON_ADDRESS_NONE,
+                                             OS_CLOCK_MACH_ABSOLUTE_TIME, timeout_ns);
+}
+
+static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
+    if (all)
+        os_sync_wake_by_address_all(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
+    else
+        os_sync_wake_by_address_any(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
+}
+
+#endif
+
+#if !defined(WSQI_SLEEP_PTHREAD)
+
+typedef struct wsqi_lot { char unused; } wsqi_lot;
+
+static bool wsqi_lot_init(wsqi_lot *lot) {
+    lot->unused = 0;
+    return true;
+}
+
+static void wsqi_lot_fini(wsqi_lot *lot) { (void)lot; }
+
+/* Errors are ordinary here, and none of the caller's: the word has changed, a signal came, the time
+ * is up; or the word's memory was freed meanwhile, and whoever waited there is gone. */
+static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    int saved = errno;
+    (void)lot;
+    wsqi_kernel_wait(word, expected, timeout_ns);
+    errno = saved;
+}
+
+static void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
+    int saved = errno;
+    (void)lot;
+    wsqi_kernel_wake(word, all);
+    errno = saved;
+}
+
+#else
+
+/* A guess: two waiters that share a bucket only cost each other a spurious return. */
+#define WSQI_LOT_BUCKETS 16
+
+typedef struct wsqi_bucket {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+} wsqi_bucket;
+
+typedef struct wsqi_lot { wsqi_bucket buckets[WSQI_LOT_BUCKETS]; } wsqi_lot;
+
+static wsqi_bucket *wsqi_lot_bucket(wsqi_lot *lot, const wsqi_a32 *word) {
+    uint64_t hash = ((uint64_t)(uintptr_t)word >> 2) * 0x9E3779B97F4A7C15u;
+    return &lot->buckets[hash >> 60];
+}
+
+static void wsqi_lot_close(wsqi_lot *lot, int count) {
+    while (count-- > 0) {
+        pthread_cond_destroy(&lot->buckets[count].changed);
+        pthread_mutex_destroy(&lot->buckets[count].mutex);
+    }
+}
+
+/* Timed waits are for a span, so a change of the wall clock must not stretch them. */
+#if defined(__APPLE__)
+
+static int wsqi_cond_init(pthread_cond_t *condition) { return pthread_cond_init(condition, NULL); }
+
+static void wsqi_cond_wait(wsqi_bucket *bucket, uint64_t timeout_ns) {
+    struct timespec span = wsqi_timespec(timeout_ns);
+    pthread_cond_timedwait_relative_np(&bucket->changed, &bucket->mutex, &span);
+}
+
+#else
+
+static int wsqi_cond_init(pthread_cond_t *condition) {
+    pthread_condattr_t attributes;
+    int error = pthread_condattr_init(&attributes);
+    if (error != 0) return error;
+    error = pthread_condattr_setclock(&attributes, WSQI_CLOCK);
+    if (error == 0) error = pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return error;
+}
+
+static void wsqi_cond_wait(wsqi_bucket *bucket, uint64_t timeout_ns) {
+    struct timespec until = wsqi_timespec(wsqi_clock_ns() + timeout_ns);
+    pthread_cond_timedwait(&bucket->changed, &bucket->mutex, &until);
+}
+
+#endif
+
+static bool wsqi_lot_init(wsqi_lot *lot) {
+    for (int i = 0; i < WSQI_LOT_BUCKETS; i++) {
+        bool mutex = pthread_mutex_init(&lot->buckets[i].mutex, NULL) == 0;
+        if (mutex && wsqi_cond_init(&lot->buckets[i].changed) == 0) continue;
+        if (mutex) pthread_mutex_destroy(&lot->buckets[i].mutex);
+        wsqi_lot_close(lot, i);
+        return false;
+    }
+    return true;
+}
+
+static void wsqi_lot_fini(wsqi_lot *lot) { wsqi_lot_close(lot, WSQI_LOT_BUCKETS); }
+
+static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    wsqi_bucket *bucket = wsqi_lot_bucket(lot, word);
+    pthread_mutex_lock(&bucket->mutex);
+    /* Relaxed: who changed the word takes the mutex before it wakes, so either this sees the change
+     * or the wake comes after the wait began. */
+    if (wsqi_load_rlx(word) != expected) {
+        pthread_mutex_unlock(&bucket->mutex);
+        return;
+    }
+    if (timeout_ns == 0)
+        pthread_cond_wait(&bucket->changed, &bucket->mutex);
+    else
+        wsqi_cond_wait(bucket, timeout_ns);
+    pthread_mutex_unlock(&bucket->mutex);
+}
+
+static void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
+    wsqi_bucket *bucket = wsqi_lot_bucket(lot, word);
+    (void)all; /* the bucket may hold waiters of other words, so everybody looks */
+    pthread_mutex_lock(&bucket->mutex);
+    pthread_cond_broadcast(&bucket->changed);
+    pthread_mutex_unlock(&bucket->mutex);
+}
+
+#endif
+
+/* ---- threads ---- */
+
+typedef struct wsqi_thread {
+    pthread_t handle;
+    void (*fn)(void *arg);
+    void *arg;
+    char name[16]; /* Linux's limit, the terminator included */
+} wsqi_thread;
+
+#if defined(__linux__)
+static void wsqi_thread_name(const char *name) {
+    syscall(SYS_prctl, 15 /* PR_SET_NAME */, name, 0, 0, 0);
+}
+#elif defined(__APPLE__)
+static void wsqi_thread_name(const char *name) { pthread_setname_np(name); }
+#else
+static void wsqi_thread_name(const char *name) { (void)name; }
+#endif
+
+static void *wsqi_thread_main(void *arg) {
+    wsqi_thread *thread = (wsqi_thread *)arg;
+    wsqi_thread_name(thread->name);
+    thread->fn(thread->arg);
+    return NULL;
+}
+
+/* A thread is born with the mask of who makes it. The host's signals are for its own threads:
+ * workers block them, all but faults of the code that they run, and profilers. */
+static void wsqi_signals_block(wsqi_sigset *former) {
+    static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
+                               SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+    wsqi_sigset set;
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) sigdelset(&set, kept[i]);
+    pthread_sigmask(WSQI_SIG_BLOCK, &set, former);
+}
+
+/* False, and nothing started: the system has no thread of that stack size for us. */
+static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
+                              size_t stack_size, const char *name) {
+    pthread_attr_t attributes;
+    wsqi_sigset former;
+    thread->fn = fn;
+    thread->arg = arg;
+    snprintf(thread->name, sizeof thread->name, "%.15s", name);
+    if (pthread_attr_init(&attributes) != 0) return false;
+    bool ok = stack_size == 0 || pthread_attr_setstacksize(&attributes, stack_size) == 0;
+    wsqi_signals_block(&former);
+    ok = ok && pthread_create(&thread->handle, &attributes, wsqi_thread_main, thread) == 0;
+    pthread_sigmask(WSQI_SIG_SETMASK, &former, NULL);
+    pthread_attr_destroy(&attributes);
+    return ok;
+}
+
+static void wsqi_thread_join(wsqi_thread *thread) { pthread_join(thread->handle, NULL); }
+
+/* ---- a word that is 0 in a child after fork() ---- */
+
+#if defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__)
+#include <sys/mman.h>
+
+#if defined(MAP_ANONYMOUS)
+#define WSQI_MAP_ANONYMOUS MAP_ANONYMOUS
+#elif defined(__mips__)
+#define WSQI_MAP_ANONYMOUS 0x800
+#else
+#define WSQI_MAP_ANONYMOUS 0x20 /* Linux's; -std=c11 hides the name */
+#endif
+
+#if defined(__linux__)
+/* QEMU's user mode says yes to whatever it does not know, and does nothing: no trust there. */
+static bool wsqi_guard_wipe(void *page) {
+    return syscall(SYS_madvise, page, 4096L, -1L) != 0 &&
+           syscall(SYS_madvise, page, 4096L, 18L) == 0;
+}
+#else
+int minherit(void *page, size_t size, int how);
+static bool wsqi_guard_wipe(void *page) { return minherit(page, 4096, 3 /* zero */) == 0; }
+#endif
+
+static wsqi_a32 *wsqi_guard_create(void) {
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | WSQI_MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return NULL;
+    if (wsqi_guard_wipe(page)) return (wsqi_a32 *)page;
+    munmap(page, 4096);
+    return NULL;
+}
+
+static void wsqi_guard_destroy(wsqi_a32 *guard) { munmap((void *)guard, 4096); }
+
+#define wsqi_guard_create wsqi_guard_create
+#endif
+
+/* ---- pages ---- */
+
+/* Not under the address sanitizer, which looks for leaks: it takes pointers in there for lost. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WSQI_ASAN 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define WSQI_ASAN 1
+#endif
+
+#if defined(__linux__) && !defined(WSQI_ASAN)
+static WSQI_UNUSED void *wsqi_pages_take(size_t size, size_t alignment) {
+    char *raw = (char *)mmap(NULL, size + alignment, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | WSQI_MAP_ANONYMOUS, -1, 0);
+    if (raw == (char *)MAP_FAILED) return NULL;
+    size_t head = (size_t)(0 - (uintptr_t)raw) & (alignment - 1);
+    if (head != 0) munmap(raw, head);
+    munmap(raw + head + size, alignment - head);
+    syscall(SYS_madvise, raw + head, size, 15L /* MADV_NOHUGEPAGE; older kernels have none */);
+    return raw + head;
+}
+
+static WSQI_UNUSED void wsqi_pages_give(void *pages, size_t size) { munmap(pages, size); }
+
+#define wsqi_pages_take wsqi_pages_take
+#endif
+
+/* ---- usable cores ---- */
+
+#if defined(__linux__)
+
+/* Reads a small file as a string; false if there is none. */
+static bool wsqi_file_read(const char *path, char *text, size_t size) {
+    int file = open(path, O_RDONLY);
+    if (file < 0) return false;
+    ssize_t length = read(file, text, size - 1);
+    close(file);
+    text[length > 0 ? length : 0] = 0;
+    return length > 0;
+}
+
+/* The quota of one control group in cores, rounded up; 0: unlimited or unknown. */
+static unsigned wsqi_cgroup_quota(const char *group) {
+    char path[4160], text[64], *end;
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group); /* version 2: "quota period" */
+    if (wsqi_file_read(path, text, sizeof text)) {
+        long quota = strtol(text, &end, 10), period = strtol(end, NULL, 10);
+        return quota > 0 && period > 0 ? (unsigned)((quota + period - 1) / period) : 0;
+    }
+    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us", group); /* version 1 */
+    long quota = wsqi_file_read(path, text, sizeof text) ? strtol(text, NULL, 10) : 0;
+    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu%s/cpu.cfs_period_us", group);
+    long period = wsqi_file_read(path, text, sizeof text) ? strtol(text, NULL, 10) : 0;
+    return quota > 0 && period > 0 ? (unsigned)((quota + period - 1) / period) : 0;
+}
+
+/* Whether a list such as "cpu,cpuacct", up to a colon, has the word "cpu". */
+static bool wsqi_cgroup_has_cpu(const char *list) {
+    for (; *list && *list != ':'; list += strcspn(list, ",:"), list += *list == ',') {
+        if (strncmp(list, "cpu", 3) == 0 && (list[3] == ',' || list[3] == ':')) return true;
+    }
+    return false;
+}
+
+/* The path of this process's control group in place of `text`: /proc/self/cgroup holds lines of
+ * "number:controllers:path". Version 2's line is "0::path"; where a line of version 1 has the
+ * controller "cpu", version 2 has it not. */
+static void wsqi_cgroup_path(char *text) {
+    const char *path = "", *line = text;
+    for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *list = strchr(line, ':'), *end = list != NULL ? strchr(list + 1, ':') : NULL;
+        if (end == NULL || end[1] != '/') continue;
+        bool two = strncmp(line, "0::", 3) == 0;
+        if ((two && *path == 0) || wsqi_cgroup_has_cpu(list + 1)) path = end + 1;
+    }
+    size_t length = strcspn(path, "\n");
+    memmove(text, path, length);
+    text[length] = 0;
+}
+
+/* Takes the first range off a list such as "0-3,8"; false: it is empty. */
+static bool wsqi_list_range(const char **list, unsigned long *first, unsigned long *last) {
+    char *end;
+    if (**list < '0' || **list > '9') return false;
+    *first = *last = strtoul(*list, &end, 10);
+    if (*end == '-') *last = strtoul(end + 1, &end, 10);
+    *list = *end == ',' ? end + 1 : end;
+    return true;
+}
+
+/* Marks the processors of such a list. */
+static void wsqi_list_mark(const char *list, uint32_t *places, unsigned count, uint32_t mark) {
+    unsigned long first, last;
+    while (wsqi_list_range(&list, &first, &last)) {
+        for (; first <= last && first < count; first++) places[first] |= mark;
+    }
+}
+
+#define WSQI_LIST_BYTES 4096 /* the most that the system writes into one of these files */
+
+/* The first processor of those that share the last cache with this one; 0: the system does not say,
+ * or it is offline. Some cores of a processor may have one level less than others. */
+static uint32_t wsqi_cache_read(unsigned cpu, char *text) {
+    char path[96];
+    for (unsigned level = 3; level >= 2; level--) {
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/cache/index%u/shared_cpu_list",
+                 cpu, level);
+        if (wsqi_file_read(path, text, WSQI_LIST_BYTES))
+            return (uint32_t)strtoul(text, NULL, 10) & 0xffffu;
+    }
+    return 0;
+}
+
+/* Marks the processors of each node with its number; there may be gaps between those. */
+static void wsqi_nodes_read(uint32_t *places, unsigned count) {
+    char path[64], text[WSQI_LIST_BYTES], nodes[WSQI_LIST_BYTES];
+    const char *list = nodes;
+    unsigned long node, last;
+    if (!wsqi_file_read("/sys/devices/system/node/online", nodes, sizeof nodes)) return;
+    while (wsqi_list_range(&list, &node, &last)) {
+        for (; node <= last && node < 0x10000u; node++) {
+            snprintf(path, sizeof path, "/sys/devices/system/node/node%lu/cpulist", node);
+            if (wsqi_file_read(path, text, sizeof text))
+                wsqi_list_mark(text, places, count, (uint32_t)node << 16);
+        }
+    }
+}
+
+/* The place of each of the first `count` processors, 0 where the system does not say: its node, and
+ * the first processor that it shares the last cache with. Returns how many there may be; some of
+ * them may be offline. */
+static unsigned wsqi_places_read(uint32_t *places, unsigned count) {
+    char text[WSQI_LIST_BYTES];
+    const char *list = text;
+    unsigned long first, last;
+    unsigned n = 0;
+    if (!wsqi_file_read("/sys/devices/system/cpu/possible", text, sizeof text)) return 0;
+    while (wsqi_list_range(&list, &first, &last)) n = last < count ? (unsigned)last + 1 : count;
+    for (unsigned cpu = 0; cpu < n; cpu++) places[cpu] = wsqi_cache_read(cpu, text);
+    wsqi_nodes_read(places, n);
+    return n;
+}
+
+static unsigned wsqi_cpu_now(void) {
+    int cpu = sched_getcpu();
+    return cpu > 0 ? (unsigned)cpu : 0;
+}
+
+#define wsqi_cpu_leave wsqi_cpu_leave
+static void wsqi_cpu_leave(void) {
+    enum { BITS = 8 * sizeof(unsigned long) };
+    unsigned long mask[128] = {0}, others[128]; /* 8192 processors, the kernel's own limit */
+    unsigned cpu = wsqi_cpu_now();
+    int error = errno; /* the caller may be in the middle of a task */
+    long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    if (bytes > 0 && cpu / BITS < 128) {
+        memcpy(others, mask, sizeof mask);
+        others[cpu / BITS] &= ~(1ul << cpu % BITS);
+        /* It fails where there is no other, or where a sandbox says no. */
+        if (syscall(SYS_sched_setaffinity, 0, (size_t)bytes, others) == 0)
+            syscall(SYS_sched_setaffinity, 0, (size_t)bytes, mask);
+    }
+    errno = error;
+}
+
+#define wsqi_places_read wsqi_places_read
+
+/* Cores that this process may use: its affinity mask, and the quota of every group above it. */
+static unsigned wsqi_cpu_count(void) {
+    unsigned long mask[128] = {0}; /* 8192 processors, the kernel's own limit */
+    char group[4096];
+    unsigned count = 0;
+    long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    for (long i = 0; i < bytes / (long)sizeof mask[0]; i++) {
+        for (unsigned long word = mask[i]; word; word &= word - 1) count++;
+    }
+    if (count == 0) count = 1;
+    if (!wsqi_file_read("/proc/self/cgroup", group, sizeof group)) return count;
+    wsqi_cgroup_path(group);
+    for (;;) {
+        unsigned quota = wsqi_cgroup_quota(group);
+        if (quota > 0 && quota < count) count = quota;
+        char *parent = strrchr(group, '/');
+        if (parent == NULL) return count;
+        *parent = 0;
+    }
+}
+
+#else
+
+static unsigned wsqi_cpu_count(void) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+#endif
+#endif /* _WIN32 */
+#endif /* WSQ_PLATFORM_HEADER */
+
+#ifndef wsqi_places_read
+#define wsqi_places_read(places, count) ((void)(places), (void)(count), 0u)
+#define wsqi_cpu_now() 0u
+#endif
+
+#ifndef wsqi_cpu_leave
+#define wsqi_cpu_leave() ((void)0)
+#endif
+
+#ifndef wsqi_guard_create
+#define wsqi_guard_create() ((wsqi_a32 *)NULL)
+#define wsqi_guard_destroy(guard) ((void)(guard))
+#endif
+
+/* The longest that a thread sleeps at once: seconds have 31 bits somewhere, microseconds elsewhere,
+ * and whoever sleeps goes to sleep again. A guess. */
+#define WSQI_LONGEST_NS 3600000000000u
+
+static void wsqi_lot_sleep(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    wsqi_lot_wait(lot, word, expected, timeout_ns < WSQI_LONGEST_NS ? timeout_ns : WSQI_LONGEST_NS);
+}
+
+/* Memory on an `alignment` boundary (a power of two, a pointer's at least), or NULL. */
+static void *wsqi_allocate(const wsq_allocator *allocator, size_t size, size_t alignment) {
+    if (allocator != NULL) return allocator->allocate(size, alignment, allocator->user);
+    if (size > SIZE_MAX - alignment - sizeof(void *)) return NULL;
+    char *raw = (char *)WSQ_MALLOC(size + alignment + sizeof(void *));
+    if (raw == NULL) return NULL;
+    uintptr_t start = (uintptr_t)raw + sizeof(void *) + alignment - 1;
+    char *memory = raw + ((start & ~(uintptr_t)(alignment - 1)) - (uintptr_t)raw);
+    ((void **)(void *)memory)[-1] = raw;
+    return memory;
+}
+
+static void wsqi_release(const wsq_allocator *allocator, void *memory, size_t size) {
+    if (memory == NULL) return;
+    if (allocator != NULL) {
+        allocator->release(memory, size, allocator->user);
+        return;
+    }
+    WSQ_FREE(((void **)memory)[-1]);
+}
+
+/* Blocks, on a boundary of their size; or NULL. */
+#if defined(wsqi_pages_take) && defined(WSQI_SYSTEM_MEMORY) && WSQ_BLOCK_SIZE >= 65536
+static void *wsqi_blocks_take(const wsq_allocator *allocator, size_t size) {
+    if (allocator == NULL) return wsqi_pages_take(size, WSQ_BLOCK_SIZE);
+    return wsqi_allocate(allocator, size, WSQ_BLOCK_SIZE);
+}
+
+static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_t size) {
+    if (blocks == NULL) return;
+    if (allocator == NULL) wsqi_pages_give(blocks, size);
+    else wsqi_release(allocator, blocks, size);
+}
+#else
+static void *wsqi_blocks_take(const wsq_allocator *allocator, size_t size) {
+    return wsqi_allocate(allocator, size, WSQ_BLOCK_SIZE);
+}
+
+static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_t size) {
+    wsqi_release(allocator, blocks, size);
+}
+#endif
+
+/* ---- a mutex, for what is rare; 0 free, 1 held, 2 held and wanted (Drepper 2004) ---- */
+
+static void wsqi_mutex_lock(wsqi_lot *lot, wsqi_a32 *mutex) {
+    uint32_t free = 0;
+    /* M1: what the last holder wrote is visible. Pairs with M2. Failure: somebody holds it. */
+    if (wsqi_cas_acq(mutex, &free, 1u)) return;
+    while (wsqi_xchg_acq(mutex, 2u) != 0) wsqi_lot_wait(lot, mutex, 2, 0); /* M1 */
+}
+
+static void wsqi_mutex_unlock(wsqi_lot *lot, wsqi_a32 *mutex) {
+    /* M2: see M1. */
+    if (wsqi_xchg_rel(mutex, 0u) == 2) wsqi_lot_wake(lot, mutex, false);
+}
+
+/* ==========================================================================
+ * >>random
+ * Purpose:   which victim to look at first.
+ * Invariant: the two words are never both zero, where the generator would stay.
+ * Writers:   the owner alone.
+ * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire's multiply-shift reduction
+ *            (2019).
+ * ========================================================================== */
+
+/* Small seeds are spread by the golden ratio, as Knuth hashes. */
+WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
+    seed = (seed + 1) * 0x9E3779B97F4A7C15u;
+    seed ^= seed >> 32;
+    random->one = (uint32_t)(seed >> 32);
+    random->two = (uint32_t)seed;
+    if (random->one == 0 && random->two == 0) random->two = 0x9E3779B9u;
+}
+
+WSQ_API uint32_t wsq_random_next(wsq_random *random) {
+    uint32_t s1 = random->one, s0 = random->two;
+    s1 ^= s1 << 17;
+    s1 = s1 ^ s0 ^ (s1 >> 7) ^ (s0 >> 16);
+    random->one = s0;
+    random->two = s1;
+    return s0 + s1;
+}
+
+/* A multiplication and a shift in place of a division. */
+WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
+    return (uint32_t)(((uint64_t)wsq_random_next(random) * n) >> 32);
+}
+
+/* ==========================================================================
+ * >>ring
+ * Purpose:   a worker's queue: first in, first out; thieves take half at once.
+ * Invariant: slots [steal, tail) are not overwritten; [steal, real) are being copied out by one
+ *            thief; [real, tail) are to be had. tail - steal <= capacity; indices wrap at 2^32.
+ * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap. tail, slots: the owner.
+ * Source:    Tokio's queue.rs (packed dual head, steal half); the room check is ours.
+ * Bound:     32-bit indices: a thief asleep between two instructions while exactly k * 2^32 items
+ *            pass would not notice.
+ * ========================================================================== */
+
+#define WSQI_RING_MASK ((uint32_t)WSQ_RING_CAPACITY - 1)
+
+typedef char wsqi_ring_capacity_is_a_power_of_two
+    [WSQ_RING_CAPACITY >= 2 && (WSQ_RING_CAPACITY & (WSQ_RING_CAPACITY - 1)) == 0 ? 1 : -1];
+
+static inline uint64_t wsqi_head_pack(uint32_t steal, uint32_t real) {
+    return (uint64_t)steal << 32 | real;
+}
+static inline uint32_t wsqi_head_steal(uint64_t head) { return (uint32_t)(head >> 32); }
+static inline uint32_t wsqi_head_real(uint64_t head) { return (uint32_t)head; }
+
+WSQ_API void wsq_ring_init(wsq_ring *ring) {
+    wsqi_store_init(&ring->head, wsqi_head_pack(WSQ_RING_START, WSQ_RING_START));
+    wsqi_store_init(&ring->tail, WSQ_RING_START);
+}
+
+/* Free slots as their owner counts them. */
+static inline uint32_t wsqi_ring_room(wsq_ring *self) {
+    /* R3: a thief's copy out of a slot is over before the slot counts as free. Pairs with R4. */
+    uint64_t head = wsqi_load_acq(&self->head);
+    return WSQ_RING_CAPACITY - (wsqi_load_own(&self->tail) - wsqi_head_steal(head));
+}
+
+WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
+    uint32_t tail = wsqi_load_own(&self->tail);
+    WSQ_ASSERT(item != NULL && "an item must not be NULL");
+    if (wsqi_ring_room(self) == 0) return false;
+    wsqi_set(&self->slots[tail & WSQI_RING_MASK], item);
+    /* R1: the slot becomes visible to thieves. Pairs with R2. */
+    wsqi_store_rel(&self->tail, tail + 1);
+    return true;
+}
+
+WSQ_API bool wsq_ring_push(wsq_ring *self, void *item) { return wsqi_ring_push(self, item); }
+
+WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
+    uint32_t tail = wsqi_load_own(&self->tail);
+    uint64_t head = wsqi_load_hint(&self->head);
+    for (;;) {
+        uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
+        if (real == tail) return NULL;
+        uint64_t next = wsqi_head_pack(steal == real ? real + 1 : steal, real + 1);
+        /* R6: who sees the new head sees a tail at least as new, else its difference underflows.
+         * Pairs with R5. Failure: relaxed, the loop decides anew. */
+        if (WSQI_LIKELY(wsqi_cas_rel(&self->head, &head, next)))
+            return wsqi_get(&self->slots[real & WSQI_RING_MASK]);
+    }
+}
+
+WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
+
+/* Owner only. What is behind the oldest WSQ_RING_CAPACITY / 2 items goes to `out`, which holds as
+ * many. A thief that read a longer tail before takes no more than those. Returns how many; 0 when
+ * there are none, or a steal is under way. */
+static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
+    const uint32_t half = WSQ_RING_CAPACITY / 2;
+    uint32_t tail = wsqi_load_own(&self->tail);
+    uint64_t head = wsqi_load_hint(&self->head);
+    uint32_t start = wsqi_head_real(head);
+    if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
+    /* Everything is claimed: for thieves this looks like a steal under way. R3: the head that is
+     * stored below hides the copies of the last thief from wsqi_ring_room. Failure: a thief was
+     * faster. */
+    if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
+    for (uint32_t i = start + half; i != tail; i++)
+        out[i - start - half] = wsqi_get(&self->slots[i & WSQI_RING_MASK]);
+    /* R1: a thief that read the head before all this finds it unchanged after; it must see the
+     * slots. */
+    wsqi_store_rel(&self->tail, start + half);
+    /* R7: who sees the older half exposed again sees the shorter tail. Pairs with R5. */
+    wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
+    return tail - start - half;
+}
+
+/* The older half stays: it came from the global queue, and must not bounce back. */
+WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
+    return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
+}
+
+/* The last phase of a steal: the claimed slots are free again. */
+static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
+    uint64_t next;
+    do {
+        next = wsqi_head_pack(wsqi_head_real(head), wsqi_head_real(head));
+        /* R4: the copies are made before the owner may overwrite a slot. Pairs with R3. Failure:
+         * relaxed, the owner popped, the loop takes its real head. */
+    } while (!wsqi_cas_rel(&victim->head, &head, next));
+}
+
+WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
+    uint32_t tail = wsqi_load_own(&self->tail);
+    /* first: while we steal, a thief may still copy from us */
+    uint32_t room = wsqi_ring_room(self);
+    /* R5: the tail read next is not older than this head. Pairs with R6 and R7. */
+    uint64_t head = wsqi_load_acq(&victim->head);
+    /* R2: the slots below this tail are visible. Pairs with R1 and R8. */
+    uint32_t end = wsqi_load_acq(&victim->tail);
+    uint32_t real = wsqi_head_real(head), available = end - real;
+    if (wsqi_head_steal(head) != real || available - 1 >= WSQ_RING_CAPACITY) return NULL;
+    uint32_t n = available - available / 2; /* at most half the capacity */
+    if (n > room + 1) n = room + 1;
+    uint64_t claim = wsqi_head_pack(real, real + n);
+    /* R6: as a pop, for wsq_ring_length. Failure: relaxed, somebody was faster. */
+    if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
+    void *first = wsqi_get(&victim->slots[real & WSQI_RING_MASK]);
+    for (uint32_t i = 1; i < n; i++) {
+        void *item = wsqi_get(&victim->slots[(real + i) & WSQI_RING_MASK]);
+        wsqi_set(&self->slots[(tail + i - 1) & WSQI_RING_MASK], item);
+    }
+    /* R8: the copies become visible to the thief's own thieves. Pairs with R2. */
+    if (n > 1) wsqi_store_rel(&self->tail, tail + n - 1);
+    wsqi_ring_steal_end(victim, claim);
+    return first;
+}
+
+WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
+    /* R9: as R5. Pairs with R6 and R7. */
+    uint32_t real = wsqi_head_real(wsqi_load_acq(&ring->head));
+    uint32_t length = wsqi_load_hint(&ring->tail) - real;
+    return length <= WSQ_RING_CAPACITY ? length : WSQ_RING_CAPACITY;
+}
+
+/* ==========================================================================
+ * >>deque
+ * Purpose:   last in, first out for its owner; thieves take the oldest, one at a time; grows.
+ * Invariant: items [top, bottom) are to be had; the array has room for them all. Indices have 64
+ *            bits and only grow, so a value never returns.
+ * Writers:   bottom, array, slots: the owner. top: thieves and, for the last item, the owner.
+ * Source:    Chase, Lev (2005); Le, Pop, Cohen, Zappa Nardelli (2013).
+ * ========================================================================== */
+
+struct wsqi_array {
+    uint64_t mask;       /* capacity - 1 */
+    wsqi_array *older;   /* kept until fini: a late thief may still read it */
+    size_t bytes;        /* of the allocation; the slots follow this header */
+};
+
+static inline wsqi_aptr *wsqi_array_slot(wsqi_array *array, uint64_t index) {
+    return (wsqi_aptr *)(void *)(array + 1) + (index & array->mask);
+}
+
+static wsqi_array *wsqi_array_create(const wsq_allocator *allocator, uint64_t capacity) {
+    if (capacity > (SIZE_MAX - sizeof(wsqi_array)) / sizeof(wsqi_aptr)) return NULL;
+    size_t bytes = sizeof(wsqi_array) + (size_t)capacity * sizeof(wsqi_aptr);
+    wsqi_array *array = (wsqi_array *)wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
+    if (array == NULL) return NULL;
+    array->mask = capacity - 1;
+    array->older = NULL;
+    array->bytes = bytes;
+    /* A late thief may read a slot that nobody wrote. Relaxed: not shared yet. */
+    for (uint64_t i = 0; i < capacity; i++) wsqi_store_rlx(wsqi_array_slot(array, i), NULL);
+    return array;
+}
+
+static wsq_result wsqi_deque_create(wsq_deque *deque, size_t capacity,
+                                    const wsq_allocator *allocator) {
+    if (capacity < 1 || (capacity & (capacity - 1)) != 0) return WSQ_ERR_INVALID;
+    wsqi_array *array = wsqi_array_create(allocator, capacity);
+    if (array == NULL) return WSQ_ERR_MEMORY;
+    deque->allocator = allocator;
+    wsqi_store_init(&deque->top, 0u);
+    wsqi_store_init(&deque->bottom, 0u);
+    wsqi_store_init(&deque->array, array);
+    return WSQ_OK;
+}
+
+WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity) {
+    return deque == NULL ? WSQ_ERR_INVALID : wsqi_deque_create(deque, capacity, NULL);
+}
+
+WSQ_API void wsq_deque_fini(wsq_deque *deque) {
+    /* Relaxed: not shared any more. */
+    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&deque->array);
+    while (array != NULL) {
+        wsqi_array *older = array->older;
+        wsqi_release(deque->allocator, array, array->bytes);
+        array = older;
+    }
+    wsqi_store_rlx(&deque->array, NULL); /* Relaxed: likewise. */
+}
+
+/* A new array of twice the capacity with the items [top, bottom), or NULL. */
+WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, uint64_t top,
+                                             uint64_t bottom) {
+    wsqi_array *array = wsqi_array_create(self->allocator, (old->mask + 1) * 2);
+    if (array == NULL) return NULL;
+    for (uint64_t i = top; i != bottom; i++) {
+        void *item = wsqi_load_own(wsqi_array_slot(old, i));
+        wsqi_store_rlx(wsqi_array_slot(array, i), item);     /* Relaxed: D6 orders it. */
+    }
+    array->older = old;
+    /* D6: the copies become visible with the array. Pairs with D7. */
+    wsqi_store_rel(&self->array, array);
+    return array;
+}
+
+WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
+    uint64_t bottom = wsqi_load_own(&self->bottom);
+    /* D9: a slot is not reused before its thief has read it. Pairs with D8. */
+    uint64_t top = wsqi_load_acq(&self->top);
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
+    WSQ_ASSERT(item != NULL && "an item must not be NULL");
+    if (bottom - top > array->mask) {
+        array = wsqi_deque_grow(self, array, top, bottom);
+        if (array == NULL) return WSQ_ERR_MEMORY;
+    }
+    wsqi_store_rlx(wsqi_array_slot(array, bottom), item); /* Relaxed: D1 orders it. */
+    /* D1: the slot becomes visible to thieves. Pairs with D2. */
+    wsqi_store_rel(&self->bottom, bottom + 1);
+    return WSQ_OK;
+}
+
+/* The newest item, when it is not the last: bottom moves first, then top is looked at again. */
+static void *wsqi_deque_pop_many(wsq_deque *self, uint64_t bottom) {
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
+    void *item = NULL;
+    /* D4: else owner and thief both take the last item, each with the other's old index; and a
+     * thief that reads this bottom still sees the slots below it. Pairs with D5 and D2. */
+    wsqi_store_sc(&self->bottom, bottom);
+    uint64_t top = wsqi_load_sc(&self->top); /* D4 */
+    int64_t left = (int64_t)(bottom - top);
+    if (left > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
+    /* D4: the last item belongs to who moves top; release, so that who sees the new top sees the
+     * bottom that goes with it. */
+    if (left == 0 && wsqi_cas_rel(&self->top, &top, top + 1))
+        item = wsqi_load_own(wsqi_array_slot(array, bottom));
+    wsqi_store_rlx(&self->bottom, bottom + 1); /* Relaxed: empty, and no slot changed. */
+    return item;
+}
+
+WSQ_API void *wsq_deque_pop(wsq_deque *self) {
+    uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
+    /* Relaxed: top only grows. An old one that says empty is right; one that says "the last item"
+     * is put to the test by the compare-and-swap. */
+    uint64_t top = wsqi_load_rlx(&self->top);
+    int64_t left = (int64_t)(bottom - top);
+    if (left > 0) return wsqi_deque_pop_many(self, bottom);
+    if (left < 0) return NULL;
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
+    void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
+    /* D4: as above; bottom stays, for the deque is empty then. */
+    return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
+}
+
+WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
+    uint64_t top = wsqi_load_sc(&victim->top); /* D5: see D4. */
+    /* D5; D2: the slots below this bottom are visible. Pairs with D1 and D4. */
+    uint64_t bottom = wsqi_load_sc(&victim->bottom);
+    if ((int64_t)(bottom - top) <= 0) return WSQ_STEAL_EMPTY;
+    /* D7: the copies in a grown array are visible. Pairs with D6. */
+    wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
+    void *first = wsqi_load_hint(wsqi_array_slot(array, top));
+    /* D5; D8: the slot is read before its owner sees it free and reuses it. Pairs with D4 and D9.
+     * Failure: relaxed, nothing was taken. */
+    if (!wsqi_cas_sc(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
+    *item = first;
+    return WSQ_STEAL_OK;
+}
+
+WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
+    uint64_t top = wsqi_load_hint(&deque->top);
+    uint64_t bottom = wsqi_load_hint(&deque->bottom);
+    return (int64_t)(bottom - top) > 0 ? (size_t)(bottom - top) : 0;
+}
+
+/* Outside threads that take part in wsq_run at the same time, runs within runs included. */
+#ifndef WSQ_GUESTS
+#define WSQ_GUESTS 8
+#endif
+#ifndef WSQ_GROUP_CREDIT
+#define WSQ_GROUP_CREDIT 256
+#endif
+#if WSQ_GROUP_CREDIT < 1
+#error "WSQ_GROUP_CREDIT must be at least 1"
+#endif
+
+/* ==========================================================================
+ * The worker and the pool: what the sections below share.
+ * ========================================================================== */
+
+typedef struct wsqi_counters {
+    wsqi_a64 spawned, finished; /* never left out: wsq_pool_wait adds them up */
+    wsqi_a64 run;               /* likewise: it tells a slot's watcher that the owner moved on */
+    wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
+        tasks_stolen;
+    wsqi_a64 overflows, searches, parks, wakes_sent, rescued, published, jobs_stolen, joins_parked;
+    wsqi_a64 average_task_ns, interval;
+} wsqi_counters;
+
+typedef struct wsqi_inject {
+    /* newest first; producers push, consumers take all */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
+    wsqi_a32 length;                                /* of ready; the lock's holder writes */
+    wsq_task *ready, *last;                         /* the lock's holder: oldest first */
+} wsqi_inject;
+
+/* What a thread sleeps on, and nothing else: its worker's, or one on its stack. */
+typedef struct wsqi_parker {
+    wsqi_a32 token; /* WSQI_TOKEN_* */
+    wsqi_lot *lot;
+} wsqi_parker;
+
+/* A thread that waits for a task, a group, a future (each known by its address) or the pool. */
+typedef struct wsqi_wait wsqi_wait;
+
+enum { WSQI_BUCKETS = 16 }; /* a guess: threads that wait at the same time, not tasks */
+
+typedef struct wsqi_waiters {
+    wsqi_a32 lock;    /* wsqi_mutex_lock */
+    wsqi_wait *first; /* under the lock */
+} wsqi_waiters;
+
+typedef struct wsqi_loop wsqi_loop; /* see >>parallel */
+
+/* What a worker was about when it began something else, in the middle of a task; on its stack. */
+typedef struct wsqi_frame {
+    struct wsqi_frame *outer;
+    wsq_task *task;
+    wsq_group *group;
+    struct wsqi_loop *loop;
+    wsq_ctx floor;
+    uint32_t budget_left;
+} wsqi_frame;
+
+/* One worker: the start of its block; its job stack fills the rest. */
+struct wsqi_worker {
+    wsqi_front front; /* the traps; see >>forkjoin */
+    wsq_pool *pool;
+    /* whose queue this thread owns: itself; a guest's: the worker it runs on, or NULL */
+    wsqi_worker *host;
+    wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
+    unsigned index;
+    wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
+    uint32_t turn_left;   /* owner: tasks until the global queue has its turn */
+    uint32_t turns;       /* owner: of which every WSQI_LOW_TURN-th is a WSQ_LOW task's */
+    uint32_t looks;       /* owner: [rows of WSQ_HIGH tasks | those in this row] */
+    uint32_t lifo_left;   /* owner: tasks until the LIFO slot has to wait for the ring */
+    uint32_t budget_left; /* owner: what wsq_budget_take still gives the running task */
+    uint32_t help_depth;  /* owner: joins that are helping, one above the other */
+    uint32_t wait_depth;  /* owner: waits that are helping, likewise */
+    wsq_ctx floor;        /* owner: where the job stack of what it starts next begins */
+    /* owner: jobs that a full stack ran at once, and that are not joined yet */
+    uint32_t run_at_fork;
+    bool searching;       /* owner: S counts it as a searcher */
+    uint32_t source;      /* owner: 1 + index of the worker from which it stole tasks last */
+    bool spilled;         /* owner, alone: its ring's newer half follows what went before */
+    wsq_task *task;        /* owner: the running one, or NULL */
+    wsq_group *group;      /* owner: its group, or NULL */
+    wsqi_loop *loop;       /* owner: the innermost one that it is in, or NULL */
+    wsqi_frame *frames;    /* owner: what waits below it on this stack, the newest first */
+    wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
+    uint64_t done_count;
+    uint64_t done_excess;  /* owner: what the group counts too many: these, and spawns to come */
+    wsq_group *creditor;   /* owner, under credit_lock: the group that has counted `credit` */
+    wsqi_a64 credit;       /* owner: tasks that it will spawn next; less than called_in: none */
+    wsqi_a64 called_in;    /* credit_lock: so many of these the group does not count any more */
+    uint32_t uncredited;   /* owner: tasks it spawned into groups that it had no credit from */
+    wsq_future *spare;     /* owner: futures to use again */
+    uint32_t stale;        /* owner: futures it ran while it waited; perhaps still in its ring */
+    uint32_t blocking;     /* owner: wsq_block_begin without its end */
+    bool replaced;         /* owner: and a stand-in works meanwhile */
+    bool suspicious;      /* owner: its last time-out found an unattended task */
+    bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
+    uint64_t turn_start;  /* owner: when the turn began; 0: it has run dry since */
+    uint64_t turn_run;    /* owner: counters.run then */
+    wsq_random random;
+    wsq_tune tune;
+    /* thieves: the ring's head when it held one task; the watcher: counters.run at its last look */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 seen_head;
+    wsqi_a64 seen_run;
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
+    uint32_t beside;  /* owner: so often in a row it woke up on its waker's processor */
+    wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
+    wsqi_a32 dormant; /* a stand-in that nobody needs; standin_lock's holder writes */
+    wsqi_a32 lent; /* 4 * (threads lent for it so far) + WSQI_LENT_*; see >>pool */
+    wsqi_aptr returned; /* its futures that others have freed */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
+    wsq_ring ring;
+    wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
+    wsqi_inject inbox; /* tasks pinned to this worker; only it takes, until the pool stops */
+    wsqi_thread thread;
+};
+
+typedef char wsqi_block_size_is_a_power_of_two_and_holds_a_worker
+    [((WSQ_BLOCK_SIZE) & WSQI_BLOCK_MASK) == 0 &&
+             sizeof(wsqi_worker) + 8 * sizeof(struct wsqi_entry) <= (WSQ_BLOCK_SIZE)
+         ? 1 : -1];
+
+/* wsq_task.state; see >>task */
+enum {
+    WSQI_TASK_ACTIVE = 1,
+    WSQI_TASK_NOTIFIED = 2,
+    WSQI_TASK_DONE = 4,
+    WSQI_TASK_WAITED = 8,     /* somebody sleeps until it is done */
+    WSQI_TASK_PENDING = 16,   /* it waits for a wake, or was woken and is queued for that */
+    WSQI_TASK_CANCELLED = 32, /* with DONE */
+    WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
+    WSQI_TASK_DOOMED = 128,   /* it will be cancelled: it was asked to, or a predecessor was */
+    WSQI_TASK_BLOCKER = 256,  /* and all bits above: how many ends it waits for, unqueued */
+    WSQI_TASK_LIVE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING /* spawned, and not over */
+};
+
+typedef struct wsqi_timer {
+    uint64_t at, order; /* ns of the clock; who came first, among equals */
+    wsq_task *task;
+} wsqi_timer;
+
+struct wsq_pool {
+    const char *copy; /* of the code that created it; see wsqi_check_copy */
+    wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
+    /* the block of each worker, stand-in, guest, or NULL until there is one; written before `crew`
+     * or `guests_made` counts it */
+    wsqi_worker **table;
+    wsqi_worker *first; /* the workers' blocks lie one behind the other */
+    unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
+    uint32_t lifo_cap, budget, spin_rounds;
+    uint32_t wake_slot; /* lifo_cap; 0: none, or somebody is to be told before the slot is filled */
+    bool caller_runs, lend_only;
+    wsq_order order;
+    uint32_t turn; /* caller_runs: which worker's */
+    uint64_t park_timeout_ns;
+    uint64_t spin_ns; /* 0: spin_rounds count instead */
+    wsq_allocator allocator_copy;
+    wsq_hooks hooks;
+    wsq_topology topology;
+    bool placed;       /* not all places are the same */
+    unsigned cpus;     /* in `places`; 0: the topology knows */
+    uint32_t *places;  /* of each processor */
+    const wsq_allocator *allocator;
+    size_t bytes, block_bytes; /* of the two allocations */
+    wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
+    wsqi_a32 attention;    /* tasks queued that come before others: WSQ_HIGH, pinned */
+    wsqi_a32 crew;         /* workers and stand-ins that have been started; see standin_lock */
+    wsqi_a32 guests_made;  /* standin_lock writes: guests that have a block */
+    wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
+    /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none. Not on S's line, for
+     * all look at it */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
+    wsqi_a64 timer_next; /* when the next timer is due, UINT64_MAX: none; timer_lock's holder */
+    wsqi_inject lanes[WSQ_LOW + 1]; /* tasks by wsq_priority; WSQ_NORMAL is the global queue */
+    wsqi_a64 outside; /* 2 * (tasks spawned from outside) + closed */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
+    wsqi_a32 guests;                             /* outside threads in wsq_run */
+    wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
+    wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
+    wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
+    wsqi_a64 wakes;                              /* sleepers woken from outside */
+    wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
+    wsqi_lot lot;
+    wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
+    wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
+    wsqi_a64 *taken;    /* a bit for each guest block in use */
+    wsqi_a32 *place;    /* of each block, as wsq_topology says; its owner writes, rarely */
+    wsqi_a32 timer_lock, standin_lock, future_lock, credit_lock; /* wsqi_mutex_lock */
+    wsqi_a32 creditors;                       /* credit_lock writes: workers with credit */
+    wsqi_a64 held;                            /* tasks spawned that wait for predecessors */
+    wsqi_timer *timers;                       /* timer_lock: a heap, the next one first */
+    size_t timer_count, timer_capacity;       /* timer_lock */
+    uint64_t timer_order;                     /* timer_lock */
+    wsqi_a32 blocked, standins; /* standin_lock writes: blocked workers, active stand-ins */
+    wsqi_a32 absent;            /* standin_lock writes: blocked guests, which may be thieves */
+    wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
+    wsqi_a32 astir;             /* threads that may run or cancel tasks; see wsqi_rest */
+    wsqi_a32 sweeping;          /* 1: a thread cancels what is queued; see wsqi_check_stopped */
+    size_t stack_size;
+    uint64_t seed;
+    wsq_tune tune; /* as each worker's begins */
+    char name[12];
+    wsqi_aptr future_returned;                /* futures of outside threads that others freed */
+    wsq_future *future_spare;                 /* future_lock: futures to use again */
+    void *future_chunks;                      /* future_lock: their memory */
+    struct wsqi_list *list;                   /* of all tasks; NULL: none; see >>dump */
+};
+
+enum {
+    WSQI_PHASE_FORKED, /* this is another process, a child, which has none of the threads */
+    WSQI_PHASE_RUN,
+    WSQI_PHASE_STOP, /* the workers cancel what they have, and leave; so does who queues a task */
+    WSQI_PHASE_OVER  /* they are gone, and everything is cancelled */
+};
+
+/* A task that was never spawned; a zeroed one is. */
+static inline bool wsqi_task_new(uint32_t state) {
+    return (state & (WSQI_TASK_LIVE | WSQI_TASK_DONE)) == 0;
+}
+
+/* Of one that is counted in `crew` or `guests_made`; who learns its number from elsewhere learns it
+ * by an acquire. */
+static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
+    return wsqi_get(&pool->table[index]);
+}
+
+/* Workers and stand-ins in use: the blocks from 0 on that have a queue. */
+static unsigned wsqi_crew(const wsq_pool *pool) {
+    /* B1: the block of the last one is filled. Pairs with B2. */
+    return wsqi_load_acq(&pool->crew);
+}
+
+static unsigned wsqi_guests_made(const wsq_pool *pool) {
+    return wsqi_load_acq(&pool->guests_made); /* B1 */
+}
+
+/* Any number: is there such a block? */
+static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
+    if (index < pool->guest_base) return index < wsqi_crew(pool);
+    return index - pool->guest_base < wsqi_guests_made(pool);
+}
+
+/* The first entry of a worker's job stack. */
+static inline wsq_ctx wsqi_base(wsqi_worker *self) { return (wsq_ctx)(void *)(self + 1); }
+
+static inline wsqi_worker *wsqi_worker_of(wsq_ctx ctx) {
+    return (wsqi_worker *)((uintptr_t)ctx & ~WSQI_BLOCK_MASK);
+}
+
+/* Entries are numbered from the start of the block. */
+static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
+    return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
+}
+
+/* The context of a full job stack: there, fork runs the job at once. */
+static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
+    return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
+}
+
+/* With WSQ_STATIC each file has a thread-local of its own, and knows the workers of no other. */
+static const char wsqi_copy = 0; /* its address */
+
+#if defined(WSQ_STATIC)
+#define wsqi_check_copy(pool) \
+    WSQ_ASSERT((pool)->copy == &wsqi_copy && "WSQ_STATIC: another file created this pool")
+#else
+#define wsqi_check_copy(pool) ((void)0)
+#endif
+
+#define WSQI_ALIVE 0x77737121u /* wsq_pool.alive; no pattern that fills freed memory */
+
+#define wsqi_check_pool(pool) \
+    WSQ_ASSERT(wsqi_load_hint(&(pool)->alive) == WSQI_ALIVE && \
+               "a wsq_pool that was destroyed, or never created")
+
+/* The block in which this thread runs something of this pool's, as a worker or a guest; or NULL. A
+ * worker of one pool may be a guest in another. */
+static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
+    wsqi_worker *self = wsqi_self_get();
+    wsqi_check_pool(pool);
+    wsqi_check_copy(pool);
+    while (self != NULL && self->pool != pool) self = self->outer;
+    return self;
+}
+
+/* The worker of this pool whose queue this thread owns, or NULL. */
+static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
+    wsqi_worker *self = wsqi_inside(pool);
+    return self != NULL ? self->host : NULL;
+}
+
+/* The worker, of any pool, that this thread is; or NULL. */
+static inline wsqi_worker *wsqi_host(void) {
+    wsqi_worker *self = wsqi_self_get();
+    while (self != NULL && self->host == NULL) self = self->outer;
+    return self != NULL ? self->host : NULL;
+}
+
+/* task->pool tells a group from a pool by its lowest bit. */
+static wsq_group *wsqi_task_group(const wsq_task *task) {
+    uintptr_t home = (uintptr_t)wsqi_load_rlx(&task->pool); /* Relaxed: as wsqi_task_pool. */
+    return (home & 1) != 0 ? (wsq_group *)(home - 1) : NULL;
+}
+
+/* Of a task that has been spawned. */
+static wsq_pool *wsqi_task_pool(const wsq_task *task) {
+    /* Relaxed: who may ask has seen the task active, which T6 wrote after this. */
+    uintptr_t home = (uintptr_t)wsqi_load_rlx(&task->pool);
+    return (home & 1) != 0 ? ((wsq_group *)(home - 1))->pool : (wsq_pool *)home;
+}
+
+static inline bool wsqi_forked(const wsq_pool *pool) {
+    wsqi_check_pool(pool);
+    /* Relaxed: no other thread lives here that could have written it. */
+    return wsqi_load_rlx(pool->phase) == WSQI_PHASE_FORKED;
+}
+
+/* Why the pool takes nothing any more. */
+static wsq_result wsqi_refusal(const wsq_pool *pool) {
+    return wsqi_forked(pool) ? WSQ_ERR_FORKED : WSQ_ERR_CLOSED;
+}
+
+#ifdef WSQ_NO_STATS
+#define wsqi_stat(counter, n) ((void)sizeof(counter), (void)(n))
+#else
+#define wsqi_stat(counter, n) wsqi_count(&(counter), (uint64_t)(n))
+#endif
+
+#ifdef WSQ_NO_HOOKS
+#define wsqi_told(pool) ((void)(pool), false)
+#define wsqi_event(self, event, subject, value) ((void)(self), (void)(event), (void)(subject))
+#define wsqi_event_here(pool, event, subject, value) wsqi_event(pool, event, subject, value)
+#else
+#define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
+
+WSQI_COLD static void wsqi_event_tell(wsqi_worker *self, wsq_event event, const void *subject,
+                                      uint64_t value) {
+    self->pool->hooks.event(self->pool->hooks.user, event, self->index, subject, value);
+}
+
+/* Any thread. */
+WSQI_COLD static void wsqi_event_tell_here(wsq_pool *pool, wsq_event event, const void *subject,
+                                           uint64_t value) {
+    const wsqi_worker *self = wsqi_inside(pool);
+    unsigned index = self != NULL ? self->index : WSQ_OUTSIDE;
+    pool->hooks.event(pool->hooks.user, event, index, subject, value);
+}
+
+#define wsqi_event(self, what, subject, value) \
+    do { \
+        if (wsqi_told((self)->pool)) \
+            wsqi_event_tell((self), (what), (subject), (uint64_t)(value)); \
+    } while (0)
+
+/* Of a task, by any thread that keeps its memory from going. */
+#define wsqi_event_here(pool, what, subject, value) \
+    do { \
+        if (wsqi_told(pool)) \
+            wsqi_event_tell_here((pool), (what), (subject), (uint64_t)(value)); \
+    } while (0)
+#endif
+
+#if defined(WSQI_GNU)
+static inline unsigned wsqi_lowest_bit(uint64_t bits) { return (unsigned)__builtin_ctzll(bits); }
+#else
+static inline unsigned wsqi_lowest_bit(uint64_t bits) {
+    unsigned n = 0;
+    while ((bits & 1) == 0) bits >>= 1, n++;
+    return n;
+}
+#endif
+
+/* ==========================================================================
+ * >>inject: the lanes
+ * Purpose:   tasks in no worker's own queue: one lane for each priority (that of WSQ_NORMAL
+ *            is the global queue, for tasks from outside and what does not fit into a ring), and
+ *            one, its inbox, for what is pinned to a worker. Any number, no allocation.
+ * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first), and everything in
+ *            `ready` is older: first in, first out.
+ * Writers:   incoming: producers push, the lock's holder takes all. The rest: the lock's holder.
+ * Source:    Treiber's stack (1986), taken whole, so that it has no ABA.
+ * ========================================================================== */
+
+/* Any thread. A chain of tasks, newest first, becomes part of the queue. The caller notifies, also
+ * when others were there before: whoever pushed those may be held up between the two. */
+static void wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *oldest) {
+    void *head = wsqi_load_hint(&inject->incoming);
+    do {
+        wsqi_set(&oldest->next, (wsq_task *)head);
+        /* G1: the chain's links and tasks become visible. Pairs with G2. Failure: relaxed,
+         * retried. */
+    } while (!wsqi_cas_rel(&inject->incoming, &head, newest));
+}
+
+/* Any thread; a snapshot: work may be on its way between the two lists, its mover notifies after
+ * that. */
+static inline bool wsqi_inject_empty(wsqi_inject *inject) {
+    return wsqi_load_hint(&inject->length) == 0 && wsqi_load_hint(&inject->incoming) == NULL;
+}
+
+/* The lock's holder: moves what came in behind what is ready. Returns the length. */
+static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
+    uint32_t length = wsqi_load_locked(&inject->length);
+    if (wsqi_load_hint(&inject->incoming) == NULL) return length;
+    /* G2: the links are visible. Pairs with G1. */
+    wsq_task *task = (wsq_task *)wsqi_xchg_acq(&inject->incoming, NULL), *oldest = NULL,
+             *newest = task;
+    while (task != NULL) {
+        wsq_task *next = wsqi_get(&task->next);
+        wsqi_set(&task->next, oldest);
+        oldest = task;
+        task = next;
+        length++;
+    }
+    if (inject->ready == NULL) inject->ready = oldest;
+    else wsqi_set(&inject->last->next, oldest);
+    inject->last = newest;
+    return length;
+}
+
+/* The lock's holder: the n oldest of `ready`, as a chain. */
+static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
+    wsq_task *first = inject->ready, *last = first;
+    while (--n > 0) last = wsqi_get(&last->next);
+    inject->ready = wsqi_get(&last->next);
+    wsqi_set(&last->next, (wsq_task *)NULL);
+    return first;
+}
+
+/* Takes up to `most` tasks as a chain, oldest first, but no more than a fair share; NULL if there
+ * is nothing or another consumer is at it. *left: what stays behind. */
+static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
+                                  uint32_t *left) {
+    wsq_task *first = NULL;
+    uint32_t length, share;
+    *left = 0;
+    if (wsqi_inject_empty(inject) || wsqi_load_hint(&inject->lock) != 0) return NULL;
+    /* G3: what the last holder wrote is visible. Pairs with G4. */
+    if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
+    length = wsqi_inject_collect(inject);
+    share = length / pool->workers;
+    share = share < 4 ? 4 : share > 64 ? 64 : share;
+    if (share > most) share = most;
+    if (share > length) share = length;
+    if (share > 0) first = wsqi_inject_cut(inject, share);
+    *left = length - share;
+    wsqi_store_locked(&inject->length, *left);
+    /* G4: the lists are whole again. Pairs with G3. */
+    wsqi_store_rel(&inject->lock, 0u);
+    return first;
+}
+
+/* ==========================================================================
+ * >>tune
+ * Purpose:   how many tasks between two looks at the global queue, so that these are about the
+ *            target latency apart.
+ * Invariant: min_interval <= interval <= max_interval.
+ * Writers:   the owner alone.
+ * Source:    Volt's adaptive interval: a moving average with weight 0.1.
+ * ========================================================================== */
+
+static uint32_t wsqi_tune_clamp(wsq_tune *tune) {
+    uint64_t tasks = tune->target_ns / tune->average_ns;
+    if (tasks < tune->min_interval) tasks = tune->min_interval;
+    if (tasks > tune->max_interval) tasks = tune->max_interval;
+    return tune->interval = (uint32_t)tasks;
+}
+
+WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config) {
+    tune->target_ns =
+        config != NULL && config->target_latency_ns ? config->target_latency_ns : 1000000;
+    tune->min_interval = config != NULL && config->min_interval ? config->min_interval : 2;
+    tune->max_interval = config != NULL && config->max_interval ? config->max_interval : 255;
+    if (tune->max_interval < tune->min_interval) tune->max_interval = tune->min_interval;
+    tune->average_ns = 50000;
+    wsqi_tune_clamp(tune);
+}
+
+WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t tasks) {
+    if (tasks == 0) return tune->interval;
+    double sample = (double)elapsed_ns / tasks;
+    uint64_t average = (uint64_t)(0.1 * sample + 0.9 * (double)tune->average_ns);
+    tune->average_ns = average ? average : 1;
+    return wsqi_tune_clamp(tune);
+}
+
+/* ==========================================================================
+ * >>idle: who sleeps, who searches, and who wakes whom
+ * Purpose:   no work beside a sleeper, no wake-up too many.
+ * Invariant: S = [sleeping | searching] and the sleepers' bitmap agree at every quiet moment. While
+ *            a searcher is counted, producers wake nobody: the last searcher that leaves looks
+ *            everywhere.
+ * Writers:   S: everybody, by read-modify-write. A bit: its worker sets it, whoever claims it
+ *            clears it and hands over a token and a searcher's place in S.
+ * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's.
+ *
+ * The bad outcome everywhere is the same: a producer sees a searcher or no sleeper, and that thread
+ * does not see the work. Producer: publish the work; full barrier; read S. Who goes: write S; full
+ * barrier; look at every queue. One of the two sees the other.
+ * ========================================================================== */
+
+#define WSQI_NEVER UINT64_MAX
+#define WSQI_SLEEPING 0x10000u /* one sleeper in S */
+#define WSQI_SEARCHING 1u      /* one searcher in S */
+
+static inline uint32_t wsqi_sleeping(uint32_t idle) { return idle >> 16; }
+static inline uint32_t wsqi_searching(uint32_t idle) { return idle & 0xffffu; }
+
+enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP };
+
+/* Owner only. Sleeps until a token is there, or the time is up (0: never), or for no reason: every
+ * caller loops on a condition of its own. */
+static void wsqi_park(wsqi_parker *self, uint64_t timeout_ns) {
+    uint32_t token = WSQI_TOKEN_NONE;
+    /* Relaxed: nothing is read on the strength of it. Failure: the token is here already. */
+    if (wsqi_cas_rlx(&self->token, &token, WSQI_TOKEN_ASLEEP))
+        wsqi_lot_sleep(self->lot, &self->token, WSQI_TOKEN_ASLEEP, timeout_ns);
+    /* I1: what was done before the token was given is visible. Pairs with I2. */
+    wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
+}
+
+/* Any thread. */
+static void wsqi_unpark(wsqi_parker *parker) {
+    /* I2: what the sleeper waits for is visible to it. Pairs with I1. */
+    if (wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
+        wsqi_lot_wake(parker->lot, &parker->token, false);
+}
+
+static void wsqi_token_wait(wsqi_worker *self, uint64_t timeout_ns) {
+    wsqi_park(&self->parker, timeout_ns);
+}
+
+static void wsqi_token_give(wsqi_worker *worker) { wsqi_unpark(&worker->parker); }
+
+static inline uint64_t wsqi_bit(const wsqi_worker *self) {
+    return (uint64_t)1 << (self->index % 64);
+}
+
+static bool wsqi_asleep(wsqi_worker *self) {
+    /* Relaxed: the work that it is woken for, the last searcher's look finds, behind I6 and I7. */
+    return (wsqi_load_rlx(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
+}
+
+/* One look at each word of the sleepers' bitmap: all write it. */
+typedef struct wsqi_asleep_look {
+    unsigned word; /* UINT_MAX: none yet */
+    uint64_t bits;
+} wsqi_asleep_look;
+
+static bool wsqi_looks_asleep(wsqi_asleep_look *look, const wsqi_worker *worker) {
+    if (look->word != worker->index / 64) {
+        look->word = worker->index / 64;
+        look->bits = wsqi_load_hint(&worker->pool->sleepers[look->word]);
+    }
+    return (look->bits & wsqi_bit(worker)) != 0;
+}
+
+/* Clears the lowest bit that it can; its number, or -1 when all are clear. */
+static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
+    for (unsigned w = 0; w < words; w++) {
+        uint64_t bits = wsqi_load_hint(&bitmap[w]);
+        while (bits != 0) {
+            uint64_t bit = bits & (~bits + 1);
+            /* I3: the sleeper set its bit before. Pairs with I5. */
+            bits = wsqi_and_acqrel(&bitmap[w], ~bit);
+            if (bits & bit) return (int)(w * 64 + wsqi_lowest_bit(bit));
+        }
+    }
+    return -1;
+}
+
+/* ---- places ---- */
+
+enum { WSQI_ANYWHERE = 3 }; /* distances are less: the same cache 0, the same node 1, another 2 */
+
+static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
+    uint32_t a = wsqi_load_hint(&pool->place[one]), b = wsqi_load_hint(&pool->place[two]);
+    return a == b ? 0 : a >> 16 == b >> 16 ? 1 : 2;
+}
+
+/* Owner only. */
+static void wsqi_place_update(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    if (!pool->placed) return;
+    uint32_t place = pool->cpus != 0 ? pool->places[wsqi_cpu_now() % pool->cpus]
+                                     : pool->topology.place(self->index, pool->topology.user);
+    /* Relaxed: a hint; and the line stays with those who read it. */
+    wsqi_a32 *word = &pool->place[self->index];
+    if (wsqi_load_rlx(word) != place) wsqi_store_rlx(word, place);
+}
+
+/* As wsqi_bitmap_claim, one that is near. */
+static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned words) {
+    unsigned best = WSQI_ANYWHERE, index = 0, crew = wsqi_crew(self->pool);
+    for (unsigned w = 0; w < words && best != 0; w++) {
+        uint64_t bits = wsqi_load_hint(&bitmap[w]);
+        for (; bits != 0 && best != 0; bits &= bits - 1) {
+            unsigned one = w * 64 + wsqi_lowest_bit(bits);
+            if (one >= crew) continue; /* so new that its block is not visible yet */
+            unsigned distance = wsqi_distance(self->pool, self->index, one);
+            if (distance >= best) continue;
+            best = distance;
+            index = one;
+        }
+    }
+    uint64_t bit = (uint64_t)1 << (index % 64);
+    /* I3: as above. */
+    if (best != WSQI_ANYWHERE && (wsqi_and_acqrel(&bitmap[index / 64], ~bit) & bit))
+        return (int)index;
+    return wsqi_bitmap_claim(bitmap, words);
+}
+
+/* The caller holds a place that it took from a sleeper in S: gives it to whichever it can. A bit is
+ * set before S counts it, so there are never fewer bits than places. The work is at `lead`; NULL:
+ * at the caller, if it is inside. */
+static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
+    wsqi_worker *self = wsqi_inside(pool);
+    int index;
+    if (lead == NULL) lead = self;
+    do {
+        index = self != NULL && pool->placed
+                    ? wsqi_bitmap_claim_near(self, pool->sleepers, pool->words)
+                    : wsqi_bitmap_claim(pool->sleepers, pool->words);
+        if (index < 0) wsqi_pause();
+    } while (index < 0);
+    if (self != NULL) wsqi_stat(self->counters.wakes_sent, 1);
+    else wsqi_add_stat(&pool->wakes, 1u);
+    wsqi_worker *sleeper = wsqi_block(pool, (unsigned)index);
+    if (lead != NULL) wsqi_store_hint(&sleeper->lead, lead->index + 1);
+    wsqi_token_give(sleeper);
+}
+
+/* Takes a sleeper's place in S for a new searcher, unless `most` search already or too few
+ * sleep. */
+static bool wsqi_idle_take(wsq_pool *pool, uint32_t spare, uint32_t most) {
+    uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the caller's full barrier orders it. */
+    while (wsqi_searching(idle) < most && wsqi_sleeping(idle) > spare) {
+        /* Relaxed: the bitmap orders (I3). Failure: decide anew. */
+        if (wsqi_cas_rlx(&pool->idle, &idle, idle - WSQI_SLEEPING + WSQI_SEARCHING)) return true;
+    }
+    return false;
+}
+
+/* Any thread; work was just made visible. Wakes one sleeper unless somebody searches already. */
+static void wsqi_notify(wsq_pool *pool) {
+    /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work: else
+     * the work waits for nobody. Pairs with I7 and I8. */
+    wsqi_fence_sc();
+    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+}
+
+/* The same right behind a read-modify-write. */
+static void wsqi_notify_rmw(wsq_pool *pool) {
+    wsqi_fence_rmw(); /* I6 */
+    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+}
+
+/* As wsqi_notify, from a worker's own thread: alone in its pool it has nobody to wake. */
+static inline void wsqi_notify_others(wsqi_worker *self) {
+    /* Relaxed: who starts the second worker is the first. */
+    if (wsqi_load_rlx(&self->pool->crew) > 1) wsqi_notify(self->pool);
+}
+
+static size_t wsqi_queue_length(const wsqi_worker *worker);
+
+/* Owner only; it pushed a task, or more, behind others perhaps. Of these an older one was there for
+ * every look since it was pushed itself, so that whoever sleeps has left a searcher or been woken:
+ * S, which is one line for all, is read only if there is none. */
+static inline void wsqi_notify_pushed(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    if (wsqi_load_rlx(&pool->crew) <= 1) return; /* Relaxed: as in wsqi_notify_others. */
+    /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
+     * the search, or in wsqi_steal_tell, sees this one. */
+    wsqi_fence_sc();
+    if (wsqi_queue_length(self) > 1) return;
+    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+}
+
+/* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
+static inline void wsqi_poke(wsqi_worker *worker) {
+    /* Relaxed: a request; that it is not overwritten unseen is J5's business. */
+    if (wsqi_load_rlx(&worker->front.fork_trap) != NULL)
+        wsqi_store_rlx(&worker->front.fork_trap, NULL);
+    if (wsqi_load_rlx(&worker->front.join_trap) != WSQI_TRAP_SET)
+        wsqi_store_rlx(&worker->front.join_trap, WSQI_TRAP_SET);
+}
+
+/* [bottom:32 | top:32]: a worker's public jobs; see >>forkjoin. */
+static inline uint32_t wsqi_range_bottom(uint64_t range) { return (uint32_t)(range >> 32); }
+static inline uint32_t wsqi_range_top(uint64_t range) { return (uint32_t)range; }
+
+static uint32_t wsqi_range_length(wsqi_worker *worker) {
+    uint64_t range = wsqi_load_hint(&worker->range);
+    return wsqi_range_bottom(range) - wsqi_range_top(range);
+}
+
+static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
+
+/* The n-th block in use, of crew + wsqi_guests_made: the stand-ins never started are left out. */
+static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned crew, unsigned n) {
+    return wsqi_block(pool, n < crew ? n : n - crew + pool->guest_base);
+}
+
+static size_t wsqi_queue_length(const wsqi_worker *worker) {
+    return worker->pool->order == WSQ_LIFO ? wsq_deque_length(&worker->deque)
+                                           : wsq_ring_length(&worker->ring);
+}
+
+/* Sleepers that one thread wakes at once. Measured (bench/sim): of 64 tasks for 64 sleepers the
+ * last begins after 12 wake-up latencies, with 3 after 23, with 2 after 33. */
+enum { WSQI_WAKES = 4 };
+
+/* Where a look at all blocks begins: at this thread's, so that not all see the same first. */
+static unsigned wsqi_look_start(const wsq_pool *pool) {
+    const wsqi_worker *self = wsqi_inside(pool);
+    return self != NULL ? self->index : 0;
+}
+
+/* Who has a job to give, or NULL. Asks for some where none is public. The caller passed a full
+ * barrier. */
+static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
+    unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
+    unsigned start = wsqi_look_start(pool);
+    for (unsigned i = 0; i < count; i++) {
+        wsqi_worker *worker = wsqi_nth(pool, crew, (start + i) % count);
+        if (!wsqi_range_empty(worker)) return worker;
+        wsqi_poke(worker);
+    }
+    return NULL;
+}
+
+/* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
+ * Looks at `most` workers. The caller passed a full barrier. A full LIFO slot and a timer need a
+ * watcher, unless there is one. */
+static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
+    bool watched = wsqi_load_rlx(&pool->watcher) != 0; /* Relaxed: the barrier orders it. */
+    unsigned crew = wsqi_crew(pool), start = wsqi_look_start(pool), found = 0;
+    size_t amount = 0;
+    where[0] = where[1] = NULL;
+    for (int i = 0; i <= WSQ_LOW; i++)
+        if (!wsqi_inject_empty(&pool->lanes[i])) return 1;
+    /* Relaxed: likewise. */
+    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return 1;
+    for (unsigned i = 0; i < crew && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
+        wsqi_worker *worker = wsqi_block(pool, (start + i) % crew);
+        size_t length = wsqi_queue_length(worker);
+        /* Relaxed: likewise. */
+        if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
+        amount += length;
+        if (length != 0 && found < 2) where[found++] = worker;
+    }
+    return amount;
+}
+
+static bool wsqi_joiners_sleep(const wsq_pool *pool) {
+    for (unsigned w = 0; w < pool->words; w++) {
+        /* Relaxed: the barrier orders it. */
+        if (wsqi_load_rlx(&pool->joiners[w]) != 0) return true;
+    }
+    return false;
+}
+
+/* Has somebody time for a job? The caller passed a full barrier. A guest works in a sleeper's
+ * place, so that many sleepers do not count. */
+static bool wsqi_jobs_wanted(const wsq_pool *pool) {
+    uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the barrier orders both. */
+    if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) > wsqi_load_rlx(&pool->guests))
+        return true;
+    return wsqi_joiners_sleep(pool);
+}
+
+/* Work is to be had at these two (the second may be NULL), `amount` pieces, visible before a full
+ * barrier that was passed. Wakes sleepers, but not so many that more search than there are pieces:
+ * each that finds some does the same, so that n sleepers are awake after log n wake-ups. Returns
+ * whether it woke one. */
+static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
+                           uint32_t spare, size_t amount) {
+    int woken = 0;
+    uint32_t most = amount < pool->workers ? (uint32_t)amount : pool->workers;
+    for (; woken < WSQI_WAKES && wsqi_idle_take(pool, spare, most); woken++)
+        wsqi_wake_one(pool, woken % 2 != 0 && two != NULL ? two : one);
+    return woken != 0;
+}
+
+/* Jobs of `worker` were made public, before a full barrier: wakes sleepers, or else a join that
+ * would help. */
+static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
+    /* Relaxed: the barrier orders it. */
+    uint32_t guests = wsqi_load_rlx(&pool->guests);
+    if (wsqi_sleeping(wsqi_load_hint(&pool->idle)) > guests)
+        wsqi_store_rlx(&pool->jobs_from, 1 + wsqi_cpu_now());
+    if (wsqi_wake_some(pool, worker, NULL, guests, wsqi_range_length(worker))) return;
+    /* Relaxed: a searcher finds them. */
+    if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
+        int index = wsqi_bitmap_claim(pool->joiners, pool->words);
+        if (index >= 0) wsqi_token_give(wsqi_block(pool, (unsigned)index));
+    }
+}
+
+/* Any thread, past a full barrier, that leaves nobody searching: if something is to be had,
+ * somebody else shall search. */
+static void wsqi_pass_on(wsq_pool *pool) {
+    const wsqi_worker *where[2];
+    size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
+    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return;
+    wsqi_worker *giver = wsqi_look_jobs(pool);
+    if (giver != NULL) wsqi_notify_jobs(pool, giver);
+}
+
+static void wsqi_check_quiet(wsq_pool *pool);
+
+/* Owner only. Counts itself as a searcher. False: half of the workers search already, so it should
+ * not add to the crowd; it still is one, so that it leaves like one, and cannot strand work. */
+static bool wsqi_search_begin(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    /* W6: who is the last to run dry sees what the others have finished. Pairs with itself. */
+    uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
+    self->searching = true;
+    wsqi_stat(self->counters.searches, 1);
+    /* Whoever is missing in S has work, and comes here after that. */
+    if (pool->caller_runs || pool->lend_only ||
+        wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers)
+        wsqi_check_quiet(pool);
+    return pool->spin_ns != 0 || 2 * wsqi_searching(idle) < pool->workers;
+}
+
+/* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
+enum { WSQI_LOOKS = 16 };
+
+/* Owner only, no searcher any more. Wakes others for what it knows of: its own queue, what it left
+ * where it stole, the global queue, or the next blocks. */
+static bool wsqi_search_share(wsqi_worker *self, bool last) {
+    wsq_pool *pool = self->pool;
+    const wsqi_worker *where[2] = {self, self->source != 0 ? wsqi_block(pool, self->source - 1)
+                                                           : self};
+    size_t own = wsqi_queue_length(self), left = where[1] != self ? wsqi_queue_length(where[1]) : 0;
+    size_t amount = own + left + wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length);
+    if (own == 0) where[0] = where[1];
+    if (left == 0) where[1] = where[0];
+    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
+    if (last) return false; /* it will look everywhere */
+    amount = wsqi_look_tasks(pool, where, WSQI_LOOKS);
+    /* Those who search already are after other work. Relaxed: a hint. */
+    if (amount > 1) amount += wsqi_searching(wsqi_load_rlx(&pool->idle));
+    return wsqi_wake_some(pool, where[0], where[1], 0, amount);
+}
+
+/* Owner only. It found work, and the rest of it is in its own queue. It wakes others for what it
+ * has seen; the last searcher passes the search on. */
+static void wsqi_search_end(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    self->searching = self->late = false;
+    /* I9: that rest is visible to the look of the searcher that leaves last. Pairs with itself and
+     * I8. */
+    uint32_t idle = wsqi_add_acqrel(&pool->idle, 0u - WSQI_SEARCHING);
+    bool last = wsqi_searching(idle) == 1;
+    /* I7: a producer that saw this searcher woke nobody; its work, and the joins that sleep, are
+     * seen here. Pairs with I6, J5 and J7. */
+    wsqi_fence_rmw();
+    /* Whom it wakes searches in its place. */
+    if (wsqi_sleeping(idle) != 0 && wsqi_search_share(self, last)) return;
+    /* Nobody to wake; who goes to sleep later, looks. */
+    if (last && (wsqi_sleeping(idle) != 0 || wsqi_joiners_sleep(pool))) wsqi_pass_on(pool);
+}
+
+/* ---- the watcher: at most one sleeper has a time-out, while a LIFO slot is full or a timer is
+ * set ---- */
+
+/* A guess: short beside what a person notices, long beside a task and a system call. */
+#define WSQI_WATCH_NS 500000u
+#define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: not only the timers */
+
+/* A slot was filled, or the first timer is earlier now; the caller read `watcher` after that. */
+static void wsqi_watch_tell(wsq_pool *pool, uint32_t watcher) {
+    if (watcher != 0) wsqi_token_give(wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1));
+    else if (wsqi_sleeping(wsqi_load_sc(&pool->idle)) != 0) wsqi_notify(pool); /* I11 */
+}
+
+static bool wsqi_slots_full(wsq_pool *pool) {
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
+        /* I10: either this sees the slot full or who filled it sees no watcher. Pairs with I11. */
+        if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
+    }
+    return false;
+}
+
+/* A worker going to sleep, or asleep: should it watch, and is nobody else? */
+static bool wsqi_watch_begin(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    uint32_t none = 0;
+    /* I10: likewise for a timer. Pairs with I11. */
+    if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
+    /* B6: its block is visible to who gives it a token. Pairs with I11. Seen late, it costs a
+     * needless wake-up; the looks that follow, in wsqi_watch_until, are the ones that count.
+     * Failure: another watches. */
+    return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
+}
+
+/* The watcher: nobody watches, unless there is something. Returns whether it still does. */
+static bool wsqi_watch_drop(wsqi_worker *self) {
+    /* I10: then one more look, for what came meanwhile. */
+    wsqi_store_sc(&self->pool->watcher, 0u);
+    return wsqi_watch_begin(self);
+}
+
+/* The watcher, at `now`: when shall it look? With no slot full it says that it waits for a timer
+ * only, and who fills a slot gives it a token. */
+static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
+    wsq_pool *pool = self->pool;
+    uint32_t watcher = self->index + 1;
+    bool slots = wsqi_slots_full(pool);
+    if (!slots) {
+        wsqi_store_sc(&pool->watcher, watcher); /* I10 */
+        slots = wsqi_slots_full(pool);
+    }
+    if (slots) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10 */
+    uint64_t until = slots ? now + WSQI_WATCH_NS : WSQI_NEVER;
+    /* I10: who sets an earlier one, and wakes nobody, was before. */
+    uint64_t timer = wsqi_load_sc(&pool->timer_next);
+    return timer < until ? timer : until;
+}
+
+/* The watcher. True: a slot is full and its owner is in the same task as at the last look. */
+static bool wsqi_watch_look(wsq_pool *pool) {
+    bool late = false;
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        /* Relaxed: a hint, 0 means never seen. */
+        uint64_t run = wsqi_load_rlx(&worker->counters.run) + 1;
+        if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
+        else if (wsqi_load_hint(&worker->seen_run) == run) late = true;
+        wsqi_store_hint(&worker->seen_run, run);
+    }
+    return late;
+}
+
+/* Relaxed: it stays true until the owner moves on, and a task taken too early is only run too
+ * early. */
+static bool wsqi_slot_late(wsqi_worker *victim) {
+    return wsqi_load_rlx(&victim->seen_run) == wsqi_load_rlx(&victim->counters.run) + 1;
+}
+
+/* ---- sleeping ---- */
+
+/* Owner only, asleep, woken by nobody. It acts as a notifier that prefers its own bit: S first,
+ * then the bit; if that is gone, somebody is waking it, and its place goes to another sleeper. */
+static void wsqi_wake_self(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    uint32_t idle = wsqi_load_hint(&pool->idle);
+    do {
+        if (wsqi_sleeping(idle) == 0) return; /* all are being woken, this one too */
+        /* Relaxed: as in wsqi_idle_take. */
+    } while (!wsqi_cas_rlx(&pool->idle, &idle, idle - WSQI_SLEEPING + WSQI_SEARCHING));
+    /* I5: as I3, with oneself. */
+    if ((wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self)) == 0)
+        wsqi_wake_one(pool, NULL);
+}
+
+/* Is there a task, and nobody who looks for it? */
+static bool wsqi_unattended(wsq_pool *pool) {
+    const wsqi_worker *where[2];
+    wsqi_fence_sc(); /* I6: as a notifier. */
+    /* Relaxed: I6. */
+    return wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0 &&
+           wsqi_look_tasks(pool, where, UINT_MAX) != 0;
+}
+
+/* The watcher's time is up. Returns whether it still watches. */
+static bool wsqi_watch_end(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    bool late = wsqi_watch_look(pool);
+    if (late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns()) {
+        self->late = late;
+        wsqi_wake_self(self);
+    }
+    return true;
+}
+
+/* Owner only, asleep, its park_timeout_ns is up. Twice a task that nobody attends to means that a
+ * wake-up was lost. */
+static void wsqi_park_end(wsqi_worker *self) {
+    if (!wsqi_unattended(self->pool)) {
+        self->suspicious = false;
+    } else if (!self->suspicious) {
+        self->suspicious = true; /* perhaps its producer is just about to notify */
+    } else {
+        wsqi_stat(self->counters.rescued, 1);
+        wsqi_wake_self(self);
+    }
+}
+
+/* Owner only, asleep: one nap, until `deadline` at most. Returns whether it still watches. */
+static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
+    wsq_pool *pool = self->pool;
+    uint64_t start = 0, until = WSQI_NEVER;
+    if (watching || pool->park_timeout_ns != 0 || deadline != WSQI_NEVER) start = wsqi_clock_ns();
+    if (watching) until = wsqi_watch_until(self, start);
+    else if (pool->park_timeout_ns != 0) until = start + pool->park_timeout_ns;
+    if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
+    uint64_t end = deadline < until ? deadline : until;
+    wsqi_token_wait(self, end == WSQI_NEVER ? 0 : end > start ? end - start : 1);
+    if (!wsqi_asleep(self) || until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
+    if (watching) return wsqi_watch_end(self);
+    wsqi_park_end(self);
+    return false;
+}
+
+/* ---- who waits for what: see >>wait ---- */
+
+struct wsqi_wait {
+    wsq_pool *pool;
+    wsqi_worker *self;   /* whose queue this thread owns, or NULL */
+    wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
+    bool inside;         /* in a task, job or run of the pool */
+    bool listed;         /* in its bucket */
+    bool blocked;        /* it has slept, or is about to */
+    bool replaced;       /* and a stand-in works in the host's place */
+    bool resting;        /* the pool stops */
+    const void *key;     /* the address of what is awaited */
+    uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
+    uint64_t deadline;   /* WSQI_NEVER: none */
+    wsqi_a32 called;     /* 1: look again; who ends what is awaited sets it, the waiter clears it */
+    wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
+    wsqi_parker own;
+    wsqi_wait *next, **link; /* under the bucket's lock */
+};
+
+static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
+    return &pool->waiting[((uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u) >> 60];
+}
+
+/* The bucket's lock is held: a waiter leaves its bucket before it goes, so it is still there. */
+static void wsqi_bucket_call(wsqi_waiters *bucket, const void *key) {
+    for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+        if (key != NULL && wait->key != key) continue;
+        /* W1: who was called sees why. Pairs with W2. */
+        wsqi_store_rel(&wait->called, 1u);
+        wsqi_unpark(wait->parker);
+    }
+}
+
+/* Any thread. Whoever waits for what has this address looks again. It may be gone already. */
+static void wsqi_call(wsq_pool *pool, const void *key) {
+    wsqi_waiters *bucket = wsqi_bucket_for(pool, key);
+    wsqi_mutex_lock(&pool->lot, &bucket->lock);
+    wsqi_bucket_call(bucket, key);
+    wsqi_mutex_unlock(&pool->lot, &bucket->lock);
+}
+
+/* Likewise, for whatever they wait. */
+static void wsqi_call_all(wsq_pool *pool) {
+    for (int i = 0; i < WSQI_BUCKETS; i++) {
+        wsqi_mutex_lock(&pool->lot, &pool->waiting[i].lock);
+        wsqi_bucket_call(&pool->waiting[i], NULL);
+        wsqi_mutex_unlock(&pool->lot, &pool->waiting[i].lock);
+    }
+}
+
+static bool wsqi_wait_called(const wsqi_wait *wait) {
+    return wsqi_load_rlx(&wait->called) != 0; /* Relaxed: the waiter listens again (W2). */
+}
+
+static bool wsqi_wait_late(const wsqi_wait *wait) {
+    return wait->deadline != WSQI_NEVER && wsqi_clock_ns() >= wait->deadline;
+}
+
+/* Owner only: has a task come that only this sleeper can run? With caller_runs, where the first
+ * worker sleeps for all, any that is pinned. */
+static bool wsqi_inbox_calls(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    for (unsigned i = 0; i < pool->workers && pool->caller_runs; i++) {
+        if (!wsqi_inject_empty(&wsqi_block(pool, i)->inbox)) return true;
+    }
+    return !wsqi_inject_empty(&self->inbox);
+}
+
+enum { WSQI_LENT_VACANT, WSQI_LENT_HERE, WSQI_LENT_DISMISSED, WSQI_LENT_MASK };
+
+/* Owner only: a thread that was lent shall leave. */
+static bool wsqi_dismissed(wsqi_worker *self) {
+    /* Relaxed: a request; I2 orders it for a sleeper. */
+    return (wsqi_load_rlx(&self->lent) & WSQI_LENT_MASK) == WSQI_LENT_DISMISSED;
+}
+
+/* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
+static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
+    wsq_pool *pool = self->pool;
+    /* Relaxed: shutdown hands out tokens after it has set the phase. */
+    while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
+        bool over = wait != NULL && (wsqi_wait_called(wait) || wsqi_wait_late(wait));
+        over = over || (wait == NULL && wsqi_dismissed(self));
+        if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
+        else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
+    }
+    /* Relaxed: the search that follows passes the watch on, behind I9. */
+    if (watching) wsqi_store_rlx(&pool->watcher, 0u);
+}
+
+/* Owner only, awake again. A kernel may wake a thread where it ran last, even beside its waker, and
+ * leave it there: then the two take turns on one core, and each search is in its victim's way
+ * (skynet with 2 workers: 1.43 against 0.71 ms, for as long as the process lived; Linux 6.18, KVM).
+ * Woken twice in a row on the processor of who has jobs, it moves to another; if that does not
+ * help, again at the fourth time, the eighth... Not so for tasks: `wake` became no better. */
+static void wsqi_leave_waker(wsqi_worker *self) {
+    uint32_t from = wsqi_load_hint(&self->pool->jobs_from);
+    if (from == 0) return;
+    wsqi_store_rlx(&self->pool->jobs_from, 0u); /* Relaxed: likewise. */
+    self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
+    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0) wsqi_cpu_leave();
+}
+
+/* Owner only, a searcher that found nothing: sleeps until somebody wakes it, as a searcher again,
+ * or the pool stops, or, with a `wait`, that is over. */
+static void wsqi_sleep(wsqi_worker *self, const wsqi_wait *wait) {
+    wsq_pool *pool = self->pool;
+    wsqi_stat(self->counters.parks, 1);
+    /* I5: the bit is there before S counts it. Pairs with I3. */
+    wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
+    /* I8, and I10 for the slots. */
+    uint32_t idle = wsqi_add_sc(&pool->idle, WSQI_SLEEPING - WSQI_SEARCHING);
+    self->searching = self->late = false;
+    /* before the look, which would send somebody to watch */
+    bool watching = wsqi_watch_begin(self);
+    if (wsqi_searching(idle) == 1) {
+        /* I8: a producer that saw this searcher woke nobody; its work is seen here. Pairs with
+         * I6. */
+        wsqi_fence_sc();
+        wsqi_pass_on(pool); /* perhaps to itself */
+    }
+    wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
+    wsqi_sleep_on(self, wait, watching);
+    wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
+    wsqi_leave_waker(self);
+    /* The pool stops: it is not asleep, for it may come here again (from a wait in a job that it
+     * stole), and S would count it twice for one bit. */
+    while (wsqi_asleep(self)) wsqi_wake_self(self);
+    self->searching = true;
+}
+
+/* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
+ * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
+ * *held: those among them that wait for predecessors. */
+static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
+    /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
+    uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++)
+        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
+    crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) /* Relaxed: P2 orders it. */
+        spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
+    return spawned + wsqi_load_rlx(&pool->outside) / 2 - finished; /* Relaxed: likewise. */
+}
+
+static bool wsqi_quiet(const wsq_pool *pool) {
+    uint64_t held;
+    /* P2: and no worker has credit of a group, which may go when the pool is quiet. */
+    return wsqi_pending(pool, &held) == 0 && wsqi_load_acq(&pool->creditors) == 0;
+}
+
+/* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
+ * So it seems, at any moment; who waits believes it when it is so for WSQI_STUCK_NS, and hears of
+ * it behind W4 and W5. */
+static bool wsqi_stuck(wsq_pool *pool) {
+    uint64_t held, pending = wsqi_pending(pool, &held);
+    if (pending == 0 || pending != held) return false;
+    /* Relaxed: a read-modify-write, so as to see its newest value. */
+    return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
+}
+
+/* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
+ * quiet. */
+static void wsqi_check_quiet(wsq_pool *pool) {
+    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
+     * W5. */
+    wsqi_fence_sc();
+    /* Relaxed: the barrier orders it. */
+    if (wsqi_load_rlx(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
+        wsqi_call(pool, pool);
+}
+
+/* ==========================================================================
+ * >>worker: its queue, and the order in which it finds work
+ * Purpose:   the next task, from near to far.
+ * Invariant: a task is in one place: a LIFO slot, a queue, the global queue, or running.
+ * Writers:   the owner; its slot: late thieves too.
+ * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
+ * ========================================================================== */
+
+WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task);
+static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
+static void wsqi_timers_fire(wsq_pool *pool);
+WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
+WSQI_COLD static void wsqi_credit_close(wsqi_worker *self);
+WSQI_COLD static bool wsqi_stale_purge(wsqi_worker *self);
+
+/* Owner only. What is behind the ring's older half, then the task, if there is one, move to the
+ * global queue as one batch; the task alone while a thief is at the ring. */
+static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
+    void *out[WSQ_RING_CAPACITY / 2];
+    wsq_task *newest = task, *oldest = task;
+    for (size_t i = wsqi_ring_spill(&self->ring, out); i-- > 0; oldest = (wsq_task *)out[i]) {
+        if (newest == NULL) newest = (wsq_task *)out[i];
+        else wsqi_set(&oldest->next, (wsq_task *)out[i]);
+    }
+    if (newest != NULL) wsqi_inject_push(&self->pool->lanes[WSQ_NORMAL], newest, oldest);
+}
+
+/* Owner only, the only worker of its pool, which is to keep the order of its spawns. Some of its
+ * tasks are in the global queue: what came after them follows, now and until it has fetched all. */
+static void wsqi_order_keep(wsqi_worker *self) {
+    if (self->spilled) wsqi_spill(self, NULL);
+    self->spilled = false;
+    self->order = WSQ_SHARED;
+}
+
+/* Owner only. There is no room in the ring, or the task does not belong there. */
+WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
+    wsq_pool *pool = self->pool;
+    if (self->order != WSQ_FIFO) {
+        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
+        return;
+    }
+    if (self->stale >= WSQ_RING_CAPACITY / 2 && wsqi_stale_purge(self) &&
+        wsqi_ring_push(&self->ring, task))
+        return;
+    wsqi_stat(self->counters.overflows, 1);
+    wsqi_spill(self, task);
+    if (pool->workers > 1) return;
+    self->spilled = true; /* and it looks at the order before it takes the next */
+    self->turn_left = 0;
+}
+
+/* Owner only. To the back of the own queue; the caller notifies. */
+static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
+    bool done = self->order == WSQ_FIFO
+                    ? wsqi_ring_push(&self->ring, task)
+                    : self->order == WSQ_LIFO && wsq_deque_push(&self->deque, task) == WSQ_OK;
+    if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
+}
+
+/* Owner only. Empties the LIFO slot. */
+static wsq_task *wsqi_slot_take(wsqi_worker *self) {
+    if (wsqi_load_rlx(&self->lifo) == NULL) return NULL; /* Relaxed: only the owner fills it. */
+    /* I11: the owner's own task is here again; acquire, for a slot that a thief emptied
+     * meanwhile. */
+    return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
+}
+
+/* Owner only. Fills the LIFO slot; what was in it moves to the queue. Only the last searcher's
+ * look, or the watcher, finds a slot; so when none watches, an idle worker is woken to do so. */
+WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
+    wsq_pool *pool = self->pool;
+    /* I11: the task is visible to a late thief; and either this sees the sleepers and the watcher
+     * as they are, or a sleeper sees the slot full. Pairs with I10 and I12. */
+    wsq_task *former = (wsq_task *)wsqi_xchg_sc(&self->lifo, task);
+    if (former != NULL) {
+        wsqi_push_local(self, former);
+        wsqi_notify_others(self);
+    } else {
+        uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11 */
+        if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_watch_tell(pool, watcher);
+    }
+}
+
+/* 1. The LIFO slot, at most lifo_cap times in a row, then the own queue. */
+WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
+    wsq_task *task = self->lifo_left > 0 ? wsqi_slot_take(self) : NULL;
+    if (task != NULL) {
+        self->lifo_left--;
+        wsqi_stat(self->counters.lifo_hits, 1);
+        return task;
+    }
+    self->lifo_left = self->pool->lifo_cap;
+    task = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+                                                      : wsqi_ring_pop(&self->ring));
+    if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
+    return task;
+}
+
+/* Owner only: how many tasks of the global queue it can take. has: it has one to run already, and
+ * they go behind what is here. A deque has no back: there they would bury it. */
+static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
+    if (self->pool->order == WSQ_FIFO) return wsqi_ring_room(&self->ring) + (has ? 0 : 1);
+    return has ? 0 : self->pool->order == WSQ_LIFO && wsqi_queue_length(self) == 0 ? 64 : 1;
+}
+
+/* 2. A batch from the global queue. Its first is returned, unless there is a task already; the rest
+ * goes where thieves can reach it. */
+static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
+    wsq_pool *pool = self->pool;
+    wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
+    uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left;
+    wsq_task *next = most != 0 ? wsqi_inject_take(pool, lane, most, &left) : NULL, *one;
+    if (next == NULL) return task;
+    if (left == 0) self->order = pool->order; /* see wsqi_order_keep */
+    for (; (one = next) != NULL; count++) {
+        next = wsqi_get(&one->next);
+        if (task == NULL) task = one;
+        else if (pool->order == WSQ_LIFO) wsqi_push_local(self, one);
+        else wsqi_ring_push(&self->ring, one); /* there is room */
+    }
+    wsqi_stat(self->counters.global_batches, 1);
+    wsqi_stat(self->counters.global_tasks, count);
+    /* While they moved, a look would have missed them. A searcher tells on leaving. */
+    if (count + left > 1 && !self->searching) wsqi_notify_others(self);
+    return task;
+}
+
+/* Owner only. It runs this one first: what else is here is for others, if it was to be the next and
+ * so was told to nobody. */
+static void wsqi_tell_rest(wsqi_worker *self, const wsq_task *task, uint32_t left) {
+    if (task == NULL || self->searching) return;
+    if (left > 0 || wsqi_queue_length(self) != 0) wsqi_notify_others(self);
+}
+
+/* Owner only. One WSQ_LOW task: only while nothing else is to be had, or when its turn has come. */
+static wsq_task *wsqi_take_low(wsqi_worker *self) {
+    uint32_t left;
+    wsq_task *task = wsqi_inject_take(self->pool, &self->pool->lanes[WSQ_LOW], 1, &left);
+    wsqi_tell_rest(self, task, left);
+    return task;
+}
+
+/* So many tasks in a row may be WSQ_HIGH; the one after them is another. A guess. */
+#define WSQI_HIGH_ROW 15u
+
+/* Owner only. What comes before all others: WSQ_HIGH tasks; and of the tasks that these leave room
+ * for, every other one is pinned to this worker. dry: nothing else is here. */
+WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
+    wsq_pool *pool = self->pool;
+    uint32_t left = 0, row = self->looks % (WSQI_HIGH_ROW + 1);
+    wsq_task *task = NULL;
+    if (dry || row < WSQI_HIGH_ROW) task = wsqi_inject_take(pool, &pool->lanes[WSQ_HIGH], 1, &left);
+    if (task != NULL) {
+        self->looks += row < WSQI_HIGH_ROW;
+    } else {
+        self->looks += WSQI_HIGH_ROW + 1 - row; /* a row ends; every other one with a pinned task */
+        if (dry || self->looks / (WSQI_HIGH_ROW + 1) % 2 != 0)
+            task = wsqi_inject_take(pool, &self->inbox, 1, &left);
+    }
+    if (task != NULL) wsqi_add_hint(&pool->attention, 0u - 1u);
+    wsqi_tell_rest(self, task, left);
+    return task;
+}
+
+/* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
+ * only if it is still there at the next look (chain beside an idle worker: 37 instead of 61 ns). */
+static bool wsqi_fresh(wsqi_worker *victim) {
+    uint64_t head = wsqi_load_hint(&victim->ring.head);
+    if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
+    if (wsqi_load_hint(&victim->seen_head) == head) return false;
+    wsqi_store_hint(&victim->seen_head, head);
+    return true;
+}
+
+static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
+    void *item = NULL;
+    uint32_t before = wsqi_load_own(&self->ring.tail);
+    if (self->pool->order == WSQ_LIFO) {
+        while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
+    } else if (self->pool->caller_runs || !wsqi_fresh(victim)) {
+        item = wsq_ring_steal(&victim->ring, &self->ring);
+    }
+    if (item == NULL) return NULL;
+    uint32_t rest = wsqi_load_own(&self->ring.tail) - before;
+    self->source = victim->index + 1;
+    wsqi_stat(self->counters.steals, 1);
+    wsqi_stat(self->counters.tasks_stolen, 1 + rest);
+    wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
+    return (wsq_task *)item;
+}
+
+/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. Or
+ * any, once the pool stops. */
+static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
+    wsq_pool *pool = self->pool;
+    void *task = wsqi_load_hint(&victim->lifo);
+    if (task == NULL) return NULL;
+    bool stops = wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN;
+    if (!stops && !pool->caller_runs && !wsqi_slot_late(victim)) return NULL;
+    /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
+    if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
+    wsqi_stat(self->counters.steals, 1);
+    wsqi_stat(self->counters.tasks_stolen, 1);
+    wsqi_event(self, WSQ_EVENT_STEAL, task, victim->index);
+    return (wsq_task *)task;
+}
+
+/* A guest works in a worker's place: as long as fewer workers sleep than there are guests, those
+ * awake leave the jobs to them. Relaxed: hints; who parks on the strength of this looks again. */
+static bool wsqi_jobs_allowed(const wsq_pool *pool) {
+    uint32_t guests = wsqi_load_rlx(&pool->guests);
+    return guests == 0 || wsqi_sleeping(wsqi_load_rlx(&pool->idle)) >= guests;
+}
+
+/* Victims of one distance in one pass: more of them disturb those who work more than they find.
+ * What all searchers miss, the look of the last one finds. Measured on 128 simulated cores
+ * (bench/sim), where 4 to 16 differ little. */
+#define WSQI_VISITS 8u
+
+/* Visits others, each at most once, from a random one on. True: a job was stolen and has been
+ * run. */
+static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
+    bool all = slots || pool->caller_runs;
+    unsigned visits = all ? count : distance != WSQI_ANYWHERE ? WSQI_VISITS : 3 * WSQI_VISITS;
+    unsigned start = wsq_random_below(&self->random, count);
+    bool jobs = wsqi_jobs_allowed(pool);
+    wsqi_asleep_look look = {UINT_MAX, 0};
+    for (unsigned i = 0; i < count && *task == NULL; i++) {
+        unsigned n = start + i < count ? start + i : start + i - count;
+        wsqi_worker *victim = wsqi_nth(pool, crew, n);
+        if (victim == self || (!all && wsqi_looks_asleep(&look, victim))) continue;
+        if (distance != WSQI_ANYWHERE &&
+            wsqi_distance(pool, self->index, victim->index) != distance)
+            continue;
+        if (visits-- == 0) break;
+        wsqi_stat(self->counters.steal_attempts, 1);
+        if (jobs && wsqi_job_steal(self, victim)) return true;
+        if (n >= crew) continue;
+        *task = wsqi_steal_tasks(self, victim);
+        if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
+    }
+    return false;
+}
+
+/* Between two looks: 2, 4, 8, 16, then 32 spin hints. Each look costs those who work cache lines; a
+ * hint takes 10 to 80 ns (a child that its parent leaves behind is stolen after 0.4 us; with 16 to
+ * 128 hints it was 1.5 us). */
+static void wsqi_backoff(uint32_t round) {
+    for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
+}
+
+/* Owner only, just awake: looks where the one who woke it saw work. True: as wsqi_steal_from. */
+static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
+    uint32_t lead = wsqi_load_rlx(&self->lead); /* Relaxed: a hint, and I1 orders it. */
+    if (lead == 0) return false;
+    wsqi_store_rlx(&self->lead, 0u); /* Relaxed: likewise. */
+    if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
+    wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
+    wsqi_stat(self->counters.steal_attempts, 1);
+    if (wsqi_jobs_allowed(self->pool) && wsqi_job_steal(self, victim)) return true;
+    if (lead - 1 >= self->pool->guest_base) return false;
+    *task = wsqi_steal_tasks(self, victim);
+    if (*task == NULL) wsqi_backoff(2);
+    if (*task == NULL) *task = wsqi_steal_tasks(self, victim); /* a lone one, the second time */
+    return false;
+}
+
+/* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on
+ * their way, and their owner has told nobody of what it pushed behind them. */
+static void wsqi_steal_tell(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    /* I6: and either this sees what was pushed or wsqi_notify_pushed sees what was stolen. */
+    wsqi_fence_sc();
+    if (wsqi_queue_length(self) == 0 && wsqi_queue_length(wsqi_block(pool, self->source - 1)) == 0)
+        return;
+    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+}
+
+/* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
+static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
+    if (!self->pool->placed) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
+    for (unsigned distance = 0; distance < WSQI_ANYWHERE && *task == NULL; distance++) {
+        if (wsqi_steal_from(self, slots, distance, task)) return true;
+    }
+    return false;
+}
+
+/* ---- turns ---- */
+
+/* Owner only: the clock of a turn starts; what it measured of the last one, unless the worker ran
+ * dry, goes into the average. With caller_runs the time between two calls is not the pool's, and
+ * the order must not depend on the clock: the interval stays as it is. */
+static void wsqi_turn_clock(wsqi_worker *self) {
+    uint64_t now = self->pool->caller_runs ? 1 : wsqi_clock_ns();
+    uint64_t run = wsqi_load_own(&self->counters.run);
+    if (self->turn_start != 0 && !self->pool->caller_runs) {
+        wsq_tune_update(&self->tune, now - self->turn_start, (uint32_t)(run - self->turn_run));
+        wsqi_store_stat(&self->counters.average_task_ns, self->tune.average_ns);
+        wsqi_store_stat(&self->counters.interval, self->tune.interval);
+    }
+    self->turn_start = now;
+    self->turn_run = run;
+}
+
+/* Owner only: it ran dry. What comes now is no task's time; a turn that was too short to tell is
+ * lost. */
+static void wsqi_turn_stop(wsqi_worker *self) {
+    uint64_t run = wsqi_load_own(&self->counters.run) - self->turn_run;
+    if (self->turn_start != 0 && run >= 16) wsqi_turn_clock(self);
+    self->turn_start = 0;
+}
+
+/* WSQ_LOW tasks starve no longer than this many turns, about 16 ms. A guess. */
+#define WSQI_LOW_TURN 16
+
+/* 0. The global queue's turn. Timers fire, now and then a WSQ_LOW task runs, and what waits in the
+ * global queue gets in line behind what is here. A deque has no line: in a WSQ_LIFO pool it has
+ * every other turn. The turn is due until there was room: a ring may be full, or the task be
+ * urgent. */
+WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    bool lifo = pool->order == WSQ_LIFO, over = false;
+    wsq_task *task = NULL;
+    wsqi_turn_clock(self);
+    if (self->spilled) wsqi_order_keep(self);
+    wsqi_timers_fire(pool);
+    if (self->turns % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
+        over = (task = wsqi_take_low(self)) != NULL;
+    if (task == NULL) task = wsqi_take_urgent(self, false);
+    if (task == NULL && lifo) over = true;
+    if (task == NULL && (!lifo || self->turns % 2 != 0)) task = wsqi_take_local(self);
+    if (over || wsqi_global_room(self, task != NULL) != 0) {
+        self->turns++;
+        self->turn_left = self->tune.interval;
+    }
+    task = wsqi_take_global(self, task);
+    return task != NULL ? task : wsqi_take_local(self);
+}
+
+/* ---- searching ---- */
+
+/* Shall it look once more, in this round, before it sleeps? *end: the caller's, for all rounds. */
+static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
+    if (pool->spin_ns == 0) return round < pool->spin_rounds;
+    uint64_t now = wsqi_clock_ns();
+    if (round == 0) *end = pool->spin_ns < WSQI_NEVER - now ? now + pool->spin_ns : WSQI_NEVER;
+    return now < *end;
+}
+
+/* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
+ * was stolen and has been run, so everything may look different now. */
+static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    uint64_t spin_end = 0;
+    wsqi_turn_stop(self);
+    wsqi_place_update(self);
+    if (wsqi_steal_lead(self, task)) return true;
+    /* S is one line for all: who finds work at once does not count itself as a searcher. */
+    if (*task == NULL && !self->searching && !pool->caller_runs &&
+        wsqi_steal_pass(self, false, task))
+        return true;
+    if (*task != NULL && !self->searching) wsqi_steal_tell(self);
+    if (*task != NULL || (!self->searching && !wsqi_search_begin(self))) return false;
+    for (uint32_t round = 0; *task == NULL && wsqi_spin(pool, round, &spin_end); round++) {
+        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
+        *task = wsqi_take_urgent(self, true);
+        if (*task == NULL && wsqi_steal_pass(self, false, task)) return true;
+        if (*task == NULL) *task = wsqi_take_global(self, NULL);
+        if (*task == NULL) *task = wsqi_take_low(self);
+        if (*task == NULL) wsqi_backoff(round);
+    }
+    return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
+}
+
+/* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
+ * or something is urgent. */
+WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
+    wsq_task *task = NULL;
+    if (!WSQI_LIKELY(self->turn_left != 0)) return wsqi_take_turn(self); /* 0. */
+    if (!WSQI_LIKELY(wsqi_load_hint(&self->pool->attention) == 0))
+        task = wsqi_take_urgent(self, false);
+    return task != NULL ? task : wsqi_take_local(self); /* 1. */
+}
+
+/* Owner only: the tasks of a group that it has done are told. */
+static void wsqi_tell_done(wsqi_worker *self) {
+    wsqi_group_flush(self);
+    if (self->creditor != NULL) wsqi_credit_close(self);
+}
+
+/* Owner only: it blocks, or leaves. What it has done is told. */
+static void wsqi_run_dry(wsqi_worker *self) {
+    wsqi_tell_done(self);
+    wsqi_check_quiet(self->pool);
+}
+
+/* What is far. NULL: then the worker is a searcher that found nothing. */
+static wsq_task *wsqi_find_far(wsqi_worker *self) {
+    wsq_task *task = NULL;
+    do {
+        wsqi_timers_fire(self->pool);
+        if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or past the slot's cap */
+        if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
+        if (task == NULL) task = wsqi_take_urgent(self, true);
+        if (task != NULL) break;
+        wsqi_tell_done(self); /* and the last to run dry tells who waits for the pool */
+        if (!wsqi_search(self, &task)) break; /* 3. and 4. */
+        task = wsqi_find_near(self);          /* a job was run: everything may look different now */
+    } while (task == NULL);
+    if (task != NULL && self->turn_start == 0) wsqi_turn_clock(self);
+    return task;
+}
+
+/* The next task, or NULL: time to sleep. */
+WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
+    wsq_task *task = wsqi_find_near(self);
+    if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
+    if (task != NULL && self->searching) wsqi_search_end(self);
+    return task;
+}
+
+/* Owner only: one task. */
+static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
+    if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
+        wsqi_group_flush(self);
+    if (self->turn_left > 0) self->turn_left--;
+    wsqi_task_run(self, task);
+}
+
+/* Owner only: begins something else, whose jobs go from `floor` on. */
+static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *frame, wsq_ctx floor) {
+    frame->outer = self->frames;
+    frame->task = self->task;
+    frame->group = self->group;
+    frame->loop = self->loop;
+    frame->floor = self->floor;
+    frame->budget_left = self->budget_left;
+    self->frames = frame;
+    self->floor = floor;
+    self->task = NULL;
+    self->group = NULL;
+    self->loop = NULL;
+}
+
+static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *frame) {
+    self->task = frame->task;
+    self->group = frame->group;
+    self->loop = frame->loop;
+    self->floor = frame->floor;
+    self->budget_left = frame->budget_left;
+    self->frames = frame->outer;
+}
+
+WSQI_COLD static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task);
+static void wsqi_cancel_own(wsqi_worker *self);
+
+/* ---- who may still touch a group when the pool stops: a task that waits for one may have it on
+ * its stack. What is queued is cancelled before a thread rests ---- */
+
+static void wsqi_count_threads(wsq_pool *pool, wsqi_a32 *count, uint32_t n) {
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_add_locked(count, n);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+}
+
+/* Any thread: it may run or cancel tasks from here on. */
+static void wsqi_stir(wsq_pool *pool) { wsqi_count_threads(pool, &pool->astir, 1); }
+
+/* Likewise: not any more. Workers that wait for a group look again. */
+static void wsqi_calm(wsq_pool *pool) {
+    wsqi_count_threads(pool, &pool->astir, 0u - 1u);
+    wsqi_call_all(pool);
+}
+
+/* Owner only, once the pool stops: what the others have queued, too, for one that is in the middle
+ * of a task may wait there for this worker. */
+static void wsqi_cancel_others(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < 2 * crew; i++) { /* a lone task is had at the second look */
+        wsqi_worker *victim = wsqi_block(pool, i % crew);
+        if (victim == self) continue;
+        wsq_task *task;
+        while ((task = wsqi_steal_tasks(self, victim)) != NULL ||
+               (task = wsqi_steal_slot(self, victim)) != NULL) {
+            wsqi_stat(self->counters.steal_attempts, 1);
+            wsqi_cancel_task(pool, task);
+            wsqi_cancel_own(self);
+        }
+        if (pool->caller_runs) wsqi_cancel_own(victim); /* this thread's, too */
+    }
+}
+
+/* Owner only, once the pool stops: it is about to leave, or to sleep in the middle of a task. */
+static void wsqi_rest(wsqi_worker *self) {
+    /* P4: who queues a task from here on sees the phase; what came before is found below. */
+    wsqi_fence_sc();
+    wsqi_cancel_own(self);
+    wsqi_cancel_others(self);
+    wsqi_calm(self->pool);
+}
+
+/* Owner only, at the end of its thread. */
+static void wsqi_worker_leave(wsqi_worker *self) {
+    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
+    wsqi_run_dry(self);
+    wsqi_rest(self); /* a task that it ran last may be pending now, and waited for */
+    wsqi_self_set(NULL);
+}
+
+static void wsqi_worker_main(void *arg) {
+    wsqi_worker *self = (wsqi_worker *)arg;
+    wsqi_self_set(self);
+    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
+    /* Relaxed: what shutdown did before is not looked at. */
+    while (wsqi_load_rlx(self->pool->phase) == WSQI_PHASE_RUN) {
+        wsq_task *task = wsqi_find_work(self);
+        if (task != NULL) wsqi_work(self, task);
+        else wsqi_sleep(self, NULL);
+    }
+    wsqi_worker_leave(self);
+}
+
+/* ==========================================================================
+ * >>task: one word of state
+ * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
+ * Invariant: no bit: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: it waits for
+ *            a wake, and the thread that then sets NOTIFIED queues it. NOTIFIED: to be run (again).
+ * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them.
+ * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
+ *            ours: a task's first run, and its next after a yield, cost no read-modify-write.
+ * ========================================================================== */
+
+/* task->flags: how it is queued (0: as any other), and whether it has a group by attribute. */
+enum {
+    WSQI_FLAG_LANE = 3, /* its wsq_priority */
+    WSQI_FLAG_PINNED = 4,  /* to the worker whose index is in the upper half */
+    WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, for that spawn */
+    WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
+    WSQI_FLAG_WORKER = 16  /* the bit from which on the index stands */
+};
+
+#define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAG_GROUPED)
+#define WSQI_FLAGS_NEVER 0xffe0u /* bits that no task has */
+
+/* What an allocator fills freed memory with (0xdd..., 0xdeadbeef) has some of them, and so, mostly,
+ * has a stack that nobody has set up. */
+#define wsqi_check_task(task) \
+    WSQ_ASSERT((wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0 && \
+               "a wsq_task whose memory was freed, or that was never set up")
+
+/* Relaxed: who asks has the task from its spawn, which orders it. */
+static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
+    return wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE;
+}
+
+/* Of a task that is being spawned into this pool; a pin of a former wsq_spawn_on is over. */
+static bool wsqi_flags_fit(const wsq_pool *pool, uint32_t flags) {
+    bool pinned = (flags & (WSQI_FLAG_PINNED | WSQI_FLAG_ONCE)) == WSQI_FLAG_PINNED;
+    return !pinned || flags >> WSQI_FLAG_WORKER < pool->workers;
+}
+
+/* The members that are left out are written before they are read. */
+WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
+    task->fn = fn;
+    task->cleanup = NULL;
+    wsqi_store_init(&task->flags, 0u);
+    wsqi_store_init(&task->after, NULL);
+    wsqi_store_init(&task->state, 0u);
+}
+
+WSQ_API bool wsq_task_done(const wsq_task *task) {
+    /* T1: what the task did is visible. Pairs with T2. */
+    return (wsqi_load_acq(&task->state) & WSQI_TASK_DONE) != 0;
+}
+
+WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
+    task->cleanup = cleanup;
+}
+
+WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) {
+    if (task == NULL || (unsigned)priority > WSQ_LOW) return WSQ_ERR_INVALID;
+    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
+    flags = (flags & ~(uint32_t)WSQI_FLAG_LANE) | (uint32_t)priority;
+    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+    return WSQ_OK;
+}
+
+WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
+    if (task == NULL || (worker > 0xffffu && worker != WSQ_ANY_WORKER)) return WSQ_ERR_INVALID;
+    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
+    flags &= WSQI_FLAG_LANE | WSQI_FLAG_GROUPED;
+    if (worker != WSQ_ANY_WORKER)
+        flags |= WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER;
+    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+    return WSQ_OK;
+}
+
+WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group) {
+    uint32_t flags = wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE; /* Relaxed: the spawn's. */
+    if (group != NULL) wsqi_store_rlx(&task->pool, (char *)group + 1); /* Relaxed: likewise. */
+    if (group != NULL) flags |= WSQI_FLAG_GROUPED;
+    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+}
+
+WSQI_COLD static void wsqi_task_close(wsq_task *task, bool cancelled);
+
+/* Any thread, which has just ended the task: somebody follows it, or waits for it. */
+WSQI_COLD static void wsqi_task_release(wsq_pool *pool, wsq_task *task, uint32_t former,
+                                        uint32_t state) {
+    if (former & WSQI_TASK_FOLLOWED) wsqi_task_close(task, (state & WSQI_TASK_CANCELLED) != 0);
+    if (former & WSQI_TASK_WAITED) wsqi_call(pool, task);
+}
+
+/* Any thread that took the task for itself. From the exchange on its memory may be gone, unless
+ * others follow it: until they have been told, it stays. */
+WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
+    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. E1: who follows
+     * it is visible. Pairs with E2. */
+    uint32_t former = wsqi_xchg_acqrel(&task->state, state);
+    if (!WSQI_LIKELY((former & (WSQI_TASK_FOLLOWED | WSQI_TASK_WAITED)) == 0))
+        wsqi_task_release(pool, task, former, state);
+}
+
+static void wsqi_check_stopped(wsq_pool *pool);
+
+/* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
+WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
+    uint32_t flags = wsqi_task_queue_flags(task), lane = flags & WSQI_FLAG_LANE;
+    if (lane == WSQ_HIGH || (flags & WSQI_FLAG_PINNED) != 0)
+        wsqi_add_hint(&pool->attention, 1u);
+    if ((flags & WSQI_FLAG_PINNED) == 0) {
+        wsqi_inject_push(&pool->lanes[lane], task, task);
+        wsqi_notify_rmw(pool);
+        return;
+    }
+    wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
+    wsqi_inject_push(&worker->inbox, task, task);
+    /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
+    wsqi_token_give(pool->caller_runs ? wsqi_block(pool, 0) : worker);
+    /* P4: for wsqi_check_stopped. */
+    wsqi_fence_rmw();
+}
+
+/* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
+ * next to run here unless something else waits, and only then may it be worth another worker's
+ * while. The back is in the global queue if there is none here: a deque has none for its owner, and
+ * what waits in the global queue comes before a task that is alone here. */
+static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
+    wsq_pool *pool = self->pool;
+    if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
+        wsqi_queue_special(pool, task);
+        return;
+    }
+    bool next = self->turn_left != 0 && wsqi_queue_length(self) == 0 &&
+                wsqi_load_rlx(&self->lifo) == NULL; /* Relaxed: own words, or emptied by a thief. */
+    if (next ? !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]) : pool->order == WSQ_LIFO)
+        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
+    else
+        wsqi_push_local(self, task);
+    if (!next) wsqi_notify_others(self);
+}
+
+static void wsqi_requeue_woken(wsqi_worker *self, wsq_task *task) {
+    wsqi_event(self, WSQ_EVENT_WAKE, task, WSQ_CAUSE_EARLY);
+    wsqi_requeue(self, task);
+}
+
+/* The task's function said WSQ_PENDING: it sleeps until a wake, unless one came while it ran. */
+WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
+    uint32_t state = wsqi_load_hint(&task->state);
+    while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0) {
+        /* T3: what the task did is visible to its next run, through who wakes it. Pairs with T4.
+         * Failure: relaxed, somebody added a bit, retried. ACTIVE goes, PENDING comes. */
+        if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
+            return;
+    }
+    wsqi_requeue_woken(self, task);
+}
+
+#ifdef WSQ_NO_HOOKS
+WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
+    return task->fn(self->floor, task);
+}
+#else
+WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task) {
+    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, task, 0);
+    wsq_poll poll = task->fn(self->floor, task);
+    wsqi_event(self, WSQ_EVENT_TASK_END, task, poll);
+    return poll;
+}
+
+WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
+    if (wsqi_told(self->pool)) return wsqi_task_call_told(self, task);
+    return task->fn(self->floor, task);
+}
+#endif
+
+/* Owner only, behind a function that it has called: of its jobs none is public any more. */
+#define wsqi_check_joined(self) \
+    WSQ_ASSERT(wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
+                   wsqi_entry_index((self)->floor) && \
+               "a job that was forked, and not joined by the function that forked it")
+
+/* Owner only: one call of the function. True: the task is over. */
+WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
+    self->task = task;
+    self->budget_left = self->pool->budget;
+    wsqi_count(&self->counters.run, 1);
+    wsq_poll poll = wsqi_task_call(self, task);
+    WSQ_ASSERT(poll <= WSQ_GONE && "a task's function returned what is no wsq_poll");
+    wsqi_check_joined(self);
+    switch (poll) {
+    case WSQ_PENDING: wsqi_task_pend(self, task); return false;
+    case WSQ_YIELD: wsqi_requeue(self, task); return false;
+    case WSQ_GONE: break;
+    case WSQ_DONE:
+    default: wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
+    }
+    return true;
+}
+
+/* Owner only. Who counts n more tasks as finished sees what they did. */
+static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
+    /* P1: their spawns above all. Pairs with P2. Relaxed: own word. */
+    wsqi_store_rel(&self->counters.finished, wsqi_load_rlx(&self->counters.finished) + n);
+}
+
+WSQI_COLD static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group);
+
+/* Owner only. */
+WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
+    /* Relaxed: the queue ordered it; a later bit is a later run. */
+    uint32_t state = wsqi_load_rlx(&task->state);
+    if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0)) {
+        bool woken = (state & WSQI_TASK_PENDING) != 0;
+        uint32_t active = woken ? (uint32_t)(WSQI_TASK_ACTIVE - WSQI_TASK_PENDING) : 0;
+        if (state & WSQI_TASK_DOOMED) {
+            /* T5: what was done before it was cancelled is visible to its cleanup. */
+            (void)wsqi_load_acq(&task->state);
+            wsqi_cancel_task(self->pool, task);
+            return;
+        }
+        /* T5: what was done before the wake is visible to this run, and a wake from now on is for
+         * the next. Pairs with T4. NOTIFIED goes; and ACTIVE comes for PENDING. */
+        wsqi_add_acqrel(&task->state, active - WSQI_TASK_NOTIFIED);
+    }
+    wsq_group *group = wsqi_task_group(task);
+    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group);
+    else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
+}
+
+/* Any thread. Makes a task runnable: the waker's LIFO slot on a worker, else the global queue. */
+static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
+
+/* Any thread. True: the caller is to queue the task. */
+static inline bool wsqi_task_notify(wsq_task *task) {
+    /* T4: see T5; and the last run, through T3, is visible to the next. Pairs with T3 and T5. Even
+     * a task that is notified already needs it: else a run that takes that notification could miss
+     * our writes. */
+    uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
+    /* Else its memory may be gone from here on. */
+    return (state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
+}
+
+WSQ_API void wsq_wake(wsq_task *task) {
+    wsqi_check_task(task);
+    if (wsqi_task_notify(task)) wsqi_task_schedule(wsqi_task_pool(task), task);
+}
+
+WSQ_API void wsq_task_cancel(wsq_task *task) {
+    wsqi_check_task(task);
+    uint32_t state = wsqi_load_hint(&task->state), next;
+    do {
+        if ((state & WSQI_TASK_LIVE) == 0) return;
+        next = state | WSQI_TASK_DOOMED;
+        if (state & WSQI_TASK_PENDING) next |= WSQI_TASK_NOTIFIED;
+        /* T4: as a wake, for the cleanup. Failure: relaxed, decide anew. */
+    } while (!wsqi_cas_acqrel(&task->state, &state, next));
+    if ((state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
+        wsqi_task_schedule(wsqi_task_pool(task), task);
+}
+
+#define WSQI_CLOSED ((void *)1) /* in `after`: the task is over, nobody can follow it any more */
+
+/* Whoever spawns a task that is done: it can be followed again. Failure: another spawn was faster,
+ * and what it put there stays. */
+static inline void wsqi_task_reopen(wsq_task *task) {
+    void *closed = WSQI_CLOSED;
+    /* Relaxed: T6 orders both. */
+    if (wsqi_load_rlx(&task->after) == closed) (void)wsqi_cas_rlx(&task->after, &closed, NULL);
+}
+
+/* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. *state: as
+ * it was last seen, then as it was. home: see wsqi_task_pool. hold: 0, or one more
+ * WSQI_TASK_BLOCKER, for wsqi_task_unblock. */
+static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
+    const uint32_t keep = WSQI_TASK_FOLLOWED | WSQI_TASK_DOOMED | (0u - WSQI_TASK_BLOCKER);
+    do {
+        if (*state & WSQI_TASK_LIVE) return false;
+        /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
+         * into two pools at the same time are the caller's mistake. */
+        wsqi_store_rlx(&task->pool, home);
+        wsqi_task_reopen(task);
+        /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
+         * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
+    } while (!wsqi_cas_acqrel(&task->state, state, (WSQI_TASK_ACTIVE | (*state & keep)) + hold));
+    return true;
+}
+
+/* The spawn failed: the task is as it was, but for those who follow it since. */
+static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
+    uint32_t state = wsqi_load_hint(&task->state);
+    /* T2, T6: as a finish and a claim. Failure: relaxed, decide anew. */
+    while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_FOLLOWED))) {}
+    if ((former & WSQI_TASK_DONE) && (state & WSQI_TASK_FOLLOWED))
+        wsqi_task_close(task, (former & WSQI_TASK_CANCELLED) != 0);
+    if (state & WSQI_TASK_WAITED) wsqi_call(pool, task);
+}
+
+/* Any thread. False: the pool takes no more tasks from outside. */
+static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
+    uint64_t outside = wsqi_load_hint(&pool->outside);
+    do {
+        if (outside & 1) return false;
+        /* Relaxed: closing and counting are one word, and who changes it sees its newest value, so
+         * a shutdown waits for every task that it let in; G1 and P1 order the rest. Failure:
+         * retried. */
+    } while (!wsqi_cas_rlx(&pool->outside, &outside, outside + 2 * count));
+    return true;
+}
+
+/* Any thread: these tasks were admitted, and are not spawned. */
+static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
+    wsqi_add_rlx(&pool->outside, 0u - 2 * count); /* Relaxed: as in wsqi_admit. */
+    wsqi_check_quiet(pool);
+}
+
+static void wsqi_cancel_queued(wsq_pool *pool);
+static bool wsqi_queued(wsq_pool *pool);
+
+/* Any thread; it queued a task behind a full barrier. */
+static void wsqi_check_stopped(wsq_pool *pool) {
+    /* P4. Relaxed: the barrier orders it; see wsqi_pool_stop. */
+    if (WSQI_LIKELY(wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)) return;
+    while (wsqi_queued(pool)) {
+        /* G3. Else another thread sweeps, or this one, further down its stack; it looks again. */
+        if (wsqi_xchg_acq(&pool->sweeping, 1u) != 0) return;
+        wsqi_stir(pool);
+        wsqi_cancel_queued(pool);
+        wsqi_store_rel(&pool->sweeping, 0u); /* G4 */
+        wsqi_calm(pool);
+        /* P4: either this sees what is queued now, or who queued it sees that nobody sweeps. */
+        wsqi_fence_sc();
+    }
+}
+
+/* Any thread. A chain of tasks, newest first, for whoever is free. */
+static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
+    wsqi_inject_push(&pool->lanes[WSQ_NORMAL], newest, oldest);
+    wsqi_notify_rmw(pool);
+    wsqi_check_stopped(pool);
+}
+
+/* self: this thread, or NULL. */
+WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
+    wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
+    if (wsqi_task_queue_flags(task) != 0) {
+        wsqi_queue_special(pool, task);
+        if (self == NULL) wsqi_check_stopped(pool);
+    } else if (self == NULL) {
+        wsqi_inject_tasks(pool, task, task);
+    } else if (pool->lifo_cap != 0) {
+        wsqi_slot_put(self, task);
+    } else {
+        wsqi_push_local(self, task);
+        wsqi_notify_others(self);
+    }
+}
+
+static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
+    if (WSQI_LIKELY(wsqi_task_queue_flags(task) == 0) && self != NULL && pool->wake_slot != 0)
+        wsqi_slot_put(self, task);
+    else
+        wsqi_schedule_slow(pool, self, task);
+}
+
+/* Owner only: a task that it has claimed. */
+WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
+    wsqi_count(&self->counters.spawned, 1);
+    wsqi_push_local(self, task);
+    wsqi_notify_pushed(self);
+}
+
+/* A spawn of a task that waits for nothing, and is queued as any other. */
+WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (self != NULL) {
+        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+        if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
+        wsqi_spawn_here(self, task);
+        return WSQ_OK;
+    }
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (!wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
+    if (!wsqi_task_claim(task, &state, home, 0)) {
+        wsqi_unadmit(pool, 1);
+        return WSQ_ERR_INVALID;
+    }
+    wsqi_inject_tasks(pool, task, task);
+    return WSQ_OK;
+}
+
+/* Whoever has claimed it: a pin of a former wsq_spawn_on is over. */
+static void wsqi_task_unpin(wsq_task *task) {
+    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: nobody queues it before. */
+    if (flags & WSQI_FLAG_ONCE)
+        wsqi_store_rlx(&task->flags, /* Relaxed: its queue orders it. */
+                       flags & (WSQI_FLAG_LANE | WSQI_FLAG_GROUPED));
+}
+
+/* Any thread. The task is spawned, and counted, but held back until wsqi_task_unblock. */
+static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
+    wsqi_worker *self = wsqi_local(pool);
+    uint32_t state = wsqi_load_hint(&task->state);
+    if (!wsqi_flags_fit(pool, wsqi_task_queue_flags(task))) return WSQ_ERR_INVALID;
+    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (self == NULL && (wsqi_forked(pool) || !wsqi_admit(pool, 1))) return wsqi_refusal(pool);
+    if (self != NULL) wsqi_count(&self->counters.spawned, 1); /* before it can finish */
+    if (wsqi_task_claim(task, &state, home, WSQI_TASK_BLOCKER)) {
+        wsqi_task_unpin(task);
+        return WSQ_OK;
+    }
+    if (self != NULL) wsqi_count(&self->counters.spawned, 0u - (uint64_t)1);
+    else wsqi_unadmit(pool, 1);
+    return WSQ_ERR_INVALID;
+}
+
+/* Any thread. The back of a queue; off the pool, the caller looks whether it has stopped. */
+static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (wsqi_task_queue_flags(task) != 0) {
+        wsqi_queue_special(pool, task);
+    } else if (self != NULL) {
+        wsqi_push_local(self, task);
+        wsqi_notify_others(self);
+    } else {
+        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
+        wsqi_notify_rmw(pool);
+    }
+}
+
+/* A task whose last blocker goes: it was not held, it was held and the hooks know that, the pool
+ * counts it as held, too. */
+typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_TOLD, WSQI_HOLD_COUNTED } wsqi_hold;
+
+/* Any thread; something that the task waited for has ended. Who takes the last such thing away, of
+ * a task that has been spawned, queues it: true. */
+static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
+    /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
+     * itself and T6. */
+    uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
+    if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
+    wsq_pool *pool = wsqi_task_pool(task);
+    /* Relaxed: tells only that a wait for the pool may be in vain; see wsqi_stuck. */
+    if (hold == WSQI_HOLD_COUNTED) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
+    if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
+    wsqi_task_queue(pool, task);
+    if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
+    return true;
+}
+
+/* Any thread: the task, once reserved, waits for others. */
+static void wsqi_task_held(wsq_pool *pool) {
+    wsqi_add_rlx(&pool->held, (uint64_t)1); /* Relaxed: as in wsqi_task_unblock. */
+    wsqi_check_quiet(pool);
+}
+
+/* Any thread, which has reserved the task. Relaxed: others only take blockers away, and never that
+ * of this thread. */
+static wsqi_hold wsqi_spawn_tell(wsq_pool *pool, const wsq_task *task) {
+    uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_BLOCKER - 1;
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
+    return others != 0 ? WSQI_HOLD_TOLD : WSQI_HOLD_NONE;
+}
+
+/* A spawn of a task with predecessors, a priority, or a worker of its own; or of any, of which the
+ * hooks are told. */
+WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void *home,
+                                            uint32_t pin) {
+    wsq_result result = wsqi_task_reserve(pool, task, home);
+    if (result != WSQ_OK) return result;
+    if (pin != 0) { /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. */
+        uint32_t lane = WSQI_FLAG_LANE | WSQI_FLAG_GROUPED;
+        /* Relaxed: likewise. */
+        wsqi_store_rlx(&task->flags, (wsqi_load_rlx(&task->flags) & lane) | pin);
+    }
+    if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
+    return WSQ_OK;
+}
+
+/* It waits for nothing, is queued as any other, and nobody is told. */
+static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
+    return WSQI_LIKELY((flags | state / WSQI_TASK_BLOCKER) == 0) && !wsqi_told(pool);
+}
+
+static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
+    uint32_t state = wsqi_load_hint(&task->state);
+    if (wsqi_task_plain(pool, wsqi_task_queue_flags(task), state))
+        return wsqi_spawn_plain(pool, task, state, home);
+    return wsqi_spawn_slow(pool, task, home, 0);
+}
+
+/* Any thread; pin: WSQI_FLAG_PINNED and more, or 0. */
+static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin);
+
+/* The task's group by attribute, or NULL. */
+static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
+    /* Relaxed: the caller's. */
+    bool grouped = !WSQI_LIKELY((wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) == 0);
+    return grouped ? wsqi_task_group(task) : NULL;
+}
+
+WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    uint32_t state = wsqi_load_hint(&task->state);
+    /* Relaxed: the caller's. No group either. */
+    if (wsqi_task_plain(pool, wsqi_load_rlx(&task->flags), state))
+        return wsqi_spawn_plain(pool, task, state, pool);
+    wsq_group *group = wsqi_task_grouped(task);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
+    return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
+}
+
+WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_pool(pool);
+    wsqi_check_task(task);
+    if (worker >= pool->workers) return WSQ_ERR_INVALID;
+    uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
+    wsq_group *group = wsqi_task_grouped(task);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, pin);
+    return group->pool == pool ? wsqi_spawn_into(group, task, pin) : WSQ_ERR_INVALID;
+}
+
+WSQ_API bool wsq_budget_take(void) {
+    wsqi_worker *self = wsqi_host();
+    if (self == NULL) return true;
+    if (self->budget_left == 0) return false;
+    self->budget_left--;
+    return true;
+}
+
+/* ==========================================================================
+ * >>timer
+ * Purpose:   wakes that come later, without a thread that polls.
+ * Invariant: timer_next is the first deadline of the heap. While a timer is set and a worker
+ *            sleeps, one sleeper, the watcher, sleeps no longer than that.
+ * Writers:   the heap and timer_next: whoever holds timer_lock.
+ * ========================================================================== */
+
+static bool wsqi_timer_before(const wsqi_timer *one, const wsqi_timer *two) {
+    return one->at != two->at ? one->at < two->at : one->order < two->order;
+}
+
+/* timer_lock's holder. Puts the timer where the heap has a hole, or above. */
+static void wsqi_timer_up(wsqi_timer *heap, size_t hole, wsqi_timer timer) {
+    for (; hole > 0 && wsqi_timer_before(&timer, &heap[(hole - 1) / 2]); hole = (hole - 1) / 2)
+        heap[hole] = heap[(hole - 1) / 2];
+    heap[hole] = timer;
+}
+
+/* timer_lock's holder. */
+static void wsqi_timer_remove(wsq_pool *pool, size_t hole) {
+    wsqi_timer *heap = pool->timers, last = heap[--pool->timer_count];
+    size_t count = pool->timer_count, child;
+    if (hole == count) return;
+    while ((child = 2 * hole + 1) < count) {
+        if (child + 1 < count && wsqi_timer_before(&heap[child + 1], &heap[child])) child++;
+        heap[hole] = heap[child];
+        hole = child;
+    }
+    wsqi_timer_up(heap, hole, last);
+}
+
+/* timer_lock's holder. False: no memory, nothing has changed. */
+static bool wsqi_timers_grow(wsq_pool *pool) {
+    size_t capacity = pool->timer_capacity != 0 ? pool->timer_capacity * 2 : 64;
+    if (pool->timer_count < pool->timer_capacity) return true;
+    if (capacity > SIZE_MAX / sizeof(wsqi_timer)) return false;
+    wsqi_timer *timers = (wsqi_timer *)wsqi_allocate(pool->allocator, capacity * sizeof *timers,
+                                                     sizeof(void *));
+    if (timers == NULL) return false;
+    if (pool->timer_count != 0) memcpy(timers, pool->timers, pool->timer_count * sizeof *timers);
+    wsqi_release(pool->allocator, pool->timers, pool->timer_capacity * sizeof *timers);
+    pool->timers = timers;
+    pool->timer_capacity = capacity;
+    return true;
+}
+
+/* timer_lock's holder, on unlocking. */
+static void wsqi_timers_unlock(wsq_pool *pool) {
+    uint64_t next = pool->timer_count != 0 ? pool->timers[0].at : WSQI_NEVER;
+    /* I11: either this thread sees who sleeps and watches, or a sleeper sees the timer. Pairs with
+     * I10. */
+    wsqi_store_sc(&pool->timer_next, next);
+    wsqi_mutex_unlock(&pool->lot, &pool->timer_lock);
+}
+
+/* Owner only, in the pool's turn: wakes every task whose time has come, in the order of their
+ * deadlines, and so not through the LIFO slot. Under the lock, so that wsq_wake_cancel knows which.
+ * */
+static void wsqi_timers_fire(wsq_pool *pool) {
+    if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return;
+    uint64_t now = wsqi_clock_ns();
+    if (wsqi_load_rlx(&pool->timer_next) > now) return; /* Relaxed: likewise. */
+    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    while (pool->timer_count != 0 && pool->timers[0].at <= now) {
+        wsq_task *task = pool->timers[0].task;
+        wsqi_timer_remove(pool, 0);
+        if (!wsqi_task_notify(task)) continue;
+        wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
+        wsqi_task_queue(wsqi_task_pool(task), task);
+    }
+    wsqi_timers_unlock(pool);
+}
+
+WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
+    wsqi_timer timer;
+    if (pool == NULL || task == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    timer.at = wsqi_clock_ns();
+    timer.at = delay_ns < WSQI_NEVER - 1 - timer.at ? timer.at + delay_ns : WSQI_NEVER - 1;
+    timer.task = task;
+    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    bool grown = wsqi_timers_grow(pool), first = false;
+    if (grown) {
+        timer.order = wsqi_get(&pool->timer_order);
+        wsqi_set(&pool->timer_order, timer.order + 1);
+        wsqi_timer_up(pool->timers, pool->timer_count++, timer);
+        first = pool->timers[0].order == timer.order;
+    }
+    wsqi_timers_unlock(pool);
+    if (first) wsqi_watch_tell(pool, wsqi_load_sc(&pool->watcher)); /* I11 */
+    return grown ? WSQ_OK : WSQ_ERR_MEMORY;
+}
+
+WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
+    bool found = false;
+    if (wsqi_forked(pool)) return false;
+    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    for (size_t i = pool->timer_count; i > 0;) {
+        if (i > pool->timer_count || pool->timers[i - 1].task != task) {
+            i--;
+        } else {
+            wsqi_timer_remove(pool, i - 1); /* its parent may come here, not yet looked at */
+            found = true;
+        }
+    }
+    wsqi_timers_unlock(pool);
+    return found;
+}
+
+/* ==========================================================================
+ * >>after: tasks that wait for the end of others
+ * Purpose:   a graph of tasks, with edges of the caller's: the last end that a task waits for
+ *            queues it.
+ * Invariant: a task's state counts the edges to it that are not resolved, and each is resolved
+ *            once: by who ends the predecessor, or by who finds it over when it adds the edge. A
+ *            predecessor whose FOLLOWED bit was set before its end stays until it is CLOSED.
+ * Writers:   after: who adds edges pushes; who ended the predecessor closes.
+ * Source:    the list of waiters that its end closes: Rust's and Java's one-shot futures.
+ * ========================================================================== */
+
+/* Any thread: the predecessor is over. From here on the edge is its owner's. */
+static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
+    wsq_task *task = edge->task;
+    /* E3: before the last thing it waits for is taken away. */
+    if (cancelled) wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_DOOMED);
+    wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+}
+
+static void wsqi_edges_resolve(wsq_edge *edge, bool cancelled) {
+    while (edge != NULL) {
+        wsq_edge *next = wsqi_get(&edge->next);
+        wsqi_edge_resolve(edge, cancelled);
+        edge = next;
+    }
+}
+
+/* The task is over, and it was followed: nobody follows it from now on, and those who did go on. */
+static void wsqi_task_close(wsq_task *task, bool cancelled) {
+    /* E4: the edges are visible. Pairs with E5. Release: who finds it closed sees us done with its
+     * memory. */
+    wsq_edge *edges = (wsq_edge *)wsqi_xchg_acqrel(&task->after, WSQI_CLOSED);
+    wsqi_edges_resolve(edges, cancelled);
+}
+
+/* Adds the edge to what follows its predecessor. False: that is over. */
+static bool wsqi_edge_link(wsq_edge *edge) {
+    wsq_task *task = edge->predecessor;
+    /* T1: if it is over, what it did is visible. */
+    uint32_t state = wsqi_load_acq(&task->state);
+    while ((state & WSQI_TASK_FOLLOWED) == 0) {
+        if (state & WSQI_TASK_DONE) return false; /* and its group may be gone */
+        /* E2: who ends it sees that it is followed. Pairs with E1. Failure: relaxed, decide anew;
+         * T1 when it is over. */
+        if (wsqi_cas_acqrel(&task->state, &state, state | WSQI_TASK_FOLLOWED)) break;
+        state = wsqi_load_acq(&task->state); /* T1 */
+    }
+    void *head = wsqi_load_hint(&task->after);
+    do {
+        if (head == WSQI_CLOSED) {
+            /* E6: what the predecessor did is visible, and how it ended. Pairs with E4. */
+            (void)wsqi_load_acq(&task->after);
+            return false;
+        }
+        wsqi_set(&edge->next, (wsq_edge *)head);
+        /* E5: the edge is visible. Pairs with E4. Failure: retried. */
+    } while (!wsqi_cas_rel(&task->after, &head, edge));
+    return true;
+}
+
+WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
+    if (task == NULL || predecessor == NULL || edge == NULL || task == predecessor)
+        return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    wsqi_check_task(predecessor);
+    uint32_t state = wsqi_load_hint(&task->state);
+    do {
+        if ((state & WSQI_TASK_LIVE) != 0 ||
+            state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
+            return WSQ_ERR_INVALID;
+        /* Relaxed: the spawn orders it. Failure: decide anew. */
+    } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_BLOCKER));
+    edge->task = task;
+    edge->predecessor = predecessor;
+    if (!wsqi_edge_link(edge)) {
+        /* Relaxed: wsqi_edge_link has acquired its end (T1, E6). */
+        wsqi_edge_resolve(edge, (wsqi_load_rlx(&predecessor->state) & WSQI_TASK_CANCELLED) != 0);
+    }
+    return WSQ_OK;
+}
+
+/* ==========================================================================
+ * >>wait
+ * Purpose:   threads that sleep until a task, or every task, is done.
+ * Invariant: a waiter is in its bucket, then says in the word of what it waits for that somebody
+ *            waits, then looks, then sleeps until it is called. The buckets belong to the pool, and
+ *            know an object by its address: nobody touches a task that may be gone.
+ * Writers:   a bucket: whoever holds its lock.
+ * Source:    the parking lot of WebKit (Pizlo 2015); Linux's futex.
+ * ========================================================================== */
+
+static bool wsqi_over(const wsq_pool *pool) {
+    /* P5: what the shutdown did is visible. Pairs with P6. */
+    return wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER;
+}
+
+enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
+
+/* caller_runs only: becomes the one thread that works, unless it is already. */
+static bool wsqi_pump_enter(wsq_pool *pool) {
+    uint32_t pump = WSQI_PUMP_FREE;
+    if (wsqi_local(pool) != NULL) return true;
+    /* W8: what the last one left is visible. Pairs with W9. Failure: somebody else works. */
+    if (wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY)) return true;
+    /* W8; and it shall tell us when it stops. */
+    return wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) == WSQI_PUMP_FREE;
+}
+
+static void wsqi_pump_leave(wsq_pool *pool) {
+    if (wsqi_local(pool) != NULL) return;
+    /* W9: see W8. */
+    if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
+        wsqi_call_all(pool);
+}
+
+/* The thread that works: one task, by the worker whose turn it is. */
+static bool wsqi_pump_turn(wsq_pool *pool) {
+    wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
+    wsqi_worker *above = former, *outer = self->outer; /* where this thread is `self` already */
+    bool nested = wsqi_inside(pool) != NULL;           /* in the middle of a task */
+    wsqi_frame frame;
+    pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
+    while (above != NULL && above->outer != self) above = above->outer;
+    if (above != NULL) above->outer = outer;
+    if (former != self) self->outer = former;
+    wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->floor);
+    wsqi_self_set(self);
+    wsq_task *task = wsqi_find_work(self);
+    if (task != NULL) wsqi_work(self, task);
+    else wsqi_search_end(self);
+    wsqi_group_flush(self);
+    wsqi_self_set(former);
+    wsqi_frame_pop(self, &frame);
+    self->outer = outer;
+    if (above != NULL) above->outer = self;
+    return task != NULL;
+}
+
+/* Likewise; false: no worker has anything to do. */
+static bool wsqi_pump(wsq_pool *pool) {
+    for (unsigned i = 0; i < pool->workers; i++) {
+        if (wsqi_pump_turn(pool)) return true;
+    }
+    return false;
+}
+
+/* ---- stand-ins: threads that take the place of workers which block ----
+ * A stand-in is one more worker, with a queue of its own. What the blocked worker has queued can be
+ * stolen. When it returns, one stand-in too many leaves at the end of its task, gives what it has
+ * queued to the global queue, and lies dormant until it is needed again. */
+
+enum { WSQI_STANDIN_ACTIVE, WSQI_STANDIN_DORMANT, WSQI_STANDIN_NO_THREAD };
+
+/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
+#define WSQI_HELP_DEPTH 32
+
+/* Likewise waits; one takes about 600 bytes, and what the task above it needs. A guess. */
+#define WSQI_WAIT_DEPTH 64
+
+static uint32_t wsqi_wait_depth(size_t stack_size) {
+    if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
+    return (uint32_t)(stack_size / 2048);
+}
+
+/* Owner only, about to leave: what it has is for others. */
+static void wsqi_worker_clear(wsqi_worker *self) {
+    wsq_task *task = wsqi_slot_take(self);
+    self->lifo_left = 0;
+    for (; task != NULL || (task = wsqi_take_local(self)) != NULL; task = NULL)
+        wsqi_inject_push(&self->pool->lanes[WSQ_NORMAL], task, task);
+    if (self->searching) wsqi_search_end(self);
+    wsqi_turn_stop(self);
+    wsqi_notify(self->pool);
+    wsqi_run_dry(self);
+}
+
+/* How many stand-ins should be active. A worker asleep in a join is no loss by itself, for what it
+ * waits for runs elsewhere; unless that blocks. */
+static uint32_t wsqi_standins_needed(wsq_pool *pool) {
+    uint32_t blocked = wsqi_load_rlx(&pool->blocked); /* Relaxed: hints, or B3 orders them. */
+    bool none = blocked == 0 && wsqi_load_rlx(&pool->absent) == 0;
+    return none ? 0 : blocked + wsqi_load_rlx(&pool->joined);
+}
+
+/* Owner only: it was one too many. False: not any more. */
+static bool wsqi_standin_retire(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    uint32_t active = wsqi_load_locked(&pool->standins);
+    bool surplus = active > wsqi_standins_needed(pool);
+    if (surplus) {
+        wsqi_store_rlx(&pool->standins, active - 1); /* Relaxed: likewise. */
+        wsqi_store_rlx(&self->dormant, (uint32_t)WSQI_STANDIN_DORMANT);
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    if (!surplus) return false;
+    wsqi_worker_clear(self);
+    wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
+    /* Relaxed: the token orders what comes after (I2), and shutdown gives one, too. */
+    while (wsqi_load_rlx(&self->dormant) != WSQI_STANDIN_ACTIVE &&
+           wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
+        wsqi_token_wait(self, 0);
+    wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
+    return true;
+}
+
+static void wsqi_standin_main(void *arg) {
+    wsqi_worker *self = (wsqi_worker *)arg;
+    wsq_pool *pool = self->pool;
+    wsqi_self_set(self);
+    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
+    /* Relaxed: as in wsqi_worker_main. */
+    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
+        if (wsqi_load_hint(&pool->standins) > wsqi_standins_needed(pool) &&
+            wsqi_standin_retire(self))
+            continue;
+        wsq_task *task = wsqi_find_work(self);
+        if (task != NULL) wsqi_work(self, task);
+        else wsqi_sleep(self, NULL);
+    }
+    wsqi_worker_leave(self);
+}
+
+static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index);
+static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg));
+
+/* standin_lock's holder: a thread for a stand-in without one, or for a new one. */
+static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
+    unsigned crew = wsqi_load_own(&pool->crew);
+    if (vacant == NULL) {
+        if (crew == pool->guest_base) return false;
+        vacant = wsqi_block_make(pool, crew);
+        if (vacant == NULL) return false;
+        /* B2: the block is filled before others look into it; and it is counted before its thread
+         * can offer anything. Pairs with B1. */
+        wsqi_store_rel(&pool->crew, crew + 1);
+    }
+    bool started = wsqi_worker_start(vacant, wsqi_standin_main);
+    wsqi_store_locked(&vacant->dormant,
+                   (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
+    return started;
+}
+
+/* standin_lock's holder: one more stand-in works. */
+static bool wsqi_standin_rouse(wsq_pool *pool) {
+    unsigned crew = wsqi_load_locked(&pool->crew);
+    wsqi_worker *vacant = NULL;
+    for (unsigned i = pool->workers; i < crew; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        uint32_t dormant = wsqi_load_rlx(&worker->dormant); /* Relaxed: likewise. */
+        if (dormant == WSQI_STANDIN_NO_THREAD) vacant = worker;
+        if (dormant != WSQI_STANDIN_DORMANT) continue;
+        /* Relaxed: the token orders it (I2). */
+        wsqi_store_rlx(&worker->dormant, (uint32_t)WSQI_STANDIN_ACTIVE);
+        wsqi_token_give(worker);
+        return true;
+    }
+    return wsqi_standin_start(pool, vacant);
+}
+
+/* standin_lock's holder: as many as are needed, if there are. Returns how many work now. */
+static uint32_t wsqi_standins_fill(wsq_pool *pool) {
+    uint32_t active = wsqi_load_locked(&pool->standins);
+    /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
+     * with itself. */
+    wsqi_fence_sc();
+    while (active < wsqi_standins_needed(pool) && wsqi_standin_rouse(pool)) active++;
+    wsqi_store_locked(&pool->standins, active);
+    return active;
+}
+
+/* A worker is about to block, or a guest. False: nobody takes its place. */
+static bool wsqi_standin_begin(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsqi_a32 *count = self->host != NULL ? &pool->blocked : &pool->absent;
+    if (pool->max_standins == 0) return false;
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    /* Relaxed: the lock orders both; a shutdown takes it once. */
+    uint32_t before = wsqi_load_rlx(count);
+    bool here = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
+    if (here) {
+        wsqi_store_rlx(count, before + 1); /* Relaxed: likewise. */
+        here = wsqi_standins_fill(pool) > before || self->host == NULL;
+        if (!here) wsqi_store_rlx(count, before); /* Relaxed: likewise. */
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    return here;
+}
+
+/* A worker is about to sleep in a join; it has passed a full barrier (B3) since it was counted. */
+static void wsqi_standin_joined(wsq_pool *pool) {
+    if (wsqi_standins_needed(pool) == 0) return;
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    /* Relaxed: as in wsqi_standin_begin. */
+    if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+}
+
+static void wsqi_standin_end(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsqi_a32 *count = self->host != NULL ? &pool->blocked : &pool->absent;
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_store_locked(count, wsqi_load_locked(count) - 1);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+}
+
+/* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
+ * others, and what it has done is told. (A guest has nothing.) */
+static void wsqi_block_prepare(wsqi_worker *self) {
+    if (self->host == NULL) return;
+    if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
+    wsq_task *next = wsqi_slot_take(self);
+    if (next != NULL) wsqi_push_local(self, next);
+    wsqi_run_dry(self);
+    wsqi_notify_others(self);
+}
+
+/* Whose place a stand-in takes: the guest of a worker is in that worker's. */
+static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
+    return self->host != NULL ? self->host : self;
+}
+
+WSQ_API void wsq_block_begin(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
+    if (self->pool->caller_runs || self->blocking++ != 0) return;
+    wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
+    wsqi_block_prepare(self);
+    self->replaced = wsqi_standin_begin(self);
+}
+
+WSQ_API void wsq_block_end(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
+    if (self->pool->caller_runs) return;
+    WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
+    if (--self->blocking != 0) return;
+    if (self->replaced) wsqi_standin_end(self);
+    wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
+}
+
+/* ---- one wait ---- */
+
+/* Owner only, in the middle of a task: runs another one, which it has taken from its queue. */
+static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
+    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
+    wsqi_task_run(self, task);
+    wsqi_group_flush(self);
+    wsqi_frame_pop(self, &frame);
+}
+
+/* What this thread is while it waits, where that is missed: a worker of some pool with threads, or
+ * else a guest of one. */
+static wsqi_worker *wsqi_missed(void) {
+    wsqi_worker *guest = NULL;
+    for (wsqi_worker *self = wsqi_self_get(); self != NULL; self = self->outer) {
+        if (self->pool->caller_runs) continue;
+        if (self->host != NULL) return self->host;
+        if (guest == NULL) guest = self;
+    }
+    return guest;
+}
+
+static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
+                            uint64_t timeout_ns) {
+    wsqi_worker *block = wsqi_self_get();
+    uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
+    wait->pool = pool;
+    wait->self = wsqi_local(pool);
+    wait->host = wsqi_missed();
+    wait->inside = wsqi_inside(pool) != NULL;
+    wait->listed = wait->blocked = wait->replaced = wait->resting = false;
+    wait->key = key;
+    wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
+    wsqi_store_init(&wait->called, 0u);
+    wsqi_store_init(&wait->own.token, WSQI_TOKEN_NONE);
+    wait->own.lot = &pool->lot;
+    /* A worker sleeps on its own, in a run inside a task too, where the block is a guest's. */
+    if (wait->self != NULL) block = wait->self;
+    wait->parker = block != NULL ? &block->parker : &wait->own;
+}
+
+static void wsqi_wait_list(wsqi_wait *wait) {
+    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    wait->since = 0;
+    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    wait->next = bucket->first;
+    wait->link = &bucket->first;
+    if (wait->next != NULL) wait->next->link = &wait->next;
+    bucket->first = wait;
+    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
+    wait->listed = true;
+}
+
+static void wsqi_wait_unlist(wsqi_wait *wait) {
+    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    *wait->link = wait->next;
+    if (wait->next != NULL) wait->next->link = wait->link;
+    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
+    wait->listed = false;
+}
+
+/* From here on the waiter is called when it is to look again; so it looks after this. */
+static void wsqi_wait_listen(wsqi_wait *wait) {
+    if (!wait->listed) wsqi_wait_list(wait);
+    /* W2: if we were called, we see why. Pairs with W1. */
+    (void)wsqi_xchg_acq(&wait->called, 0u);
+}
+
+/* The waiter sleeps elsewhere from here on. wsqi_wait_called tells of who called it just before. */
+static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
+    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    wait->parker = parker;
+    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
+}
+
+/* Owner only: the pool stops, and waits for this worker. */
+static void wsqi_wait_rest(wsqi_wait *wait) {
+    if (wait->self == NULL || wait->resting) return;
+    wsqi_rest(wait->self);
+    wait->resting = true;
+}
+
+/* The function that waits, in whichever pool, blocks, or goes on. */
+static void wsqi_wait_tell(const wsqi_wait *wait, wsq_event event) {
+    wsqi_worker *block = wsqi_self_get();
+    if (block != NULL) wsqi_event(block, event, wait->key, 0);
+}
+
+/* For wsq_pool_dump, in a pool that lists its tasks. */
+WSQI_COLD static void wsqi_wait_date(wsqi_wait *wait) {
+    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    uint64_t now = wsqi_clock_ns();
+    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    wait->since = now;
+    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
+}
+
+WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
+    if (wait->replaced) wsqi_standin_end(wait->host);
+    wsqi_wait_tell(wait, WSQ_EVENT_UNBLOCK);
+}
+
+static void wsqi_wait_end(wsqi_wait *wait) {
+    if (wait->listed) wsqi_wait_unlist(wait);
+    if (wait->blocked) wsqi_wait_unblock(wait);
+    if (wait->resting) wsqi_stir(wait->pool);
+    if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
+}
+
+/* The thread sleeps until it is called, or for no reason. */
+static void wsqi_wait_park(const wsqi_wait *wait) {
+    uint64_t now = wait->deadline != WSQI_NEVER ? wsqi_clock_ns() : 0, timeout = 0;
+    if (now != 0) timeout = wait->deadline > now ? wait->deadline - now : 1;
+    if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
+    if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, timeout);
+    if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
+}
+
+/* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
+static void wsqi_wait_work(const wsqi_wait *wait) {
+    wsqi_worker *self = wait->self;
+    wsq_ctx floor = self->floor;
+    self->wait_depth++;
+    self->floor = wsqi_full_mark(self);
+    wsq_task *task = wsqi_find_work(self);
+    if (task != NULL) wsqi_run_nested(self, task);
+    else wsqi_sleep(self, wait);
+    self->floor = floor;
+    self->wait_depth--;
+}
+
+/* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. (Without
+ * one nothing is prepared: two that wait would wake each other for ever.) */
+static bool wsqi_wait_replace(wsqi_wait *wait) {
+    wsqi_worker *host = wait->host;
+    if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
+    if (!wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
+    wait->blocked = true;
+    if (wait->replaced || host == NULL) return wait->replaced;
+    if (host->blocking != 0) return host->replaced;
+    wait->replaced = wsqi_standin_begin(host);
+    if (wait->replaced) wsqi_block_prepare(host);
+    return wait->replaced;
+}
+
+/* Likewise, and without a stand-in it will do nothing for a while. */
+static void wsqi_wait_block(wsqi_wait *wait) {
+    if (!wsqi_wait_replace(wait) && wait->host != NULL) wsqi_block_prepare(wait->host);
+}
+
+/* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
+ * worker does. */
+static void wsqi_wait_pump(wsqi_wait *wait) {
+    wsq_pool *pool = wait->pool;
+    if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* not by a job that the pump ran */
+        wsqi_worker *first = wsqi_block(pool, 0);
+        wsqi_parker *former = wait->parker;
+        wsqi_wait_block(wait);
+        wsqi_wait_move(wait, &first->parker);
+        wsqi_search_begin(first);
+        wsqi_sleep(first, wait);
+        wsqi_wait_move(wait, former);
+        pool->turn = 0; /* it is a searcher now: its turn */
+    }
+    wsqi_pump_leave(pool);
+}
+
+/* Waits, for a while. False: the time is up. */
+static bool wsqi_wait_sleep(wsqi_wait *wait) {
+    wsq_pool *pool = wait->pool;
+    wsqi_worker *self = wait->self;
+    if (wsqi_wait_late(wait)) return false;
+    /* Relaxed: a hint; in a shutdown the thread just sleeps. */
+    bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
+    if (pool->caller_runs && running && wsqi_pump_enter(pool)) {
+        wsqi_wait_pump(wait);
+        return true;
+    }
+    bool replaced = wsqi_wait_replace(wait);
+    if (self != NULL && !replaced && running && !pool->caller_runs &&
+        self->wait_depth < wsqi_wait_depth(pool->stack_size)) {
+        wsqi_wait_work(wait);
+        return true;
+    }
+    wsqi_wait_block(wait);
+    wsqi_wait_park(wait);
+    return true;
+}
+
+/* How long nothing may happen before tasks that wait for each other are reported: somebody may be
+ * about to spawn what they wait for. A guess. */
+#define WSQI_STUCK_NS 1000000000u
+
+WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
+    if (pool == NULL) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
+    wsqi_wait wait;
+    bool quiet, over, stuck;
+    wsqi_wait_begin(&wait, pool, pool, timeout_ns);
+    uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline;
+    wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
+    /* W5: see W4. */
+    wsqi_fence_sc();
+    for (;;) {
+        wsqi_wait_listen(&wait);
+        over = wsqi_over(pool);
+        quiet = wsqi_quiet(pool);
+        stuck = wsqi_stuck(pool);
+        if (!stuck) stuck_until = WSQI_NEVER;
+        else if (stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
+        wait.deadline = deadline < stuck_until ? deadline : stuck_until;
+        if (quiet || over || wsqi_wait_late(&wait)) break;
+        wsqi_wait_sleep(&wait);
+    }
+    wsqi_add_rlx(&pool->waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless call. */
+    wsqi_wait_end(&wait);
+    if (quiet) return WSQ_OK;
+    if (over) return WSQ_ERR_CANCELLED;
+    return deadline < stuck_until ? WSQ_ERR_TIMEOUT : WSQ_ERR_INVALID;
+}
+
+WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) { return wsq_pool_wait_for(pool, WSQ_FOREVER); }
+
+/* Owner only: takes what is waited for out of the own slot or queue, wherever it is: the task, or
+ * one of the group. A slot with another task is emptied into the queue, since its owner is about to
+ * block. */
+static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq_group *group) {
+    return next == task || (group != NULL && wsqi_task_group(next) == group);
+}
+
+/* Owner only: likewise, from its inbox, which it takes out and puts back in the same order. */
+static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
+                                      const wsq_group *group) {
+    uint32_t left, length = 0;
+    do {
+        wsq_task *next = wsqi_inject_take(self->pool, &self->inbox, 1, &left);
+        if (next == NULL) return NULL;
+        if (wsqi_is_wanted(next, task, group)) {
+            wsqi_add_hint(&self->pool->attention, 0u - 1u);
+            return next;
+        }
+        wsqi_inject_push(&self->inbox, next, next);
+        if (length == 0) length = left + 1;
+    } while (--length > 0);
+    return NULL;
+}
+
+static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
+                                     const wsq_group *group) {
+    wsq_task *next = wsqi_slot_take(self);
+    if (next != NULL && wsqi_is_wanted(next, task, group)) return next;
+    if (next != NULL) wsqi_push_local(self, next);
+    for (size_t left = wsqi_queue_length(self); left > 0; left--) {
+        next = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+                                                          : wsqi_ring_pop(&self->ring));
+        if (next == NULL) break;
+        if (wsqi_is_wanted(next, task, group)) return next;
+        wsqi_push_local(self, next);
+        if (self->pool->order == WSQ_LIFO) break; /* only the newest is in reach */
+    }
+    return wsqi_inbox_take_back(self, task, group);
+}
+
+/* A worker about to block. If it holds what is waited for, that runs here: true. Nobody else's task
+ * does; they are for others, who may have looked while they moved. */
+static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
+    wsq_task *mine = wsqi_take_back_task(self, task, group);
+    if (mine != NULL && self->searching) wsqi_search_end(self); /* it slept as workers do */
+    wsqi_notify_others(self);
+    if (mine != NULL) wsqi_run_nested(self, mine);
+    return mine != NULL;
+}
+
+/* Any thread. Waits until the task is done. WSQ_ERR_CANCELLED: it was
+ * cancelled, or the pool has stopped and nobody will touch it any more. */
+static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
+    const uint32_t queued = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED;
+    wsq_pool *pool = wait->pool;
+    for (;;) {
+        wsqi_wait_listen(wait);
+        /* P5: what the shutdown did is visible below. Pairs with P6. */
+        uint32_t phase = wsqi_load_acq(pool->phase);
+        bool running = phase == WSQI_PHASE_RUN;
+        if (!running) wsqi_wait_rest(wait);
+        /* W3: what the task did is visible, and its finisher sees that somebody waits. Pairs with
+         * T2. */
+        uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
+        if (wsqi_task_new(state)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
+        if (state & WSQI_TASK_DONE)
+            return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
+        if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
+        /* The shutdown waits for this worker, or one that joins this job, which can only wait for
+         * a task that somebody runs: not one that is pending, or held. */
+        if (wait->inside && !running &&
+            ((state & queued) == 0 || state >= WSQI_TASK_BLOCKER))
+            return WSQ_ERR_CANCELLED;
+        if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
+        if (wait->self != NULL && running && wsqi_wait_here(wait->self, task, NULL)) continue;
+        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
+    }
+}
+
+WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
+    if (task == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
+    uint32_t state = wsqi_load_acq(&task->state);
+    if (wsqi_task_new(state)) return WSQ_ERR_INVALID;
+    if (state & WSQI_TASK_DONE) return state & WSQI_TASK_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
+    wsq_pool *pool = wsqi_task_pool(task);
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, task, timeout_ns);
+    wsq_result result = wsqi_task_await(&wait, task);
+    wsqi_wait_end(&wait);
+    return result;
+}
+
+WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task, WSQ_FOREVER); }
+
+/* ==========================================================================
+ * >>group
+ * Purpose:   tasks that are waited for, or cancelled, together.
+ * Invariant: `word` counts the tasks that are spawned and not told done; never too few. Who brings
+ *            it to zero takes WAITED and THEN with it, and does what they ask for.
+ * Writers:   everybody. A worker tells the ends of a row of tasks of one group at once
+ *            (done_group), before it runs anything else, searches, blocks or sleeps; what they
+ *            spawn into their group comes out of these ends. A task outside the group counts many
+ *            spawns at once, as a credit: its worker gives the rest back when it runs dry, or who
+ *            waits for the group calls it in; until then the pool is not quiet.
+ * Source:    Go's WaitGroup, Java's Phaser; rows and credit are ours (a read-modify-write for each
+ *            spawn: 7.3 ns a task over a plain one, with two workers 17 to 41).
+ * ========================================================================== */
+
+enum {
+    WSQI_GROUP_WAITED = 1,    /* somebody sleeps until it is done */
+    WSQI_GROUP_THEN = 2,      /* tasks wait in `then` */
+    WSQI_GROUP_CANCELLED = 4, /* until wsq_group_init */
+    WSQI_GROUP_MISSED = 8,    /* likewise: one of its tasks was cancelled */
+    WSQI_GROUP_TASK = 16      /* and all bits above: tasks that are not done */
+};
+
+WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
+    if (group == NULL || pool == NULL) return WSQ_ERR_INVALID;
+    group->pool = pool;
+    wsqi_store_init(&group->word, (uint64_t)0);
+    wsqi_store_init(&group->then, NULL);
+    wsqi_store_init(&group->error, 0u);
+    wsqi_store_init(&group->cancelled, 0u);
+    return WSQ_OK;
+}
+
+/* The tasks that waited for the group may start. */
+static void wsqi_group_start(wsq_group *group) {
+    /* K1: their links are visible. Pairs with K2. */
+    wsq_task *task = (wsq_task *)wsqi_xchg_acq(&group->then, NULL), *next;
+    for (; task != NULL; task = next) {
+        next = wsqi_get(&task->next);
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+    }
+}
+
+/* n of its tasks are done; missed: WSQI_GROUP_MISSED, or 0. From the count of zero on its memory
+ * may be gone, unless tasks wait for it. */
+static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t missed) {
+    uint64_t word = wsqi_load_hint(&group->word), next;
+    do {
+        next = (word - n * WSQI_GROUP_TASK) | missed;
+        if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED;
+        /* K3: what the tasks did is visible to who sees the group done. Pairs with itself and K4.
+         * Failure: relaxed, retried. */
+    } while (!wsqi_cas_acqrel(&group->word, &word, next));
+    if (next >= WSQI_GROUP_TASK) return;
+    if (word & WSQI_GROUP_THEN) wsqi_group_start(group);
+    if (word & WSQI_GROUP_WAITED) wsqi_call(pool, group);
+}
+
+/* Owner, under credit_lock. Returns what is left. */
+static uint64_t wsqi_credit_forget(wsqi_worker *self) {
+    /* Relaxed: own word; the lock orders the others. */
+    uint64_t left = wsqi_load_rlx(&self->credit) - wsqi_load_rlx(&self->called_in);
+    wsqi_set(&self->creditor, NULL);
+    wsqi_store_locked(&self->credit, (uint64_t)0);
+    wsqi_store_locked(&self->called_in, (uint64_t)0);
+    return left;
+}
+
+/* Owner only: gives back what is left. */
+static void wsqi_credit_close(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsq_group *group = self->creditor;
+    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
+    uint64_t left = wsqi_credit_forget(self);
+    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
+    if (left != 0) wsqi_group_down(pool, group, left, 0);
+    wsqi_add_acqrel(&pool->creditors, 0u - 1u); /* P1: done with the group */
+}
+
+/* Owner only: tells what done_group holds back. */
+static void wsqi_group_flush(wsqi_worker *self) {
+    wsq_group *group = self->done_group;
+    uint64_t n = self->done_count, excess = self->done_excess;
+    if (group == NULL) return;
+    self->done_group = NULL;
+    self->done_count = self->done_excess = 0;
+    if (excess != 0) wsqi_group_down(self->pool, group, excess, 0);
+    wsqi_count_finished(self, n); /* after it: who waits for the pool may free the group */
+}
+
+/* Owner only. */
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
+    wsq_group *former = self->group;
+    if (wsq_group_cancelled(group)) {
+        wsqi_cancel_task(self->pool, task);
+        return;
+    }
+    self->group = group;
+    bool over = wsqi_task_poll(self, task);
+    self->group = former;
+    if (!over || self->done_group != group) wsqi_group_flush(self); /* perhaps it waits for these */
+    if (!over) return;
+    self->done_group = group;
+    self->done_count++;
+    self->done_excess++;
+}
+
+/* Owner only, in a task of the group, which is counted until it ends: so the group can wait for
+ * what this worker has counted too many. */
+static inline void wsqi_group_count_inside(wsqi_worker *self, wsq_group *group) {
+    if (self->done_group != group) wsqi_group_flush(self);
+    self->done_group = group;
+    if (self->done_excess == 0) {
+        self->done_excess = WSQ_GROUP_CREDIT;
+        /* Relaxed: before the task can end; the spawn orders it. */
+        wsqi_add_rlx(&group->word, (uint64_t)WSQ_GROUP_CREDIT * WSQI_GROUP_TASK);
+    }
+    self->done_excess--;
+}
+
+/* Owner only, in the middle of a series of spawns: takes credit, unless somebody waits. */
+WSQI_COLD static void wsqi_credit_open(wsqi_worker *self, wsq_group *group) {
+    wsq_pool *pool = self->pool;
+    if (self->creditor != NULL) wsqi_credit_close(self);
+    self->uncredited = 0;
+    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
+    /* Relaxed: who waits says so, then takes the lock. */
+    if ((wsqi_load_rlx(&group->word) & (WSQI_GROUP_WAITED | WSQI_GROUP_THEN)) == 0) {
+        wsqi_add_rlx(&group->word, (uint64_t)WSQ_GROUP_CREDIT * WSQI_GROUP_TASK);
+        wsqi_set(&self->creditor, group);
+        wsqi_store_locked(&self->credit, (uint64_t)WSQ_GROUP_CREDIT);
+        wsqi_add_locked(&pool->creditors, 1u);
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
+}
+
+/* Owner only: what it has just spent was called in before, or at this moment. */
+WSQI_COLD static void wsqi_credit_overdrawn(wsqi_worker *self, wsq_group *group) {
+    wsq_pool *pool = self->pool;
+    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
+    if (wsqi_load_locked(&self->called_in) > wsqi_load_locked(&self->credit)) {
+        wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK); /* Relaxed: before it can end. */
+        wsqi_credit_forget(self);
+        wsqi_add_rlx(&pool->creditors, 0u - 1u); /* Relaxed: its task has not finished. */
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
+}
+
+/* Any thread that waits for the group, and has said so: what workers hold as credit is counted no
+ * longer. True: there was some. */
+static bool wsqi_credit_call_in(wsq_pool *pool, wsq_group *group) {
+    uint64_t n = 0;
+    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
+    unsigned crew = wsqi_load_locked(&pool->creditors) != 0 ? wsqi_crew(pool) : 0;
+    for (unsigned i = 0; i < crew; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        if (wsqi_get(&worker->creditor) != group) continue;
+        uint64_t before = wsqi_load_locked(&worker->called_in);
+        uint64_t all = wsqi_load_locked(&worker->credit);
+        if (all <= before) continue;
+        wsqi_store_rlx(&worker->called_in, all); /* Relaxed: the barrier orders it. */
+        /* K6: either this sees it spent, or its worker sees it called in. Pairs with K5. */
+        wsqi_fence_sc();
+        all = wsqi_load_rlx(&worker->credit); /* Relaxed: the barrier orders it. */
+        if (all < before) all = before;
+        /* Relaxed: the lock orders it, for a worker that has seen the other value. */
+        wsqi_store_rlx(&worker->called_in, all);
+        n += all - before;
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
+    if (n != 0) wsqi_group_down(pool, group, n, 0);
+    return n != 0;
+}
+
+/* Owner only: one more task of the group, before it can end. True: it was on credit. */
+static inline bool wsqi_group_count(wsqi_worker *self, wsq_group *group) {
+    if (self->group == group) {
+        wsqi_group_count_inside(self, group);
+        return false;
+    }
+    uint64_t credit = wsqi_load_own(&self->credit);
+    if (WSQI_LIKELY(self->creditor == group && credit != 0)) {
+        wsqi_store_rlx(&self->credit, credit - 1); /* Relaxed: K5 orders it. */
+        return true;
+    }
+    /* Relaxed: before the task can end; the spawn orders it. */
+    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+    if (++self->uncredited > WSQ_GROUP_CREDIT / 32) wsqi_credit_open(self, group);
+    return false;
+}
+
+/* Owner only: a plain task. */
+static inline wsq_result wsqi_group_spawn_here(wsqi_worker *self, wsq_group *group,
+                                               wsq_task *task, uint32_t state) {
+    wsq_pool *pool = self->pool;
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    bool on_credit = wsqi_group_count(self, group);
+    bool claimed = wsqi_task_claim(task, &state, (char *)group + 1, 0);
+    if (on_credit) {
+        /* K5: either this sees that it was called in, or who calls it in sees it spent. Pairs with
+         * K6. */
+        if (claimed) wsqi_fence_rmw();
+        else wsqi_fence_sc(); /* K5 */
+        /* Relaxed: the barrier orders it; own word. */
+        if (wsqi_load_rlx(&self->called_in) > wsqi_load_rlx(&self->credit))
+            wsqi_credit_overdrawn(self, group);
+    }
+    if (claimed) wsqi_spawn_here(self, task);
+    else wsqi_group_down(pool, group, 1, 0);
+    return claimed ? WSQ_OK : WSQ_ERR_INVALID;
+}
+
+static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
+    wsq_pool *pool = group->pool;
+    wsqi_worker *self = wsqi_local(pool);
+    uint32_t state = wsqi_load_hint(&task->state);
+    void *home = (char *)group + 1;
+    if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
+    if (self != NULL && pin == 0 && wsqi_task_plain(pool, wsqi_task_queue_flags(task), state))
+        return wsqi_group_spawn_here(self, group, task, state);
+    /* Relaxed: before the task can end; the spawn orders it. */
+    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+    wsq_result result = pin == 0 ? wsqi_spawn(pool, task, home)
+                                 : wsqi_spawn_slow(pool, task, home, pin);
+    if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
+    return result;
+}
+
+WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
+    if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    return wsqi_spawn_into(group, task, 0);
+}
+
+/* ---- batches ---- */
+
+/* Takes one task of a batch, and counts it in its group; false: it cannot be spawned. */
+static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
+    if (task == NULL || task->fn == NULL) return false;
+    wsqi_check_task(task);
+    wsq_group *group = wsqi_task_grouped(task);
+    uint32_t state = wsqi_load_hint(&task->state);
+    void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
+    if (state >= WSQI_TASK_BLOCKER || !wsqi_flags_fit(pool, wsqi_task_queue_flags(task)))
+        return false;
+    if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
+    /* Relaxed: before the task can end; the spawn orders it. */
+    if (group != NULL) wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+    if (wsqi_task_claim(task, &state, home, 0)) {
+        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
+        return true;
+    }
+    if (group != NULL) wsqi_group_down(pool, group, 1, 0);
+    return false;
+}
+
+static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
+    wsq_group *group = wsqi_task_group(task);
+    wsqi_task_unclaim(pool, task, (uint32_t)(uintptr_t)wsqi_get(&task->next));
+    if (group != NULL) wsqi_group_down(pool, group, 1, 0);
+}
+
+/* All of them, or none: false. */
+static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (wsqi_claim_one(pool, tasks[i])) continue;
+        while (i-- > 0) wsqi_unclaim_one(pool, tasks[i]);
+        return false;
+    }
+    return true;
+}
+
+/* Any thread: queues what is claimed. From its queueing on a task is not ours. */
+static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    wsqi_worker *self = wsqi_local(pool);
+    wsq_task *newest = NULL, *oldest = NULL;
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
+    for (size_t i = 0; i < count; i++) {
+        wsqi_task_unpin(tasks[i]);
+        wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
+        if (wsqi_task_queue_flags(tasks[i]) != 0) {
+            wsqi_queue_special(pool, tasks[i]);
+            continue;
+        }
+        fits = fits && (self->order != WSQ_FIFO || wsq_ring_push(&self->ring, tasks[i]));
+        some = some || fits;
+        if (fits && self->order == WSQ_LIFO) wsqi_push_local(self, tasks[i]);
+        if (fits) continue;
+        if (oldest == NULL) oldest = tasks[i];
+        else wsqi_set(&tasks[i]->next, newest);
+        newest = tasks[i];
+    }
+    if (newest != NULL && self != NULL && pool->workers == 1) wsqi_order_keep(self);
+    if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
+    else if (some) wsqi_notify_others(self);
+    if (self == NULL) wsqi_check_stopped(pool);
+}
+
+WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
+    if (count == 0) return WSQ_OK;
+    wsqi_worker *self = wsqi_local(pool);
+    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
+    if (!wsqi_claim_batch(pool, tasks, count)) {
+        if (self == NULL) wsqi_unadmit(pool, count);
+        return WSQ_ERR_INVALID;
+    }
+    if (self != NULL) wsqi_count(&self->counters.spawned, count);
+    wsqi_queue_batch(pool, tasks, count);
+    return WSQ_OK;
+}
+
+/* ---- waiting for a group ---- */
+
+/* In the pool that stops; `self`, if it is a worker, rests. False: of the group's tasks none runs,
+ * and none will: those that are left are pending or held. A task below on this very stack does not
+ * count, for it is older than any group of the task that waits. */
+static bool wsqi_group_alive(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
+    unsigned crew = pool->caller_runs ? 0 : wsqi_crew(pool);
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    bool alive = wsqi_load_locked(&pool->astir) != 0;
+    for (unsigned i = 0; i < crew && !alive; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        if (worker == self) continue;
+        alive = worker->group == group;
+        for (wsqi_frame *frame = worker->frames; frame != NULL; frame = frame->outer)
+            alive = alive || frame->group == group;
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    return alive;
+}
+
+static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
+    wsq_pool *pool = wait->pool;
+    for (bool over = false;;) {
+        wsqi_wait_listen(wait);
+        over = over || wsqi_over(pool);
+        /* K4: what its tasks did is visible. Pairs with K3. */
+        uint64_t word = wsqi_load_acq(&group->word);
+        if (word < WSQI_GROUP_TASK)
+            return word & (WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED) ? WSQ_ERR_CANCELLED : WSQ_OK;
+        if (over) return WSQ_ERR_CANCELLED;
+        /* Relaxed: a hint, everybody is called after that. */
+        bool stops = wait->inside && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN;
+        if (stops) wsqi_wait_rest(wait);
+        else if (wait->self != NULL && !wsqi_wait_late(wait) &&
+                 wsqi_wait_here(wait->self, NULL, group))
+            continue;
+        /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
+        if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
+        if (wsqi_credit_call_in(pool, group)) continue;
+        if (stops && !wsqi_group_alive(pool, wait->self, group)) over = true; /* one more look */
+        else if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
+    }
+}
+
+WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
+    if (group == NULL) return WSQ_ERR_INVALID;
+    wsq_pool *pool = group->pool;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, group, timeout_ns);
+    wsq_result result = wsqi_group_await(&wait, group);
+    wsqi_wait_end(&wait);
+    return result;
+}
+
+WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
+    return wsq_group_wait_for(group, WSQ_FOREVER);
+}
+
+WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
+    if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    wsq_pool *pool = group->pool;
+    wsq_result result = wsqi_task_reserve(pool, task, pool);
+    if (result != WSQ_OK) return result;
+    if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
+        if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
+        return WSQ_OK;
+    }
+    /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
+     * orders it. */
+    wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
+    wsqi_hold hold = wsqi_spawn_tell(pool, task);
+    void *head = wsqi_load_hint(&group->then);
+    do {
+        wsqi_set(&task->next, (wsq_task *)head);
+        /* K2: see K1. Failure: retried. */
+    } while (!wsqi_cas_rel(&group->then, &head, task));
+    uint64_t word = wsqi_load_acq(&group->word); /* K4, if it is done after all */
+    while (word >= WSQI_GROUP_TASK) {
+        /* K3: who brings the count to zero sees the task. Failure: decide anew. */
+        if (wsqi_cas_rel(&group->word, &word, word | WSQI_GROUP_THEN)) break;
+        word = wsqi_load_acq(&group->word); /* K4 */
+    }
+    if (word < WSQI_GROUP_TASK) wsqi_group_start(group);
+    else wsqi_credit_call_in(pool, group);
+    /* Held last, so that it never seems to be held beside what would free it. */
+    if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
+    return WSQ_OK;
+}
+
+WSQ_API void wsq_group_cancel(wsq_group *group) {
+    uint64_t word = wsqi_load_rlx(&group->word); /* Relaxed: a request, as all that follows. */
+    while (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_CANCELLED)) {}
+    wsqi_store_rlx(&group->cancelled, 1u);
+}
+
+WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
+    return wsqi_load_hint(&group->cancelled) != 0;
+}
+
+WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
+    wsqi_worker *self = wsqi_worker_of(ctx);
+    if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
+    if (self->task != NULL && (wsqi_load_hint(&self->task->state) & WSQI_TASK_DOOMED)) return true;
+    return wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
+}
+
+WSQ_API void wsq_group_fail(wsq_group *group, int error) {
+    uint32_t none = 0;
+    /* Relaxed: the end of the task that says so orders it. Failure: not the first. */
+    (void)wsqi_cas_rlx(&group->error, &none, (uint32_t)error);
+}
+
+WSQ_API int wsq_group_error(const wsq_group *group) {
+    return (int)wsqi_load_rlx(&group->error); /* Relaxed: K4 orders it. */
+}
+
+WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
+    wsq_pool *pool = group->pool;
+    /* Relaxed: a hint. At 0 the group may go, so what is left of a credit must not be needed. */
+    if (wsqi_load_rlx(&pool->creditors) != 0 && !wsqi_forked(pool))
+        wsqi_credit_call_in(pool, (wsq_group *)(uintptr_t)group);
+    return wsqi_load_hint(&group->word) / WSQI_GROUP_TASK;
+}
+
+/* ==========================================================================
+ * >>future
+ * Purpose:   a function call as a task, and its result, without a struct of the caller's.
+ * Invariant: a future is referred to by its place in a queue and by its handle; who takes the last
+ *            reference away puts it on a list, to be used again. Who sets CLAIMED runs it.
+ * Writers:   word: everybody. result: who claimed it. spare: the worker that made it, and whoever
+ *            frees it pushes to `returned`.
+ * Source:    free lists with remote free: mimalloc (Leijen, Zorn, de Moura 2019), Michael's way.
+ * ========================================================================== */
+
+struct wsq_future {
+    wsq_task task;
+    void *(*fn)(void *arg);  /* wsq_submit's */
+    void (*go)(void *arg);   /* wsq_go's */
+    void *arg, *result;
+    wsqi_aptr then;      /* a task to start when it is done */
+    wsq_future *next;    /* on a list of free ones */
+    wsqi_worker *home;   /* whose list; NULL: the pool's */
+    wsqi_a32 word;       /* WSQI_FUTURE_* */
+};
+
+enum {
+    WSQI_FUTURE_CLAIMED = 1,
+    WSQI_FUTURE_DONE = 2,
+    WSQI_FUTURE_WAITED = 4,
+    WSQI_FUTURE_THEN = 8,
+    WSQI_FUTURE_CANCELLED = 16, /* with DONE */
+    WSQI_FUTURE_REF = 32        /* and all bits above: references */
+};
+
+/* A guess: 64 futures of 112 bytes, in two pages. */
+#define WSQI_FUTURE_CHUNK 64
+
+typedef struct wsqi_chunk {
+    struct wsqi_chunk *next;
+    wsq_future futures[WSQI_FUTURE_CHUNK];
+} wsqi_chunk;
+
+/* A list of new ones, all of this home; NULL: no memory. */
+static wsq_future *wsqi_future_chunk(wsq_pool *pool, wsqi_worker *home) {
+    wsqi_chunk *chunk =
+        (wsqi_chunk *)wsqi_allocate(pool->allocator, sizeof *chunk, WSQ_CACHELINE);
+    if (chunk == NULL) return NULL;
+    for (int i = 0; i < WSQI_FUTURE_CHUNK; i++) {
+        chunk->futures[i].home = home;
+        chunk->futures[i].next = i + 1 < WSQI_FUTURE_CHUNK ? &chunk->futures[i + 1] : NULL;
+    }
+    if (home != NULL) wsqi_mutex_lock(&pool->lot, &pool->future_lock);
+    chunk->next = (wsqi_chunk *)pool->future_chunks;
+    pool->future_chunks = chunk;
+    if (home != NULL) wsqi_mutex_unlock(&pool->lot, &pool->future_lock);
+    return chunk->futures;
+}
+
+/* The list's owner: one from *spare, else from those that came back, else a new one. */
+static wsq_future *wsqi_future_take(wsq_pool *pool, wsqi_worker *home, wsq_future **spare,
+                                    wsqi_aptr *returned) {
+    /* F1: what its last user did with it is over. Pairs with F2. Relaxed: a hint. */
+    if (*spare == NULL && wsqi_load_rlx(returned) != NULL)
+        *spare = (wsq_future *)wsqi_xchg_acq(returned, NULL);
+    if (*spare == NULL) *spare = wsqi_future_chunk(pool, home);
+    wsq_future *future = *spare;
+    if (future != NULL) *spare = wsqi_get(&future->next);
+    return future;
+}
+
+/* Any thread; NULL: no memory. */
+static wsq_future *wsqi_future_create(wsq_pool *pool) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (self != NULL) return wsqi_future_take(pool, self, &self->spare, &self->returned);
+    wsqi_mutex_lock(&pool->lot, &pool->future_lock);
+    wsq_future *future =
+        wsqi_future_take(pool, NULL, &pool->future_spare, &pool->future_returned);
+    wsqi_mutex_unlock(&pool->lot, &pool->future_lock);
+    return future;
+}
+
+/* Any thread; nobody refers to it. */
+static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
+    wsqi_worker *home = future->home;
+    wsqi_aptr *returned = home != NULL ? &home->returned : &pool->future_returned;
+    if (home != NULL && home == wsqi_local(pool)) {
+        wsqi_set(&future->next, home->spare);
+        home->spare = future;
+        return;
+    }
+    void *head = wsqi_load_hint(returned);
+    do {
+        wsqi_set(&future->next, (wsq_future *)head);
+        /* F2: see F1. Failure: retried. */
+    } while (!wsqi_cas_rel(returned, &head, future));
+}
+
+/* Any thread: one reference less. */
+static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
+    /* F3: what others did with it comes before its next use. Pairs with itself. */
+    uint32_t word = wsqi_add_acqrel(&future->word, 0u - (uint32_t)WSQI_FUTURE_REF);
+    if (word / WSQI_FUTURE_REF == 1) wsqi_future_free(pool, future);
+}
+
+/* Whoever claimed it, and gives a reference back, its place's in a queue or one of its own: it is
+ * over. */
+static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t flags) {
+    /* F4: the result is visible to who sees it done. Pairs with F5. */
+    uint32_t word = wsqi_or_acqrel(&future->word, WSQI_FUTURE_DONE | flags);
+    if (word & WSQI_FUTURE_THEN) {
+        wsq_task *then = (wsq_task *)wsqi_load_rlx(&future->then); /* Relaxed: F4 orders it. */
+        wsqi_task_unblock(then, WSQI_HOLD_COUNTED);
+    }
+    wsqi_future_release(pool, future);
+    if (word & WSQI_FUTURE_WAITED) wsqi_call(pool, future);
+}
+
+static bool wsqi_future_claim(wsq_future *future) {
+    /* F3: as it is written by who submitted it, through its queue or its handle. */
+    return (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_CLAIMED) &
+            WSQI_FUTURE_CLAIMED) == 0;
+}
+
+/* The future's place in a queue comes to its turn. */
+static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_future *future = wsq_container_of(task, wsq_future, task);
+    wsq_pool *pool = wsq_pool_of(ctx);
+    if (wsqi_future_claim(future)) {
+        wsqi_set(&future->result, future->fn(future->arg));
+        wsqi_future_end(pool, future, 0);
+    } else { /* claimed at this moment, and called there */
+        wsqi_count(&wsqi_worker_of(ctx)->counters.run, 0u - (uint64_t)1);
+        wsqi_future_release(pool, future);
+    }
+    return WSQ_GONE;
+}
+
+static wsq_poll wsqi_future_cancelled(wsq_task *task) {
+    wsq_future *future = wsq_container_of(task, wsq_future, task);
+    wsq_pool *pool = wsqi_task_pool(task);
+    if (wsqi_future_claim(future)) {
+        wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
+        wsqi_future_end(pool, future, WSQI_FUTURE_CANCELLED);
+    } else {
+        wsqi_future_release(pool, future);
+    }
+    return WSQ_GONE;
+}
+
+/* Owner only: takes the futures out of its queue that it has run already, while it waited for them.
+ * Nested waits would fill every queue with them. False: there was none. */
+static bool wsqi_stale_purge(wsqi_worker *self) {
+    bool lifo = self->pool->order == WSQ_LIFO;
+    wsq_task *rest = NULL, **end = &rest, *task;
+    uint64_t purged = 0;
+    self->stale = 0;
+    for (size_t left = wsqi_queue_length(self); left > 0; left--) {
+        task = (wsq_task *)(lifo ? wsq_deque_pop(&self->deque) : wsqi_ring_pop(&self->ring));
+        if (task == NULL) break;
+        wsq_future *future = wsq_container_of(task, wsq_future, task);
+        /* Relaxed: claimed by this thread, or else it is only found later. */
+        if (task->fn == wsqi_future_run && (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CLAIMED)) {
+            wsqi_future_release(self->pool, future);
+            purged++;
+            continue;
+        }
+        wsqi_set(&task->next, lifo ? rest : NULL); /* either way, the oldest is put back first */
+        if (lifo) rest = task;
+        else wsqi_set(end, task), end = &task->next;
+    }
+    wsqi_count_finished(self, purged);
+    while ((task = rest) != NULL) {
+        rest = wsqi_get(&task->next);
+        wsqi_push_local(self, task);
+    }
+    wsqi_notify_others(self); /* who may have looked meanwhile */
+    return purged != 0;
+}
+
+/* As wsq_spawn, of a task that nobody else can know: it needs no claim. */
+static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg) {
+    wsqi_worker *self = wsqi_local(pool);
+    future->arg = arg;
+    wsqi_store_init(&future->word, 2u * WSQI_FUTURE_REF);
+    wsqi_store_init(&future->task.pool, pool);
+    wsqi_store_init(&future->task.state, (uint32_t)WSQI_TASK_ACTIVE);
+    if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN : !wsqi_admit(pool, 1)) {
+        wsqi_future_free(pool, future);
+        return WSQ_ERR_CLOSED;
+    }
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
+    if (self == NULL) {
+        wsqi_inject_tasks(pool, &future->task, &future->task);
+    } else {
+        wsqi_count(&self->counters.spawned, 1);
+        wsqi_push_local(self, &future->task);
+        wsqi_notify_others(self);
+    }
+    return WSQ_OK;
+}
+
+/* wsq_go's have no handle, and nobody else claims them. */
+static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_future *future = wsq_container_of(task, wsq_future, task);
+    void (*go)(void *arg) = future->go;
+    void *arg = future->arg;
+    wsqi_future_free(wsq_pool_of(ctx), future); /* before, so that the call may use it again */
+    go(arg);
+    return WSQ_GONE;
+}
+
+static wsq_poll wsqi_go_cancelled(wsq_task *task) {
+    wsqi_future_free(wsqi_task_pool(task), wsq_container_of(task, wsq_future, task));
+    return WSQ_GONE;
+}
+
+WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
+    if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    wsq_future *future = wsqi_future_create(pool);
+    if (future == NULL) return WSQ_ERR_MEMORY;
+    wsq_task_init(&future->task, wsqi_go_run);
+    future->task.cleanup = wsqi_go_cancelled;
+    future->go = fn;
+    return wsqi_future_spawn(pool, future, arg);
+}
+
+WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out) {
+    if (pool == NULL || fn == NULL || out == NULL) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    wsq_future *future = wsqi_future_create(pool);
+    if (future == NULL) return WSQ_ERR_MEMORY;
+    wsq_task_init(&future->task, wsqi_future_run);
+    future->task.cleanup = wsqi_future_cancelled;
+    future->fn = fn;
+    wsq_result result = wsqi_future_spawn(pool, future, arg);
+    if (result == WSQ_OK) *out = future;
+    return result;
+}
+
+WSQ_API bool wsq_future_done(const wsq_future *future) {
+    /* F5: the result is visible. Pairs with F4. */
+    return (wsqi_load_acq(&future->word) & WSQI_FUTURE_DONE) != 0;
+}
+
+/* Owner only: calls the function here, in the middle of a task, and spawns what waits for that. */
+static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t word) {
+    wsqi_frame frame;
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_run_nested */
+    wsqi_count(&self->counters.run, 1);
+    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
+    wsqi_set(&future->result, future->fn(future->arg));
+    wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
+    wsqi_frame_pop(self, &frame);
+    /* Relaxed: the handle is ours, and so was the word. */
+    if (word & WSQI_FUTURE_THEN)
+        wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), WSQI_HOLD_COUNTED);
+}
+
+/* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
+ * *whole: it had its place in the queue, too, so that nobody else refers to it. */
+static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
+    /* Relaxed: THEN is this thread's own, the rest is checked. */
+    uint32_t word = wsqi_load_rlx(&future->word);
+    if (self->pool->order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
+        *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
+        if (*whole) {
+            bool ours = wsqi_future_claim(future); /* else it is cancelled at this moment */
+            if (ours) wsqi_future_call(self, future, word);
+            else wsqi_future_release(self->pool, future);
+            wsqi_count_finished(self, 1);
+            return *whole = ours;
+        }
+        wsqi_notify_others(self); /* who may have looked meanwhile */
+    }
+    if (!wsqi_future_claim(future)) return false;
+    /* Its place in the queue is left behind, as a tombstone: it is no call, and no hook hears of
+     * it. A ring looks for such places when it is full. Relaxed: the claim decides. */
+    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
+    wsqi_future_call(self, future, word);
+    if (++self->stale >= WSQ_RING_CAPACITY / 2 && self->pool->order == WSQ_LIFO)
+        wsqi_stale_purge(self);
+    return true;
+}
+
+/* Whoever has the handle: nobody shall start the future any more. False: somebody has. What is left
+ * behind in a queue is a tombstone, as in wsqi_future_here. */
+static bool wsqi_future_forbid(wsq_future *future) {
+    if (!wsqi_future_claim(future)) return false;
+    wsqi_event_here(wsqi_task_pool(&future->task), WSQ_EVENT_CANCEL, &future->task, 0);
+    /* Relaxed: the claim decides. */
+    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
+    /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
+    wsqi_add_rlx(&future->word, (uint32_t)WSQI_FUTURE_REF);
+    wsqi_future_end(wsqi_task_pool(&future->task), future, WSQI_FUTURE_CANCELLED);
+    return true;
+}
+
+static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
+    for (;;) {
+        wsqi_wait_listen(wait);
+        /* Relaxed: who ends the future acquires our look at it, in the same word, if that was
+         * before; then the shutdown was not over yet. */
+        uint32_t phase = wsqi_load_rlx(wait->pool->phase);
+        /* The shutdown waits for this worker, which can only wait for what somebody runs. */
+        bool stops = wait->inside && phase != WSQI_PHASE_RUN;
+        if (stops && wsqi_future_forbid(future)) return WSQ_ERR_CANCELLED;
+        if (stops) wsqi_wait_rest(wait);
+        uint32_t word = wsqi_load_acq(&future->word); /* F5 */
+        /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
+        if ((word & WSQI_FUTURE_DONE) == 0)
+            word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_WAITED);
+        if (word & WSQI_FUTURE_DONE)
+            return (word & WSQI_FUTURE_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
+        if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
+        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
+    }
+}
+
+WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result) {
+    if (future == NULL) return WSQ_ERR_INVALID;
+    wsq_pool *pool = wsqi_task_pool(&future->task);
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    wsqi_worker *self = wsqi_local(pool);
+    wsq_result outcome = WSQ_OK;
+    bool here = false, whole = false;
+    if (self != NULL && timeout_ns != 0 && !wsq_future_done(future) &&
+        wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
+        here = wsqi_future_here(self, future, &whole);
+    if (!here) {
+        wsqi_wait wait;
+        wsqi_wait_begin(&wait, pool, future, timeout_ns);
+        outcome = wsqi_future_await(&wait, future);
+        wsqi_wait_end(&wait);
+    }
+    if (outcome == WSQ_ERR_TIMEOUT) return outcome;
+    if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
+    if (whole) wsqi_future_free(pool, future);
+    else wsqi_future_release(pool, future);
+    return outcome;
+}
+
+WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
+    return wsq_future_get_for(future, WSQ_FOREVER, result);
+}
+
+WSQ_API void wsq_future_cancel(wsq_future *future) { wsqi_future_forbid(future); }
+
+WSQ_API void wsq_future_drop(wsq_future *future) {
+    if (future != NULL) wsqi_future_release(wsqi_task_pool(&future->task), future);
+}
+
+WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
+    if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    /* Relaxed: only the handle's owner sets it. */
+    if (wsqi_load_rlx(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
+    wsq_pool *pool = wsqi_task_pool(&future->task);
+    wsq_result result = wsqi_task_reserve(pool, task, pool);
+    if (result != WSQ_OK) return result;
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
+    wsqi_store_rlx(&future->then, task); /* Relaxed: F5 orders it. */
+    /* F5: who ends it sees the task, or we see it done. Pairs with F4. */
+    if (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE)
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+    wsqi_task_held(pool); /* last, as in wsq_group_then */
+    return WSQ_OK;
+}
+
+/* ==========================================================================
+ * >>forkjoin: the job stack
+ * Purpose:   fork and join at the price of a call, and work for thieves as soon as there are any.
+ * Invariant: entries [top, bottom) of `range` are public, the oldest first; [bottom, context) are
+ *            the owner's alone. The join trap is the address of entry `bottom`, the fork trap that
+ *            of the last entry; or they are set: "publish!". While anybody is idle and nothing is
+ *            public, they are set.
+ * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. The
+ *            traps: the owner; thieves set it. Entries: the owner.
+ * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque),
+ *            leapfrogging (Wagner, Calder 1993). One word for the public range, and one comparison
+ *            for both questions of fork and join, are ours.
+ * One word holds the whole truth about what is public, so there is nothing to order against it and
+ * no ABA: if the word is equal, the state is equal. A thief reads the entry after its claim.
+ * ========================================================================== */
+
+/* wsq_job.done; anything before it is public */
+enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE };
+
+static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
+    return (uint64_t)bottom << 32 | top;
+}
+
+static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
+    return (wsq_ctx)(void *)worker + index;
+}
+
+/* Owner only. The oldest n private jobs become public. */
+static void wsqi_expose(wsqi_worker *self, uint32_t n) {
+    uint64_t range = wsqi_load_hint(&self->range), next;
+    uint32_t bottom = wsqi_range_bottom(range);
+    for (uint32_t i = bottom; i < bottom + n; i++) {
+        wsq_job *job = wsqi_get(&wsqi_entry_at(self, i)->job);
+        wsqi_store_rlx(&job->done, (uint32_t)WSQI_JOB_PUBLIC); /* Relaxed: J1 orders both. */
+        wsqi_store_rlx(&job->thief, 0u);
+    }
+    do {
+        next = wsqi_range_pack(bottom + n, wsqi_range_top(range));
+        /* J1: entries and jobs become visible to thieves. Pairs with J2. Failure: a thief moved
+         * top. */
+    } while (!wsqi_cas_rel(&self->range, &range, next));
+    wsqi_stat(self->counters.published, n);
+    wsqi_event(self, WSQ_EVENT_PUBLISH, NULL, n);
+}
+
+#ifdef WSQ_PUBLISH_ALWAYS
+#define WSQI_PUBLISH_ALWAYS 1
+#else
+#define WSQI_PUBLISH_ALWAYS 0
+#endif
+
+/* Owner only; the traps were found set, or the public end moved. Entries below `top` are joinable
+ * jobs. Publishes half of what is private while all are busy, so that the next thief need not wait,
+ * and all of it while somebody is idle. */
+static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
+    uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
+    uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
+    bool wanted, exposed = left != 0;
+    for (;;) {
+        if (n != 0) wsqi_expose(self, n);
+        bottom += n;
+        left -= n;
+        wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 orders both. */
+        wsqi_store_rlx(&self->front.join_trap, wsqi_entry_at(self, bottom));
+        /* J5: either this sees who is idle, or who goes idle sees the jobs, or finds none and sets
+         * the traps after us: else private jobs stay hidden from a sleeper. Pairs with I7, I8 and
+         * J7. */
+        wsqi_fence_sc();
+        wanted = wsqi_jobs_wanted(self->pool);
+        if (!wanted || left == 0) break;
+        n = left;
+    }
+    /* Relaxed: whoever searches sets them itself, at the latest when it leaves. */
+    bool searched = wsqi_searching(wsqi_load_rlx(&self->pool->idle)) != 0;
+    if (WSQI_PUBLISH_ALWAYS || (wanted && !searched && wsqi_range_empty(self))) wsqi_poke(self);
+    if (wanted && exposed) wsqi_notify_jobs(self->pool, self);
+}
+
+/* The job stack is full: the job runs now. The traps stay set as long as the context is the full
+ * mark and such jobs are to be joined, so that their joins come to look. */
+static void wsqi_fork_full(wsqi_worker *self, wsq_ctx mark) {
+    wsq_job *job = wsqi_get(&mark->job);
+    wsqi_get(&job->fn)(mark, job);
+    self->run_at_fork++;
+    wsqi_poke(self);
+}
+
+WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
+    wsqi_worker *self = wsqi_worker_of(entry);
+    if (entry == wsqi_full_mark(self)) {
+        wsqi_fork_full(self, entry);
+        return entry;
+    }
+    wsqi_publish(self, entry + 1);
+    return entry + 1;
+}
+
+/* Thief: takes the victim's oldest public job and runs it. */
+static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
+    uint64_t range = wsqi_load_hint(&victim->range), next;
+    do {
+        if (wsqi_range_top(range) == wsqi_range_bottom(range)) {
+            wsqi_poke(victim);
+            return false;
+        }
+        next = range + 1; /* top is the lower half */
+        /* J2: the entry and the job are visible. Pairs with J1. Failure: somebody was faster, or
+         * more came; retried. */
+    } while (!wsqi_cas_acq(&victim->range, &range, next));
+    wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
+    wsqi_store_hint(&job->thief, self->index + 1);
+    /* The last one: more, please. Poked at each theft, the victim publishes at each next fork (uts
+     * with 2 workers: 10.1 against 9.8 ms). */
+    if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_poke(victim);
+    wsqi_store_hint(&self->lead, victim->index + 1);
+    wsqi_stat(self->counters.jobs_stolen, 1);
+    wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
+    if (self->searching) wsqi_search_end(self);
+    wsqi_frame frame; /* the job is another task's */
+    wsqi_frame_push(self, &frame, self->floor);
+    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
+    wsqi_get(&job->fn)(self->floor, job);
+    wsqi_check_joined(self);
+    wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
+    wsqi_frame_pop(self, &frame);
+    /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
+     * J4. */
+    if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
+        wsqi_token_give(victim);
+    return true;
+}
+
+/* Owner only. Takes the newest public job back; false: it was stolen, as were all older ones. */
+static bool wsqi_take_back(wsqi_worker *self) {
+    uint64_t range = wsqi_load_hint(&self->range);
+    while (wsqi_range_top(range) != wsqi_range_bottom(range)) {
+        /* Relaxed: the job never left this thread. Failure: a thief moved top. */
+        uint64_t next = wsqi_range_pack(wsqi_range_bottom(range) - 1, wsqi_range_top(range));
+        if (wsqi_cas_rlx(&self->range, &range, next)) return true;
+    }
+    return false;
+}
+
+/* A join with nothing to do helps others: its thief first, whose jobs are mostly the awaited job's
+ * children, then anybody. Never runs a spawned task. */
+static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
+    wsq_pool *pool = self->pool;
+    uint32_t thief = wsqi_load_hint(&job->thief);
+    unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
+    unsigned start = wsq_random_below(&self->random, count);
+    if (thief != 0 && wsqi_block_known(pool, thief - 1) &&
+        wsqi_job_steal(self, wsqi_block(pool, thief - 1)))
+        return true;
+    unsigned visits = WSQI_VISITS;
+    wsqi_asleep_look look = {UINT_MAX, 0};
+    for (unsigned i = 0; i < count && visits > 0; i++) {
+        unsigned n = start + i < count ? start + i : start + i - count;
+        wsqi_worker *victim = wsqi_nth(pool, crew, n);
+        if (victim == self || wsqi_looks_asleep(&look, victim)) continue;
+        if (wsqi_job_steal(self, victim)) return true;
+        visits--;
+    }
+    return false;
+}
+
+/* A guest is about to sleep in a join. If its thread is a worker of another pool, a stand-in takes
+ * its place there, for what the join waits for may need that pool. Returns that worker, or NULL. */
+static wsqi_worker *wsqi_absent_begin(wsqi_worker *self) {
+    wsqi_worker *home = self->host == NULL ? wsqi_missed() : NULL;
+    if (home == NULL || home->host == NULL || home->pool == self->pool) return NULL;
+    if (home->blocking != 0) return NULL; /* wsq_block_begin saw to that */
+    wsqi_block_prepare(home);
+    return wsqi_standin_begin(home) ? home : NULL;
+}
+
+/* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. */
+static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
+    wsqi_a64 *word = &self->pool->joiners[self->index / 64];
+    uint32_t done = WSQI_JOB_PUBLIC;
+    /* Relaxed: the thief's exchange finds it. Failure: done, or marked before. */
+    if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
+        return false;
+    if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
+    if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 1u); /* Relaxed: B3 orders it. */
+    /* J7: see J5. B3. */
+    wsqi_fence_sc();
+    if (self->host != NULL) wsqi_standin_joined(self->pool);
+    wsqi_worker *absent = wsqi_absent_begin(self);
+    if (!help || wsqi_look_jobs(self->pool) == NULL) {
+        wsqi_stat(self->counters.joins_parked, 1);
+        wsqi_event(self, WSQ_EVENT_BLOCK, job, 0);
+        wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
+        bool resting = false;
+        /* Relaxed: wsqi_join_stolen reads it again (J4), or looks for jobs again (J7). */
+        while (wsqi_load_rlx(&job->done) != WSQI_JOB_DONE &&
+               (!help || (wsqi_load_rlx(word) & wsqi_bit(self)) != 0)) {
+            /* Relaxed: shutdown hands out tokens after it has set the phase. */
+            if (!resting && self->host != NULL &&
+                wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN) {
+                wsqi_rest(self->host);
+                resting = true;
+                continue;
+            }
+            wsqi_token_wait(self, 0);
+        }
+        if (resting) wsqi_stir(self->pool);
+        wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
+        wsqi_event(self, WSQ_EVENT_UNBLOCK, job, 0);
+    }
+    if (absent != NULL) wsqi_standin_end(absent);
+    /* Relaxed: seen late, a stand-in retires late. */
+    if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 0u - 1u);
+    /* I5: a token that still comes is only spurious. */
+    return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
+}
+
+/* Owner only. The job was stolen: helps, then sleeps, until it is done. */
+static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
+    bool help = self->help_depth < WSQI_HELP_DEPTH;
+    wsq_ctx floor = self->floor;
+    uint32_t idle_rounds = 0;
+    uint64_t spin_end = 0;
+    bool asked = false; /* to help, and has not looked since */
+    self->floor = top;
+    self->help_depth++;
+    /* J4: what the job did is visible. Pairs with J3. */
+    while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
+        asked = false;
+        if (help && wsqi_help(self, job)) {
+            idle_rounds = 0;
+        } else if (wsqi_spin(self->pool, idle_rounds, &spin_end)) {
+            wsqi_backoff(idle_rounds++);
+        } else {
+            asked = wsqi_join_sleep(self, job, help);
+        }
+    }
+    if (asked) wsqi_pass_on(self->pool); /* somebody else shall */
+    self->help_depth--;
+    self->floor = floor;
+}
+
+WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
+    wsqi_worker *self = wsqi_worker_of(entry);
+    uint32_t index = wsqi_entry_index(entry);
+    if (entry + 1 == wsqi_full_mark(self) && self->run_at_fork != 0) {
+        self->run_at_fork--;
+        return (uintptr_t)(entry + 1);
+    }
+    bool ours = index >= wsqi_range_bottom(wsqi_load_own(&self->range))
+                || wsqi_take_back(self);
+    if (!ours) {
+        wsqi_join_stolen(self, entry + 1, wsqi_get(&entry->job));
+        /* Relaxed: an empty range tells thieves nothing but that. */
+        wsqi_store_rlx(&self->range, wsqi_range_pack(index, index));
+    }
+    wsqi_publish(self, entry);
+    return (uintptr_t)entry | (ours ? 1u : 0u);
+}
+
+/* ---- guests: threads from outside, and runs within runs ---- */
+
+typedef struct wsqi_run_task {
+    wsq_task task;
+    void (*fn)(wsq_ctx ctx, void *arg);
+    void *arg;
+} wsqi_run_task;
+
+static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
+    wsqi_run_task *run = wsq_container_of(task, wsqi_run_task, task);
+    run->fn(ctx, run->arg);
+    return WSQ_DONE;
+}
+
+/* A free guest block of those that there are, or NULL. */
+static wsqi_worker *wsqi_guest_take(wsq_pool *pool) {
+    unsigned end = pool->guest_base + wsqi_guests_made(pool);
+    for (unsigned i = pool->guest_base; i < end; i++) {
+        wsqi_worker *guest = wsqi_block(pool, i);
+        uint64_t bit = wsqi_bit(guest);
+        wsqi_a64 *word = &pool->taken[i / 64];
+        /* J8: what the last guest left in the block is visible. Pairs with J9. Relaxed: a hint. */
+        if ((wsqi_load_rlx(word) & bit) == 0 && (wsqi_or_acqrel(word, bit) & bit) == 0)
+            return guest;
+    }
+    return NULL;
+}
+
+/* One more than `made`, unless another thread was faster. False: no memory. */
+static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
+    bool ok = true;
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    if (wsqi_load_locked(&pool->guests_made) == made) {
+        ok = wsqi_block_make(pool, pool->guest_base + made) != NULL;
+        if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_start. */
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    return ok;
+}
+
+/* A guest block, or NULL: all are taken, or there is no memory for one more, which *full tells. */
+static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool *full) {
+    for (;;) {
+        unsigned made = wsqi_guests_made(pool);
+        wsqi_worker *guest = wsqi_guest_take(pool);
+        *full = made == WSQ_GUESTS;
+        if (guest != NULL || *full || !wsqi_guest_make(pool, made)) return guest;
+    }
+}
+
+static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
+    wsq_pool *pool = guest->pool;
+    wsqi_worker *former = wsqi_self_get();
+    bool outside = wsqi_inside(pool) == NULL;
+    guest->host = wsqi_local(pool);
+    guest->outer = former;
+    if (outside) wsqi_add_hint(&pool->guests, 1u);
+    wsqi_self_set(guest);
+    wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
+    fn(wsqi_base(guest), arg);
+    wsqi_check_joined(guest);
+    wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
+    wsqi_self_set(former);
+    /* J9: see J8. */
+    wsqi_and_acqrel(&pool->taken[guest->index / 64], ~wsqi_bit(guest));
+    if (!outside) return;
+    wsqi_add_rlx(&pool->guests, 0u - 1u); /* Relaxed: the barrier below orders it. */
+    /* I6: as a notifier; the sleeper in whose place it worked may be wanted by others now. */
+    wsqi_fence_sc();
+    if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) wsqi_pass_on(pool); /* Relaxed: I6. */
+}
+
+WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
+    if (pool == NULL || fn == NULL) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    wsqi_worker *self = wsqi_inside(pool);
+    if (self == NULL && (wsqi_load_hint(&pool->outside) & 1)) return WSQ_ERR_CLOSED;
+    bool full;
+    wsqi_worker *guest = wsqi_guest_enter(pool, &full);
+    if (guest != NULL) {
+        wsqi_guest_run(guest, fn, arg);
+    } else if (self != NULL) {
+        wsqi_loop *loop = self->loop; /* `fn` is no part of it */
+        self->loop = NULL;
+        fn(wsqi_full_mark(self), arg);
+        self->loop = loop;
+    } else if (!full) {
+        return WSQ_ERR_MEMORY;
+    } else {
+        wsqi_run_task run;
+        wsq_task_init(&run.task, wsqi_run_poll);
+        run.fn = fn;
+        run.arg = arg;
+        wsq_result result = wsq_spawn(pool, &run.task);
+        return result == WSQ_OK ? wsq_task_wait(&run.task) : result;
+    }
+    return WSQ_OK;
+}
+
+WSQ_API bool wsqi_ctx_here(wsq_ctx ctx) {
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_self_get();
+    while (self != NULL && self != block) self = self->outer;
+    return self != NULL && ctx >= self->floor;
+}
+
+WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
+
+WSQ_API unsigned wsq_worker_index(wsq_ctx ctx) { return wsqi_worker_of(ctx)->index; }
+
+WSQ_API int wsq_worker_self(void) {
+    wsqi_worker *self = wsqi_self_get();
+    return self != NULL ? (int)self->index : -1;
+}
+
+/* ==========================================================================
+ * >>parallel: loops and reductions
+ * Purpose:   a loop that costs what the plain loop costs until somebody wants half of it.
+ * Invariant: every index is visited once; partial results are combined from left to right.
+ * Writers:   nobody but fork and join.
+ * Source:    lazy binary splitting: Tzannes, Caragea, Barua, Vishkin (2010).
+ * ========================================================================== */
+
+/* Time between two looks whether somebody wants work, without a given grain: 0.3% of it goes for
+ * the clock (25 ns), and a thief waits no longer than a system call takes. */
+#define WSQI_GRAIN_NS 10000u
+
+typedef struct wsqi_grain {
+    size_t size; /* elements in the next step; automatic: a power of two */
+    uint64_t last_ns;
+    bool automatic;
+} wsqi_grain;
+
+static wsqi_grain wsqi_grain_start(size_t grain) {
+    wsqi_grain start;
+    start.automatic = grain == 0;
+    start.size = grain != 0 ? grain : 1;
+    start.last_ns = start.automatic ? wsqi_clock_ns() : 0;
+    return start;
+}
+
+/* Where the step that begins here ends; `end` lies further. Automatic steps end on multiples of
+ * their size, so that growing from 1 does not leave the loop body misaligned for good. */
+static inline size_t wsqi_grain_step(const wsqi_grain *grain, size_t begin) {
+    return begin + (grain->automatic ? grain->size - (begin & (grain->size - 1)) : grain->size);
+}
+
+/* A step is over: how long shall the next be? */
+static void wsqi_grain_learn(wsqi_grain *grain, size_t done) {
+    if (!grain->automatic) return;
+    uint64_t now = wsqi_clock_ns(), elapsed = now - grain->last_ns;
+    grain->last_ns = now;
+    if (done == grain->size && elapsed < WSQI_GRAIN_NS / 2 && grain->size <= SIZE_MAX / 4)
+        grain->size *= 2;
+    if (elapsed > WSQI_GRAIN_NS * 2 && grain->size > 1) grain->size /= 2;
+}
+
+/* Where to cut [begin, end), which is longer than the grain. */
+static inline size_t wsqi_grain_middle(const wsqi_grain *grain, size_t begin, size_t end) {
+    size_t half = (end - begin) / 2;
+    if (half > grain->size) half -= half % grain->size;
+    return begin + (half != 0 ? half : 1);
+}
+
+/* Somebody wants work from this worker, and there is room to offer it. */
+static inline bool wsqi_wanted(wsq_ctx ctx) {
+    if (ctx == wsqi_full_mark(wsqi_worker_of(ctx))) return false;
+    return wsqi_load_hint(&wsqi_front_of(ctx)->fork_trap) == NULL;
+}
+
+/* What all pieces of a loop share; on the stack of its wsq_for or wsq_reduce. */
+struct wsqi_loop {
+    size_t grain;
+    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg);
+    void *arg;
+    const wsq_reducer *reducer;
+    wsqi_a32 stopped; /* any body sets it */
+};
+
+/* Relaxed, both: a request. What the bodies did is visible by their joins. */
+static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
+    return wsqi_load_rlx(&loop->stopped) != 0;
+}
+
+WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
+    wsqi_loop *loop = wsqi_worker_of(ctx)->loop;
+    if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
+}
+
+typedef struct wsqi_for_job {
+    wsq_job job;
+    wsqi_loop *loop;
+    size_t begin, end;
+} wsqi_for_job;
+
+static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end);
+
+static void wsqi_for_half(wsq_ctx ctx, wsq_job *job) {
+    wsqi_for_job *half = wsq_container_of(job, wsqi_for_job, job);
+    wsqi_for_range(ctx, half->loop, half->begin, half->end);
+}
+
+/* Forks off the upper half and goes on with the lower. */
+static void wsqi_for_split(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t middle, size_t end) {
+    wsqi_for_job upper;
+    upper.loop = loop;
+    upper.begin = middle;
+    upper.end = end;
+    wsq_fork(&ctx, &upper.job, wsqi_for_half);
+    wsqi_for_range(ctx, loop, begin, middle);
+    wsq_join(&ctx, &upper.job);
+}
+
+/* Owner only: the loop that the body may stop. Returns the one around it. */
+static inline wsqi_loop *wsqi_loop_enter(wsq_ctx ctx, wsqi_loop *loop) {
+    wsqi_worker *self = wsqi_worker_of(ctx);
+    wsqi_loop *outer = self->loop;
+    self->loop = loop;
+    return outer;
+}
+
+/* The steps of a range, until somebody wants half of the rest: true, from *begin on. */
+static bool wsqi_for_steps(wsq_ctx ctx, wsqi_loop *loop, wsqi_grain *grain, size_t *begin,
+                           size_t end) {
+    while (end - *begin > grain->size && !wsqi_loop_stopped(loop)) {
+        if (wsqi_wanted(ctx)) return true;
+        size_t step = wsqi_grain_step(grain, *begin);
+        loop->body(ctx, *begin, step, loop->arg);
+        wsqi_grain_learn(grain, step - *begin);
+        *begin = step;
+    }
+    if (*begin < end && !wsqi_loop_stopped(loop)) loop->body(ctx, *begin, end, loop->arg);
+    return false;
+}
+
+static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end) {
+    wsqi_grain grain = wsqi_grain_start(loop->grain);
+    wsqi_loop *outer = wsqi_loop_enter(ctx, loop);
+    if (wsqi_for_steps(ctx, loop, &grain, &begin, end))
+        wsqi_for_split(ctx, loop, begin, wsqi_grain_middle(&grain, begin, end), end);
+    (void)wsqi_loop_enter(ctx, outer);
+}
+
+WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
+                     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
+    wsqi_loop loop = WSQI_INIT;
+    wsqi_check_ctx(ctx);
+    loop.grain = grain;
+    loop.body = body;
+    loop.arg = arg;
+    if (begin < end) wsqi_for_range(ctx, &loop, begin, end);
+}
+
+/* A partial result of up to this many bytes lives on the stack of whoever split; a larger one is
+ * allocated. A guess. Either way its cache lines are its own, so that two threads do not write to
+ * one, and a vector in it may be stored with its full alignment. */
+#define WSQI_PARTIAL_INLINE 128
+
+/* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
+#define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
+
+typedef struct wsqi_reduce_job {
+    wsq_job job;
+    wsqi_loop *loop;
+    size_t begin, end;
+    void *partial;
+} wsqi_reduce_job;
+
+static void wsqi_reduce_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end,
+                              void *partial);
+
+/* Stolen: the upper half gets a result of its own. */
+static void wsqi_reduce_half(wsq_ctx ctx, wsq_job *job) {
+    wsqi_reduce_job *half = wsq_container_of(job, wsqi_reduce_job, job);
+    const wsq_reducer *reducer = half->loop->reducer;
+    reducer->init(half->partial, reducer->arg);
+    wsqi_reduce_range(ctx, half->loop, half->begin, half->end, half->partial);
+}
+
+/* Forks off [middle, end) and goes on with the lower half. If nobody took it, it continues the same
+ * result. False: no memory for a second result, nothing was done. */
+static bool wsqi_reduce_split(wsq_ctx ctx, const wsqi_reduce_job *range, size_t middle) {
+    wsqi_loop *loop = range->loop;
+    const wsq_reducer *reducer = loop->reducer;
+    const wsq_allocator *allocator = wsq_pool_of(ctx)->allocator;
+    bool small = reducer->size <= WSQI_PARTIAL_INLINE;
+    size_t bytes = (size_t)WSQI_LINE_UP(reducer->size);
+    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
+    wsqi_reduce_job upper;
+    upper.loop = loop;
+    upper.begin = middle;
+    upper.end = range->end;
+    upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
+    if (!small) upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
+    if (upper.partial == NULL) return false;
+    wsq_fork(&ctx, &upper.job, wsqi_reduce_half);
+    wsqi_reduce_range(ctx, loop, range->begin, middle, range->partial);
+    if (wsq_reclaim(&ctx, &upper.job))
+        wsqi_reduce_range(ctx, loop, middle, range->end, range->partial);
+    else
+        reducer->combine(range->partial, upper.partial, reducer->arg);
+    if (!small) wsqi_release(allocator, upper.partial, bytes);
+    return true;
+}
+
+/* True: the range was split, and is done. */
+static bool wsqi_reduce_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
+                             size_t end, void *partial) {
+    wsqi_reduce_job range;
+    range.loop = loop;
+    range.begin = begin;
+    range.end = end;
+    range.partial = partial;
+    return wsqi_reduce_split(ctx, &range, wsqi_grain_middle(grain, begin, end));
+}
+
+static void wsqi_reduce_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end,
+                              void *partial) {
+    const wsq_reducer *reducer = loop->reducer;
+    wsqi_grain grain = wsqi_grain_start(loop->grain);
+    wsqi_loop *outer = wsqi_loop_enter(ctx, loop);
+    while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
+        if (wsqi_wanted(ctx) && wsqi_reduce_give(ctx, loop, &grain, begin, end, partial)) {
+            begin = end;
+            break;
+        }
+        size_t step = wsqi_grain_step(&grain, begin);
+        reducer->body(ctx, begin, step, partial, reducer->arg);
+        wsqi_grain_learn(&grain, step - begin);
+        begin = step;
+    }
+    if (begin < end && !wsqi_loop_stopped(loop))
+        reducer->body(ctx, begin, end, partial, reducer->arg);
+    (void)wsqi_loop_enter(ctx, outer);
+}
+
+WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
+                              const wsq_reducer *reducer, void *result) {
+    if (reducer == NULL || result == NULL || reducer->size == 0) return WSQ_ERR_INVALID;
+    if (reducer->init == NULL || reducer->body == NULL || reducer->combine == NULL)
+        return WSQ_ERR_INVALID;
+    wsqi_loop loop = WSQI_INIT;
+    wsqi_check_ctx(ctx);
+    loop.grain = grain;
+    loop.reducer = reducer;
+    reducer->init(result, reducer->arg);
+    if (begin < end) wsqi_reduce_range(ctx, &loop, begin, end, result);
+    return WSQ_OK;
+}
+
+/* ==========================================================================
+ * >>dump: what a pool does, for a person to read
+ * Purpose:   the wake that was forgotten, the wait that does not end.
+ * Invariant: the list has each task from its spawn to its end. A task's memory is read by the
+ *            thread that spawns it, and by nobody who dumps. Nobody writes to a file under a lock.
+ * Writers:   the list: the pool's hook, under the list's lock.
+ * ========================================================================== */
+
+#ifdef WSQ_NO_HOOKS
+#define WSQI_LISTS 0
+#else
+#define WSQI_LISTS 1
+#endif
+
+typedef enum wsqi_doing { WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED } wsqi_doing;
+
+/* A task in the list; `task` and `group` are names only. */
+typedef struct wsqi_listed {
+    const void *task; /* NULL: this place is free */
+    const void *group;
+    uintptr_t function;
+    uint64_t since;   /* ns of the clock: so long it does what it does */
+    uint64_t others;  /* how many it came after when it was spawned */
+    wsqi_doing doing;
+    unsigned worker;  /* where it runs, ran last, or was queued; WSQ_OUTSIDE */
+} wsqi_listed;
+
+typedef struct wsqi_list {
+    wsqi_a32 lock;          /* wsqi_mutex_lock; all that follows, but the hooks, is under it */
+    wsqi_listed *places;    /* a hash table: each task at the first free place from its own on */
+    size_t capacity, count; /* capacity: a power of two */
+    uint64_t missed;        /* tasks for which there was no memory */
+    wsq_hooks hooks;        /* the user's */
+} wsqi_list;
+
+/* Where the task is, or would be. */
+static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
+    size_t i = (size_t)(((uint64_t)(uintptr_t)task * 0x9E3779B97F4A7C15u) >> 32);
+    for (;; i++) {
+        wsqi_listed *place = &list->places[i & (list->capacity - 1)];
+        if (place->task == NULL || place->task == task) return place;
+    }
+}
+
+/* False: no memory, and nothing has changed. */
+static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
+    wsqi_list larger = *list;
+    size_t bytes = list->capacity * sizeof *list->places;
+    larger.capacity = list->capacity * 2;
+    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(void *));
+    if (larger.places == NULL) return false;
+    memset(larger.places, 0, 2 * bytes);
+    for (size_t i = 0; i < list->capacity; i++) {
+        const wsqi_listed *old = &list->places[i];
+        if (old->task != NULL) *wsqi_list_at(&larger, old->task) = *old;
+    }
+    wsqi_release(allocator, list->places, bytes);
+    list->places = larger.places;
+    list->capacity = larger.capacity;
+    return true;
+}
+
+/* The place becomes free, and those behind it that it was in the way of move up. */
+static void wsqi_list_remove(wsqi_list *list, wsqi_listed *place) {
+    size_t hole = (size_t)(place - list->places), mask = list->capacity - 1;
+    place->task = NULL;
+    list->count--;
+    for (size_t i = (hole + 1) & mask; list->places[i].task != NULL; i = (i + 1) & mask) {
+        wsqi_listed moved = list->places[i];
+        list->places[i].task = NULL;
+        *wsqi_list_at(list, moved.task) = moved;
+    }
+}
+
+/* What wsq_submit, wsq_go and wsq_run were given, for a task that is the pool's own. */
+static uintptr_t wsqi_task_function(const wsq_task *task) {
+    const wsq_future *future = (const wsq_future *)task;
+    if (task->fn == wsqi_future_run) return (uintptr_t)future->fn;
+    if (task->fn == wsqi_go_run) return (uintptr_t)future->go;
+    if (task->fn == wsqi_run_poll) return (uintptr_t)((const wsqi_run_task *)task)->fn;
+    return (uintptr_t)task->fn;
+}
+
+/* The place of a task that is spawned, or NULL: no memory. */
+static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
+    wsqi_list *list = pool->list;
+    if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->allocator)) {
+        list->missed++;
+        return NULL;
+    }
+    wsqi_listed *place = wsqi_list_at(list, task);
+    list->count += place->task == NULL;
+    place->task = task;
+    place->group = wsqi_task_group(task);
+    place->function = wsqi_task_function(task);
+    return place;
+}
+
+/* Any thread, about to do this to a task. */
+static void wsqi_list_note(wsq_pool *pool, wsq_event event, unsigned worker, const void *subject,
+                           uint64_t value) {
+    wsqi_list *list = pool->list;
+    uint64_t now = wsqi_clock_ns();
+    bool goes_on = value == WSQ_PENDING || value == WSQ_YIELD;
+    wsqi_mutex_lock(&pool->lot, &list->lock);
+    wsqi_listed *place = event == WSQ_EVENT_SPAWN ? wsqi_list_add(pool, (const wsq_task *)subject)
+                                                  : wsqi_list_at(list, subject);
+    if (place == NULL || place->task == NULL) { /* a job, or it was missed */
+        wsqi_mutex_unlock(&pool->lot, &list->lock);
+        return;
+    }
+    place->since = now;
+    place->worker = worker;
+    if (event == WSQ_EVENT_SPAWN) {
+        place->others = value;
+        place->doing = value != 0 ? WSQI_HELD : WSQI_QUEUED;
+    } else if (event == WSQ_EVENT_TASK_BEGIN) {
+        place->doing = WSQI_RUNNING;
+    } else if (event == WSQ_EVENT_WAKE) {
+        place->doing = WSQI_QUEUED;
+    } else if (event == WSQ_EVENT_TASK_END && goes_on) {
+        place->doing = value == WSQ_PENDING ? WSQI_PENDING : WSQI_QUEUED;
+    } else {
+        wsqi_list_remove(list, place);
+    }
+    wsqi_mutex_unlock(&pool->lot, &list->lock);
+}
+
+/* The pool's hook, when it has a list. */
+static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
+                            uint64_t value) {
+    wsq_pool *pool = (wsq_pool *)user;
+    const wsq_hooks *hooks = &pool->list->hooks;
+    bool of_a_task = event == WSQ_EVENT_SPAWN || event == WSQ_EVENT_WAKE ||
+                     event == WSQ_EVENT_TASK_BEGIN || event == WSQ_EVENT_TASK_END ||
+                     event == WSQ_EVENT_CANCEL;
+    if (of_a_task && subject != NULL) wsqi_list_note(pool, event, worker, subject, value);
+    if (hooks->event != NULL) hooks->event(hooks->user, event, worker, subject, value);
+}
+
+/* Before there are workers. False: no memory. */
+static bool wsqi_list_make(wsq_pool *pool) {
+    const size_t capacity = 64; /* a guess */
+    wsqi_list *list =
+        (wsqi_list *)wsqi_allocate(pool->allocator, sizeof *list, sizeof(uint64_t));
+    if (list == NULL) return false;
+    memset((void *)list, 0, sizeof *list);
+    pool->list = list;
+    list->places = (wsqi_listed *)wsqi_allocate(pool->allocator, capacity * sizeof *list->places,
+                                                sizeof(uint64_t));
+    if (list->places == NULL) return false;
+    memset(list->places, 0, capacity * sizeof *list->places);
+    list->capacity = capacity;
+    list->hooks = pool->hooks;
+    pool->hooks.event = wsqi_list_event;
+    pool->hooks.user = pool;
+    return true;
+}
+
+static void wsqi_list_free(wsq_pool *pool, const wsq_allocator *allocator) {
+    wsqi_list *list = pool->list;
+    if (list == NULL) return;
+    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
+    wsqi_release(allocator, list, sizeof *list);
+}
+/* ---- what is written ---- */
+
+enum {
+    WSQI_DUMP_TASKS = 1000, /* lines, at most; a guess, as the other two */
+    WSQI_DUMP_TIMERS = 32,
+    WSQI_DUMP_WAITS = 16    /* of each bucket */
+};
+
+/* One call; the functions below write a part each. */
+typedef struct wsqi_dump {
+    wsq_pool *pool;
+    FILE *file;
+    uint64_t now;
+} wsqi_dump;
+
+static void wsqi_dump_time(const wsqi_dump *dump, const char *word, uint64_t from, uint64_t to) {
+    fprintf(dump->file, "%s%.6f s", word, to > from ? (double)(to - from) * 1e-9 : 0.0);
+}
+
+static void wsqi_dump_more(const wsqi_dump *dump, const char *kind, uint64_t count) {
+    fprintf(dump->file, "  %s   and %" PRIu64 " more\n", kind, count);
+}
+
+static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned worker) {
+    const wsq_pool *pool = dump->pool;
+    const char *kind = worker < pool->workers      ? "worker"
+                       : worker < pool->guest_base ? "stand-in"
+                                                   : "guest";
+    if (worker == WSQ_OUTSIDE) fprintf(dump->file, "%sa thread from outside", word);
+    else fprintf(dump->file, "%s%s %u", word, kind, worker);
+}
+
+static void wsqi_dump_function(const wsqi_dump *dump, uintptr_t function) {
+    const wsqi_list *list = dump->pool->list;
+    const wsq_hooks *hooks = list != NULL ? &list->hooks : &dump->pool->hooks;
+    const char *name = hooks->name != NULL ? hooks->name(hooks->user, function) : NULL;
+    fprintf(dump->file, ", function 0x%" PRIxPTR, function);
+    if (name != NULL) fprintf(dump->file, " (%s)", name);
+}
+
+/* An address, and what the list knows of it. */
+static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void *object) {
+    wsq_pool *pool = dump->pool;
+    wsqi_list *list = pool->list;
+    uintptr_t function = 0;
+    if (object == pool) {
+        fprintf(dump->file, "%sthe pool", word);
+        return;
+    }
+    if (list != NULL) {
+        wsqi_mutex_lock(&pool->lot, &list->lock);
+        const wsqi_listed *place = wsqi_list_at(list, object);
+        if (place->task != NULL) function = place->function;
+        wsqi_mutex_unlock(&pool->lot, &list->lock);
+    }
+    fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
+    if (function != 0) wsqi_dump_function(dump, function);
+}
+
+static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane) {
+    fprintf(dump->file, "%s%" PRIu32 "%s", name, wsqi_load_hint(&lane->length),
+            wsqi_load_hint(&lane->incoming) != NULL ? "+" : "");
+}
+
+static void wsqi_dump_pool(const wsqi_dump *dump) {
+    static const char *const phases[] = {"forked", "running", "stopping", "stopped"};
+    wsq_pool *pool = dump->pool;
+    uint64_t held, pending = wsqi_pending(pool, &held);
+    fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
+            (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
+            wsqi_load_hint(&pool->standins), wsqi_load_hint(&pool->guests));
+    fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
+            pending, held);
+    wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH]);
+    wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL]);
+    wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW]);
+    fputs("\n", dump->file);
+}
+
+/* What the words that all threads may read say of it. */
+static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
+    uint64_t bit = wsqi_bit(worker);
+    unsigned word = worker->index / 64;
+    if (pool->lend_only && (wsqi_load_hint(&worker->lent) & WSQI_LENT_MASK) == WSQI_LENT_VACANT)
+        return "has no thread";
+    if (worker->index >= pool->workers && wsqi_load_hint(&worker->dormant) != WSQI_STANDIN_ACTIVE)
+        return "not needed";
+    if (wsqi_load_hint(&pool->joiners[word]) & bit) return "asleep in a join";
+    if (wsqi_load_hint(&pool->sleepers[word]) & bit) return "asleep";
+    if (wsqi_load_hint(&worker->parker.token) == WSQI_TOKEN_ASLEEP) return "asleep in a wait";
+    return "awake";
+}
+
+static void wsqi_dump_workers(const wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        wsqi_dump_who(dump, "  ", i);
+        fprintf(dump->file,
+                "  %s, has run %" PRIu64 " tasks; queued %u, slot %s, public jobs %" PRIu32,
+                wsqi_dump_state(pool, worker), wsqi_load_stat(&worker->counters.run),
+                (unsigned)wsqi_queue_length(worker),
+                wsqi_load_hint(&worker->lifo) != NULL ? "full" : "empty",
+                wsqi_range_length(worker));
+        wsqi_dump_lane(dump, ", pinned ", &worker->inbox);
+        fputs("\n", dump->file);
+    }
+}
+
+/* Under the bucket's lock: what a waiter may be asked; its memory goes when it leaves. */
+typedef struct wsqi_dump_wait {
+    const void *key;
+    uint64_t since;
+    unsigned worker;
+    bool elsewhere; /* a worker or guest of another pool */
+} wsqi_dump_wait;
+
+static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi_dump_wait *out) {
+    size_t count = 0;
+    wsqi_mutex_lock(&dump->pool->lot, &bucket->lock);
+    for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next, count++) {
+        const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
+        if (count >= WSQI_DUMP_WAITS) continue;
+        out[count].key = wait->key;
+        out[count].since = wait->since;
+        out[count].worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
+        out[count].elsewhere = worker != NULL && worker->pool != dump->pool;
+    }
+    wsqi_mutex_unlock(&dump->pool->lot, &bucket->lock);
+    return count;
+}
+
+static void wsqi_dump_waits(const wsqi_dump *dump) {
+    wsqi_dump_wait waits[WSQI_DUMP_WAITS];
+    for (int i = 0; i < WSQI_BUCKETS; i++) {
+        size_t count = wsqi_dump_bucket(dump, &dump->pool->waiting[i], waits);
+        for (size_t k = 0; k < count && k < WSQI_DUMP_WAITS; k++) {
+            const wsqi_dump_wait *wait = &waits[k];
+            if (wait->elsewhere) fputs("  wait    a worker of another pool", dump->file);
+            else wsqi_dump_who(dump, "  wait    ", wait->worker);
+            wsqi_dump_object(dump, " waits for ", wait->key);
+            if (wait->since != 0) wsqi_dump_time(dump, ", for ", wait->since, dump->now);
+            fputs("\n", dump->file);
+        }
+        if (count > WSQI_DUMP_WAITS)
+            wsqi_dump_more(dump, "wait ", count - WSQI_DUMP_WAITS);
+    }
+}
+
+/* The first ones, in the order of their times. Returns how many are set. */
+static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
+    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    size_t count = pool->timer_count, kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t k = kept;
+        if (kept < WSQI_DUMP_TIMERS) kept++;
+        for (; k > 0 && wsqi_timer_before(&pool->timers[i], &first[k - 1]); k--) {
+            if (k < WSQI_DUMP_TIMERS) first[k] = first[k - 1];
+        }
+        if (k < WSQI_DUMP_TIMERS) first[k] = pool->timers[i];
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->timer_lock);
+    return count;
+}
+
+static void wsqi_dump_timers(const wsqi_dump *dump) {
+    wsqi_timer first[WSQI_DUMP_TIMERS];
+    size_t count = wsqi_dump_first(dump->pool, first);
+    for (size_t i = 0; i < count && i < WSQI_DUMP_TIMERS; i++) {
+        wsqi_dump_time(dump, "  timer   in ", dump->now, first[i].at);
+        wsqi_dump_object(dump, " wakes ", first[i].task);
+        fputs("\n", dump->file);
+    }
+    if (count > WSQI_DUMP_TIMERS) wsqi_dump_more(dump, "timer", count - WSQI_DUMP_TIMERS);
+}
+
+/* What runs, then what waits, the longest first; what is only queued comes last. */
+static int wsqi_listed_order(const void *one, const void *two) {
+    const wsqi_listed *a = (const wsqi_listed *)one, *b = (const wsqi_listed *)two;
+    if (a->doing != b->doing) return a->doing < b->doing ? -1 : 1;
+    return a->since < b->since ? -1 : a->since > b->since;
+}
+
+/* A copy of the list, sorted; the caller frees `*bytes` of it. NULL: no memory, or no task. *count:
+ * tasks in the copy; *missed: those that are in neither. */
+static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes, uint64_t *missed) {
+    wsqi_list *list = pool->list;
+    wsqi_mutex_lock(&pool->lot, &list->lock);
+    size_t room = list->count + list->count / 2, n = 0;
+    wsqi_mutex_unlock(&pool->lot, &list->lock);
+    *bytes = room * sizeof(wsqi_listed);
+    wsqi_listed *copy = room == 0 ? NULL
+                                  : (wsqi_listed *)wsqi_allocate(pool->allocator, *bytes,
+                                                                 sizeof(uint64_t));
+    if (copy == NULL) room = 0;
+    wsqi_mutex_lock(&pool->lot, &list->lock);
+    for (size_t i = 0; i < list->capacity && n < room; i++) {
+        if (list->places[i].task != NULL) copy[n++] = list->places[i];
+    }
+    *missed = list->count - n + list->missed;
+    wsqi_mutex_unlock(&pool->lot, &list->lock);
+    if (n != 0) qsort(copy, n, sizeof *copy, wsqi_listed_order);
+    *count = n;
+    return copy;
+}
+
+static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
+    static const char *const doings[] = {"runs", "waits for a wake", "is held back", "is queued"};
+    fprintf(dump->file, "  task    %p %s", (void *)(uintptr_t)task->task, doings[task->doing]);
+    wsqi_dump_time(dump, ", for ", task->since, dump->now);
+    if (task->doing == WSQI_HELD) fprintf(dump->file, ", after others: %" PRIu64, task->others);
+    if (task->doing == WSQI_RUNNING) wsqi_dump_who(dump, ", on ", task->worker);
+    if (task->doing == WSQI_PENDING) wsqi_dump_who(dump, ", last on ", task->worker);
+    if (task->doing == WSQI_QUEUED) wsqi_dump_who(dump, ", by ", task->worker);
+    wsqi_dump_function(dump, task->function);
+    if (task->group != NULL) fprintf(dump->file, ", group %p", (void *)(uintptr_t)task->group);
+    fputs("\n", dump->file);
+}
+
+static void wsqi_dump_tasks(const wsqi_dump *dump) {
+    size_t count, bytes;
+    uint64_t missed;
+    wsq_pool *pool = dump->pool;
+    if (pool->list == NULL) return;
+    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &bytes, &missed);
+    for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
+    if (count > WSQI_DUMP_TASKS) missed += count - WSQI_DUMP_TASKS;
+    if (missed != 0) wsqi_dump_more(dump, "task ", missed);
+    wsqi_release(pool->allocator, tasks, bytes);
+}
+
+WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
+    wsqi_dump dump;
+    if (wsqi_forked(pool)) {
+        fprintf(file, "pool %p belongs to the parent process\n", (void *)pool);
+        return;
+    }
+    dump.pool = pool;
+    dump.file = file;
+    dump.now = wsqi_clock_ns();
+    wsqi_dump_pool(&dump);
+    wsqi_dump_workers(&dump);
+    wsqi_dump_waits(&dump);
+    wsqi_dump_timers(&dump);
+    wsqi_dump_tasks(&dump);
+}
+
+/* ==========================================================================
+ * >>pool
+ * Purpose:   create, shut down, count.
+ * Invariant: every task is counted as spawned before it can finish, and as finished or dropped
+ *            once.
+ * Writers:   the phase: whoever shuts down, one step after the other. Counters: each its worker.
+ * ========================================================================== */
+
+/* Stand-ins by default, at most. A guess: each is a thread, where stacks are address space only. */
+#if UINTPTR_MAX > 0xffffffffu && !defined(_WIN32)
+#define WSQI_STANDINS 64u
+#else
+#define WSQI_STANDINS 8u
+#endif
+
+#define WSQI_MAX_WORKERS 0x3fffu /* and as many stand-ins: S counts in 16 bits */
+
+/* Rounds over all victims before a searcher sleeps: with the pauses between them 480 spin hints, 14
+ * us where one takes 28 ns (Zen 5), 2 to 3 times as long as a futex wake-up: sleeping and waking
+ * again costs two threads more than that. */
+#ifndef WSQI_SPIN_ROUNDS
+#define WSQI_SPIN_ROUNDS 18
+#endif
+
+#if !defined(WSQ_STATIC)
+WSQ_API void WSQI_CONFIGURED(void) {}
+#endif
+
+WSQ_API const char *wsq_result_string(wsq_result result) {
+    switch (result) {
+    case WSQ_OK: return "ok";
+    case WSQ_ERR_MEMORY: return "out of memory";
+    case WSQ_ERR_INVALID: return "invalid argument or state";
+    case WSQ_ERR_THREAD: return "cannot start a thread";
+    case WSQ_ERR_CLOSED: return "the pool is shutting down";
+    case WSQ_ERR_TIMEOUT: return "timed out";
+    case WSQ_ERR_FORKED: return "the pool belongs to the parent process";
+    case WSQ_ERR_CANCELLED: return "cancelled";
+    }
+    return "unknown result";
+}
+
+/* ---- create ---- */
+
+static wsq_result wsqi_config_check(const wsq_config *config) {
+    const wsq_allocator *allocator = config->allocator;
+    unsigned standins = config->max_standins == WSQ_STANDINS_OFF ? 0 : config->max_standins;
+    if (config->workers > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
+    if (config->caller_runs && config->lend_only) return WSQ_ERR_INVALID;
+    if (standins > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
+    if ((unsigned)config->order > WSQ_SHARED) return WSQ_ERR_INVALID;
+    if (config->max_interval != 0 && config->max_interval < config->min_interval)
+        return WSQ_ERR_INVALID;
+    if (config->topology != NULL && config->topology->place == NULL) return WSQ_ERR_INVALID;
+    if (allocator != NULL && (allocator->allocate == NULL || allocator->release == NULL))
+        return WSQ_ERR_INVALID;
+    return WSQ_OK;
+}
+
+/* False: no memory for its queue. */
+static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
+    memset((void *)self, 0, sizeof *self);
+    self->pool = pool;
+    self->host = self;
+    self->parker.lot = &pool->lot;
+    self->index = index;
+    self->lifo_left = pool->lifo_cap;
+    self->floor = wsqi_base(self);
+    uint32_t start = wsqi_entry_index(self->floor);
+    wsqi_store_init(&self->range, wsqi_range_pack(start, start));
+    wsqi_poke(self);                                             /* nothing is public */
+    wsq_random_seed(&self->random, pool->seed + index);
+    self->tune = pool->tune;
+    self->order = pool->order;
+    self->turn_left = self->tune.interval;
+    wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
+    wsqi_store_init(&self->counters.interval, self->tune.interval);
+    wsq_ring_init(&self->ring);
+    return pool->order != WSQ_LIFO || index >= pool->guest_base ||
+           wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->allocator) == WSQ_OK;
+}
+
+/* standin_lock's holder: the block of a new stand-in or guest, not counted yet; NULL: no memory. */
+static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
+    wsqi_worker *block = wsqi_block(pool, index); /* perhaps from an attempt that failed */
+    if (block == NULL) {
+        block = (wsqi_worker *)wsqi_blocks_take(pool->allocator, WSQ_BLOCK_SIZE);
+        if (block == NULL) return NULL;
+        wsqi_set(&pool->table[index], block);
+    }
+    return wsqi_worker_init(block, pool, index) ? block : NULL;
+}
+
+static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg)) {
+    char name[24];
+    snprintf(name, sizeof name, "%s-%u", self->pool->name, self->index);
+    wsqi_add_rlx(&self->pool->astir, 1u); /* Relaxed: who starts it is astir, or alone. */
+    if (wsqi_thread_start(&self->thread, fn, self, self->pool->stack_size, name)) return true;
+    wsqi_add_rlx(&self->pool->astir, 0u - 1u); /* Relaxed: likewise. */
+    return false;
+}
+
+static void wsqi_pool_free(wsq_pool *pool) {
+    wsq_allocator copy = pool->allocator_copy;
+    const wsq_allocator *allocator = pool->allocator != NULL ? &copy : NULL;
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; pool->order == WSQ_LIFO && i < crew; i++)
+        wsq_deque_fini(&wsqi_block(pool, i)->deque);
+    wsqi_chunk *chunk = (wsqi_chunk *)pool->future_chunks, *next;
+    for (; chunk != NULL; chunk = next) {
+        next = chunk->next;
+        wsqi_release(allocator, chunk, sizeof *chunk);
+    }
+    wsqi_list_free(pool, allocator);
+    wsqi_release(allocator, pool->places, 4096 * sizeof *pool->places);
+    wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
+    if (!wsqi_forked(pool)) wsqi_lot_fini(&pool->lot); /* there, the parent's threads still wait */
+    if (pool->phase != &pool->own_phase) wsqi_guard_destroy(pool->phase);
+    for (unsigned i = pool->workers; i < pool->blocks; i++)
+        wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
+    wsqi_blocks_give(allocator, pool->first, pool->block_bytes);
+    wsqi_store_stat(&pool->alive, 0u);
+    wsqi_release(allocator, pool, pool->bytes);
+}
+
+/* The pool's own memory, bitmaps and table behind it, and the workers'; no worker yet. */
+static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) {
+    unsigned standins = config->max_standins;
+    if (standins == 0) standins = workers < WSQI_STANDINS ? WSQI_STANDINS : workers;
+    if (standins == WSQ_STANDINS_OFF || config->caller_runs || config->lend_only) standins = 0;
+    unsigned blocks = workers + standins + WSQ_GUESTS, words = (blocks + 63) / 64;
+    size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64) +
+                   blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
+    size_t block_bytes = (size_t)workers * WSQ_BLOCK_SIZE;
+    wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
+    if (pool == NULL) return NULL;
+    memset((void *)pool, 0, bytes);
+    pool->copy = &wsqi_copy;
+    wsqi_store_init(&pool->alive, WSQI_ALIVE);
+    pool->bytes = bytes;
+    pool->block_bytes = block_bytes;
+    pool->workers = workers;
+    pool->max_standins = standins;
+    pool->guest_base = workers + standins;
+    pool->blocks = blocks;
+    pool->words = words;
+    pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
+    pool->joiners = pool->sleepers + words;
+    pool->taken = pool->joiners + words;
+    pool->table = (wsqi_worker **)(void *)(pool->taken + words);
+    pool->place = (wsqi_a32 *)(void *)(pool->table + blocks);
+    if (config->allocator != NULL) {
+        pool->allocator_copy = *config->allocator;
+        pool->allocator = &pool->allocator_copy;
+    }
+    if (block_bytes / WSQ_BLOCK_SIZE == workers)
+        pool->first = (wsqi_worker *)wsqi_blocks_take(config->allocator, block_bytes);
+    if (pool->first != NULL && wsqi_lot_init(&pool->lot)) return pool;
+    wsqi_blocks_give(config->allocator, pool->first, block_bytes);
+    wsqi_release(config->allocator, pool, bytes);
+    return NULL;
+}
+
+/* Who is near whom. With two workers, or where all are as near, that does not matter. */
+static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
+    const unsigned most = 4096; /* processors; a guess */
+    if (config->topology != NULL) {
+        pool->topology = *config->topology;
+        pool->placed = true;
+        return;
+    }
+    if (pool->workers < 3 || pool->caller_runs) return;
+    uint32_t *places = (uint32_t *)wsqi_allocate(pool->allocator, most * sizeof *places,
+                                                 sizeof(void *));
+    if (places == NULL) return; /* then it is as if it did not matter */
+    memset(places, 0, most * sizeof *places);
+    pool->cpus = wsqi_places_read(places, most);
+    for (unsigned i = 1; i < pool->cpus; i++) {
+        if (places[i] != places[0]) pool->placed = true;
+    }
+    if (pool->placed) pool->places = places;
+    else wsqi_release(pool->allocator, places, most * sizeof *places);
+}
+
+/* False: no memory for a queue. */
+static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
+    char *blocks = (char *)pool->first;
+    bool ok = true;
+    pool->phase = wsqi_guard_create();
+    if (pool->phase == NULL) pool->phase = &pool->own_phase;
+    wsqi_store_init(pool->phase, (uint32_t)WSQI_PHASE_RUN);
+    pool->seed = config->seed != 0 ? config->seed : wsqi_clock_ns();
+    wsq_tune_init(&pool->tune, config);
+    pool->stack_size = config->stack_size;
+    if (config->hooks != NULL) pool->hooks = *config->hooks;
+    ok = !(WSQI_LISTS && config->list_tasks) || wsqi_list_make(pool);
+    snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
+    pool->caller_runs = config->caller_runs;
+    pool->lend_only = config->lend_only;
+    pool->order = config->order;
+    /* So that a deadline does not wrap. */
+    pool->park_timeout_ns = config->park_timeout_ns < WSQI_NEVER / 2 ? config->park_timeout_ns : 0;
+    /* Relaxed: not shared yet. Where the caller runs, whoever pumps is one thread. */
+    wsqi_store_rlx(&pool->astir, config->caller_runs ? 1u : 0u);
+    pool->budget = config->budget != 0 ? config->budget : 128;
+    pool->lifo_cap = config->lifo_cap == WSQ_LIFO_OFF ? 0
+                     : config->lifo_cap != 0          ? config->lifo_cap
+                                                      : 3;
+    if (pool->order != WSQ_FIFO) pool->lifo_cap = 0; /* no slot: nobody overtakes, or all do */
+    pool->wake_slot = wsqi_told(pool) ? 0 : pool->lifo_cap;
+    wsqi_pool_place(pool, config);
+    bool once = config->caller_runs || config->spin_ns == WSQ_SPIN_OFF;
+    pool->spin_rounds = once ? 1 : WSQI_SPIN_ROUNDS;
+    pool->spin_ns = once ? 0 : config->spin_ns;
+    wsqi_store_init(&pool->timer_next, WSQI_NEVER);
+    for (unsigned i = 0; i < pool->workers && ok; i++) {
+        wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
+        ok = wsqi_worker_init(wsqi_block(pool, i), pool, i);
+        wsqi_store_init(&pool->crew, i + 1);
+    }
+    return ok;
+}
+
+/* Sleeps until there are none of these threads, whom standin_lock counts, and who then call. */
+static void wsqi_await_none(wsqi_wait *wait, wsqi_a32 *count) {
+    wsq_pool *pool = wait->pool;
+    for (;;) {
+        wsqi_wait_listen(wait);
+        wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+        uint32_t left = wsqi_load_locked(count);
+        wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+        if (left == 0) return;
+        wsqi_wait_park(wait);
+    }
+}
+
+/* For a shutdown: waits until nobody pumps. */
+static void wsqi_pump_claim(wsqi_wait *wait) {
+    for (wsqi_wait_listen(wait); !wsqi_pump_enter(wait->pool); wsqi_wait_listen(wait))
+        wsqi_wait_park(wait);
+}
+
+/* Stops the first `count` threads, and the stand-ins, and waits for them. */
+static void wsqi_pool_join(wsqi_wait *wait, unsigned count) {
+    wsq_pool *pool = wait->pool;
+    /* no stand-in starts from here on, for the phase has changed */
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    unsigned crew = wsqi_crew(pool), all = crew + wsqi_guests_made(pool);
+    for (unsigned i = 0; i < all; i++) wsqi_token_give(wsqi_nth(pool, crew, i));
+    for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
+        wsqi_thread_join(&wsqi_block(pool, i)->thread);
+    wsqi_await_none(wait, &pool->lent);
+    for (unsigned i = pool->workers; i < crew; i++) {
+        if (wsqi_load_locked(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
+            wsqi_thread_join(&wsqi_block(pool, i)->thread);
+    }
+}
+
+static bool wsqi_pool_start(wsq_pool *pool) {
+    for (unsigned i = 0; i < pool->workers; i++) {
+        if (wsqi_worker_start(wsqi_block(pool, i), wsqi_worker_main)) continue;
+        /* Relaxed: the token orders it (I2). */
+        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_STOP);
+        wsqi_wait wait;
+        wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
+        wsqi_pool_join(&wait, i);
+        wsqi_wait_end(&wait);
+        return false;
+    }
+    return true;
+}
+
+WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
+    wsq_config defaults = WSQI_INIT;
+    wsq_result result = WSQ_OK;
+    if (config == NULL) config = &defaults;
+    if (out == NULL || wsqi_config_check(config) != WSQ_OK) return WSQ_ERR_INVALID;
+    unsigned workers = config->workers != 0  ? config->workers
+                       : config->caller_runs ? 1
+                                             : wsqi_cpu_count();
+    wsq_pool *pool = wsqi_pool_allocate(config, workers);
+    if (pool == NULL) return WSQ_ERR_MEMORY;
+    if (!wsqi_pool_init(pool, config)) result = WSQ_ERR_MEMORY;
+    else if (!config->caller_runs && !config->lend_only && !wsqi_pool_start(pool))
+        result = WSQ_ERR_THREAD;
+    if (result == WSQ_OK) *out = pool;
+    else wsqi_pool_free(pool);
+    return result;
+}
+
+/* ---- shut down ---- */
+
+/* Any thread that took it out of its queue: it ends here. */
+static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
+    wsq_group *group = wsqi_task_group(task);
+    /* What is left of a future was told of when the future ended. */
+    if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
+    if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
+        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
+    if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_MISSED);
+    wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
+}
+
+static void wsqi_cancel_chain(wsq_pool *pool, wsq_task *task) {
+    for (wsq_task *next; task != NULL; task = next) {
+        next = wsqi_get(&task->next);
+        wsqi_cancel_task(pool, task);
+    }
+}
+
+static void wsqi_cancel_inject(wsq_pool *pool, wsqi_inject *inject) {
+    uint32_t left;
+    while (!wsqi_inject_empty(inject)) {
+        wsq_task *task = wsqi_inject_take(pool, inject, UINT32_MAX, &left);
+        if (task == NULL) wsqi_pause(); /* another thread is at it */
+        wsqi_cancel_chain(pool, task);
+    }
+}
+
+/* Any thread: the n-th of the pool's lanes, the inboxes included; NULL: there are not so many. */
+static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
+    if (n <= WSQ_LOW) return &pool->lanes[n];
+    return n - WSQ_LOW <= pool->workers ? &wsqi_block(pool, n - WSQ_LOW - 1)->inbox : NULL;
+}
+
+static bool wsqi_queued(wsq_pool *pool) {
+    wsqi_inject *lane;
+    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
+        if (!wsqi_inject_empty(lane)) return true;
+    return false;
+}
+
+/* Any thread, once the pool has stopped: what is in a lane will never run; nor what waits for
+ * that. */
+static void wsqi_cancel_queued(wsq_pool *pool) {
+    wsqi_inject *lane;
+    do {
+        for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
+            wsqi_cancel_inject(pool, lane);
+    } while (wsqi_queued(pool));
+    wsqi_check_quiet(pool);
+}
+
+/* Owner only, or its thread is gone; once the pool stops: so will what the worker has. */
+static void wsqi_cancel_own(wsqi_worker *self) {
+    do {
+        wsq_task *task = wsqi_slot_take(self);
+        if (task != NULL) wsqi_cancel_task(self->pool, task);
+        self->lifo_left = 0;
+        while ((task = wsqi_take_local(self)) != NULL) wsqi_cancel_task(self->pool, task);
+        wsqi_cancel_queued(self->pool);
+        /* What waited for one of these has come, or what its cleanup woke. Relaxed: own word. */
+    } while (wsqi_queue_length(self) != 0 || wsqi_load_rlx(&self->lifo) != NULL);
+}
+
+static void wsqi_pool_stop(wsqi_wait *wait) {
+    wsq_pool *pool = wait->pool;
+    /* P4: either a worker that leaves finds a task that is queued now, or who queued it sees the
+     * phase and cancels it. Pairs with itself. */
+    wsqi_fence_sc();
+    wsqi_call_all(pool); /* workers that wait for a task look again */
+    wsqi_pool_join(wait, pool->workers);
+    wsqi_pump_claim(wait);
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
+        if (pool->caller_runs) wsqi_run_dry(wsqi_block(pool, i)); /* as a thread that leaves */
+        wsqi_cancel_own(wsqi_block(pool, i));
+    }
+    if (pool->caller_runs) wsqi_calm(pool); /* the pump is this thread's */
+    wsqi_await_none(wait, &pool->astir); /* nobody is in the middle of cancelling something */
+    /* P6: what was cancelled is visible. Pairs with P5. */
+    wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+    wsqi_pump_leave(pool);
+    wsqi_call_all(pool); /* everybody else does */
+}
+
+WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
+    uint32_t phase = WSQI_PHASE_RUN;
+    if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
+    uint64_t outside = wsqi_load_hint(&pool->outside);
+    /* Relaxed: as in wsqi_admit. */
+    while (!(outside & 1) && !wsqi_cas_rlx(&pool->outside, &outside, outside + 1)) {}
+    if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
+    wsqi_wait_block(&wait);
+    /* Relaxed: the token orders it for the workers (I2). Failure: somebody else is at it. */
+    if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_STOP)) wsqi_pool_stop(&wait);
+    for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
+        wsqi_wait_park(&wait);
+    wsqi_wait_end(&wait);
+    return WSQ_OK;
+}
+
+WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
+    if (pool == NULL) return;
+    wsq_result result = wsq_pool_shutdown(pool, WSQ_DRAIN);
+    if (result == WSQ_OK || result == WSQ_ERR_FORKED) wsqi_pool_free(pool);
+}
+
+WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
+    WSQ_ASSERT(pool != NULL && pool->caller_runs && "wsq_pool_run_one needs caller_runs");
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
+    bool ran = wsqi_pump(pool);
+    wsqi_pump_leave(pool);
+    return ran;
+}
+
+/* ---- lent threads ---- */
+
+/* A worker without a thread, or NULL. */
+static wsqi_worker *wsqi_lent_take(wsq_pool *pool) {
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        uint32_t lent = wsqi_load_hint(&worker->lent);
+        if ((lent & WSQI_LENT_MASK) != WSQI_LENT_VACANT) continue;
+        /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
+        if (wsqi_cas_acq(&worker->lent, &lent, lent + WSQI_LENT_HERE)) return worker;
+    }
+    return NULL;
+}
+
+static void wsqi_lent_work(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    self->outer = wsqi_self_get();
+    wsqi_self_set(self);
+    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
+    /* Relaxed: as in wsqi_worker_main. */
+    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN && !wsqi_dismissed(self)) {
+        wsq_task *task = wsqi_find_work(self);
+        if (task != NULL) wsqi_work(self, task);
+        else wsqi_sleep(self, NULL);
+    }
+    wsqi_worker_clear(self);
+    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
+    wsqi_self_set(self->outer);
+    /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, and that comes too late. */
+    wsqi_store_rel(&self->lent, (wsqi_load_rlx(&self->lent) | WSQI_LENT_MASK) + 1);
+}
+
+WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
+    if (pool == NULL || !pool->lend_only) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
+    wsq_result result = WSQ_ERR_CLOSED;
+    wsqi_count_threads(pool, &pool->lent, 1);
+    /* Relaxed: the lock orders it: either this sees the pool stop, or the shutdown waits. */
+    if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
+        wsqi_worker *worker = wsqi_lent_take(pool);
+        result = worker != NULL ? WSQ_OK : WSQ_ERR_INVALID;
+        wsqi_stir(pool);
+        if (worker != NULL) wsqi_lent_work(worker);
+        wsqi_check_stopped(pool);
+        wsqi_calm(pool);
+    }
+    wsqi_count_threads(pool, &pool->lent, 0u - 1u);
+    wsqi_call(pool, pool);
+    return result;
+}
+
+WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
+    if (pool == NULL || !pool->lend_only || worker >= pool->workers || wsqi_forked(pool)) return;
+    wsqi_worker *self = wsqi_block(pool, worker);
+    uint32_t lent = wsqi_load_hint(&self->lent);
+    /* Relaxed: a request. Failure: that thread has been dismissed, or has left, and this is not
+     * for the next one. */
+    if ((lent & WSQI_LENT_MASK) == WSQI_LENT_HERE &&
+        wsqi_cas_rlx(&self->lent, &lent, lent - WSQI_LENT_HERE + WSQI_LENT_DISMISSED))
+        wsqi_token_give(self);
+}
+
+/* ---- count ---- */
+
+WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; }
+
+WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return pool->blocks; }
+
+WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
+    wsqi_check_pool(pool);
+    uint64_t held, pending = wsqi_pending(pool, &held);
+    return pending != 0 ? pending : wsqi_load_acq(&pool->creditors); /* P2 */
+}
+
+WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
+    wsqi_check_pool(pool);
+    memset(out, 0, sizeof *out);
+    unsigned crew = wsqi_crew(pool);
+    if (!wsqi_block_known(pool, index)) return;
+    wsqi_worker *worker = wsqi_block(pool, index);
+    wsqi_counters *from = &worker->counters;
+    out->finished = wsqi_load_stat(&from->finished);
+    out->spawned = wsqi_load_stat(&from->spawned);
+    out->run = wsqi_load_stat(&from->run);
+    out->lifo_hits = wsqi_load_stat(&from->lifo_hits);
+    out->local_pops = wsqi_load_stat(&from->local_pops);
+    out->global_batches = wsqi_load_stat(&from->global_batches);
+    out->global_tasks = wsqi_load_stat(&from->global_tasks);
+    out->steal_attempts = wsqi_load_stat(&from->steal_attempts);
+    out->steals = wsqi_load_stat(&from->steals);
+    out->tasks_stolen = wsqi_load_stat(&from->tasks_stolen);
+    out->overflows = wsqi_load_stat(&from->overflows);
+    out->searches = wsqi_load_stat(&from->searches);
+    out->parks = wsqi_load_stat(&from->parks);
+    out->wakes_sent = wsqi_load_stat(&from->wakes_sent);
+    out->rescued = wsqi_load_stat(&from->rescued);
+    out->published = wsqi_load_stat(&from->published);
+    out->jobs_stolen = wsqi_load_stat(&from->jobs_stolen);
+    out->joins_parked = wsqi_load_stat(&from->joins_parked);
+    out->average_task_ns = wsqi_load_stat(&from->average_task_ns);
+    out->interval = wsqi_load_stat(&from->interval);
+    out->queue_depth = index < crew ? wsqi_queue_length(worker) : 0;
+}
+
+WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
+    wsq_stats one;
+    uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
+    /* P2: what has finished comes first, of all, so that it never exceeds what is spawned. */
+    uint64_t finished = wsqi_load_acq(&pool->dropped);
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++)
+        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    memset(out, 0, sizeof *out);
+    for (unsigned i = 0; i < pool->blocks; i++) {
+        wsq_worker_stats(pool, i, &one);
+        if (i >= pool->workers) one.average_task_ns = one.interval = 0;
+        for (size_t k = 0; k < sizeof one / sizeof *sum; k++) sum[k] += part[k];
+    }
+    out->finished = finished;
+    out->spawned += wsqi_load_stat(&pool->outside) / 2;
+    out->wakes_sent += wsqi_load_stat(&pool->wakes);
+    out->average_task_ns /= pool->workers;
+    out->interval /= pool->workers;
+}
+
+static void wsqi_stats_row(FILE *file, const char *name, const wsq_stats *row) {
+    fprintf(file,
+            "%-7s%11" PRIu64 "%9" PRIu64 "%11" PRIu64 "%9" PRIu64 "%8" PRIu64 "%9" PRIu64
+            "%8" PRIu64 "%8" PRIu64 "%8" PRIu64 "%10" PRIu64 "%6" PRIu64 "\n",
+            name, row->run, row->lifo_hits, row->local_pops, row->global_tasks, row->steals,
+            row->tasks_stolen, row->jobs_stolen, row->parks, row->wakes_sent, row->average_task_ns,
+            row->interval);
+}
+
+WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
+    wsq_stats row;
+    char name[16];
+    fprintf(file, "%-7s%11s%9s%11s%9s%8s%9s%8s%8s%8s%10s%6s\n", "worker", "run", "lifo", "local",
+            "global", "steals", "stolen", "jobs", "parks", "wakes", "ns/task", "every");
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
+        wsq_worker_stats(pool, i, &row);
+        snprintf(name, sizeof name, "%s%u", i < pool->workers ? "" : "+", i);
+        wsqi_stats_row(file, name, &row);
+    }
+    wsq_pool_stats(pool, &row);
+    wsqi_stats_row(file, "pool", &row);
+}
+
+#if defined(WSQI_GNU)
+#pragma GCC diagnostic pop
+#endif
+#endif /* WSQ_IMPLEMENTED */
+#endif /* WSQ_IMPLEMENTATION */
+
+/* ==========================================================================
+ * >>licence: MIT or Unlicense, whichever you prefer
+ * ==========================================================================
+ *
+ * wsq is available under the licence of your choice, A or B.
+ *
+ * ------------------------------------------------------------------------------
+ * A - MIT License
+ *
+ * Copyright (c) wsq authors
+ *
+ * Permission is hereby granted, free of charge, to any person obtaining a copy of
+ * this software and associated documentation files (the "Software"), to deal in
+ * the Software without restriction, including without limitation the rights to
+ * use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies
+ * of the Software, and to permit persons to whom the Software is furnished to do
+ * so, subject to the following conditions:
+ *
+ * The above copyright notice and this permission notice shall be included in all
+ * copies or substantial portions of the Software.
+ *
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+ * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+ * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+ * AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+ * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+ * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+ * SOFTWARE.
+ *
+ * ------------------------------------------------------------------------------
+ * B - Public Domain (www.unlicense.org)
+ *
+ * This is free and unencumbered software released into the public domain.
+ *
+ * Anyone is free to copy, modify, publish, use, compile, sell, or distribute this
+ * software, either in source code form or as a compiled binary, for any purpose,
+ * commercial or non-commercial, and by any means.
+ *
+ * In jurisdictions that recognize copyright laws, the author or authors of this
+ * software dedicate any and all copyright interest in the software to the public
+ * domain. We make this dedication for the benefit of the public at large and to
+ * the detriment of our heirs and successors. We intend this dedication to be an
+ * overt act of relinquishment in perpetuity of all present and future rights to
+ * this software under copyright law.
+ *
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+ * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+ * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+ * AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN
+ * ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION
+ * WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+ */
