@@ -937,6 +937,7 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
 #define wsqi_load_hint(p) wsqi_load_rlx(p)
 #define wsqi_load_stat(p) wsqi_load_rlx(p)
 #define wsqi_load_locked(p) wsqi_load_rlx(p)
+#define wsqi_store_own(p, d) wsqi_store_rlx(p, d)
 #define wsqi_store_hint(p, d) wsqi_store_rlx(p, d)
 #define wsqi_store_stat(p, d) wsqi_store_rlx(p, d)
 #define wsqi_store_locked(p, d) wsqi_store_rlx(p, d)
@@ -2477,9 +2478,9 @@ static void wsqi_lot_fini(wsqi_lot *lot) { wsqi_lot_close(lot, WSQI_LOT_BUCKETS)
 static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
     wsqi_bucket *bucket = wsqi_lot_bucket(lot, word);
     pthread_mutex_lock(&bucket->mutex);
-    /* Relaxed: who changed the word takes the mutex before it wakes, so either this sees the change
-     * or the wake comes after the wait began. */
-    if (wsqi_load_rlx(word) != expected) {
+    /* Who changed the word takes the mutex before it wakes, so either this sees the change or the
+     * wake comes after the wait began. */
+    if (wsqi_load_locked(word) != expected) {
         pthread_mutex_unlock(&bucket->mutex);
         return;
     }
@@ -3064,8 +3065,8 @@ static wsqi_array *wsqi_array_create(const wsq_allocator *allocator, uint64_t ca
     array->mask = capacity - 1;
     array->older = NULL;
     array->bytes = bytes;
-    /* A late thief may read a slot that nobody wrote. Relaxed: not shared yet. */
-    for (uint64_t i = 0; i < capacity; i++) wsqi_store_rlx(wsqi_array_slot(array, i), NULL);
+    /* A late thief may read a slot that nobody wrote. */
+    for (uint64_t i = 0; i < capacity; i++) wsqi_store_init(wsqi_array_slot(array, i), NULL);
     return array;
 }
 
@@ -3086,14 +3087,13 @@ WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity) {
 }
 
 WSQ_API void wsq_deque_fini(wsq_deque *deque) {
-    /* Relaxed: not shared any more. */
-    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&deque->array);
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&deque->array);
     while (array != NULL) {
         wsqi_array *older = array->older;
         wsqi_release(deque->allocator, array, array->bytes);
         array = older;
     }
-    wsqi_store_rlx(&deque->array, NULL); /* Relaxed: likewise. */
+    wsqi_store_own(&deque->array, NULL);
 }
 
 /* A new array of twice the capacity with the items [top, bottom), or NULL. */
@@ -3103,7 +3103,7 @@ WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, u
     if (array == NULL) return NULL;
     for (uint64_t i = top; i != bottom; i++) {
         void *item = wsqi_load_own(wsqi_array_slot(old, i));
-        wsqi_store_rlx(wsqi_array_slot(array, i), item);     /* Relaxed: D6 orders it. */
+        wsqi_store_init(wsqi_array_slot(array, i), item);
     }
     array->older = old;
     /* D6: the copies become visible with the array. Pairs with D7. */
@@ -3121,7 +3121,7 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
         array = wsqi_deque_grow(self, array, top, bottom);
         if (array == NULL) return WSQ_ERR_MEMORY;
     }
-    wsqi_store_rlx(wsqi_array_slot(array, bottom), item); /* Relaxed: D1 orders it. */
+    wsqi_store_own(wsqi_array_slot(array, bottom), item);
     /* D1: the slot becomes visible to thieves. Pairs with D2. */
     wsqi_store_rel(&self->bottom, bottom + 1);
     return WSQ_OK;
@@ -3141,15 +3141,15 @@ static void *wsqi_deque_pop_many(wsq_deque *self, uint64_t bottom) {
      * bottom that goes with it. */
     if (left == 0 && wsqi_cas_rel(&self->top, &top, top + 1))
         item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    wsqi_store_rlx(&self->bottom, bottom + 1); /* Relaxed: empty, and no slot changed. */
+    wsqi_store_own(&self->bottom, bottom + 1); /* it is empty, and no slot changed */
     return item;
 }
 
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
-    /* Relaxed: top only grows. An old one that says empty is right; one that says "the last item"
-     * is put to the test by the compare-and-swap. */
-    uint64_t top = wsqi_load_rlx(&self->top);
+    /* Top only grows. An old one that says empty is right; one that says "the last item" is put to
+     * the test by the compare-and-swap. */
+    uint64_t top = wsqi_load_hint(&self->top);
     int64_t left = (int64_t)(bottom - top);
     if (left > 0) return wsqi_deque_pop_many(self, bottom);
     if (left < 0) return NULL;
@@ -3716,8 +3716,8 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
 }
 
 static bool wsqi_asleep(wsqi_worker *self) {
-    /* Relaxed: the work that it is woken for, the last searcher's look finds, behind I6 and I7. */
-    return (wsqi_load_rlx(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
+    /* The work that it is woken for, the last searcher's look finds, behind I6 and I7. */
+    return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
 /* One look at each word of the sleepers' bitmap: all write it. */
@@ -3763,9 +3763,8 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (!pool->placed) return;
     uint32_t place = pool->cpus != 0 ? pool->places[wsqi_cpu_now() % pool->cpus]
                                      : pool->topology.place(self->index, pool->topology.user);
-    /* Relaxed: a hint; and the line stays with those who read it. */
-    wsqi_a32 *word = &pool->place[self->index];
-    if (wsqi_load_rlx(word) != place) wsqi_store_rlx(word, place);
+    wsqi_a32 *word = &pool->place[self->index]; /* its line stays with those who read it */
+    if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
 /* As wsqi_bitmap_claim, one that is near. */
@@ -3857,11 +3856,11 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
 static inline void wsqi_poke(wsqi_worker *worker) {
-    /* Relaxed: a request; that it is not overwritten unseen is J5's business. */
-    if (wsqi_load_rlx(&worker->front.fork_trap) != NULL)
-        wsqi_store_rlx(&worker->front.fork_trap, NULL);
-    if (wsqi_load_rlx(&worker->front.join_trap) != WSQI_TRAP_SET)
-        wsqi_store_rlx(&worker->front.join_trap, WSQI_TRAP_SET);
+    /* That the request is not overwritten unseen is J5's business. */
+    if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
+        wsqi_store_hint(&worker->front.fork_trap, NULL);
+    if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
+        wsqi_store_hint(&worker->front.join_trap, WSQI_TRAP_SET);
 }
 
 /* [bottom:32 | top:32]: a worker's public jobs; see >>forkjoin. */
@@ -4021,8 +4020,8 @@ static bool wsqi_search_share(wsqi_worker *self, bool last) {
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     if (last) return false; /* it will look everywhere */
     amount = wsqi_look_tasks(pool, where, WSQI_LOOKS);
-    /* Those who search already are after other work. Relaxed: a hint. */
-    if (amount > 1) amount += wsqi_searching(wsqi_load_rlx(&pool->idle));
+    /* Those who search already are after other work. */
+    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->idle));
     return wsqi_wake_some(pool, where[0], where[1], 0, amount);
 }
 
@@ -4108,8 +4107,7 @@ static bool wsqi_watch_look(wsq_pool *pool) {
     unsigned crew = wsqi_crew(pool);
     for (unsigned i = 0; i < crew; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
-        /* Relaxed: a hint, 0 means never seen. */
-        uint64_t run = wsqi_load_rlx(&worker->counters.run) + 1;
+        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
         if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
         else if (wsqi_load_hint(&worker->seen_run) == run) late = true;
         wsqi_store_hint(&worker->seen_run, run);
@@ -4117,10 +4115,9 @@ static bool wsqi_watch_look(wsq_pool *pool) {
     return late;
 }
 
-/* Relaxed: it stays true until the owner moves on, and a task taken too early is only run too
- * early. */
+/* It stays true until the owner moves on, and a task taken too early is only run too early. */
 static bool wsqi_slot_late(wsqi_worker *victim) {
-    return wsqi_load_rlx(&victim->seen_run) == wsqi_load_rlx(&victim->counters.run) + 1;
+    return wsqi_load_hint(&victim->seen_run) == wsqi_load_hint(&victim->counters.run) + 1;
 }
 
 /* ---- sleeping ---- */
@@ -4462,7 +4459,7 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
-    if (wsqi_load_rlx(&self->lifo) == NULL) return NULL; /* Relaxed: only the owner fills it. */
+    if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
     /* I11: the owner's own task is here again; acquire, for a slot that a thief emptied
      * meanwhile. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
@@ -4498,8 +4495,7 @@ WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
 /* 1. The LIFO slot, then the own queue. */
 WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     wsq_task *task = NULL;
-    /* Relaxed: only the owner fills it. */
-    if (wsqi_load_rlx(&self->lifo) != NULL && wsqi_slot_turn(self)) task = wsqi_slot_take(self);
+    if (wsqi_load_hint(&self->lifo) != NULL && wsqi_slot_turn(self)) task = wsqi_slot_take(self);
     if (task != NULL) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
@@ -4618,10 +4614,10 @@ static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
 }
 
 /* A guest works in a worker's place: as long as fewer workers sleep than there are guests, those
- * awake leave the jobs to them. Relaxed: hints; who parks on the strength of this looks again. */
+ * awake leave the jobs to them. A worker that parks on the strength of this looks again. */
 static bool wsqi_jobs_allowed(const wsq_pool *pool) {
-    uint32_t guests = wsqi_load_rlx(&pool->guests);
-    return guests == 0 || wsqi_sleeping(wsqi_load_rlx(&pool->idle)) >= guests;
+    uint32_t guests = wsqi_load_hint(&pool->guests);
+    return guests == 0 || wsqi_sleeping(wsqi_load_hint(&pool->idle)) >= guests;
 }
 
 /* Victims of one distance in one pass: more of them disturb those who work more than they find.
@@ -4665,9 +4661,9 @@ static void wsqi_backoff(uint32_t round) {
 
 /* Owner only, just awake: looks where the one who woke it saw work. True: as wsqi_steal_from. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
-    uint32_t lead = wsqi_load_rlx(&self->lead); /* Relaxed: a hint, and I1 orders it. */
+    uint32_t lead = wsqi_load_hint(&self->lead); /* I1 orders it */
     if (lead == 0) return false;
-    wsqi_store_rlx(&self->lead, 0u); /* Relaxed: likewise. */
+    wsqi_store_hint(&self->lead, 0u);
     if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
     wsqi_stat(self->counters.steal_attempts, 1);
@@ -4793,8 +4789,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         wsqi_steal_pass(self, false, task))
         return true;
     if (*task != NULL && !self->searching) wsqi_steal_tell(self);
-    /* With half of the workers in it the crowd is large enough. Relaxed: a hint. */
-    bool crowd = 2 * wsqi_searching(wsqi_load_rlx(&pool->idle)) >= pool->workers;
+    /* With half of the workers in it the crowd is large enough. */
+    bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
     bool spin = self->searching || pool->caller_runs || pool->spin_ns != 0 || !crowd;
     for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
         if (wsqi_search_round(self, task)) return true;
@@ -4916,15 +4912,14 @@ enum {
     WSQ_ASSERT((wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0 && \
                "a wsq_task whose memory was freed, or that was never set up")
 
-/* Relaxed: who asks has the task from its spawn, which orders it. */
+/* Nobody but the owner of a task, its caller and then who queues or runs it, writes its flags. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
-    return wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE;
+    return wsqi_load_own(&task->flags) & WSQI_FLAGS_QUEUE;
 }
 
 /* What a spawn adds to the state of a task that is revocable. */
 static inline uint32_t wsqi_task_open(const wsq_task *task) {
-    /* Relaxed: the caller's. */
-    return (wsqi_load_rlx(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
+    return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
 
 /* Of a task that is being spawned into this pool; a pin of a former wsq_spawn_on is over. */
@@ -4953,35 +4948,33 @@ WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
 
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) {
     if (task == NULL || (unsigned)priority > WSQ_LOW) return WSQ_ERR_INVALID;
-    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
+    uint32_t flags = wsqi_load_own(&task->flags);
     flags = (flags & ~(uint32_t)WSQI_FLAG_LANE) | (uint32_t)priority;
-    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+    wsqi_store_own(&task->flags, flags);
     return WSQ_OK;
 }
 
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
     if (task == NULL || (worker > 0xffffu && worker != WSQ_ANY_WORKER)) return WSQ_ERR_INVALID;
-    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
+    uint32_t flags = wsqi_load_own(&task->flags);
     flags &= WSQI_FLAGS_UNPINNED;
     if (worker != WSQ_ANY_WORKER)
         flags |= WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER;
-    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+    wsqi_store_own(&task->flags, flags);
     return WSQ_OK;
 }
 
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group) {
-    /* Relaxed: the spawn orders it, and the stores. */
-    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
-    if (group != NULL) wsqi_store_rlx(&task->pool, (char *)group + 1); /* Relaxed: likewise. */
+    uint32_t flags = wsqi_load_own(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
+    if (group != NULL) wsqi_store_own(&task->pool, (char *)group + 1);
     if (group != NULL) flags |= WSQI_FLAG_GROUPED;
-    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+    wsqi_store_own(&task->flags, flags);
 }
 
 WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
-    /* Relaxed: the spawn orders it, and the store. */
-    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_REVOCABLE;
+    uint32_t flags = wsqi_load_own(&task->flags) & ~(uint32_t)WSQI_FLAG_REVOCABLE;
     if (revocable) flags |= WSQI_FLAG_REVOCABLE;
-    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+    wsqi_store_own(&task->flags, flags);
 }
 
 WSQI_COLD static void wsqi_task_close(wsq_task *task, bool cancelled);
@@ -5098,8 +5091,8 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only. Who counts n more tasks as finished sees what they did. */
 static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
-    /* P1: their spawns above all. Pairs with P2. Relaxed: own word. */
-    wsqi_store_rel(&self->counters.finished, wsqi_load_rlx(&self->counters.finished) + n);
+    /* P1: their spawns above all. Pairs with P2. */
+    wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
 WSQI_COLD static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
@@ -5292,9 +5285,8 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
 
 /* Whoever has claimed it: a pin of a former wsq_spawn_on is over. */
 static void wsqi_task_unpin(wsq_task *task) {
-    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: nobody queues it before. */
-    if (flags & WSQI_FLAG_ONCE)
-        wsqi_store_rlx(&task->flags, flags & WSQI_FLAGS_UNPINNED); /* Relaxed: its queue's. */
+    uint32_t flags = wsqi_load_own(&task->flags);
+    if (flags & WSQI_FLAG_ONCE) wsqi_store_own(&task->flags, flags & WSQI_FLAGS_UNPINNED);
 }
 
 /* Any thread. The task is spawned, and counted, but held back until wsqi_task_unblock. */
@@ -5369,9 +5361,9 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    if (pin != 0) { /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. */
-        uint32_t kept = wsqi_load_rlx(&task->flags) & WSQI_FLAGS_UNPINNED; /* Relaxed: likewise. */
-        wsqi_store_rlx(&task->flags, kept | pin); /* Relaxed: likewise. */
+    if (pin != 0) { /* nobody queues it before wsqi_task_unblock */
+        uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
+        wsqi_store_own(&task->flags, kept | pin);
     }
     if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
     return WSQ_OK;
@@ -5384,8 +5376,7 @@ static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_
 
 static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
     uint32_t state = wsqi_load_hint(&task->state);
-    /* Relaxed: the caller's. */
-    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
+    uint32_t flags = wsqi_load_own(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
     if (wsqi_task_plain(pool, flags, state)) return wsqi_spawn_plain(pool, task, state, home);
     return wsqi_spawn_slow(pool, task, home, 0);
 }
@@ -5395,8 +5386,7 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
 
 /* The task's group by attribute, or NULL. */
 static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
-    /* Relaxed: the caller's. */
-    bool grouped = (wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) != 0;
+    bool grouped = (wsqi_load_own(&task->flags) & WSQI_FLAG_GROUPED) != 0;
     return grouped ? wsqi_task_group(task) : NULL;
 }
 
@@ -5404,8 +5394,7 @@ WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state);
-    /* Relaxed: the caller's. No group either. */
-    if (wsqi_task_plain(pool, wsqi_load_rlx(&task->flags), state))
+    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* and of no group */
         return wsqi_spawn_plain(pool, task, state, pool);
     wsq_group *group = wsqi_task_grouped(task);
     if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
@@ -5493,7 +5482,7 @@ static void wsqi_timers_unlock(wsq_pool *pool) {
 static void wsqi_timers_fire(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return;
     uint64_t now = wsqi_clock_ns();
-    if (wsqi_load_rlx(&pool->timer_next) > now) return; /* Relaxed: likewise. */
+    if (wsqi_load_hint(&pool->timer_next) > now) return;
     wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
     while (pool->timer_count != 0 && pool->timers[0].at <= now) {
         wsq_task *task = pool->timers[0].task;
@@ -6590,8 +6579,8 @@ static wsq_future *wsqi_future_chunk(wsq_pool *pool, wsqi_worker *home) {
 /* The list's owner: one from *spare, else from those that came back, else a new one. */
 static wsq_future *wsqi_future_take(wsq_pool *pool, wsqi_worker *home, wsq_future **spare,
                                     wsqi_aptr *returned) {
-    /* F1: what its last user did with it is over. Pairs with F2. Relaxed: a hint. */
-    if (*spare == NULL && wsqi_load_rlx(returned) != NULL)
+    /* F1: what its last user did with it is over. Pairs with F2. */
+    if (*spare == NULL && wsqi_load_hint(returned) != NULL)
         *spare = (wsq_future *)wsqi_xchg_acq(returned, NULL);
     if (*spare == NULL) *spare = wsqi_future_chunk(pool, home);
     wsq_future *future = *spare;
@@ -6700,8 +6689,8 @@ static bool wsqi_stale_purge(wsqi_worker *self) {
         task = (wsq_task *)(lifo ? wsq_deque_pop(&self->deque) : wsqi_ring_pop(&self->ring));
         if (task == NULL) break;
         wsq_future *future = wsq_container_of(task, wsq_future, task);
-        /* Relaxed: claimed by this thread, or else it is only found later. */
-        if (task->fn == wsqi_future_run && (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CLAIMED)) {
+        /* This thread has claimed it, or else it is only found later. */
+        if (task->fn == wsqi_future_run && (wsqi_load_hint(&future->word) & WSQI_FUTURE_CLAIMED)) {
             wsqi_future_release(self->pool, future);
             purged++;
             continue;
@@ -6794,16 +6783,15 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
     wsqi_set(&future->result, future->fn(future->arg));
     wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
     wsqi_frame_pop(self, &frame);
-    /* Relaxed: the handle is ours, and so was the word. */
-    if (word & WSQI_FUTURE_THEN)
-        wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), WSQI_HOLD_COUNTED);
+    if (word & WSQI_FUTURE_THEN) /* who has the handle has set it */
+        wsqi_task_unblock((wsq_task *)wsqi_load_own(&future->then), WSQI_HOLD_COUNTED);
 }
 
 /* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
  * *whole: it had its place in the queue, too, so that nobody else refers to it. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
-    /* Relaxed: THEN is this thread's own, the rest is checked. */
-    uint32_t word = wsqi_load_rlx(&future->word);
+    /* Who has the handle sets THEN; the rest is checked. */
+    uint32_t word = wsqi_load_hint(&future->word);
     if (self->pool->order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
         if (*whole) {
@@ -6893,13 +6881,13 @@ WSQ_API void wsq_future_drop(wsq_future *future) {
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    /* Relaxed: only the handle's owner sets it. */
-    if (wsqi_load_rlx(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
+    /* Only who has the handle sets this bit. */
+    if (wsqi_load_own(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
     wsq_pool *pool = wsqi_task_pool(&future->task);
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    wsqi_store_rlx(&future->then, task); /* Relaxed: F5 orders it. */
+    wsqi_store_own(&future->then, task);
     /* F5: who ends it sees the task, or we see it done. Pairs with F4. */
     if (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE)
         wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
@@ -6940,8 +6928,8 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     uint32_t bottom = wsqi_range_bottom(range);
     for (uint32_t i = bottom; i < bottom + n; i++) {
         wsq_job *job = wsqi_get(&wsqi_entry_at(self, i)->job);
-        wsqi_store_rlx(&job->done, (uint32_t)WSQI_JOB_PUBLIC); /* Relaxed: J1 orders both. */
-        wsqi_store_rlx(&job->thief, 0u);
+        wsqi_store_init(&job->done, (uint32_t)WSQI_JOB_PUBLIC);
+        wsqi_store_init(&job->thief, 0u);
     }
     do {
         next = wsqi_range_pack(bottom + n, wsqi_range_top(range));
@@ -6979,8 +6967,8 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         if (!wanted || left == 0) break;
         n = left;
     }
-    /* Relaxed: whoever searches sets them itself, at the latest when it leaves. */
-    bool searched = wsqi_searching(wsqi_load_rlx(&self->pool->idle)) != 0;
+    /* A searcher sets the traps itself, at the latest when it leaves. */
+    bool searched = wsqi_searching(wsqi_load_hint(&self->pool->idle)) != 0;
     if (WSQI_PUBLISH_ALWAYS || (wanted && !searched && wsqi_range_empty(self))) wsqi_poke(self);
     if (wanted && exposed) wsqi_notify_jobs(self->pool, self);
 }
@@ -7214,8 +7202,8 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool) {
         wsqi_worker *guest = wsqi_block(pool, i);
         uint64_t bit = wsqi_bit(guest);
         wsqi_a64 *word = &pool->taken[i / 64];
-        /* J8: what the last guest left in the block is visible. Pairs with J9. Relaxed: a hint. */
-        if ((wsqi_load_rlx(word) & bit) == 0 && (wsqi_or_acqrel(word, bit) & bit) == 0)
+        /* J8: what the last guest left in the block is visible. Pairs with J9. */
+        if ((wsqi_load_hint(word) & bit) == 0 && (wsqi_or_acqrel(word, bit) & bit) == 0)
             return guest;
     }
     return NULL;
@@ -7371,9 +7359,9 @@ struct wsqi_loop {
     wsqi_a32 stopped; /* any body sets it */
 };
 
-/* Relaxed, both: a request. What the bodies did is visible by their joins. */
+/* What the bodies did is visible by their joins. */
 static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
-    return wsqi_load_rlx(&loop->stopped) != 0;
+    return wsqi_load_hint(&loop->stopped) != 0;
 }
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
