@@ -4444,6 +4444,9 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
         return;
     wsqi_stat(self->counters.overflows, 1);
     wsqi_spill(self, task);
+    /* I6: a look while all of the ring was on its way found it empty, and who pushed behind others
+     * tells nobody (wsqi_notify_pushed). */
+    wsqi_notify_others(self);
     if (pool->workers > 1) return;
     self->spilled = true; /* and it looks at the order before it takes the next */
     self->turn_left = 0;
