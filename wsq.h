@@ -4795,6 +4795,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     /* With half of the workers in it the crowd is large enough. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
     bool spin = self->searching || pool->caller_runs || pool->spin_ns != 0 || !crowd;
+    /* Who spins for long is counted, for the last to run dry tells who waits for the pool. */
+    if (*task == NULL && !self->searching && pool->spin_ns != 0) wsqi_search_begin(self);
     for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
         if (wsqi_search_round(self, task)) return true;
         if (*task == NULL) wsqi_backoff(round);
@@ -7602,9 +7604,9 @@ static void wsqi_list_remove(wsqi_list *list, wsqi_listed *place) {
     place->task = NULL;
     list->count--;
     for (size_t i = (hole + 1) & mask; list->places[i].task != NULL; i = (i + 1) & mask) {
-        wsqi_listed moved = list->places[i];
+        wsqi_listed listed = list->places[i];
         list->places[i].task = NULL;
-        *wsqi_list_at(list, moved.task) = moved;
+        *wsqi_list_at(list, listed.task) = listed;
     }
 }
 
