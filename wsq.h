@@ -1228,7 +1228,7 @@ typedef struct wsq_group {
     wsqi_a64 word;
     char apart[WSQ_CACHELINE]; /* no alignment, so that it may come from malloc */
     /* read by every task, and written hardly ever */
-    wsqi_a32 cancelled; /* 1: as the bit in word */
+    wsqi_a32 cancelled; /* 1: until wsq_group_init */
     wsqi_a32 error;     /* the first one; 0: none */
     wsqi_aptr then;     /* tasks that start when it is done; linked by `next` */
     wsq_pool *pool;     /* wsq_group_init writes */
@@ -6259,11 +6259,10 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task
  * ========================================================================== */
 
 enum {
-    WSQI_GROUP_WAITED = 1,    /* somebody sleeps until it is done */
-    WSQI_GROUP_THEN = 2,      /* tasks wait in `then` */
-    WSQI_GROUP_CANCELLED = 4, /* until wsq_group_init */
-    WSQI_GROUP_MISSED = 8,    /* likewise: one of its tasks was cancelled */
-    WSQI_GROUP_TASK = 16      /* and all bits above: tasks that are not done */
+    WSQI_GROUP_WAITED = 1, /* somebody sleeps until it is done */
+    WSQI_GROUP_THEN = 2,   /* tasks wait in `then` */
+    WSQI_GROUP_MISSED = 4, /* one of its tasks was cancelled; until wsq_group_init */
+    WSQI_GROUP_TASK = 8    /* and all bits above: tasks that are not done */
 };
 
 WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
@@ -6292,7 +6291,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     uint64_t word = wsqi_load_hint(&group->word), next;
     do {
         next = (word - n * WSQI_GROUP_TASK) | missed;
-        if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED;
+        if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_MISSED;
         /* K3: what the tasks did is visible to who sees the group done. Pairs with itself and K4.
          * Failure: relaxed, retried. */
     } while (!wsqi_cas_acqrel(&group->word, &word, next));
@@ -6438,7 +6437,8 @@ static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
         /* K4: what its tasks did is visible. Pairs with K3. */
         uint64_t word = wsqi_load_acq(&group->word);
         if (word < WSQI_GROUP_TASK)
-            return word & (WSQI_GROUP_CANCELLED | WSQI_GROUP_MISSED) ? WSQ_ERR_CANCELLED : WSQ_OK;
+            return (word & WSQI_GROUP_MISSED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED
+                                                                             : WSQ_OK;
         if (over) return WSQ_ERR_CANCELLED;
         if (wait->self != NULL && !wsqi_wait_late(wait) &&
             wsqi_wait_here(wait->self, NULL, group))
@@ -6496,9 +6496,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
 }
 
 WSQ_API void wsq_group_cancel(wsq_group *group) {
-    uint64_t word = wsqi_load_rlx(&group->word); /* Relaxed: a request, as all that follows. */
-    while (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_CANCELLED)) {}
-    wsqi_store_rlx(&group->cancelled, 1u);
+    wsqi_store_rlx(&group->cancelled, 1u); /* Relaxed: a request. */
 }
 
 WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
