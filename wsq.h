@@ -342,10 +342,11 @@
  * task start when its last predecessor is done. The order in which the tasks are spawned does not
  * matter. A task whose predecessor is cancelled is cancelled, too. A predecessor must not return
  * WSQ_GONE. It may belong to another pool: if the pool of the later task is shut down meanwhile,
- * the end of the predecessor cancels that task, so the pool must not be destroyed before. Tasks
- * that wait for each other in a circle, or for one that nobody spawns, never start. When for one
- * second all tasks that are left have been waiting for predecessors, wsq_pool_wait returns
- * WSQ_ERR_INVALID instead of hanging; it can be called again.
+ * the end of the predecessor cancels that task. The worker that ends the predecessor uses the pool
+ * of the later task until that end is counted, so destroy that pool only when you have waited for
+ * the pool of the predecessor. Tasks that wait for each other in a circle, or for one that nobody
+ * spawns, never start. When for one second all tasks that are left have been waiting for
+ * predecessors, wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging; it can be called again.
  *
  * FORK AND JOIN may be used inside a run, a job or a task. wsq_join does the job on the spot if no
  * other worker took it. wsq_reclaim does not call the function but returns true: then you call it
@@ -660,7 +661,8 @@
  *
  *     Names         a thread's name has 15 bytes on Linux: 9 of config.name, and its number
  *     Cores         threads are not pinned. On Linux a worker that is woken twice in a row on its
- *                   waker's core, for a job, moves to another one of its affinity mask, which stays
+ *                   waker's core, for a job, moves to another one of its affinity mask, which
+ *                   stays. A thread that was lent is left where it is
  *     musl          a thread has 128 KiB of stack unless stack_size, or the linker, gives more
  *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
  *                   time-out has the system's tick, up to 16 ms. Before Windows 11 a process sees
@@ -1593,7 +1595,7 @@ WSQ_API void wsq_block_end(wsq_ctx ctx);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg);
 
-/* This this does what wsq_go does, and stores a handle in *out from which what `fn` returns can be
+/* This does what wsq_go does, and stores a handle in *out from which what `fn` returns can be
  * fetched. The handle must go to wsq_future_get or to wsq_future_drop, once. After an error *out is
  * unchanged. Any thread may call this.
  * WSQ_ERR_INVALID: the pool, `fn` or `out` is NULL.
@@ -3342,6 +3344,7 @@ struct wsq_pool {
     uint64_t timer_order;                     /* timer_lock */
     wsqi_a32 blocked, standins; /* standin_lock writes: blocked workers, active stand-ins */
     wsqi_a32 absent;            /* standin_lock writes: blocked guests, which may be thieves */
+    wsqi_a32 exhausted;         /* standin_lock writes: more stand-ins were needed than there are */
     wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
     wsqi_a32 astir;             /* threads that may run or cancel tasks; see wsqi_rest */
     wsqi_a32 sweeping;          /* 1: a thread cancels what is queued; see wsqi_check_stopped */
@@ -4258,7 +4261,9 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     if (from == 0) return;
     wsqi_store_rlx(&self->pool->jobs_from, 0u); /* Relaxed: likewise. */
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
-    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0) wsqi_cpu_leave();
+    /* A thread that was lent is the user's, and so is its affinity mask. */
+    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0 && !self->pool->lend_only)
+        wsqi_cpu_leave();
 }
 
 /* Owner only, a searcher that found nothing: sleeps until somebody wakes it, as a searcher again,
@@ -5734,6 +5739,16 @@ static uint32_t wsqi_standins_needed(wsq_pool *pool) {
     return none ? 0 : blocked + wsqi_load_rlx(&pool->joined);
 }
 
+/* Does every thread of the pool block, or sleep in a join, and no more can be had? Then nobody is
+ * left to run tasks, and who waits has to. (A stand-in that waits may be one too many: then its
+ * worker works. But that goes to sleep in a join later.) */
+static bool wsqi_standins_spent(wsq_pool *pool) {
+    /* Relaxed: hints, or B3 and the lock order them. */
+    uint32_t threads = pool->workers + wsqi_load_rlx(&pool->standins);
+    return wsqi_load_rlx(&pool->exhausted) != 0 &&
+           threads <= wsqi_load_rlx(&pool->blocked) + wsqi_load_rlx(&pool->joined);
+}
+
 /* Owner only: it was one too many. False: not any more. */
 static bool wsqi_standin_retire(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
@@ -5816,8 +5831,10 @@ static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
-    while (active < wsqi_standins_needed(pool) && wsqi_standin_rouse(pool)) active++;
+    bool more = true;
+    while (active < wsqi_standins_needed(pool) && (more = wsqi_standin_rouse(pool))) active++;
     wsqi_store_locked(&pool->standins, active);
+    wsqi_store_locked(&pool->exhausted, more ? 0u : 1u);
     return active;
 }
 
@@ -5832,7 +5849,8 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
     bool here = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
     if (here) {
         wsqi_store_rlx(count, before + 1); /* Relaxed: likewise. */
-        here = wsqi_standins_fill(pool) > before || self->host == NULL;
+        here = wsqi_standins_fill(pool) > before && !wsqi_standins_spent(pool);
+        here = here || self->host == NULL;
         if (!here) wsqi_store_rlx(count, before); /* Relaxed: likewise. */
     }
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
@@ -5845,7 +5863,9 @@ static void wsqi_standin_joined(wsq_pool *pool) {
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* Relaxed: as in wsqi_standin_begin. */
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
+    bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    if (spent) wsqi_call_all(pool); /* one that waits shall work */
 }
 
 static void wsqi_standin_end(wsqi_worker *self) {
@@ -6021,8 +6041,10 @@ static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
-    if (wait->replaced || host == NULL) return wait->replaced;
-    if (host->blocking != 0) return host->replaced;
+    if (host == NULL) return false;
+    if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
+    if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
+    if (wait->replaced) wsqi_standin_end(host); /* perhaps for this moment only */
     wait->replaced = wsqi_standin_begin(host);
     if (wait->replaced) wsqi_block_prepare(host);
     return wait->replaced;
@@ -6066,7 +6088,7 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_work(wait);
         return true;
     }
-    wsqi_wait_block(wait);
+    if (!replaced && wait->host != NULL) wsqi_block_prepare(wait->host);
     wsqi_wait_park(wait);
     return true;
 }

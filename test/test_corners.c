@@ -405,6 +405,7 @@ static void after_another_pools_task(void) {
     await_task(&first);
     CHECK_EQ(wsq_task_wait(&second.task), WSQ_ERR_CANCELLED);
     cancelled(&second, 0);
+    CHECK_EQ(wsq_pool_wait(here), WSQ_OK); /* its worker has done with the other pool */
     pool_end(there);
     pool_close(here);
 }
