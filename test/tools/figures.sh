@@ -86,8 +86,8 @@ BEGIN {
     } else if (code ~ /static/) declared[name] = section
 }
 begins && !ends && code ~ /^ .*wsqi_find_work\(/ && !(now in loops) { loops[now] = 1; kinds++ }
-begins && !ends && !platform && code ~ /^ .*wsqi_(token_wait|park|lot_sleep)\(/ {
-    if (!(now in sleeps)) { sleeps[now] = 1; sleepers++ }
+begins && !ends && !platform && code ~ /^ .*wsqi_(token_wait|park|lot_sleep|lot_wait)\(/ {
+    if (!(now in sleeps) && now !~ /^wsqi_(token_wait|park)$/) { sleeps[now] = 1; sleepers++ }
 }
 begins && !ends && code ~ /wsqi_mutex_lock\(&/ {
     lock = code
