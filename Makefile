@@ -109,6 +109,9 @@ sim-trust: $(VIRTUAL) $(BENCHES) ## benchmarks here and simulated, side by side
 mutate: ## weaken wsq.h in one place after the other: the tests must notice; MUTANTS='R3 J5': only these
 	@CC='$(CC)' sh test/tools/mutate.sh $(MUTANTS)
 
+figures: ## how simple the header is: lines, fields, locks, states, each beside its aim
+	@sh test/tools/figures.sh
+
 memcheck analyze coverage fuzz model: ## valgrind; gcc -fanalyzer, clang-tidy, cppcheck; gcovr; libFuzzer; GenMC
 	@CC='$(CC)' sh test/tools/check.sh $@
 
@@ -190,5 +193,5 @@ help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
 .PHONY: all demo examples test test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
-    model mutate bench bench-peers bench-programs bench-counts sim sim-all sim-test sim-table sim-trust \
+    model mutate figures bench bench-peers bench-programs bench-counts sim sim-all sim-test sim-table sim-trust \
     asan ubsan tsan msan sanitized variants clean help

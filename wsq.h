@@ -1837,9 +1837,8 @@ static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
                "a join out of order: the newest job first, by the function that forked it");
     (void)job, (void)full;
     WSQI_OPAQUE(opaque);
-    /* Relaxed: as in wsq_fork. */
     if (!WSQI_LIKELY((uintptr_t)entry >=
-                     (uintptr_t)wsqi_load_rlx(&wsqi_front_of(opaque)->join_trap))) {
+                     (uintptr_t)wsqi_load_hint(&wsqi_front_of(opaque)->join_trap))) {
         uintptr_t answer = wsqi_reclaim_slow(entry);
         *ctx = (wsq_ctx)(answer & ~(uintptr_t)1);
         return (answer & 1) != 0;
@@ -3475,16 +3474,19 @@ static inline wsqi_worker *wsqi_host(void) {
     return self != NULL ? self->host : NULL;
 }
 
-/* task->pool tells a group from a pool by its lowest bit. */
+/* Of a task that has been spawned: its pool, or 1 + its group. */
+static uintptr_t wsqi_task_home(const wsq_task *task) {
+    /* Relaxed: who may ask has seen the task active, which T6 wrote after this. */
+    return (uintptr_t)wsqi_load_rlx(&task->pool);
+}
+
 static wsq_group *wsqi_task_group(const wsq_task *task) {
-    uintptr_t home = (uintptr_t)wsqi_load_rlx(&task->pool); /* Relaxed: as wsqi_task_pool. */
+    uintptr_t home = wsqi_task_home(task);
     return (home & 1) != 0 ? (wsq_group *)(home - 1) : NULL;
 }
 
-/* Of a task that has been spawned. */
 static wsq_pool *wsqi_task_pool(const wsq_task *task) {
-    /* Relaxed: who may ask has seen the task active, which T6 wrote after this. */
-    uintptr_t home = (uintptr_t)wsqi_load_rlx(&task->pool);
+    uintptr_t home = wsqi_task_home(task);
     return (home & 1) != 0 ? ((wsq_group *)(home - 1))->pool : (wsq_pool *)home;
 }
 
@@ -3833,10 +3835,13 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
-/* As wsqi_notify, from a worker's own thread: alone in its pool it has nobody to wake. */
+/* From a worker's own thread: alone in its pool it has nobody to wake. Relaxed: the first worker
+ * starts the second. */
+static inline bool wsqi_alone(const wsq_pool *pool) { return wsqi_load_rlx(&pool->crew) <= 1; }
+
+/* As wsqi_notify, from a worker's own thread. */
 static inline void wsqi_notify_others(wsqi_worker *self) {
-    /* Relaxed: who starts the second worker is the first. */
-    if (wsqi_load_rlx(&self->pool->crew) > 1) wsqi_notify(self->pool);
+    if (!wsqi_alone(self->pool)) wsqi_notify(self->pool);
 }
 
 static size_t wsqi_queue_length(const wsqi_worker *worker);
@@ -3846,7 +3851,7 @@ static size_t wsqi_queue_length(const wsqi_worker *worker);
  * S, which is one line for all, is read only if there is none. */
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    if (wsqi_load_rlx(&pool->crew) <= 1) return; /* Relaxed: as in wsqi_notify_others. */
+    if (wsqi_alone(pool)) return;
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
      * the search, or in wsqi_steal_tell, sees this one. */
     wsqi_fence_sc();
@@ -3909,20 +3914,18 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 
 /* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
  * Looks at `most` workers. The caller passed a full barrier. A full LIFO slot and a timer need a
- * watcher, unless there is one. */
+ * watcher, unless there is one. Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
-    bool watched = wsqi_load_rlx(&pool->watcher) != 0; /* Relaxed: the barrier orders it. */
+    bool watched = wsqi_load_rlx(&pool->watcher) != 0;
     unsigned crew = wsqi_crew(pool), start = wsqi_look_start(pool), found = 0;
     size_t amount = 0;
     where[0] = where[1] = NULL;
     for (int i = 0; i <= WSQ_LOW; i++)
         if (!wsqi_inject_empty(&pool->lanes[i])) return 1;
-    /* Relaxed: likewise. */
     if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return 1;
     for (unsigned i = 0; i < crew && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
         wsqi_worker *worker = wsqi_block(pool, (start + i) % crew);
         size_t length = wsqi_queue_length(worker);
-        /* Relaxed: likewise. */
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
         amount += length;
         if (length != 0 && found < 2) where[found++] = worker;
@@ -5338,8 +5341,8 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
     if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
     wsq_pool *pool = wsqi_task_pool(task);
-    /* Relaxed: tells only that a wait for the pool may be in vain; see wsqi_stuck. */
-    if (hold == WSQI_HOLD_COUNTED) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
+    /* This tells only that a wait for the pool may be in vain; see wsqi_stuck. */
+    if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, task);
     if (wsqi_local(pool) == NULL) wsqi_check_over(pool);
@@ -5348,7 +5351,7 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
 
 /* Any thread: the task, once reserved, waits for others. */
 static void wsqi_task_held(wsq_pool *pool) {
-    wsqi_add_rlx(&pool->held, (uint64_t)1); /* Relaxed: as in wsqi_task_unblock. */
+    wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
 
@@ -6106,8 +6109,7 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
     if (wsqi_wait_late(wait)) return false;
-    /* Relaxed: a hint; the shutdown calls everybody after that. */
-    bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
+    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown calls all */
     if (pool->caller_runs && (running || wait->inside) && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return true;
@@ -6151,7 +6153,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         if (quiet || over || wsqi_wait_late(&wait)) break;
         wsqi_wait_sleep(&wait);
     }
-    wsqi_add_rlx(&pool->waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless call. */
+    wsqi_add_hint(&pool->waiters, 0u - 1u); /* seen late, it costs a needless call */
     wsqi_wait_end(&wait);
     if (quiet) return WSQ_OK;
     if (over) return WSQ_ERR_CANCELLED;
@@ -6328,12 +6330,16 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     self->done_count++;
 }
 
+/* One task more. Relaxed: before the task can end; the spawn orders it. */
+static inline void wsqi_group_up(wsq_group *group) {
+    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+}
+
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
     void *home = (char *)group + 1;
     if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
-    /* Relaxed: before the task can end; the spawn orders it. */
-    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+    wsqi_group_up(group);
     wsq_result result = pin == 0 ? wsqi_spawn(pool, task, home)
                                  : wsqi_spawn_slow(pool, task, home, pin);
     if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
@@ -6358,8 +6364,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
     if (state >= WSQI_TASK_BLOCKER || !wsqi_flags_fit(pool, wsqi_task_queue_flags(task)))
         return false;
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
-    /* Relaxed: before the task can end; the spawn orders it. */
-    if (group != NULL) wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+    if (group != NULL) wsqi_group_up(group);
     if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
         wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
         return true;
@@ -6790,6 +6795,11 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
         wsqi_task_unblock((wsq_task *)wsqi_load_own(&future->then), WSQI_HOLD_COUNTED);
 }
 
+/* Who has claimed it: its place in a queue is a tombstone now. Relaxed: the claim decides. */
+static inline void wsqi_future_bury(wsq_future *future) {
+    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
+}
+
 /* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
  * *whole: it had its place in the queue, too, so that nobody else refers to it. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
@@ -6808,8 +6818,8 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     }
     if (!wsqi_future_claim(future)) return false;
     /* Its place in the queue is left behind, as a tombstone: it is no call, and no hook hears of
-     * it. A ring looks for such places when it is full. Relaxed: the claim decides. */
-    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
+     * it. A ring looks for such places when it is full. */
+    wsqi_future_bury(future);
     wsqi_future_call(self, future, word);
     if (++self->stale >= WSQ_RING_CAPACITY / 2 && self->pool->order == WSQ_LIFO)
         wsqi_stale_purge(self);
@@ -6821,8 +6831,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
 static bool wsqi_future_forbid(wsq_future *future) {
     if (!wsqi_future_revoke(future)) return false;
     wsqi_event_here(wsqi_task_pool(&future->task), WSQ_EVENT_CANCEL, &future->task, 0);
-    /* Relaxed: the claim decides. */
-    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
+    wsqi_future_bury(future);
     /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
     wsqi_add_rlx(&future->word, (uint32_t)WSQI_FUTURE_REF);
     wsqi_future_end(wsqi_task_pool(&future->task), future);
@@ -7126,17 +7135,17 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
         wsqi_stat(self->counters.joins_parked, 1);
         wsqi_event(self, WSQ_EVENT_BLOCK, job, 0);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-        /* Relaxed: wsqi_join_stolen reads it again (J4), or looks for jobs again (J7); and shutdown
-         * hands out tokens after it has set the phase. */
-        while (wsqi_load_rlx(&job->done) != WSQI_JOB_DONE &&
-               (!help || (wsqi_load_rlx(word) & wsqi_bit(self)) != 0) && !wsqi_join_stops(self))
+        /* wsqi_join_stolen reads it again (J4), or looks for jobs again (J7); and shutdown hands out
+         * tokens after it has set the phase. */
+        while (wsqi_load_hint(&job->done) != WSQI_JOB_DONE &&
+               (!help || (wsqi_load_hint(word) & wsqi_bit(self)) != 0) && !wsqi_join_stops(self))
             wsqi_token_wait(self, 0);
         wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
         wsqi_event(self, WSQ_EVENT_UNBLOCK, job, 0);
     }
     if (absent != NULL) wsqi_standin_end(absent);
-    /* Relaxed: seen late, a stand-in retires late. */
-    if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 0u - 1u);
+    /* Seen late, a stand-in retires late. */
+    if (self->host != NULL) wsqi_add_hint(&self->pool->joined, 0u - 1u);
     /* I5: a token that still comes is only spurious. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
