@@ -169,7 +169,8 @@
  *                     yours
  *     job             work that is forked and joined in one function; a wsq_job on the stack
  *     context         wsq_ctx: the top of a job stack, which a function receives and passes on
- *     global queue    where tasks from outside and from full rings wait for any worker
+ *     global queue    where tasks from outside and from full rings wait for any worker: a lane for
+ *                     every 8 workers, up to 16; one thread outside keeps to one of them
  *     LIFO slot       the place for the one task that a worker has just woken
  *     pending         of a task: it returned WSQ_PENDING, and waits for a wake
  *     held            of a task: it is spawned, and waits for predecessors
@@ -2056,6 +2057,7 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  *     unsigned wsqi_places_read(uint32_t *places, unsigned count)
  *                                             the place (wsq_topology) of each processor; how many
  *     unsigned wsqi_cpu_now(void)             the processor that this thread runs on
+ *     uintptr_t wsqi_thread_key(void)         no two threads have the same at one time
  *     void wsqi_cpu_leave(void)               moves this thread to another, if it may run there
  *     void *wsqi_pages_take(size_t size, size_t alignment)
  *                                             pages that become resident one by one, as they are
@@ -2080,6 +2082,7 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
 WSQI_ONE WSQI_THREAD_LOCAL wsqi_worker *wsqi_self_slot;
 
 static inline wsqi_worker *wsqi_self_get(void) { return wsqi_self_slot; }
+#define wsqi_thread_key() ((uintptr_t)&wsqi_self_slot)
 static inline void wsqi_self_set(wsqi_worker *self) { wsqi_self_slot = self; }
 
 #if defined(_WIN32)
@@ -2802,6 +2805,10 @@ static unsigned wsqi_cpu_count(void) {
 #define wsqi_cpu_leave() ((void)0)
 #endif
 
+#ifndef wsqi_thread_key
+#define wsqi_thread_key() 0
+#endif
+
 #ifndef wsqi_guard_create
 #define wsqi_guard_create() ((wsqi_a32 *)NULL)
 #define wsqi_guard_destroy(guard) ((void)(guard))
@@ -3221,6 +3228,13 @@ typedef struct wsqi_waiters {
     wsqi_wait *first; /* under the lock */
 } wsqi_waiters;
 
+/* The global queue has a lane for so many workers, up to so many lanes, since a consumer turns what
+ * came in round, task by task: 5 million a second (bench/sim). */
+#ifndef WSQI_SHARE_WORKERS
+#define WSQI_SHARE_WORKERS 8
+#endif
+enum { WSQI_SHARES = 16 };
+
 typedef struct wsqi_loop wsqi_loop; /* see >>parallel */
 
 /* What a worker was about when it began something else, in the middle of a task; on its stack. */
@@ -3322,6 +3336,7 @@ struct wsq_pool {
     wsqi_worker **table;
     wsqi_worker *first; /* the workers' blocks lie one behind the other */
     unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
+    unsigned shares; /* lanes of the global queue */
     uint32_t lifo_cap, budget, spin_rounds;
     uint32_t wake_slot; /* lifo_cap; 0: none, or somebody is to be told before the slot is filled */
     bool caller_runs, lend_only;
@@ -3348,12 +3363,13 @@ struct wsq_pool {
      * all look at it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 timer_next; /* when the next timer is due, UINT64_MAX: none; timer_lock's holder */
-    wsqi_inject lanes[WSQ_LOW + 1]; /* tasks by wsq_priority; WSQ_NORMAL is the global queue */
+    /* tasks by wsq_priority: WSQ_NORMAL's, and those behind WSQ_LOW's, are the global queue */
+    wsqi_inject lanes[WSQ_LOW + WSQI_SHARES];
     wsqi_a64 outside; /* 2 * (tasks spawned from outside) + closed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
-    /* sleepers woken from outside; a line begins that changes often, and searchers read `guests` */
+    /* sleepers woken from outside. Not on the line of `guests`, which searchers read */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
     wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
@@ -3608,6 +3624,18 @@ static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
     return first;
 }
 
+/* A lane of the global queue. */
+static inline wsqi_inject *wsqi_share(wsq_pool *pool, uint32_t n) {
+    n = pool->shares > 1 ? n % pool->shares : 0;
+    return &pool->lanes[n == 0 ? WSQ_NORMAL : WSQ_LOW + n];
+}
+
+/* This thread's, in which what it spawns stays in order. */
+static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
+    if (WSQI_LIKELY(pool->shares <= 1)) return &pool->lanes[WSQ_NORMAL];
+    return wsqi_share(pool, (uint32_t)((uint64_t)wsqi_thread_key() * 0x9E3779B97F4A7C15u >> 32));
+}
+
 /* Takes up to `most` tasks as a chain, oldest first, but no more than a fair share; NULL if there
  * is nothing or another consumer is at it. *left: what stays behind. */
 static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
@@ -3619,7 +3647,7 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     /* G3: what the last holder wrote is visible. Pairs with G4. */
     if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
     length = wsqi_inject_collect(inject);
-    share = length / pool->workers;
+    share = length / pool->workers * pool->shares;
     share = share < 4 ? 4 : share > 64 ? 64 : share;
     if (share > most) share = most;
     if (share > length) share = length;
@@ -3920,7 +3948,7 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     unsigned crew = wsqi_crew(pool), start = wsqi_look_start(pool), found = 0;
     size_t amount = 0;
     where[0] = where[1] = NULL;
-    for (int i = 0; i <= WSQ_LOW; i++)
+    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
         if (!wsqi_inject_empty(&pool->lanes[i])) return 1;
     if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return 1;
     for (unsigned i = 0; i < crew && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
@@ -4017,7 +4045,9 @@ static bool wsqi_search_share(wsqi_worker *self, bool last) {
     const wsqi_worker *where[2] = {self, self->source != 0 ? wsqi_block(pool, self->source - 1)
                                                            : self};
     size_t own = wsqi_queue_length(self), left = where[1] != self ? wsqi_queue_length(where[1]) : 0;
-    size_t amount = own + left + wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length);
+    size_t amount = own + left;
+    for (unsigned i = 0; i < pool->shares; i++)
+        amount += wsqi_load_hint(&wsqi_share(pool, i)->length);
     if (own == 0) where[0] = where[1];
     if (left == 0) where[1] = where[0];
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
@@ -4424,7 +4454,8 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         if (newest == NULL) newest = (wsq_task *)out[i];
         else wsqi_set(&oldest->next, (wsq_task *)out[i]);
     }
-    if (newest != NULL) wsqi_inject_push(&self->pool->lanes[WSQ_NORMAL], newest, oldest);
+    uint32_t lane = wsq_random_next(&self->random); /* so that several can take what one spawns */
+    if (newest != NULL) wsqi_inject_push(wsqi_share(self->pool, lane), newest, oldest);
 }
 
 /* Owner only, the only worker of its pool, which is to keep the order of its spawns. Some of its
@@ -4523,9 +4554,11 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
  * goes where thieves can reach it. */
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
-    wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
-    uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left;
-    wsq_task *next = most != 0 ? wsqi_inject_take(pool, lane, most, &left) : NULL, *one;
+    uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
+    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turns; /* each lane has its turn */
+    wsq_task *next = NULL, *one;
+    for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
+        next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
     if (next == NULL) return task;
     if (left == 0) self->order = pool->order; /* see wsqi_order_keep */
     for (; (one = next) != NULL; count++) {
@@ -5232,7 +5265,7 @@ static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
 
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
-    wsqi_inject_push(&pool->lanes[WSQ_NORMAL], newest, oldest);
+    wsqi_inject_push(wsqi_share_own(pool), newest, oldest);
     wsqi_notify_rmw(pool);
     wsqi_check_over(pool);
 }
@@ -7982,8 +8015,9 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
 
 /* Any thread: the n-th of the pool's lanes, the inboxes included; NULL: there are not so many. */
 static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
-    if (n <= WSQ_LOW) return &pool->lanes[n];
-    return n - WSQ_LOW <= pool->workers ? &wsqi_block(pool, n - WSQ_LOW - 1)->inbox : NULL;
+    unsigned lanes = WSQ_LOW + pool->shares;
+    if (n < lanes) return &pool->lanes[n];
+    return n - lanes < pool->workers ? &wsqi_block(pool, n - lanes)->inbox : NULL;
 }
 
 static bool wsqi_queued(wsq_pool *pool) {
@@ -8373,6 +8407,13 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     else wsqi_release(pool->allocator, places, most * sizeof *places);
 }
 
+/* Lanes of the global queue; one where its order is that of the pool. */
+static unsigned wsqi_shares_for(const wsq_pool *pool) {
+    unsigned shares = pool->workers / WSQI_SHARE_WORKERS;
+    if (pool->order != WSQ_FIFO || pool->caller_runs || shares == 0) return 1;
+    return shares < WSQI_SHARES ? shares : WSQI_SHARES;
+}
+
 /* False: no memory for a queue. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     char *blocks = (char *)pool->first;
@@ -8389,6 +8430,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->caller_runs = config->caller_runs;
     pool->lend_only = config->lend_only;
     pool->order = config->order;
+    pool->shares = wsqi_shares_for(pool);
     /* So that a deadline does not wrap. */
     pool->park_timeout_ns = config->park_timeout_ns < WSQI_NEVER / 2 ? config->park_timeout_ns : 0;
     pool->budget = config->budget != 0 ? config->budget : 128;

@@ -110,8 +110,24 @@ static void spilled(void) {
     explore_pool_end(pool);
 }
 
+/* The pool stops: what is in a lane ends all the same. */
+static void cancelled_lane(void) {
+    memset(items, 0, sizeof items);
+    pool = explore_pool_make(2, plain);
+    for (int i = 0; i < 3; i++) {
+        wsq_task_init(&items[i].task, run_item);
+        explore_key = explore_choose(2) ? 1 : 2;
+        spawn(i);
+    }
+    explore_key = 0;
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+    for (int i = 0; i < 3; i++) explore_check(wsq_task_done(&items[i].task));
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("share: any lane", any_lane, 4000);
+    explore_random("share: cancelled lane", cancelled_lane, 2000);
     explore_random("share: spilled", spilled, 3000);
     explore_random("share: moved by a wait", moved_by_a_wait, 2000);
     explore_random("share: half of three", half_of_three, 4000);
