@@ -7168,8 +7168,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
         wsqi_stat(self->counters.joins_parked, 1);
         wsqi_event(self, WSQ_EVENT_BLOCK, job, 0);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-        /* wsqi_join_stolen reads it again (J4), or looks for jobs again (J7); and shutdown hands out
-         * tokens after it has set the phase. */
+        /* wsqi_join_stolen reads it again (J4), or looks for jobs again (J7); and a shutdown hands
+         * out tokens after it has set the phase. */
         while (wsqi_load_hint(&job->done) != WSQI_JOB_DONE &&
                (!help || (wsqi_load_hint(word) & wsqi_bit(self)) != 0) && !wsqi_join_stops(self))
             wsqi_token_wait(self, 0);
