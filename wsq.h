@@ -1832,8 +1832,8 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
  * returns false if the job is done, and then what it did is visible. Either way it is joined. */
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
-    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0;
-    wsqi_check_ctx(full ? *ctx : entry); /* there the floor may be */
+    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0; /* then it was not advanced */
+    wsqi_check_ctx(full ? *ctx : entry);
     WSQ_ASSERT((full || wsqi_get(&entry->job) == job) &&
                "a join out of order: the newest job first, by the function that forked it");
     (void)job, (void)full;
