@@ -713,6 +713,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* This is C, wherever it is compiled. */
+#if defined(__GNUC__) && defined(__cplusplus)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #if defined(WSQ_INLINE)
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(_WIN32)
 #define WSQI_ONE __attribute__((weak)) /* one of each, however many files define it */
@@ -1789,6 +1795,9 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
     if (wsq_reclaim(ctx, job)) job->fn(*ctx, job);
 }
 
+#if defined(__GNUC__) && defined(__cplusplus)
+#pragma GCC diagnostic pop
+#endif
 #endif /* WSQ_H */
 
 #ifdef WSQ_IMPLEMENTATION
@@ -1803,8 +1812,11 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 #if !defined(__cplusplus)
 #pragma GCC diagnostic ignored "-Wdeclaration-after-statement"
-#elif !defined(__clang__)
+#else
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuseless-cast"
+#endif
 #endif
 #endif
 
