@@ -91,6 +91,9 @@ bench-programs: ## whole programs, start and end of the pool included, by hyperf
 bench-counts: $(B)/bench/counts ## instructions of the hot paths against bench/counts.txt
 	@CC='$(CC)' sh bench/counts.sh $<
 
+bench-size: ## bytes that wsq adds to a program, with various options
+	@CC='$(CC)' sh bench/size.sh $(B)/size
+
 sim: $(SIM) ## 1 to 128 simulated cores, a minute: tables here, CSV and plots in build/sim
 	@CC='$(CC)' sh bench/sim/run.sh $(B) -q
 
@@ -193,5 +196,5 @@ help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
 .PHONY: all demo examples test test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
-    model mutate figures bench bench-peers bench-programs bench-counts sim sim-all sim-test sim-table sim-trust \
+    model mutate figures bench bench-peers bench-programs bench-counts bench-size sim sim-all sim-test sim-table sim-trust \
     asan ubsan tsan msan sanitized variants clean help

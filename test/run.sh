@@ -112,7 +112,7 @@ matrix() { # C compiler, C++ compiler
     guest='-Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
     case $2 in g++) guest="$guest -Wuseless-cast" ;; esac
     check "$2 flags of other projects" \
-        "$2" -std=c++11 -O2 $both $guest -c $dir/whole.cpp -o "$runs/$2.o"
+        "$2" -std=c++11 -O2 $both $guest -Wold-style-cast -c $dir/whole.cpp -o "$runs/$2.o"
     check "$2 flags of other projects in their own files" \
         "$2" -x c++ -std=c++11 -O2 $both $guest -c $dir/guest.c -o "$runs/$2.o"
     for std in c++11 c++20; do
