@@ -5789,6 +5789,7 @@ static uint32_t wsqi_wait_depth(size_t stack_size) {
 
 /* Owner only, about to leave: what it has is for others. */
 static void wsqi_worker_clear(wsqi_worker *self) {
+    wsqi_run_dry(self); /* first, for the end of a group may queue a task here */
     wsq_task *task = wsqi_slot_take(self);
     self->lifo_left = 0;
     for (; task != NULL || (task = wsqi_take_local(self)) != NULL; task = NULL)
@@ -5796,7 +5797,6 @@ static void wsqi_worker_clear(wsqi_worker *self) {
     if (self->searching) wsqi_search_end(self);
     wsqi_turn_stop(self);
     wsqi_notify(self->pool);
-    wsqi_run_dry(self);
 }
 
 /* How many stand-ins should be active. A worker asleep in a join is no loss by itself, for what it
