@@ -83,6 +83,30 @@ static void cancel(void) {
     pool_close(pool);
 }
 
+/* One task is cancelled, the group is not: its waiters hear of it, until the group is set up again. */
+static void cancel_of_one(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    wsq_group group;
+    step one, other;
+    group_new(&group, pool);
+    step_new(&one, NULL, NULL);
+    step_new(&other, NULL, NULL);
+    spawn_in(&group, &one);
+    spawn_in(&group, &other);
+    wsq_task_cancel(&one.task);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
+    CHECK(one.runs == 0 && other.runs == 1);
+    CHECK(!wsq_group_cancelled(&group));
+    spawn_in(&group, &other);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
+    CHECK_EQ(other.runs, 2);
+    group_new(&group, pool);
+    spawn_in(&group, &one);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    CHECK_EQ(one.runs, 1);
+    pool_close(pool);
+}
+
 /* A sleeping task of a cancelled group ends when it is woken. */
 static void cancel_asleep(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
@@ -257,6 +281,7 @@ static void shutdown_beside_a_group_on_a_stack(void) {
 int main(void) {
     test_begin("test_group_cancel");
     RUN(cancel);
+    RUN(cancel_of_one);
     RUN(cancel_asleep);
     RUN(cancel_races);
     RUN(cancelled_is_the_task_s_own);
