@@ -433,10 +433,10 @@
  *     WSQ_RING_START         for tests, everywhere: a ring's first index
  *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
- * SIZE. A program that creates a pool, spawns, waits and destroys grows by 55 kB of code (gcc 12,
- * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 38 kB, without
+ * SIZE. A program that creates a pool, spawns, waits and destroys grows by 61 kB of code (gcc 12,
+ * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 41 kB, without
  * groups, dependencies, loops and whatever else nobody calls; with WSQ_STATIC, where the compiler
- * leaves that out, 34 kB; with WSQ_STATIC and -Os 25 kB; and 24 kB with WSQ_NO_STATS and
+ * leaves that out, 37 kB; with WSQ_STATIC and -Os 28 kB; and 25 kB with WSQ_NO_STATS and
  * WSQ_NO_HOOKS. Tables for unwinding add a third to that, unless -fno-asynchronous-unwind-tables
  * leaves them out. What is left knows stand-ins, timers, groups and jobs in a few places, 0.5 to
  * 2.5 kB each: no macro leaves them out. `make bench-size` measures it.
@@ -3552,10 +3552,12 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #endif
 
 #ifdef WSQ_NO_HOOKS
+#define WSQI_LISTS 0 /* is there code for wsq_config.list_tasks? */
 #define wsqi_told(pool) ((void)(pool), false)
 #define wsqi_event(self, event, subject, value) ((void)(self), (void)(event), (void)(subject))
 #define wsqi_event_here(pool, event, subject, value) wsqi_event(pool, event, subject, value)
 #else
+#define WSQI_LISTS 1
 #define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
 
 WSQI_COLD static void wsqi_event_tell(wsqi_worker *self, wsq_event event, const void *subject,
@@ -6147,7 +6149,7 @@ static void wsqi_wait_work(wsqi_wait *wait) {
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
-    if (!wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
+    if (WSQI_LISTS && !wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
@@ -7629,12 +7631,6 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
-#ifdef WSQ_NO_HOOKS
-#define WSQI_LISTS 0
-#else
-#define WSQI_LISTS 1
-#endif
-
 typedef enum wsqi_doing { WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED } wsqi_doing;
 
 /* A task in the list; `task` and `group` are names only. */
@@ -8383,7 +8379,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
         next = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
-    wsqi_list_free(pool, allocator);
+    if (WSQI_LISTS) wsqi_list_free(pool, allocator);
     wsqi_release(allocator, pool->places, 4096 * sizeof *pool->places);
     wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
     if (!wsqi_forked(pool)) wsqi_lot_fini(&pool->lot); /* there, the parent's threads still wait */
