@@ -554,9 +554,9 @@
  *     no threads          caller_runs, or a lend_only pool with one thread
  *
  * NOTHING MOVES, AND SOMEBODY WAITS. Mostly a wake was forgotten. wsq_pool_dump, from a thread of
- * your own, after a time-out (recipes/watchdog.c) or on a command, tells which threads wait, and for
- * what; in a pool with wsq_config.list_tasks it tells which tasks wait for a wake, since when, and
- * what their functions are called (wsq_hooks.name). A task that has waited for longer than its
+ * your own, after a time-out (recipes/watchdog.c) or on a command, tells which threads wait, and
+ * for what; in a pool with wsq_config.list_tasks it tells which tasks wait for a wake, since when,
+ * and what their functions are called (wsq_hooks.name). A task that has waited for longer than its
  * event can take is the one. "Held back" is a task whose predecessors are not done: one of them may
  * never have been spawned.
  *
