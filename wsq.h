@@ -3392,7 +3392,7 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 timer_next; /* when the next timer is due, UINT64_MAX: none; timer_lock's holder */
     /* tasks by wsq_priority: WSQ_NORMAL's, and those behind WSQ_LOW's, are the global queue */
-    wsqi_inject lanes[WSQ_LOW + WSQI_SHARES];
+    wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     wsqi_a64 outside; /* 2 * (tasks spawned from outside) + closed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
@@ -3657,7 +3657,7 @@ static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
 /* A lane of the global queue. */
 static inline wsqi_inject *wsqi_share(wsq_pool *pool, uint32_t n) {
     n = pool->shares > 1 ? n % pool->shares : 0;
-    return &pool->lanes[n == 0 ? WSQ_NORMAL : WSQ_LOW + n];
+    return &pool->lanes[n == 0 ? (uint32_t)WSQ_NORMAL : (uint32_t)WSQ_LOW + n];
 }
 
 /* This thread's, in which what it spawns stays in order. */
@@ -7846,6 +7846,18 @@ static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_i
             wsqi_load_hint(&lane->incoming) != NULL ? "+" : "");
 }
 
+/* The global queue, all its lanes together. */
+static void wsqi_dump_global(const wsqi_dump *dump, const char *name) {
+    uint64_t length = 0;
+    bool more = false;
+    for (uint32_t i = 0; i < dump->pool->shares; i++) {
+        const wsqi_inject *lane = wsqi_share(dump->pool, i);
+        length += wsqi_load_hint(&lane->length);
+        more = more || wsqi_load_hint(&lane->incoming) != NULL;
+    }
+    fprintf(dump->file, "%s%" PRIu64 "%s", name, length, more ? "+" : "");
+}
+
 static void wsqi_dump_pool(const wsqi_dump *dump) {
     static const char *const phases[] = {"forked", "running", "stopping", "stopped"};
     wsq_pool *pool = dump->pool;
@@ -7856,7 +7868,7 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
     fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
             pending, held);
     wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH]);
-    wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL]);
+    wsqi_dump_global(dump, ", normal ");
     wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW]);
     fputs("\n", dump->file);
 }
@@ -8454,7 +8466,7 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
 static unsigned wsqi_shares_for(const wsq_pool *pool) {
     unsigned shares = pool->workers / WSQI_SHARE_WORKERS;
     if (pool->order != WSQ_FIFO || pool->caller_runs || shares == 0) return 1;
-    return shares < WSQI_SHARES ? shares : WSQI_SHARES;
+    return shares < (unsigned)WSQI_SHARES ? shares : (unsigned)WSQI_SHARES;
 }
 
 /* False: no memory for a queue. */
