@@ -12,8 +12,21 @@ MAKE_J   = $(MAKE) --no-print-directory -j$(CORES)
 COMPILE  = $(CC) $(WARN) -D_GNU_SOURCE $(STATIC) $(CPPFLAGS) $(CFLAGS) $(O) $(EXTRA) -pthread
 
 HEADERS  = wsq.h $(wildcard */*.h */*/*.h) $(LAYER)
-TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c))
-EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore/explore_*.c))
+TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c) \
+             $(filter-out %/soak.c,$(wildcard test/stress/*.c))) $(call variants,test/test_)
+EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore/explore_*.c)) $(call variants,test/explore/)
+# One source, another program: the source, what the program's name adds to it, what it is compiled with.
+VARIANTS = test/test_atomic:_std:-DWSQ_FORCE_STDATOMIC \
+           test/test_ring:2:-DWSQ_RING_CAPACITY=2:-DWSQ_RING_START=0xfffffffdu \
+           test/test_ring:4:-DWSQ_RING_CAPACITY=4:-DWSQ_RING_START=0xfffffffau \
+           test/test_forkjoin:_public:-DWSQ_PUBLISH_ALWAYS \
+           test/test_forkjoin:_small:-DWSQ_BLOCK_SIZE=8192 \
+           test/test_parallel:_public:-DWSQ_PUBLISH_ALWAYS \
+           test/explore/explore_ring:4:-DWSQ_RING_CAPACITY=4
+words    = $(subst :, ,$(1))
+name     = $(subst $() ,,$(wordlist 1,2,$(words)))
+flags    = $(wordlist 3,9,$(words)) -DTEST_VARIANT=$(word 2,$(words))
+variants = $(foreach v,$(filter $(1)%,$(VARIANTS)),$(B)/$(call name,$(v)))
 BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 # A thousand cores on one: the questions, and benchmarks as they stand, in virtual time.
 SIM      = $(patsubst %,$(B)/bench/sim/%,questions litmus regress)
@@ -23,8 +36,8 @@ EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/recipes/*.c)) 
 LAYER    = $(wildcard examples/*.hpp)
 cpp      = $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(B)/%,$(wildcard $(1))))
 # Also on mutexes and conditions: whatever sleeps.
-PTHREAD  = $(patsubst %,$(B)/pthread/test/test_%,corners faults guest idle pool programs shutdown standin \
-             system timer)
+PTHREAD  = $(patsubst %,$(B)/pthread/test/%,$(addprefix test_,corners faults guest idle pool shutdown \
+             standin system timer) stress/programs)
 
 all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
 
@@ -34,8 +47,8 @@ demo: $(B)/examples/mandelbrot ## render a picture on every core: build/mandelbr
 examples: $(EXAMPLES) ## build the examples alone
 
 test: ## build and run every test; the last line is "N passed, N failed"
-	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/soak
-	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/soak
+	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/stress/soak
+	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/stress/soak
 
 test-examples: ## the examples' own tests: they need curl, wrk, chromium, python3, mpicc in part
 	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/httpd_client $(call cpp,test/*.cpp)
@@ -78,6 +91,9 @@ bench-programs: ## whole programs, start and end of the pool included, by hyperf
 bench-counts: $(B)/bench/counts ## instructions of the hot paths against bench/counts.txt
 	@CC='$(CC)' sh bench/counts.sh $<
 
+bench-size: ## bytes that wsq adds to a program, with various options
+	@CC='$(CC)' sh bench/size.sh $(B)/size
+
 sim: $(SIM) ## 1 to 128 simulated cores, a minute: tables here, CSV and plots in build/sim
 	@CC='$(CC)' sh bench/sim/run.sh $(B) -q
 
@@ -96,13 +112,16 @@ sim-trust: $(VIRTUAL) $(BENCHES) ## benchmarks here and simulated, side by side
 mutate: ## weaken wsq.h in one place after the other: the tests must notice; MUTANTS='R3 J5': only these
 	@CC='$(CC)' sh test/tools/mutate.sh $(MUTANTS)
 
+figures: ## how simple the header is: lines, fields, locks, states, each beside its aim
+	@sh test/tools/figures.sh
+
 memcheck analyze coverage fuzz model: ## valgrind; gcc -fanalyzer, clang-tidy, cppcheck; gcovr; libFuzzer; GenMC
 	@CC='$(CC)' sh test/tools/check.sh $@
 
 check-all: ## everything: these, the sanitizers, a million random programs, 10^9 tasks and jobs
 	@failed=; for t in test test-examples asan ubsan tsan msan memcheck analyze coverage fuzz model mutate; do \
 	    echo "# $$t"; $(MAKE) --no-print-directory $$t SOAK=1e9 || failed="$$failed $$t"; done; \
-	echo '# programs'; WSQ_SCALE=125 $(B)/test/test_programs || failed="$$failed programs"; \
+	echo '# programs'; WSQ_SCALE=125 $(B)/test/stress/programs || failed="$$failed programs"; \
 	echo '# longer'; WSQ_SCALE=10 sh test/run.sh $(TESTS) $(EXPLORE) || failed="$$failed longer"; \
 	echo "failed:$${failed:- nothing}"; [ -z "$$failed" ]
 
@@ -118,7 +137,7 @@ asan ubsan tsan msan: ## the tests under a sanitizer
 	else echo "skip $@: $(CC) has no runtime for $(SAN)"; fi
 
 # What a test does not call is not compiled, and the rest quickly: a third of -O2's time.
-$(TESTS) $(PTHREAD) $(B)/test/soak: STATIC = -DWSQ_STATIC
+$(TESTS) $(PTHREAD) $(B)/test/stress/soak: STATIC = -DWSQ_STATIC
 $(TESTS) $(PTHREAD): O = -Og
 $(EXPLORE): O = -O1
 
@@ -133,6 +152,16 @@ $(B)/pthread/%: %.c $(HEADERS) Makefile
 $(B)/test/%: test/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) $< -o $@ $(LDFLAGS) -lm
+
+define variant
+$(B)/$(call name,$(1)): $(firstword $(words)).c $(HEADERS) Makefile
+	@mkdir -p $$(@D)
+	$$(COMPILE) $(call flags,$(1)) $$< -o $$@ $$(LDFLAGS) -lm
+endef
+$(foreach v,$(VARIANTS),$(eval $(call variant,$(v))))
+
+variants: # for the scripts: each program, its source, its flags
+	@printf '%s\n' $(foreach v,$(VARIANTS),'$(call name,$(v)) $(firstword $(subst :, ,$(v))).c $(call flags,$(v))')
 
 $(B)/bench/virtual/%: bench/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
@@ -167,5 +196,5 @@ help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
 .PHONY: all demo examples test test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
-    model mutate bench bench-peers bench-programs bench-counts sim sim-all sim-test sim-table sim-trust \
-    asan ubsan tsan msan sanitized clean help
+    model mutate figures bench bench-peers bench-programs bench-counts bench-size sim sim-all sim-test sim-table sim-trust \
+    asan ubsan tsan msan sanitized variants clean help

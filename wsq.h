@@ -18,7 +18,7 @@
  *     >>errors    results
  *     >>answers   what users of schedulers ask for, and what wsq does
  *     >>host      exceptions, signals, thread-local variables, exit()
- *     >>trouble   all work is on one worker; when stealing hurts
+ *     >>trouble   all work is on one worker; nothing moves; when stealing hurts
  *     >>from      coming from oneTBB, enkiTS, libuv, GCD, OpenMP, Rayon, C++
  *     >>origins   where wsq differs from its sources, and why
  *     >>platforms where it runs
@@ -26,7 +26,7 @@
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>inject    implementation
  *     >>tune >>idle >>worker >>task >>timer >>after >>wait >>group >>future
- *     >>forkjoin >>parallel >>pool
+ *     >>forkjoin >>parallel >>dump >>stop >>pool
  *     >>licence
  *
  * --------------------------------------------------------------------------
@@ -169,7 +169,8 @@
  *                     yours
  *     job             work that is forked and joined in one function; a wsq_job on the stack
  *     context         wsq_ctx: the top of a job stack, which a function receives and passes on
- *     global queue    where tasks from outside and from full rings wait for any worker
+ *     global queue    where tasks from outside and from full rings wait for any worker: a lane for
+ *                     every 8 workers, up to 16; one thread outside keeps to one of them
  *     LIFO slot       the place for the one task that a worker has just woken
  *     pending         of a task: it returned WSQ_PENDING, and waits for a wake
  *     held            of a task: it is spawned, and waits for predecessors
@@ -199,7 +200,8 @@
  *       _cancel, _then, groups
  *     wsq_task_wait, _future_get,   yes       yes: a stand-in may work meanwhile, see >>guide
  *       _group_wait
- *     wsq_task_done, statistics     yes       yes             yes
+ *     wsq_task_done, statistics,    yes       yes             yes
+ *       wsq_pool_dump
  *     wsq_cancelled                 no        yes             of the pool only
  *     wsq_loop_stop                 no        in the body of wsq_for or wsq_reduce
  *     wsq_block_begin, _end         no        yes             yes
@@ -281,15 +283,23 @@
  * is pinned, as long as there are any other; and every turn (see FINDING WORK) lets timers fire,
  * every 16th lets a WSQ_LOW task run: about every 16 ms, or 32 tasks if they take longer.
  *
- * How a task is queued is said before its spawn: wsq_task_set_priority, wsq_task_set_worker and
- * wsq_task_set_group. These stay until they are set anew, and tasks of a batch can have them too.
- * wsq_spawn_on and wsq_group_spawn say the same for one spawn. A zeroed task with a function is set
- * up; wsq_task_init is for memory that is not zero.
+ * How a task is queued is said before its spawn: wsq_task_set_priority, wsq_task_set_worker,
+ * wsq_task_set_group, wsq_task_set_revocable. These stay until they are set anew, and tasks of a
+ * batch can have them too. wsq_spawn_on and wsq_group_spawn say the same for one spawn. A zeroed
+ * task with a function is set up; wsq_task_init is for memory that is not zero.
  *
  * CANCELLING. wsq_task_cancel calls one task off. If it has not started, waits for a wake or comes
  * after others, its function is not called any more; its cleanup is called in its place, and its
  * waiters get WSQ_ERR_CANCELLED. A task that runs goes on and can ask wsq_cancelled.
  * wsq_future_cancel does the same for a future, and wsq_group_cancel for a group.
+ *
+ * The answer, true, is "it will not run any more". It is known at once of a task that waits for a
+ * wake or comes after others, and of a future. Whether a task that is queued has started is known
+ * if the task is revocable (wsq_task_set_revocable); of others the answer may be false, and it is
+ * cancelled all the same. Nothing is taken out of the middle of a queue: a task that was called off
+ * keeps its place, and its memory, until a worker comes to it, which then calls the cleanup. If all
+ * workers are held by long tasks, that may last. The place of a future is the pool's, so after
+ * wsq_future_cancel and wsq_future_drop nothing of the caller's is used any more.
  *
  * wsq_wake_after is a wake that comes later. Timers fire in the order of their times, and on time
  * while a worker is idle or its tasks are short. The task's memory must stay until the timer has
@@ -409,7 +419,8 @@
  *     WSQ_GUESTS             with the implementation; 8. Outside threads in wsq_run at the same
  *                            time, and tasks and jobs that call it
  *     WSQ_NO_STATS           with the implementation: counts only what the scheduler itself needs
- *     WSQ_NO_HOOKS           with the implementation: wsq_hooks are never called
+ *     WSQ_NO_HOOKS           with the implementation: wsq_hooks are never told of events, and no
+ *                            pool has a list of its tasks
  *     NDEBUG                 no WSQ_ASSERT; nothing else depends on it
  *     WSQ_FORCE_PTHREAD      with the implementation: mutex and condition where the kernel could do
  *                            (not on Windows)
@@ -422,10 +433,13 @@
  *     WSQ_RING_START         for tests, everywhere: a ring's first index
  *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
- * SIZE. A program that creates a pool, spawns, waits and destroys takes 69 kB of code beside the C
- * runtime's (gcc 12, x86-64, -DNDEBUG). -ffunction-sections and -Wl,--gc-sections leave out groups,
- * dependencies, loops and whatever else nobody calls: 46 kB. With WSQ_STATIC the compiler leaves
- * that out: 41 kB, and 31 kB with -Os, WSQ_NO_STATS and WSQ_NO_HOOKS.
+ * SIZE. A program that creates a pool, spawns, waits and destroys grows by 55 kB of code (gcc 12,
+ * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 38 kB, without
+ * groups, dependencies, loops and whatever else nobody calls; with WSQ_STATIC, where the compiler
+ * leaves that out, 34 kB; with WSQ_STATIC and -Os 25 kB; and 24 kB with WSQ_NO_STATS and
+ * WSQ_NO_HOOKS. Tables for unwinding add a third to that, unless -fno-asynchronous-unwind-tables
+ * leaves them out. What is left knows stand-ins, timers, groups and jobs in a few places, 0.5 to
+ * 2.5 kB each: no macro leaves them out. `make bench-size` measures it.
  *
  * WARNINGS. The header compiles without a warning of gcc or clang under -Wall -Wextra -Wpedantic
  * -Wshadow -Wconversion -Wcast-align -Wredundant-decls and some more. A project that asks for
@@ -470,8 +484,12 @@
  *                                       with cleanups
  *     Shut down while others submit?    yes: late ones get WSQ_ERR_CLOSED and keep their task
  *     Parallel regions in quick order?  wsq_config.spin_ns: workers look on between them
+ *     A wake was forgotten: which?      wsq_pool_dump, with wsq_config.list_tasks
  *     Deterministic tests?              caller_runs and a seed
- *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index
+ *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index;
+ *                                       bytes, what runs, what waits: recipes/figures.c
+ *     Resize, pause?                    lend_only: recipes/resize.c
+ *     A limit for some tasks? A gang?   recipes/limit.c; recipes/gang.c
  *     Continuations, dynamic graphs?    wsq_future_then, wsq_group_then, wsq_task_after, any time
  *                                       before the later task is spawned
  *     MPI, libraries with own threads?  their callbacks spawn and wake, on any thread; what must be
@@ -535,6 +553,13 @@
  *     blocked workers     calls that block without wsq_block_begin hold their workers
  *     no threads          caller_runs, or a lend_only pool with one thread
  *
+ * NOTHING MOVES, AND SOMEBODY WAITS. Mostly a wake was forgotten. wsq_pool_dump, from a thread of
+ * your own, after a time-out (wsq_pool_wait_for) or on a command, tells which threads wait, and for
+ * what; in a pool with wsq_config.list_tasks it tells which tasks wait for a wake, since when, and
+ * what their functions are called (wsq_hooks.name). A task that has waited for longer than its
+ * event can take is the one. "Held back" is a task whose predecessors are not done: one of them may
+ * never have been spawned.
+ *
  * WHEN STEALING HURTS. A stolen task takes its data along: cache lines on the order of 100 ns each,
  * more between NUMA nodes. Work of less than about a microsecond, and work whose data is hot in one
  * core's cache, is slower for being stolen. What helps:
@@ -573,10 +598,10 @@
  * libuv:
  *
  *     uv_queue_work                 wsq_spawn, and uv_async_send at the end of the task
- *     uv_cancel                     wsq_task_cancel; with an answer: recipes/cancel.c
+ *     uv_cancel                     wsq_future_cancel: recipes/cancel.c
  *     the queue's order             wsq_config.order: WSQ_SHARED, where requests may block
  *     slow requests, at most half   recipes/limit.c
- *     few cores beside the loop     wsq_config.spin_ns: WSQ_SPIN_OFF, so that the loop gets one
+ *     few cores beside the loop     wsq_config.spin_ns: WSQ_SPIN_OFF gives it one at once
  *     uv_timer_start                wsq_wake_after
  *     UV_THREADPOOL_SIZE            wsq_config.workers
  *
@@ -675,10 +700,11 @@
  * --------------------------------------------------------------------------
  * >>changes
  *
- * 2.0.0  attributes of a task before its spawn (wsq_task_set_worker, _set_group), so that a batch
- *        can have them; wsq_task_cancel, wsq_future_cancel; wsq_loop_stop; wsq_pool_slots; all
- *        time-outs alike; WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG;
- *        hooks for spawns, wakes, cancelling and blocking.
+ * 2.0.0  attributes of a task before its spawn (wsq_task_set_worker, _set_group, _set_revocable),
+ *        so that a batch can have them; wsq_task_cancel, wsq_future_cancel, with an answer;
+ *        wsq_loop_stop; wsq_pool_slots; all time-outs alike; WSQ_SHARED; a zeroed task is set up;
+ *        only WSQ_ASSERT depends on NDEBUG; hooks for spawns, wakes, cancelling and blocking;
+ *        wsq_pool_dump; a WSQ_CANCEL shutdown lets the workers go on until nothing is left.
  *        What changes in a program written for 1.1:
  *            wsq_group_wait(group, WSQ_FOREVER)   wsq_group_wait(group)
  *            wsq_group_wait(group, ns)            wsq_group_wait_for(group, ns)
@@ -722,6 +748,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* This is C, wherever it is compiled. */
+#if defined(__GNUC__) && defined(__cplusplus)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
 
 #if defined(WSQ_INLINE)
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(_WIN32)
@@ -927,6 +959,7 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
 #define wsqi_load_hint(p) wsqi_load_rlx(p)
 #define wsqi_load_stat(p) wsqi_load_rlx(p)
 #define wsqi_load_locked(p) wsqi_load_rlx(p)
+#define wsqi_store_own(p, d) wsqi_store_rlx(p, d)
 #define wsqi_store_hint(p, d) wsqi_store_rlx(p, d)
 #define wsqi_store_stat(p, d) wsqi_store_rlx(p, d)
 #define wsqi_store_locked(p, d) wsqi_store_rlx(p, d)
@@ -1115,8 +1148,8 @@ typedef struct wsq_config {
     uint64_t park_timeout_ns;   /* a worker that has slept for so long looks for lost tasks, which
                                  * wsq_stats.rescued counts; 0: never */
     uint64_t spin_ns;           /* how long a worker without work, or in a join, looks on before it
-                                 * sleeps; 0: about 15 us, and half of the workers at most;
-                                 * WSQ_SPIN_OFF: it looks once */
+                                 * sleeps; 0: about 15 us where that is not in vain, and half of
+                                 * the workers at most; WSQ_SPIN_OFF: it looks once */
     uint64_t target_latency_ns; /* between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
     uint32_t max_interval;      /* most tasks between two such looks; 0: 255 */
@@ -1129,6 +1162,8 @@ typedef struct wsq_config {
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
     const wsq_allocator *allocator; /* copied; NULL: WSQ_MALLOC and WSQ_FREE */
     const wsq_topology *topology;   /* copied; NULL: what Linux says; elsewhere all are near */
+    bool list_tasks;                /* true: the pool keeps a list of its tasks, for wsq_pool_dump;
+                                     * every spawn, wake, run and end then takes one lock */
 } wsq_config;
 
 /* What wsq_worker_stats and wsq_pool_stats report. All are counts since the pool was created, but
@@ -1413,6 +1448,19 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
 /* This writes a table to `file`: a row for each worker and (with a plus) each stand-in so far, and
  * one for the pool. Any thread may call this. */
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
+
+/* This writes to `file`, for a person, what the pool does: what each worker does and has queued,
+ * how long the lanes are, which threads wait for what, which timers are set. With
+ * wsq_config.list_tasks it writes a line for each task that is spawned and not done (1000 at most):
+ * whether it runs, waits for a wake, is held back by others or is queued, since when, and its
+ * function, with the name that wsq_hooks gives it. So a wake that was forgotten is found. Without
+ * list_tasks it knows only how many tasks there are, for their memory is the caller's.
+ * Any thread may call this, a task too, while the pool works or is stopping; but not a hook, nor a
+ * signal handler. The pool goes on meanwhile: each line was true at some moment of the call, and
+ * two lines may contradict each other. No line is read from the memory of a task, so an address may
+ * be that of a task that has gone since. A plus behind a length stands for more that was just
+ * pushed. The pool's locks are taken one after the other, and none while this writes. */
+WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file);
 
 /* This runs one task of a caller_runs pool on the calling thread. It returns false if no task can
  * run now, another thread is pumping, or the pool is shut down. Any thread may call this. */
@@ -1805,15 +1853,14 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
  * returns false if the job is done, and then what it did is visible. Either way it is joined. */
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
-    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0;
-    wsqi_check_ctx(entry);
+    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0; /* then it was not advanced */
+    wsqi_check_ctx(full ? *ctx : entry);
     WSQ_ASSERT((full || wsqi_get(&entry->job) == job) &&
                "a join out of order: the newest job first, by the function that forked it");
     (void)job, (void)full;
     WSQI_OPAQUE(opaque);
-    /* Relaxed: as in wsq_fork. */
     if (!WSQI_LIKELY((uintptr_t)entry >=
-                     (uintptr_t)wsqi_load_rlx(&wsqi_front_of(opaque)->join_trap))) {
+                     (uintptr_t)wsqi_load_hint(&wsqi_front_of(opaque)->join_trap))) {
         uintptr_t answer = wsqi_reclaim_slow(entry);
         *ctx = (wsq_ctx)(answer & ~(uintptr_t)1);
         return (answer & 1) != 0;
@@ -1830,6 +1877,9 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
     if (wsq_reclaim(ctx, job)) job->fn(*ctx, job);
 }
 
+#if defined(__GNUC__) && defined(__cplusplus)
+#pragma GCC diagnostic pop
+#endif
 #endif /* WSQ_H */
 
 #ifdef WSQ_IMPLEMENTATION
@@ -1844,8 +1894,11 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 #if !defined(__cplusplus)
 #pragma GCC diagnostic ignored "-Wdeclaration-after-statement"
-#elif !defined(__clang__)
+#else
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuseless-cast"
+#endif
 #endif
 #endif
 
@@ -1904,7 +1957,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
- *  P5 P6  stopped?; over               acq; rel      each other  a waiter misses the cancelling
+ *  P5 P6  over, still?; off duty       acq; rel      each other  a waiter misses what was done
+ *  P7 P8  awake; is the pool still?    acq+rel       each other  a wait is released beside its task
  *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
  *  W6     runs dry: S                  acq+rel       itself      the last one misses an end
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
@@ -2030,6 +2084,7 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  *     unsigned wsqi_places_read(uint32_t *places, unsigned count)
  *                                             the place (wsq_topology) of each processor; how many
  *     unsigned wsqi_cpu_now(void)             the processor that this thread runs on
+ *     uintptr_t wsqi_thread_key(void)         no two threads have the same at one time
  *     void wsqi_cpu_leave(void)               moves this thread to another, if it may run there
  *     void *wsqi_pages_take(size_t size, size_t alignment)
  *                                             pages that become resident one by one, as they are
@@ -2054,6 +2109,7 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
 WSQI_ONE WSQI_THREAD_LOCAL wsqi_worker *wsqi_self_slot;
 
 static inline wsqi_worker *wsqi_self_get(void) { return wsqi_self_slot; }
+#define wsqi_thread_key() ((uintptr_t)&wsqi_self_slot)
 static inline void wsqi_self_set(wsqi_worker *self) { wsqi_self_slot = self; }
 
 #if defined(_WIN32)
@@ -2451,9 +2507,9 @@ static void wsqi_lot_fini(wsqi_lot *lot) { wsqi_lot_close(lot, WSQI_LOT_BUCKETS)
 static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
     wsqi_bucket *bucket = wsqi_lot_bucket(lot, word);
     pthread_mutex_lock(&bucket->mutex);
-    /* Relaxed: who changed the word takes the mutex before it wakes, so either this sees the change
-     * or the wake comes after the wait began. */
-    if (wsqi_load_rlx(word) != expected) {
+    /* Who changed the word takes the mutex before it wakes, so either this sees the change or the
+     * wake comes after the wait began. */
+    if (wsqi_load_locked(word) != expected) {
         pthread_mutex_unlock(&bucket->mutex);
         return;
     }
@@ -2776,6 +2832,10 @@ static unsigned wsqi_cpu_count(void) {
 #define wsqi_cpu_leave() ((void)0)
 #endif
 
+#ifndef wsqi_thread_key
+#define wsqi_thread_key() 0
+#endif
+
 #ifndef wsqi_guard_create
 #define wsqi_guard_create() ((wsqi_a32 *)NULL)
 #define wsqi_guard_destroy(guard) ((void)(guard))
@@ -3038,8 +3098,8 @@ static wsqi_array *wsqi_array_create(const wsq_allocator *allocator, uint64_t ca
     array->mask = capacity - 1;
     array->older = NULL;
     array->bytes = bytes;
-    /* A late thief may read a slot that nobody wrote. Relaxed: not shared yet. */
-    for (uint64_t i = 0; i < capacity; i++) wsqi_store_rlx(wsqi_array_slot(array, i), NULL);
+    /* A late thief may read a slot that nobody wrote. */
+    for (uint64_t i = 0; i < capacity; i++) wsqi_store_init(wsqi_array_slot(array, i), NULL);
     return array;
 }
 
@@ -3060,14 +3120,13 @@ WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity) {
 }
 
 WSQ_API void wsq_deque_fini(wsq_deque *deque) {
-    /* Relaxed: not shared any more. */
-    wsqi_array *array = (wsqi_array *)wsqi_load_rlx(&deque->array);
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&deque->array);
     while (array != NULL) {
         wsqi_array *older = array->older;
         wsqi_release(deque->allocator, array, array->bytes);
         array = older;
     }
-    wsqi_store_rlx(&deque->array, NULL); /* Relaxed: likewise. */
+    wsqi_store_own(&deque->array, NULL);
 }
 
 /* A new array of twice the capacity with the items [top, bottom), or NULL. */
@@ -3077,7 +3136,7 @@ WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, u
     if (array == NULL) return NULL;
     for (uint64_t i = top; i != bottom; i++) {
         void *item = wsqi_load_own(wsqi_array_slot(old, i));
-        wsqi_store_rlx(wsqi_array_slot(array, i), item);     /* Relaxed: D6 orders it. */
+        wsqi_store_init(wsqi_array_slot(array, i), item);
     }
     array->older = old;
     /* D6: the copies become visible with the array. Pairs with D7. */
@@ -3095,7 +3154,7 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
         array = wsqi_deque_grow(self, array, top, bottom);
         if (array == NULL) return WSQ_ERR_MEMORY;
     }
-    wsqi_store_rlx(wsqi_array_slot(array, bottom), item); /* Relaxed: D1 orders it. */
+    wsqi_store_own(wsqi_array_slot(array, bottom), item);
     /* D1: the slot becomes visible to thieves. Pairs with D2. */
     wsqi_store_rel(&self->bottom, bottom + 1);
     return WSQ_OK;
@@ -3115,15 +3174,15 @@ static void *wsqi_deque_pop_many(wsq_deque *self, uint64_t bottom) {
      * bottom that goes with it. */
     if (left == 0 && wsqi_cas_rel(&self->top, &top, top + 1))
         item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    wsqi_store_rlx(&self->bottom, bottom + 1); /* Relaxed: empty, and no slot changed. */
+    wsqi_store_own(&self->bottom, bottom + 1); /* it is empty, and no slot changed */
     return item;
 }
 
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
-    /* Relaxed: top only grows. An old one that says empty is right; one that says "the last item"
-     * is put to the test by the compare-and-swap. */
-    uint64_t top = wsqi_load_rlx(&self->top);
+    /* Top only grows. An old one that says empty is right; one that says "the last item" is put to
+     * the test by the compare-and-swap. */
+    uint64_t top = wsqi_load_hint(&self->top);
     int64_t left = (int64_t)(bottom - top);
     if (left > 0) return wsqi_deque_pop_many(self, bottom);
     if (left < 0) return NULL;
@@ -3196,6 +3255,13 @@ typedef struct wsqi_waiters {
     wsqi_wait *first; /* under the lock */
 } wsqi_waiters;
 
+/* The global queue has a lane for so many workers, up to so many lanes, since a consumer turns what
+ * came in round, task by task: 5 million a second (bench/sim). */
+#ifndef WSQI_SHARE_WORKERS
+#define WSQI_SHARE_WORKERS 8
+#endif
+enum { WSQI_SHARES = 16 };
+
 typedef struct wsqi_loop wsqi_loop; /* see >>parallel */
 
 /* What a worker was about when it began something else, in the middle of a task; on its stack. */
@@ -3241,6 +3307,7 @@ struct wsqi_worker {
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
     bool replaced;         /* owner: and a stand-in works meanwhile */
     bool suspicious;      /* owner: its last time-out found an unattended task */
+    uint8_t vain;         /* owner: searches since the last that found something; modulo 256 */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
     uint64_t turn_start;  /* owner: when the turn began; 0: it has run dry since */
     uint64_t turn_run;    /* owner: counters.run then */
@@ -3297,6 +3364,7 @@ struct wsq_pool {
     wsqi_worker **table;
     wsqi_worker *first; /* the workers' blocks lie one behind the other */
     unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
+    unsigned shares; /* lanes of the global queue */
     uint32_t lifo_cap, budget, spin_rounds;
     uint32_t wake_slot; /* lifo_cap; 0: none, or somebody is to be told before the slot is filled */
     bool caller_runs, lend_only;
@@ -3323,13 +3391,13 @@ struct wsq_pool {
      * all look at it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 timer_next; /* when the next timer is due, UINT64_MAX: none; timer_lock's holder */
-    wsqi_inject lanes[WSQ_LOW + 1]; /* tasks by wsq_priority; WSQ_NORMAL is the global queue */
+    /* tasks by wsq_priority: WSQ_NORMAL's, and those behind WSQ_LOW's, are the global queue */
+    wsqi_inject lanes[WSQ_LOW + WSQI_SHARES];
     wsqi_a64 outside; /* 2 * (tasks spawned from outside) + closed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 guests;                             /* outside threads in wsq_run */
-    wsqi_a32 lent; /* standin_lock writes: threads in wsq_worker_enter */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
-    /* sleepers woken from outside. Here a line begins that changes often; searchers read `guests` */
+    /* sleepers woken from outside. Not on the line of `guests`, which searchers read */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
     wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
@@ -3347,8 +3415,9 @@ struct wsq_pool {
     wsqi_a32 absent;            /* standin_lock writes: blocked guests, which may be thieves */
     wsqi_a32 exhausted;         /* standin_lock writes: more stand-ins were needed than there are */
     wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
-    wsqi_a32 astir;             /* threads that may run or cancel tasks; see wsqi_rest */
-    wsqi_a32 sweeping;          /* 1: a thread cancels what is queued; see wsqi_check_stopped */
+    wsqi_a32 on_duty;           /* threads that may run or cancel tasks; see wsqi_check_still */
+    wsqi_a32 changes;           /* how often one of them woke up, or somebody looked */
+    wsqi_a32 sweeping;          /* 1: a thread cancels what is queued; see wsqi_check_over */
     size_t stack_size;
     uint64_t seed;
     wsq_tune tune; /* as each worker's begins */
@@ -3356,13 +3425,14 @@ struct wsq_pool {
     wsqi_aptr future_returned;                /* futures of outside threads that others freed */
     wsq_future *future_spare;                 /* future_lock: futures to use again */
     void *future_chunks;                      /* future_lock: their memory */
+    struct wsqi_list *list;                   /* of all tasks; NULL: none; see >>dump */
 };
 
 enum {
     WSQI_PHASE_FORKED, /* this is another process, a child, which has none of the threads */
     WSQI_PHASE_RUN,
-    WSQI_PHASE_STOP, /* the workers cancel what they have, and leave; so does who queues a task */
-    WSQI_PHASE_OVER  /* they are gone, and everything is cancelled */
+    WSQI_PHASE_CANCEL, /* the workers go on, but cancel each task instead of running it */
+    WSQI_PHASE_OVER    /* nothing was left to do: they leave; who queues a task cancels it */
 };
 
 /* A task that was never spawned; a zeroed one is. */
@@ -3448,16 +3518,19 @@ static inline wsqi_worker *wsqi_host(void) {
     return self != NULL ? self->host : NULL;
 }
 
-/* task->pool tells a group from a pool by its lowest bit. */
+/* Of a task that has been spawned: its pool, or 1 + its group. */
+static uintptr_t wsqi_task_home(const wsq_task *task) {
+    /* Relaxed: who may ask has seen the task active, which T6 wrote after this. */
+    return (uintptr_t)wsqi_load_rlx(&task->pool);
+}
+
 static wsq_group *wsqi_task_group(const wsq_task *task) {
-    uintptr_t home = (uintptr_t)wsqi_load_rlx(&task->pool); /* Relaxed: as wsqi_task_pool. */
+    uintptr_t home = wsqi_task_home(task);
     return (home & 1) != 0 ? (wsq_group *)(home - 1) : NULL;
 }
 
-/* Of a task that has been spawned. */
 static wsq_pool *wsqi_task_pool(const wsq_task *task) {
-    /* Relaxed: who may ask has seen the task active, which T6 wrote after this. */
-    uintptr_t home = (uintptr_t)wsqi_load_rlx(&task->pool);
+    uintptr_t home = wsqi_task_home(task);
     return (home & 1) != 0 ? ((wsq_group *)(home - 1))->pool : (wsq_pool *)home;
 }
 
@@ -3479,9 +3552,9 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #endif
 
 #ifdef WSQ_NO_HOOKS
-#define wsqi_told(pool) false
-#define wsqi_event(self, event, subject, value) ((void)0)
-#define wsqi_event_here(pool, event, subject, value) ((void)(pool))
+#define wsqi_told(pool) ((void)(pool), false)
+#define wsqi_event(self, event, subject, value) ((void)(self), (void)(event), (void)(subject))
+#define wsqi_event_here(pool, event, subject, value) wsqi_event(pool, event, subject, value)
 #else
 #define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
 
@@ -3579,6 +3652,18 @@ static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
     return first;
 }
 
+/* A lane of the global queue. */
+static inline wsqi_inject *wsqi_share(wsq_pool *pool, uint32_t n) {
+    n = pool->shares > 1 ? n % pool->shares : 0;
+    return &pool->lanes[n == 0 ? WSQ_NORMAL : WSQ_LOW + n];
+}
+
+/* This thread's, in which what it spawns stays in order. */
+static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
+    if (WSQI_LIKELY(pool->shares <= 1)) return &pool->lanes[WSQ_NORMAL];
+    return wsqi_share(pool, (uint32_t)((uint64_t)wsqi_thread_key() * 0x9E3779B97F4A7C15u >> 32));
+}
+
 /* Takes up to `most` tasks as a chain, oldest first, but no more than a fair share; NULL if there
  * is nothing or another consumer is at it. *left: what stays behind. */
 static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
@@ -3590,7 +3675,7 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     /* G3: what the last holder wrote is visible. Pairs with G4. */
     if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
     length = wsqi_inject_collect(inject);
-    share = length / pool->workers;
+    share = length / pool->workers * pool->shares;
     share = share < 4 ? 4 : share > 64 ? 64 : share;
     if (share > most) share = most;
     if (share > length) share = length;
@@ -3689,8 +3774,8 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
 }
 
 static bool wsqi_asleep(wsqi_worker *self) {
-    /* Relaxed: the work that it is woken for, the last searcher's look finds, behind I6 and I7. */
-    return (wsqi_load_rlx(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
+    /* The work that it is woken for, the last searcher's look finds, behind I6 and I7. */
+    return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
 /* One look at each word of the sleepers' bitmap: all write it. */
@@ -3736,9 +3821,8 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (!pool->placed) return;
     uint32_t place = pool->cpus != 0 ? pool->places[wsqi_cpu_now() % pool->cpus]
                                      : pool->topology.place(self->index, pool->topology.user);
-    /* Relaxed: a hint; and the line stays with those who read it. */
-    wsqi_a32 *word = &pool->place[self->index];
-    if (wsqi_load_rlx(word) != place) wsqi_store_rlx(word, place);
+    wsqi_a32 *word = &pool->place[self->index]; /* its line stays with those who read it */
+    if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
 /* As wsqi_bitmap_claim, one that is near. */
@@ -3807,10 +3891,13 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
-/* As wsqi_notify, from a worker's own thread: alone in its pool it has nobody to wake. */
+/* From a worker's own thread: alone in its pool it has nobody to wake. Relaxed: the first worker
+ * starts the second. */
+static inline bool wsqi_alone(const wsq_pool *pool) { return wsqi_load_rlx(&pool->crew) <= 1; }
+
+/* As wsqi_notify, from a worker's own thread. */
 static inline void wsqi_notify_others(wsqi_worker *self) {
-    /* Relaxed: who starts the second worker is the first. */
-    if (wsqi_load_rlx(&self->pool->crew) > 1) wsqi_notify(self->pool);
+    if (!wsqi_alone(self->pool)) wsqi_notify(self->pool);
 }
 
 static size_t wsqi_queue_length(const wsqi_worker *worker);
@@ -3820,7 +3907,7 @@ static size_t wsqi_queue_length(const wsqi_worker *worker);
  * S, which is one line for all, is read only if there is none. */
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    if (wsqi_load_rlx(&pool->crew) <= 1) return; /* Relaxed: as in wsqi_notify_others. */
+    if (wsqi_alone(pool)) return;
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
      * the search, or in wsqi_steal_tell, sees this one. */
     wsqi_fence_sc();
@@ -3830,11 +3917,11 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
 static inline void wsqi_poke(wsqi_worker *worker) {
-    /* Relaxed: a request; that it is not overwritten unseen is J5's business. */
-    if (wsqi_load_rlx(&worker->front.fork_trap) != NULL)
-        wsqi_store_rlx(&worker->front.fork_trap, NULL);
-    if (wsqi_load_rlx(&worker->front.join_trap) != WSQI_TRAP_SET)
-        wsqi_store_rlx(&worker->front.join_trap, WSQI_TRAP_SET);
+    /* That the request is not overwritten unseen is J5's business. */
+    if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
+        wsqi_store_hint(&worker->front.fork_trap, NULL);
+    if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
+        wsqi_store_hint(&worker->front.join_trap, WSQI_TRAP_SET);
 }
 
 /* [bottom:32 | top:32]: a worker's public jobs; see >>forkjoin. */
@@ -3883,20 +3970,18 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 
 /* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
  * Looks at `most` workers. The caller passed a full barrier. A full LIFO slot and a timer need a
- * watcher, unless there is one. */
+ * watcher, unless there is one. Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
-    bool watched = wsqi_load_rlx(&pool->watcher) != 0; /* Relaxed: the barrier orders it. */
+    bool watched = wsqi_load_rlx(&pool->watcher) != 0;
     unsigned crew = wsqi_crew(pool), start = wsqi_look_start(pool), found = 0;
     size_t amount = 0;
     where[0] = where[1] = NULL;
-    for (int i = 0; i <= WSQ_LOW; i++)
+    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
         if (!wsqi_inject_empty(&pool->lanes[i])) return 1;
-    /* Relaxed: likewise. */
     if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return 1;
     for (unsigned i = 0; i < crew && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
         wsqi_worker *worker = wsqi_block(pool, (start + i) % crew);
         size_t length = wsqi_queue_length(worker);
-        /* Relaxed: likewise. */
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
         amount += length;
         if (length != 0 && found < 2) where[found++] = worker;
@@ -3988,14 +4073,16 @@ static bool wsqi_search_share(wsqi_worker *self, bool last) {
     const wsqi_worker *where[2] = {self, self->source != 0 ? wsqi_block(pool, self->source - 1)
                                                            : self};
     size_t own = wsqi_queue_length(self), left = where[1] != self ? wsqi_queue_length(where[1]) : 0;
-    size_t amount = own + left + wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length);
+    size_t amount = own + left;
+    for (unsigned i = 0; i < pool->shares; i++)
+        amount += wsqi_load_hint(&wsqi_share(pool, i)->length);
     if (own == 0) where[0] = where[1];
     if (left == 0) where[1] = where[0];
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     if (last) return false; /* it will look everywhere */
     amount = wsqi_look_tasks(pool, where, WSQI_LOOKS);
-    /* Those who search already are after other work. Relaxed: a hint. */
-    if (amount > 1) amount += wsqi_searching(wsqi_load_rlx(&pool->idle));
+    /* Those who search already are after other work. */
+    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->idle));
     return wsqi_wake_some(pool, where[0], where[1], 0, amount);
 }
 
@@ -4081,8 +4168,7 @@ static bool wsqi_watch_look(wsq_pool *pool) {
     unsigned crew = wsqi_crew(pool);
     for (unsigned i = 0; i < crew; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
-        /* Relaxed: a hint, 0 means never seen. */
-        uint64_t run = wsqi_load_rlx(&worker->counters.run) + 1;
+        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
         if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
         else if (wsqi_load_hint(&worker->seen_run) == run) late = true;
         wsqi_store_hint(&worker->seen_run, run);
@@ -4090,10 +4176,9 @@ static bool wsqi_watch_look(wsq_pool *pool) {
     return late;
 }
 
-/* Relaxed: it stays true until the owner moves on, and a task taken too early is only run too
- * early. */
+/* It stays true until the owner moves on, and a task taken too early is only run too early. */
 static bool wsqi_slot_late(wsqi_worker *victim) {
-    return wsqi_load_rlx(&victim->seen_run) == wsqi_load_rlx(&victim->counters.run) + 1;
+    return wsqi_load_hint(&victim->seen_run) == wsqi_load_hint(&victim->counters.run) + 1;
 }
 
 /* ---- sleeping ---- */
@@ -4167,18 +4252,25 @@ struct wsqi_wait {
     wsq_pool *pool;
     wsqi_worker *self;   /* whose queue this thread owns, or NULL */
     wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
-    bool inside;         /* in a task, job or run of the pool */
+    bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
+    bool off_duty;       /* and this thread is a guest: it sleeps where S does not count it */
     bool listed;         /* in its bucket */
     bool blocked;        /* it has slept, or is about to */
     bool replaced;       /* and a stand-in works in the host's place */
-    bool resting;        /* the pool stops */
+    bool released;       /* by a shutdown: what is awaited will not come */
     const void *key;     /* the address of what is awaited */
+    const wsq_task *task;   /* if it is one, or NULL */
+    const wsq_group *group; /* likewise */
+    uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
     uint64_t deadline;   /* WSQI_NEVER: none */
-    wsqi_a32 called;     /* 1: look again; who ends what is awaited sets it, the waiter clears it */
+    wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
+    wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
     wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
     wsqi_parker own;
     wsqi_wait *next, **link; /* under the bucket's lock */
 };
+
+enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE }; /* look again; it is in vain */
 
 static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     return &pool->waiting[((uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u) >> 60];
@@ -4189,7 +4281,7 @@ static void wsqi_bucket_call(wsqi_waiters *bucket, const void *key) {
     for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
         if (key != NULL && wait->key != key) continue;
         /* W1: who was called sees why. Pairs with W2. */
-        wsqi_store_rel(&wait->called, 1u);
+        wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
         wsqi_unpark(wait->parker);
     }
 }
@@ -4237,11 +4329,39 @@ static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_rlx(&self->lent) & WSQI_LENT_MASK) == WSQI_LENT_DISMISSED;
 }
 
+/* ---- what a shutdown counts: see >>stop ---- */
+
+static void wsqi_check_still(wsq_pool *pool);
+
+/* Any thread that may run or cancel tasks, awake again: whoever finds the pool still meanwhile
+ * looks once more. */
+static void wsqi_woke(wsq_pool *pool) {
+    /* P4: either this sees the pool stop, or who looks saw it awake. */
+    wsqi_fence_sc();
+    /* P7: whoever looks after that sees it awake. Pairs with P8. Relaxed: the barrier orders it. */
+    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) wsqi_add_acqrel(&pool->changes, 1u);
+}
+
+/* Any thread: it may run or cancel tasks from here on. */
+static void wsqi_duty_begin(wsq_pool *pool) {
+    wsqi_add_rlx(&pool->on_duty, 1u); /* Relaxed: the barrier that follows orders it. */
+    wsqi_woke(pool);
+}
+
+/* Likewise: not any more. */
+static void wsqi_duty_end(wsq_pool *pool) {
+    /* P6: what it cancelled is visible. Pairs with P5. */
+    uint32_t left = wsqi_add_acqrel(&pool->on_duty, 0u - 1u) - 1;
+    wsqi_check_still(pool);
+    /* Relaxed: whoever waits for that to be so looks again. */
+    if (left == 0 && wsqi_load_rlx(pool->phase) == WSQI_PHASE_OVER) wsqi_call_all(pool);
+}
+
 /* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
 static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
     wsq_pool *pool = self->pool;
-    /* Relaxed: shutdown hands out tokens after it has set the phase. */
-    while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
+    /* Relaxed: shutdown hands out tokens when the pool is over. */
+    while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL && (wsqi_wait_called(wait) || wsqi_wait_late(wait));
         over = over || (wait == NULL && wsqi_dismissed(self));
         if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
@@ -4268,12 +4388,13 @@ static void wsqi_leave_waker(wsqi_worker *self) {
 
 /* Owner only, a searcher that found nothing: sleeps until somebody wakes it, as a searcher again,
  * or the pool stops, or, with a `wait`, that is over. */
-static void wsqi_sleep(wsqi_worker *self, const wsqi_wait *wait) {
+static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.parks, 1);
+    if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: I8 orders it. */
     /* I5: the bit is there before S counts it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
-    /* I8, and I10 for the slots. */
+    /* I8, and I10 for the slots; P6 for who finds the pool still. */
     uint32_t idle = wsqi_add_sc(&pool->idle, WSQI_SLEEPING - WSQI_SEARCHING);
     self->searching = self->late = false;
     /* before the look, which would send somebody to watch */
@@ -4283,15 +4404,17 @@ static void wsqi_sleep(wsqi_worker *self, const wsqi_wait *wait) {
          * I6. */
         wsqi_fence_sc();
         wsqi_pass_on(pool); /* perhaps to itself */
+        wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_sleep_on(self, wait, watching);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
-    /* The pool stops: it is not asleep, for it may come here again (from a wait in a job that it
-     * stole), and S would count it twice for one bit. */
+    /* The pool is over: S does not count it as asleep any more. */
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     self->searching = true;
+    wsqi_woke(pool);
+    if (wait != NULL) wsqi_store_rel(&wait->asleep, 0u); /* P7 */
 }
 
 /* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
@@ -4359,7 +4482,8 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         if (newest == NULL) newest = (wsq_task *)out[i];
         else wsqi_set(&oldest->next, (wsq_task *)out[i]);
     }
-    if (newest != NULL) wsqi_inject_push(&self->pool->lanes[WSQ_NORMAL], newest, oldest);
+    uint32_t lane = wsq_random_next(&self->random); /* so that several can take what one spawns */
+    if (newest != NULL) wsqi_inject_push(wsqi_share(self->pool, lane), newest, oldest);
 }
 
 /* Owner only, the only worker of its pool, which is to keep the order of its spawns. Some of its
@@ -4382,6 +4506,9 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
         return;
     wsqi_stat(self->counters.overflows, 1);
     wsqi_spill(self, task);
+    /* I6: a look while all of the ring was on its way found it empty, and who pushed behind others
+     * tells nobody (wsqi_notify_pushed). */
+    wsqi_notify_others(self);
     if (pool->workers > 1) return;
     self->spilled = true; /* and it looks at the order before it takes the next */
     self->turn_left = 0;
@@ -4397,7 +4524,7 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
-    if (wsqi_load_rlx(&self->lifo) == NULL) return NULL; /* Relaxed: only the owner fills it. */
+    if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
     /* I11: the owner's own task is here again; acquire, for a slot that a thief emptied
      * meanwhile. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
@@ -4433,8 +4560,7 @@ WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
 /* 1. The LIFO slot, then the own queue. */
 WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     wsq_task *task = NULL;
-    /* Relaxed: only the owner fills it. */
-    if (wsqi_load_rlx(&self->lifo) != NULL && wsqi_slot_turn(self)) task = wsqi_slot_take(self);
+    if (wsqi_load_hint(&self->lifo) != NULL && wsqi_slot_turn(self)) task = wsqi_slot_take(self);
     if (task != NULL) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
@@ -4456,9 +4582,11 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
  * goes where thieves can reach it. */
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
-    wsqi_inject *lane = &pool->lanes[WSQ_NORMAL];
-    uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left;
-    wsq_task *next = most != 0 ? wsqi_inject_take(pool, lane, most, &left) : NULL, *one;
+    uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
+    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turns; /* each lane has its turn */
+    wsq_task *next = NULL, *one;
+    for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
+        next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
     if (next == NULL) return task;
     if (left == 0) self->order = pool->order; /* see wsqi_order_keep */
     for (; (one = next) != NULL; count++) {
@@ -4538,14 +4666,12 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     return (wsq_task *)item;
 }
 
-/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. Or
- * any, once the pool stops. */
+/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. */
 static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
     wsq_pool *pool = self->pool;
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    bool stops = wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN;
-    if (!stops && !pool->caller_runs && !wsqi_slot_late(victim)) return NULL;
+    if (!pool->caller_runs && !wsqi_slot_late(victim)) return NULL;
     /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
     if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
     wsqi_stat(self->counters.steals, 1);
@@ -4555,10 +4681,10 @@ static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
 }
 
 /* A guest works in a worker's place: as long as fewer workers sleep than there are guests, those
- * awake leave the jobs to them. Relaxed: hints; who parks on the strength of this looks again. */
+ * awake leave the jobs to them. A worker that parks on the strength of this looks again. */
 static bool wsqi_jobs_allowed(const wsq_pool *pool) {
-    uint32_t guests = wsqi_load_rlx(&pool->guests);
-    return guests == 0 || wsqi_sleeping(wsqi_load_rlx(&pool->idle)) >= guests;
+    uint32_t guests = wsqi_load_hint(&pool->guests);
+    return guests == 0 || wsqi_sleeping(wsqi_load_hint(&pool->idle)) >= guests;
 }
 
 /* Victims of one distance in one pass: more of them disturb those who work more than they find.
@@ -4602,9 +4728,9 @@ static void wsqi_backoff(uint32_t round) {
 
 /* Owner only, just awake: looks where the one who woke it saw work. True: as wsqi_steal_from. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
-    uint32_t lead = wsqi_load_rlx(&self->lead); /* Relaxed: a hint, and I1 orders it. */
+    uint32_t lead = wsqi_load_hint(&self->lead); /* I1 orders it */
     if (lead == 0) return false;
-    wsqi_store_rlx(&self->lead, 0u); /* Relaxed: likewise. */
+    wsqi_store_hint(&self->lead, 0u);
     if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
     wsqi_stat(self->counters.steal_attempts, 1);
@@ -4692,6 +4818,8 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 
 /* Shall it look once more, in this round, before it sleeps? *end: the caller's, for all rounds. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
+    /* When the pool stops, one look is enough. */
+    if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
     if (pool->spin_ns == 0) return round < pool->spin_rounds;
     uint64_t now = wsqi_clock_ns();
     if (round == 0) *end = pool->spin_ns < WSQI_NEVER - now ? now + pool->spin_ns : WSQI_NEVER;
@@ -4715,6 +4843,18 @@ static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
     return false;
 }
 
+/* A worker whose last 4 searches found nothing looks once and sleeps; every 16th search lasts as
+ * long as before, should times have changed. Where single tasks come from outside, in longer
+ * intervals than a worker looks on, all that looking is in vain, and holds a core which a thread
+ * outside could have (libuv, a request at a time: 54 us and 24 of processor time, 35 and 15 so, its
+ * own pool 36 and 14; 2 cores of EPYC, KVM). Both numbers are guesses. */
+enum { WSQI_VAIN = 4, WSQI_VAIN_AGAIN = 16 };
+
+static bool wsqi_discouraged(const wsqi_worker *self) {
+    return self->vain >= WSQI_VAIN && self->vain % WSQI_VAIN_AGAIN != 0 &&
+           self->pool->spin_ns == 0;
+}
+
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
  * was stolen and has been run, so everything may look different now. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
@@ -4728,15 +4868,19 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         wsqi_steal_pass(self, false, task))
         return true;
     if (*task != NULL && !self->searching) wsqi_steal_tell(self);
-    /* With half of the workers in it the crowd is large enough. Relaxed: a hint. */
-    bool crowd = 2 * wsqi_searching(wsqi_load_rlx(&pool->idle)) >= pool->workers;
+    /* With half of the workers in it the crowd is large enough. */
+    bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
     bool spin = self->searching || pool->caller_runs || pool->spin_ns != 0 || !crowd;
+    bool once = wsqi_discouraged(self);
+    /* Who spins for long is counted, for the last to run dry tells who waits for the pool. */
+    if (*task == NULL && !self->searching && pool->spin_ns != 0) wsqi_search_begin(self);
     for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
-        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) break;
+        if (once && round != 0) break;
         if (wsqi_search_round(self, task)) return true;
         if (*task == NULL) wsqi_backoff(round);
     }
     if (*task == NULL && !self->searching) wsqi_search_begin(self);
+    if (*task == NULL) self->vain = (uint8_t)(self->vain + 1);
     return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
 }
 
@@ -4766,8 +4910,10 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_urgent(self, true);
         if (task != NULL) break;
         wsqi_group_flush(self); /* and the last to run dry tells who waits for the pool */
-        if (!wsqi_search(self, &task)) break; /* 3. and 4. */
-        task = wsqi_find_near(self);          /* a job was run: everything may look different now */
+        bool stolen = wsqi_search(self, &task); /* 3. and 4. */
+        if (stolen || task != NULL) self->vain = 0;
+        if (!stolen) break;
+        task = wsqi_find_near(self); /* a job was run: everything may look different now */
     } while (task == NULL);
     if (task != NULL && self->turn_start == 0) wsqi_turn_clock(self);
     return task;
@@ -4783,11 +4929,15 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     return task;
 }
 
+WSQI_COLD static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task);
+
 /* Owner only: one task. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
         wsqi_group_flush(self);
-    wsqi_task_run(self, task);
+    if (WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN))
+        wsqi_task_run(self, task);
+    else wsqi_cancel_task(self->pool, task);
 }
 
 /* Owner only: begins something else, whose jobs go from `floor` on. */
@@ -4812,76 +4962,6 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *frame) {
     self->floor = frame->floor;
     self->budget_left = frame->budget_left;
     self->frames = frame->outer;
-}
-
-WSQI_COLD static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task);
-static void wsqi_cancel_own(wsqi_worker *self);
-
-/* ---- who may still touch a group when the pool stops: a task that waits for one may have it on
- * its stack. What is queued is cancelled before a thread rests ---- */
-
-static void wsqi_count_threads(wsq_pool *pool, wsqi_a32 *count, uint32_t n) {
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    wsqi_add_locked(count, n);
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
-}
-
-/* Any thread: it may run or cancel tasks from here on. */
-static void wsqi_stir(wsq_pool *pool) { wsqi_count_threads(pool, &pool->astir, 1); }
-
-/* Likewise: not any more. Workers that wait for a group look again. */
-static void wsqi_calm(wsq_pool *pool) {
-    wsqi_count_threads(pool, &pool->astir, 0u - 1u);
-    wsqi_call_all(pool);
-}
-
-/* Owner only, once the pool stops: what the others have queued, too, for one that is in the middle
- * of a task may wait there for this worker. */
-static void wsqi_cancel_others(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < 2 * crew; i++) { /* a lone task is had at the second look */
-        wsqi_worker *victim = wsqi_block(pool, i % crew);
-        if (victim == self) continue;
-        wsq_task *task;
-        while ((task = wsqi_steal_tasks(self, victim)) != NULL ||
-               (task = wsqi_steal_slot(self, victim)) != NULL) {
-            wsqi_stat(self->counters.steal_attempts, 1);
-            wsqi_cancel_task(pool, task);
-            wsqi_cancel_own(self);
-        }
-        if (pool->caller_runs) wsqi_cancel_own(victim); /* this thread's, too */
-    }
-}
-
-/* Owner only, once the pool stops: it is about to leave, or to sleep in the middle of a task. */
-static void wsqi_rest(wsqi_worker *self) {
-    /* P4: who queues a task from here on sees the phase; what came before is found below. */
-    wsqi_fence_sc();
-    wsqi_cancel_own(self);
-    wsqi_cancel_others(self);
-    wsqi_calm(self->pool);
-}
-
-/* Owner only, at the end of its thread. */
-static void wsqi_worker_leave(wsqi_worker *self) {
-    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
-    wsqi_run_dry(self);
-    wsqi_rest(self); /* a task that it ran last may be pending now, and waited for */
-    wsqi_self_set(NULL);
-}
-
-static void wsqi_worker_main(void *arg) {
-    wsqi_worker *self = (wsqi_worker *)arg;
-    wsqi_self_set(self);
-    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    /* Relaxed: what shutdown did before is not looked at. */
-    while (wsqi_load_rlx(self->pool->phase) == WSQI_PHASE_RUN) {
-        wsq_task *task = wsqi_find_work(self);
-        if (task != NULL) wsqi_work(self, task);
-        else wsqi_sleep(self, NULL);
-    }
-    wsqi_worker_leave(self);
 }
 
 /* ==========================================================================
@@ -4918,15 +4998,14 @@ enum {
     WSQ_ASSERT((wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0 && \
                "a wsq_task whose memory was freed, or that was never set up")
 
-/* Relaxed: who asks has the task from its spawn, which orders it. */
+/* Nobody but the owner of a task, its caller and then who queues or runs it, writes its flags. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
-    return wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE;
+    return wsqi_load_own(&task->flags) & WSQI_FLAGS_QUEUE;
 }
 
 /* What a spawn adds to the state of a task that is revocable. */
 static inline uint32_t wsqi_task_open(const wsq_task *task) {
-    /* Relaxed: the caller's. */
-    return (wsqi_load_rlx(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
+    return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
 
 /* Of a task that is being spawned into this pool; a pin of a former wsq_spawn_on is over. */
@@ -4955,35 +5034,33 @@ WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
 
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) {
     if (task == NULL || (unsigned)priority > WSQ_LOW) return WSQ_ERR_INVALID;
-    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
+    uint32_t flags = wsqi_load_own(&task->flags);
     flags = (flags & ~(uint32_t)WSQI_FLAG_LANE) | (uint32_t)priority;
-    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+    wsqi_store_own(&task->flags, flags);
     return WSQ_OK;
 }
 
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
     if (task == NULL || (worker > 0xffffu && worker != WSQ_ANY_WORKER)) return WSQ_ERR_INVALID;
-    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
+    uint32_t flags = wsqi_load_own(&task->flags);
     flags &= WSQI_FLAGS_UNPINNED;
     if (worker != WSQ_ANY_WORKER)
         flags |= WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER;
-    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+    wsqi_store_own(&task->flags, flags);
     return WSQ_OK;
 }
 
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group) {
-    /* Relaxed: the spawn orders it, and the stores. */
-    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
-    if (group != NULL) wsqi_store_rlx(&task->pool, (char *)group + 1); /* Relaxed: likewise. */
+    uint32_t flags = wsqi_load_own(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
+    if (group != NULL) wsqi_store_own(&task->pool, (char *)group + 1);
     if (group != NULL) flags |= WSQI_FLAG_GROUPED;
-    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+    wsqi_store_own(&task->flags, flags);
 }
 
 WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
-    /* Relaxed: the spawn orders it, and the store. */
-    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_REVOCABLE;
+    uint32_t flags = wsqi_load_own(&task->flags) & ~(uint32_t)WSQI_FLAG_REVOCABLE;
     if (revocable) flags |= WSQI_FLAG_REVOCABLE;
-    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+    wsqi_store_own(&task->flags, flags);
 }
 
 WSQI_COLD static void wsqi_task_close(wsq_task *task, bool cancelled);
@@ -5005,7 +5082,7 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
         wsqi_task_release(pool, task, former, state);
 }
 
-static void wsqi_check_stopped(wsq_pool *pool);
+static void wsqi_check_over(wsq_pool *pool);
 
 /* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
@@ -5021,8 +5098,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_inject_push(&worker->inbox, task, task);
     /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
     wsqi_token_give(pool->caller_runs ? wsqi_block(pool, 0) : worker);
-    /* P4: for wsqi_check_stopped. */
-    wsqi_fence_rmw();
+    wsqi_fence_rmw(); /* P4: for wsqi_check_over. */
 }
 
 /* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
@@ -5101,8 +5177,8 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only. Who counts n more tasks as finished sees what they did. */
 static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
-    /* P1: their spawns above all. Pairs with P2. Relaxed: own word. */
-    wsqi_store_rel(&self->counters.finished, wsqi_load_rlx(&self->counters.finished) + n);
+    /* P1: their spawns above all. Pairs with P2. */
+    wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
 WSQI_COLD static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
@@ -5232,30 +5308,11 @@ static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
     wsqi_check_quiet(pool);
 }
 
-static void wsqi_cancel_queued(wsq_pool *pool);
-static bool wsqi_queued(wsq_pool *pool);
-
-/* Any thread; it queued a task behind a full barrier. */
-static void wsqi_check_stopped(wsq_pool *pool) {
-    /* P4. Relaxed: the barrier orders it; see wsqi_pool_stop. */
-    if (WSQI_LIKELY(wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)) return;
-    while (wsqi_queued(pool)) {
-        /* G3. Else another thread sweeps, or this one, further down its stack; it looks again. */
-        if (wsqi_xchg_acq(&pool->sweeping, 1u) != 0) return;
-        wsqi_stir(pool);
-        wsqi_cancel_queued(pool);
-        wsqi_store_rel(&pool->sweeping, 0u); /* G4 */
-        wsqi_calm(pool);
-        /* P4: either this sees what is queued now, or who queued it sees that nobody sweeps. */
-        wsqi_fence_sc();
-    }
-}
-
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
-    wsqi_inject_push(&pool->lanes[WSQ_NORMAL], newest, oldest);
+    wsqi_inject_push(wsqi_share_own(pool), newest, oldest);
     wsqi_notify_rmw(pool);
-    wsqi_check_stopped(pool);
+    wsqi_check_over(pool);
 }
 
 /* self: this thread, or NULL. */
@@ -5263,7 +5320,7 @@ WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
-        if (self == NULL) wsqi_check_stopped(pool);
+        if (self == NULL) wsqi_check_over(pool);
     } else if (self == NULL) {
         wsqi_inject_tasks(pool, task, task);
     } else if (pool->lifo_cap != 0) {
@@ -5314,9 +5371,8 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
 
 /* Whoever has claimed it: a pin of a former wsq_spawn_on is over. */
 static void wsqi_task_unpin(wsq_task *task) {
-    uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: nobody queues it before. */
-    if (flags & WSQI_FLAG_ONCE)
-        wsqi_store_rlx(&task->flags, flags & WSQI_FLAGS_UNPINNED); /* Relaxed: its queue's. */
+    uint32_t flags = wsqi_load_own(&task->flags);
+    if (flags & WSQI_FLAG_ONCE) wsqi_store_own(&task->flags, flags & WSQI_FLAGS_UNPINNED);
 }
 
 /* Any thread. The task is spawned, and counted, but held back until wsqi_task_unblock. */
@@ -5363,17 +5419,17 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
     if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
     wsq_pool *pool = wsqi_task_pool(task);
-    /* Relaxed: tells only that a wait for the pool may be in vain; see wsqi_stuck. */
-    if (hold == WSQI_HOLD_COUNTED) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
+    /* This tells only that a wait for the pool may be in vain; see wsqi_stuck. */
+    if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, task);
-    if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
+    if (wsqi_local(pool) == NULL) wsqi_check_over(pool);
     return true;
 }
 
 /* Any thread: the task, once reserved, waits for others. */
 static void wsqi_task_held(wsq_pool *pool) {
-    wsqi_add_rlx(&pool->held, (uint64_t)1); /* Relaxed: as in wsqi_task_unblock. */
+    wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
 
@@ -5391,9 +5447,9 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    if (pin != 0) { /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. */
-        uint32_t kept = wsqi_load_rlx(&task->flags) & WSQI_FLAGS_UNPINNED; /* Relaxed: likewise. */
-        wsqi_store_rlx(&task->flags, kept | pin); /* Relaxed: likewise. */
+    if (pin != 0) { /* nobody queues it before wsqi_task_unblock */
+        uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
+        wsqi_store_own(&task->flags, kept | pin);
     }
     if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
     return WSQ_OK;
@@ -5406,8 +5462,7 @@ static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_
 
 static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
     uint32_t state = wsqi_load_hint(&task->state);
-    /* Relaxed: the caller's. */
-    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
+    uint32_t flags = wsqi_load_own(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
     if (wsqi_task_plain(pool, flags, state)) return wsqi_spawn_plain(pool, task, state, home);
     return wsqi_spawn_slow(pool, task, home, 0);
 }
@@ -5417,8 +5472,7 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
 
 /* The task's group by attribute, or NULL. */
 static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
-    /* Relaxed: the caller's. */
-    bool grouped = (wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) != 0;
+    bool grouped = (wsqi_load_own(&task->flags) & WSQI_FLAG_GROUPED) != 0;
     return grouped ? wsqi_task_group(task) : NULL;
 }
 
@@ -5426,8 +5480,7 @@ WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state);
-    /* Relaxed: the caller's. No group either. */
-    if (wsqi_task_plain(pool, wsqi_load_rlx(&task->flags), state))
+    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* and of no group */
         return wsqi_spawn_plain(pool, task, state, pool);
     wsq_group *group = wsqi_task_grouped(task);
     if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
@@ -5515,7 +5568,7 @@ static void wsqi_timers_unlock(wsq_pool *pool) {
 static void wsqi_timers_fire(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return;
     uint64_t now = wsqi_clock_ns();
-    if (wsqi_load_rlx(&pool->timer_next) > now) return; /* Relaxed: likewise. */
+    if (wsqi_load_hint(&pool->timer_next) > now) return;
     wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
     while (pool->timer_count != 0 && pool->timers[0].at <= now) {
         wsq_task *task = pool->timers[0].task;
@@ -5655,9 +5708,11 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * Source:    the parking lot of WebKit (Pizlo 2015); Linux's futex.
  * ========================================================================== */
 
+/* Nothing runs, and nobody cancels anything. */
 static bool wsqi_over(const wsq_pool *pool) {
-    /* P5: what the shutdown did is visible. Pairs with P6. */
-    return wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER;
+    /* P5: what was run and cancelled is visible. Pairs with P6. */
+    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
+    return wsqi_load_acq(&pool->on_duty) == 0; /* P5 */
 }
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
@@ -5666,10 +5721,13 @@ enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
     if (wsqi_local(pool) != NULL) return true;
-    /* W8: what the last one left is visible. Pairs with W9. Failure: somebody else works. */
-    if (wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY)) return true;
-    /* W8; and it shall tell us when it stops. */
-    return wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) == WSQI_PUMP_FREE;
+    /* W8: what the last one left is visible. Pairs with W9. Failure: somebody else works, and it
+     * shall tell us when it stops. */
+    if (!wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY) &&
+        wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) != WSQI_PUMP_FREE) /* W8 */
+        return false;
+    wsqi_duty_begin(pool);
+    return true;
 }
 
 static void wsqi_pump_leave(wsq_pool *pool) {
@@ -5677,6 +5735,7 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     /* W9: see W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
         wsqi_call_all(pool);
+    wsqi_duty_end(pool);
 }
 
 /* The thread that works: one task, by the worker whose turn it is. */
@@ -5730,6 +5789,7 @@ static uint32_t wsqi_wait_depth(size_t stack_size) {
 
 /* Owner only, about to leave: what it has is for others. */
 static void wsqi_worker_clear(wsqi_worker *self) {
+    wsqi_run_dry(self); /* first, for the end of a group may queue a task here */
     wsq_task *task = wsqi_slot_take(self);
     self->lifo_left = 0;
     for (; task != NULL || (task = wsqi_take_local(self)) != NULL; task = NULL)
@@ -5737,7 +5797,6 @@ static void wsqi_worker_clear(wsqi_worker *self) {
     if (self->searching) wsqi_search_end(self);
     wsqi_turn_stop(self);
     wsqi_notify(self->pool);
-    wsqi_run_dry(self);
 }
 
 /* How many stand-ins should be active. A worker asleep in a join is no loss by itself, for what it
@@ -5772,33 +5831,51 @@ static bool wsqi_standin_retire(wsqi_worker *self) {
     if (!surplus) return false;
     wsqi_worker_clear(self);
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
+    wsqi_duty_end(pool);
     /* Relaxed: the token orders what comes after (I2), and shutdown gives one, too. */
     while (wsqi_load_rlx(&self->dormant) != WSQI_STANDIN_ACTIVE &&
-           wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)
+           wsqi_load_rlx(pool->phase) != WSQI_PHASE_OVER)
         wsqi_token_wait(self, 0);
+    wsqi_duty_begin(pool);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     return true;
 }
 
-static void wsqi_standin_main(void *arg) {
-    wsqi_worker *self = (wsqi_worker *)arg;
+/* Owner only, between two tasks: shall it make room? A stand-in that is not needed any more lies
+ * dormant here. True: its thread, which was lent, shall leave. */
+static bool wsqi_relieved(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_self_set(self);
+    if (pool->lend_only) return wsqi_dismissed(self);
+    if (wsqi_load_hint(&pool->standins) > wsqi_standins_needed(pool)) wsqi_standin_retire(self);
+    return false;
+}
+
+/* The thread of a worker, of a stand-in, or one that was lent for a worker. */
+static void wsqi_serve(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    bool stays = !pool->lend_only && self->index < pool->workers;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    /* Relaxed: as in wsqi_worker_main. */
-    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        if (wsqi_load_hint(&pool->standins) > wsqi_standins_needed(pool) &&
-            wsqi_standin_retire(self))
-            continue;
+    while (stays || !wsqi_relieved(self)) {
         wsq_task *task = wsqi_find_work(self);
         if (task != NULL) wsqi_work(self, task);
+        /* Relaxed: nothing is left, for nobody would see to it. */
+        else if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_OVER) break;
         else wsqi_sleep(self, NULL);
     }
-    wsqi_worker_leave(self);
+    wsqi_worker_clear(self);
+    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
+}
+
+static void wsqi_serve_main(void *arg) {
+    wsqi_worker *self = (wsqi_worker *)arg;
+    wsqi_self_set(self);
+    wsqi_serve(self);
+    wsqi_self_set(NULL);
+    wsqi_duty_end(self->pool);
 }
 
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index);
-static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg));
+static bool wsqi_worker_start(wsqi_worker *self);
 
 /* standin_lock's holder: a thread for a stand-in without one, or for a new one. */
 static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
@@ -5811,7 +5888,7 @@ static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
          * can offer anything. Pairs with B1. */
         wsqi_store_rel(&pool->crew, crew + 1);
     }
-    bool started = wsqi_worker_start(vacant, wsqi_standin_main);
+    bool started = wsqi_worker_start(vacant);
     wsqi_store_locked(&vacant->dormant,
                    (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
     return started;
@@ -5926,7 +6003,7 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
 static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
     wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
     wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    wsqi_task_run(self, task);
+    wsqi_work(self, task);
     wsqi_group_flush(self);
     wsqi_frame_pop(self, &frame);
 }
@@ -5945,16 +6022,21 @@ static wsqi_worker *wsqi_missed(void) {
 
 static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
                             uint64_t timeout_ns) {
-    wsqi_worker *block = wsqi_self_get();
+    wsqi_worker *block = wsqi_self_get(), *inside = wsqi_inside(pool);
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->host = wsqi_missed();
-    wait->inside = wsqi_inside(pool) != NULL;
-    wait->listed = wait->blocked = wait->replaced = wait->resting = false;
+    /* What a guest does for itself, it may end when it likes. */
+    wait->off_duty = wait->self == NULL && inside != NULL && inside->frames != NULL;
+    wait->inside = wait->self != NULL || wait->off_duty;
+    wait->listed = wait->blocked = wait->replaced = wait->released = false;
     wait->key = key;
+    wait->task = NULL;
+    wait->group = NULL;
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
-    wsqi_store_init(&wait->called, 0u);
+    wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
+    wsqi_store_init(&wait->asleep, 0u);
     wsqi_store_init(&wait->own.token, WSQI_TOKEN_NONE);
     wait->own.lot = &pool->lot;
     /* A worker sleeps on its own, in a run inside a task too, where the block is a guest's. */
@@ -5964,6 +6046,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
 
 static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    wait->since = 0;
     wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
     wait->next = bucket->first;
     wait->link = &bucket->first;
@@ -5986,7 +6069,8 @@ static void wsqi_wait_unlist(wsqi_wait *wait) {
 static void wsqi_wait_listen(wsqi_wait *wait) {
     if (!wait->listed) wsqi_wait_list(wait);
     /* W2: if we were called, we see why. Pairs with W1. */
-    (void)wsqi_xchg_acq(&wait->called, 0u);
+    if (wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE)
+        wait->released = true;
 }
 
 /* The waiter sleeps elsewhere from here on. wsqi_wait_called tells of who called it just before. */
@@ -5997,17 +6081,19 @@ static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
 }
 
-/* Owner only: the pool stops, and waits for this worker. */
-static void wsqi_wait_rest(wsqi_wait *wait) {
-    if (wait->self == NULL || wait->resting) return;
-    wsqi_rest(wait->self);
-    wait->resting = true;
-}
-
 /* The function that waits, in whichever pool, blocks, or goes on. */
 static void wsqi_wait_tell(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
     if (block != NULL) wsqi_event(block, event, wait->key, 0);
+}
+
+/* For wsq_pool_dump, in a pool that lists its tasks. */
+WSQI_COLD static void wsqi_wait_date(wsqi_wait *wait) {
+    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    uint64_t now = wsqi_clock_ns();
+    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    wait->since = now;
+    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
 }
 
 WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
@@ -6018,21 +6104,33 @@ WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->listed) wsqi_wait_unlist(wait);
     if (wait->blocked) wsqi_wait_unblock(wait);
-    if (wait->resting) wsqi_stir(wait->pool);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
 
+/* A guest that runs a job of the pool's: it is about to sleep. */
+static void wsqi_wait_off_duty(wsqi_wait *wait) {
+    wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
+    wsqi_duty_end(wait->pool);
+}
+
+static void wsqi_wait_on_duty(wsqi_wait *wait) {
+    wsqi_duty_begin(wait->pool);
+    wsqi_store_rel(&wait->asleep, 0u); /* P7 */
+}
+
 /* The thread sleeps until it is called, or for no reason. */
-static void wsqi_wait_park(const wsqi_wait *wait) {
+static void wsqi_wait_park(wsqi_wait *wait) {
     uint64_t now = wait->deadline != WSQI_NEVER ? wsqi_clock_ns() : 0, timeout = 0;
     if (now != 0) timeout = wait->deadline > now ? wait->deadline - now : 1;
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
+    if (wait->off_duty) wsqi_wait_off_duty(wait);
     if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, timeout);
+    if (wait->off_duty) wsqi_wait_on_duty(wait);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
 /* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
-static void wsqi_wait_work(const wsqi_wait *wait) {
+static void wsqi_wait_work(wsqi_wait *wait) {
     wsqi_worker *self = wait->self;
     wsq_ctx floor = self->floor;
     self->wait_depth++;
@@ -6049,6 +6147,7 @@ static void wsqi_wait_work(const wsqi_wait *wait) {
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
+    if (!wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
@@ -6074,7 +6173,9 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_wait_block(wait);
         wsqi_wait_move(wait, &first->parker);
         wsqi_search_begin(first);
+        if (wait->off_duty) wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
+        if (wait->off_duty) wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
         pool->turn = 0; /* it is a searcher now: its turn */
     }
@@ -6086,15 +6187,16 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
     if (wsqi_wait_late(wait)) return false;
-    /* Relaxed: a hint; in a shutdown the thread just sleeps. */
-    bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
-    if (pool->caller_runs && running && wsqi_pump_enter(pool)) {
+    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown calls all */
+    if (pool->caller_runs && (running || wait->inside) && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return true;
     }
-    bool replaced = wsqi_wait_replace(wait);
-    if (self != NULL && !replaced && running && !pool->caller_runs &&
-        self->wait_depth < wsqi_wait_depth(pool->stack_size)) {
+    /* In a shutdown the worker cancels what it finds, until all are still. */
+    bool works = self != NULL && !pool->caller_runs;
+    bool replaced = (running || !works) && wsqi_wait_replace(wait);
+    if (running) works = works && !replaced && self->wait_depth < wsqi_wait_depth(pool->stack_size);
+    if (works) {
         wsqi_wait_work(wait);
         return true;
     }
@@ -6129,7 +6231,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         if (quiet || over || wsqi_wait_late(&wait)) break;
         wsqi_wait_sleep(&wait);
     }
-    wsqi_add_rlx(&pool->waiters, 0u - 1u); /* Relaxed: seen late, it costs a needless call. */
+    wsqi_add_hint(&pool->waiters, 0u - 1u); /* seen late, it costs a needless call */
     wsqi_wait_end(&wait);
     if (quiet) return WSQ_OK;
     if (over) return WSQ_ERR_CANCELLED;
@@ -6191,28 +6293,19 @@ static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 /* Any thread. Waits until the task is done. WSQ_ERR_CANCELLED: it was
  * cancelled, or the pool has stopped and nobody will touch it any more. */
 static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
-    const uint32_t queued = WSQI_TASK_ACTIVE | WSQI_TASK_NOTIFIED;
-    wsq_pool *pool = wait->pool;
+    wait->task = task;
     for (;;) {
         wsqi_wait_listen(wait);
-        /* P5: what the shutdown did is visible below. Pairs with P6. */
-        uint32_t phase = wsqi_load_acq(pool->phase);
-        bool running = phase == WSQI_PHASE_RUN;
-        if (!running) wsqi_wait_rest(wait);
+        bool over = wait->released || wsqi_over(wait->pool);
         /* W3: what the task did is visible, and its finisher sees that somebody waits. Pairs with
          * T2. */
         uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
         if (wsqi_task_new(state)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
         if (state & WSQI_TASK_DONE)
             return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
-        if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
-        /* The shutdown waits for this worker, or one that joins this job, which can only wait for
-         * a task that somebody runs: not one that is pending, or held. */
-        if (wait->inside && !running &&
-            ((state & queued) == 0 || state >= WSQI_TASK_BLOCKER))
-            return WSQ_ERR_CANCELLED;
+        if (over) return WSQ_ERR_CANCELLED;
         if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
-        if (wait->self != NULL && running && wsqi_wait_here(wait->self, task, NULL)) continue;
+        if (wait->self != NULL && wsqi_wait_here(wait->self, task, NULL)) continue;
         if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
@@ -6315,12 +6408,16 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     self->done_count++;
 }
 
+/* One task more. Relaxed: before the task can end; the spawn orders it. */
+static inline void wsqi_group_up(wsq_group *group) {
+    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+}
+
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
     void *home = (char *)group + 1;
     if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
-    /* Relaxed: before the task can end; the spawn orders it. */
-    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+    wsqi_group_up(group);
     wsq_result result = pin == 0 ? wsqi_spawn(pool, task, home)
                                  : wsqi_spawn_slow(pool, task, home, pin);
     if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
@@ -6345,8 +6442,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
     if (state >= WSQI_TASK_BLOCKER || !wsqi_flags_fit(pool, wsqi_task_queue_flags(task)))
         return false;
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
-    /* Relaxed: before the task can end; the spawn orders it. */
-    if (group != NULL) wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+    if (group != NULL) wsqi_group_up(group);
     if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
         wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
         return true;
@@ -6394,7 +6490,7 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     if (newest != NULL && self != NULL && pool->workers == 1) wsqi_order_keep(self);
     if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
     else if (some) wsqi_notify_others(self);
-    if (self == NULL) wsqi_check_stopped(pool);
+    if (self == NULL) wsqi_check_over(pool);
 }
 
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
@@ -6415,45 +6511,24 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
 
 /* ---- waiting for a group ---- */
 
-/* In the pool that stops; `self`, if it is a worker, rests. False: of the group's tasks none runs,
- * and none will: those that are left are pending or held. A task below on this very stack does not
- * count, for it is older than any group of the task that waits. */
-static bool wsqi_group_alive(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
-    unsigned crew = pool->caller_runs ? 0 : wsqi_crew(pool);
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    bool alive = wsqi_load_locked(&pool->astir) != 0;
-    for (unsigned i = 0; i < crew && !alive; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (worker == self) continue;
-        alive = worker->group == group;
-        for (wsqi_frame *frame = worker->frames; frame != NULL; frame = frame->outer)
-            alive = alive || frame->group == group;
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
-    return alive;
-}
-
 static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
     wsq_pool *pool = wait->pool;
-    for (bool over = false;;) {
+    wait->group = group;
+    for (;;) {
         wsqi_wait_listen(wait);
-        over = over || wsqi_over(pool);
+        bool over = wait->released || wsqi_over(pool);
         /* K4: what its tasks did is visible. Pairs with K3. */
         uint64_t word = wsqi_load_acq(&group->word);
         if (word < WSQI_GROUP_TASK)
             return (word & WSQI_GROUP_MISSED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED
                                                                              : WSQ_OK;
         if (over) return WSQ_ERR_CANCELLED;
-        /* Relaxed: a hint, everybody is called after that. */
-        bool stops = wait->inside && wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN;
-        if (stops) wsqi_wait_rest(wait);
-        else if (wait->self != NULL && !wsqi_wait_late(wait) &&
-                 wsqi_wait_here(wait->self, NULL, group))
+        if (wait->self != NULL && !wsqi_wait_late(wait) &&
+            wsqi_wait_here(wait->self, NULL, group))
             continue;
         /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
         if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
-        if (stops && !wsqi_group_alive(pool, wait->self, group)) over = true; /* one more look */
-        else if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
+        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
 
@@ -6590,8 +6665,8 @@ static wsq_future *wsqi_future_chunk(wsq_pool *pool, wsqi_worker *home) {
 /* The list's owner: one from *spare, else from those that came back, else a new one. */
 static wsq_future *wsqi_future_take(wsq_pool *pool, wsqi_worker *home, wsq_future **spare,
                                     wsqi_aptr *returned) {
-    /* F1: what its last user did with it is over. Pairs with F2. Relaxed: a hint. */
-    if (*spare == NULL && wsqi_load_rlx(returned) != NULL)
+    /* F1: what its last user did with it is over. Pairs with F2. */
+    if (*spare == NULL && wsqi_load_hint(returned) != NULL)
         *spare = (wsq_future *)wsqi_xchg_acq(returned, NULL);
     if (*spare == NULL) *spare = wsqi_future_chunk(pool, home);
     wsq_future *future = *spare;
@@ -6700,8 +6775,8 @@ static bool wsqi_stale_purge(wsqi_worker *self) {
         task = (wsq_task *)(lifo ? wsq_deque_pop(&self->deque) : wsqi_ring_pop(&self->ring));
         if (task == NULL) break;
         wsq_future *future = wsq_container_of(task, wsq_future, task);
-        /* Relaxed: claimed by this thread, or else it is only found later. */
-        if (task->fn == wsqi_future_run && (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CLAIMED)) {
+        /* This thread has claimed it, or else it is only found later. */
+        if (task->fn == wsqi_future_run && (wsqi_load_hint(&future->word) & WSQI_FUTURE_CLAIMED)) {
             wsqi_future_release(self->pool, future);
             purged++;
             continue;
@@ -6794,16 +6869,20 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
     wsqi_set(&future->result, future->fn(future->arg));
     wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
     wsqi_frame_pop(self, &frame);
-    /* Relaxed: the handle is ours, and so was the word. */
-    if (word & WSQI_FUTURE_THEN)
-        wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), WSQI_HOLD_COUNTED);
+    if (word & WSQI_FUTURE_THEN) /* who has the handle has set it */
+        wsqi_task_unblock((wsq_task *)wsqi_load_own(&future->then), WSQI_HOLD_COUNTED);
+}
+
+/* Who has claimed it: its place in a queue is a tombstone now. Relaxed: the claim decides. */
+static inline void wsqi_future_bury(wsq_future *future) {
+    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
 }
 
 /* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
  * *whole: it had its place in the queue, too, so that nobody else refers to it. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
-    /* Relaxed: THEN is this thread's own, the rest is checked. */
-    uint32_t word = wsqi_load_rlx(&future->word);
+    /* Who has the handle sets THEN; the rest is checked. */
+    uint32_t word = wsqi_load_hint(&future->word);
     if (self->pool->order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
         if (*whole) {
@@ -6817,8 +6896,8 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     }
     if (!wsqi_future_claim(future)) return false;
     /* Its place in the queue is left behind, as a tombstone: it is no call, and no hook hears of
-     * it. A ring looks for such places when it is full. Relaxed: the claim decides. */
-    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
+     * it. A ring looks for such places when it is full. */
+    wsqi_future_bury(future);
     wsqi_future_call(self, future, word);
     if (++self->stale >= WSQ_RING_CAPACITY / 2 && self->pool->order == WSQ_LIFO)
         wsqi_stale_purge(self);
@@ -6830,8 +6909,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
 static bool wsqi_future_forbid(wsq_future *future) {
     if (!wsqi_future_revoke(future)) return false;
     wsqi_event_here(wsqi_task_pool(&future->task), WSQ_EVENT_CANCEL, &future->task, 0);
-    /* Relaxed: the claim decides. */
-    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
+    wsqi_future_bury(future);
     /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
     wsqi_add_rlx(&future->word, (uint32_t)WSQI_FUTURE_REF);
     wsqi_future_end(wsqi_task_pool(&future->task), future);
@@ -6841,20 +6919,14 @@ static bool wsqi_future_forbid(wsq_future *future) {
 static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
     for (;;) {
         wsqi_wait_listen(wait);
-        /* Relaxed: who ends the future acquires our look at it, in the same word, if that was
-         * before; then the shutdown was not over yet. */
-        uint32_t phase = wsqi_load_rlx(wait->pool->phase);
-        /* The shutdown waits for this worker, which can only wait for what somebody runs. */
-        bool stops = wait->inside && phase != WSQI_PHASE_RUN;
-        if (stops && wsqi_future_forbid(future)) return WSQ_ERR_CANCELLED;
-        if (stops) wsqi_wait_rest(wait);
+        bool over = wsqi_over(wait->pool);
         uint32_t word = wsqi_load_acq(&future->word); /* F5 */
         /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
         if ((word & WSQI_FUTURE_DONE) == 0)
             word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_WAITED);
         if (word & WSQI_FUTURE_DONE)
             return (word & WSQI_FUTURE_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
-        if (phase == WSQI_PHASE_OVER) return WSQ_ERR_CANCELLED;
+        if (over) return WSQ_ERR_CANCELLED;
         if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
@@ -6899,13 +6971,13 @@ WSQ_API void wsq_future_drop(wsq_future *future) {
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    /* Relaxed: only the handle's owner sets it. */
-    if (wsqi_load_rlx(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
+    /* Only who has the handle sets this bit. */
+    if (wsqi_load_own(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
     wsq_pool *pool = wsqi_task_pool(&future->task);
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    wsqi_store_rlx(&future->then, task); /* Relaxed: F5 orders it. */
+    wsqi_store_own(&future->then, task);
     /* F5: who ends it sees the task, or we see it done. Pairs with F4. */
     if (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE)
         wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
@@ -6946,8 +7018,8 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     uint32_t bottom = wsqi_range_bottom(range);
     for (uint32_t i = bottom; i < bottom + n; i++) {
         wsq_job *job = wsqi_get(&wsqi_entry_at(self, i)->job);
-        wsqi_store_rlx(&job->done, (uint32_t)WSQI_JOB_PUBLIC); /* Relaxed: J1 orders both. */
-        wsqi_store_rlx(&job->thief, 0u);
+        wsqi_store_init(&job->done, (uint32_t)WSQI_JOB_PUBLIC);
+        wsqi_store_init(&job->thief, 0u);
     }
     do {
         next = wsqi_range_pack(bottom + n, wsqi_range_top(range));
@@ -6985,8 +7057,8 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         if (!wanted || left == 0) break;
         n = left;
     }
-    /* Relaxed: whoever searches sets them itself, at the latest when it leaves. */
-    bool searched = wsqi_searching(wsqi_load_rlx(&self->pool->idle)) != 0;
+    /* A searcher sets the traps itself, at the latest when it leaves. */
+    bool searched = wsqi_searching(wsqi_load_hint(&self->pool->idle)) != 0;
     if (WSQI_PUBLISH_ALWAYS || (wanted && !searched && wsqi_range_empty(self))) wsqi_poke(self);
     if (wanted && exposed) wsqi_notify_jobs(self->pool, self);
 }
@@ -7010,6 +7082,15 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     return entry + 1;
 }
 
+/* Thief: the job is done, and its join sleeps: on its own, or, in a shutdown, as any wait does. */
+static void wsqi_join_call(wsqi_worker *victim, const wsq_job *job) {
+    wsqi_token_give(victim);
+    /* P4: either this sees the pool stop, or the join sees the job done. */
+    wsqi_fence_sc();
+    /* Relaxed: the barrier orders it. */
+    if (wsqi_load_rlx(victim->pool->phase) != WSQI_PHASE_RUN) wsqi_call(victim->pool, job);
+}
+
 /* Thief: takes the victim's oldest public job and runs it. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
@@ -7031,6 +7112,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
+    if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
     wsqi_frame_push(self, &frame, self->floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
@@ -7041,7 +7123,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
      * J4. */
     if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
-        wsqi_token_give(victim);
+        wsqi_join_call(victim, job);
+    if (self->host == NULL) wsqi_duty_end(self->pool);
     return true;
 }
 
@@ -7088,6 +7171,27 @@ static wsqi_worker *wsqi_absent_begin(wsqi_worker *self) {
     return wsqi_standin_begin(home) ? home : NULL;
 }
 
+/* The pool stops, and awaits the end of what this thread does in it. */
+static bool wsqi_join_stops(const wsqi_worker *self) {
+    /* Relaxed: a shutdown wakes who misses it. */
+    return (self->host != NULL || self->frames != NULL) &&
+           wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN;
+}
+
+/* Then it waits as for anything else. The job is marked as waited for. */
+static void wsqi_join_wait(wsqi_worker *self, const wsq_job *job) {
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, self->pool, job, WSQ_FOREVER);
+    for (;;) {
+        wsqi_wait_listen(&wait);
+        wsqi_fence_sc(); /* P4 */
+        /* Relaxed: wsqi_join_stolen reads it again (J4). */
+        if (wsqi_load_rlx(&job->done) == WSQI_JOB_DONE) break;
+        wsqi_wait_sleep(&wait);
+    }
+    wsqi_wait_end(&wait);
+}
+
 /* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsqi_a64 *word = &self->pool->joiners[self->index / 64];
@@ -7095,6 +7199,10 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     /* Relaxed: the thief's exchange finds it. Failure: done, or marked before. */
     if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
         return false;
+    if (wsqi_join_stops(self)) {
+        wsqi_join_wait(self, job);
+        return false;
+    }
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
     if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 1u); /* Relaxed: B3 orders it. */
     /* J7: see J5. B3. */
@@ -7105,26 +7213,17 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
         wsqi_stat(self->counters.joins_parked, 1);
         wsqi_event(self, WSQ_EVENT_BLOCK, job, 0);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-        bool resting = false;
-        /* Relaxed: wsqi_join_stolen reads it again (J4), or looks for jobs again (J7). */
-        while (wsqi_load_rlx(&job->done) != WSQI_JOB_DONE &&
-               (!help || (wsqi_load_rlx(word) & wsqi_bit(self)) != 0)) {
-            /* Relaxed: shutdown hands out tokens after it has set the phase. */
-            if (!resting && self->host != NULL &&
-                wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN) {
-                wsqi_rest(self->host);
-                resting = true;
-                continue;
-            }
+        /* wsqi_join_stolen reads it again (J4), or looks for jobs again (J7); and a shutdown hands
+         * out tokens after it has set the phase. */
+        while (wsqi_load_hint(&job->done) != WSQI_JOB_DONE &&
+               (!help || (wsqi_load_hint(word) & wsqi_bit(self)) != 0) && !wsqi_join_stops(self))
             wsqi_token_wait(self, 0);
-        }
-        if (resting) wsqi_stir(self->pool);
         wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
         wsqi_event(self, WSQ_EVENT_UNBLOCK, job, 0);
     }
     if (absent != NULL) wsqi_standin_end(absent);
-    /* Relaxed: seen late, a stand-in retires late. */
-    if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 0u - 1u);
+    /* Seen late, a stand-in retires late. */
+    if (self->host != NULL) wsqi_add_hint(&self->pool->joined, 0u - 1u);
     /* I5: a token that still comes is only spurious. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
@@ -7193,8 +7292,8 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool) {
         wsqi_worker *guest = wsqi_block(pool, i);
         uint64_t bit = wsqi_bit(guest);
         wsqi_a64 *word = &pool->taken[i / 64];
-        /* J8: what the last guest left in the block is visible. Pairs with J9. Relaxed: a hint. */
-        if ((wsqi_load_rlx(word) & bit) == 0 && (wsqi_or_acqrel(word, bit) & bit) == 0)
+        /* J8: what the last guest left in the block is visible. Pairs with J9. */
+        if ((wsqi_load_hint(word) & bit) == 0 && (wsqi_or_acqrel(word, bit) & bit) == 0)
             return guest;
     }
     return NULL;
@@ -7350,9 +7449,9 @@ struct wsqi_loop {
     wsqi_a32 stopped; /* any body sets it */
 };
 
-/* Relaxed, both: a request. What the bodies did is visible by their joins. */
+/* What the bodies did is visible by their joins. */
 static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
-    return wsqi_load_rlx(&loop->stopped) != 0;
+    return wsqi_load_hint(&loop->stopped) != 0;
 }
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
@@ -7523,6 +7622,651 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
 }
 
 /* ==========================================================================
+ * >>dump: what a pool does, for a person to read
+ * Purpose:   the wake that was forgotten, the wait that does not end.
+ * Invariant: the list has each task from its spawn to its end. A task's memory is read by the
+ *            thread that spawns it, and by nobody who dumps. Nobody writes to a file under a lock.
+ * Writers:   the list: the pool's hook, under the list's lock.
+ * ========================================================================== */
+
+#ifdef WSQ_NO_HOOKS
+#define WSQI_LISTS 0
+#else
+#define WSQI_LISTS 1
+#endif
+
+typedef enum wsqi_doing { WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED } wsqi_doing;
+
+/* A task in the list; `task` and `group` are names only. */
+typedef struct wsqi_listed {
+    const void *task; /* NULL: this place is free */
+    const void *group;
+    uintptr_t function;
+    uint64_t since;   /* ns of the clock: so long it does what it does */
+    uint64_t others;  /* how many it came after when it was spawned */
+    wsqi_doing doing;
+    unsigned worker;  /* where it runs, ran last, or was queued; WSQ_OUTSIDE */
+} wsqi_listed;
+
+typedef struct wsqi_list {
+    wsqi_a32 lock;          /* wsqi_mutex_lock; all that follows, but the hooks, is under it */
+    wsqi_listed *places;    /* a hash table: each task at the first free place from its own on */
+    size_t capacity, count; /* capacity: a power of two */
+    uint64_t missed;        /* tasks for which there was no memory */
+    wsq_hooks hooks;        /* the user's */
+} wsqi_list;
+
+/* Where the task is, or would be. */
+static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
+    size_t i = (size_t)(((uint64_t)(uintptr_t)task * 0x9E3779B97F4A7C15u) >> 32);
+    for (;; i++) {
+        wsqi_listed *place = &list->places[i & (list->capacity - 1)];
+        if (place->task == NULL || place->task == task) return place;
+    }
+}
+
+/* False: no memory, and nothing has changed. */
+static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
+    wsqi_list larger = *list;
+    size_t bytes = list->capacity * sizeof *list->places;
+    larger.capacity = list->capacity * 2;
+    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(void *));
+    if (larger.places == NULL) return false;
+    memset(larger.places, 0, 2 * bytes);
+    for (size_t i = 0; i < list->capacity; i++) {
+        const wsqi_listed *old = &list->places[i];
+        if (old->task != NULL) *wsqi_list_at(&larger, old->task) = *old;
+    }
+    wsqi_release(allocator, list->places, bytes);
+    list->places = larger.places;
+    list->capacity = larger.capacity;
+    return true;
+}
+
+/* The place becomes free, and those behind it that it was in the way of move up. */
+static void wsqi_list_remove(wsqi_list *list, wsqi_listed *place) {
+    size_t hole = (size_t)(place - list->places), mask = list->capacity - 1;
+    place->task = NULL;
+    list->count--;
+    for (size_t i = (hole + 1) & mask; list->places[i].task != NULL; i = (i + 1) & mask) {
+        wsqi_listed listed = list->places[i];
+        list->places[i].task = NULL;
+        *wsqi_list_at(list, listed.task) = listed;
+    }
+}
+
+/* What wsq_submit, wsq_go and wsq_run were given, for a task that is the pool's own. */
+static uintptr_t wsqi_task_function(const wsq_task *task) {
+    const wsq_future *future = (const wsq_future *)task;
+    if (task->fn == wsqi_future_run) return (uintptr_t)future->fn;
+    if (task->fn == wsqi_go_run) return (uintptr_t)future->go;
+    if (task->fn == wsqi_run_poll) return (uintptr_t)((const wsqi_run_task *)task)->fn;
+    return (uintptr_t)task->fn;
+}
+
+/* The place of a task that is spawned, or NULL: no memory. */
+static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
+    wsqi_list *list = pool->list;
+    if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->allocator)) {
+        list->missed++;
+        return NULL;
+    }
+    wsqi_listed *place = wsqi_list_at(list, task);
+    list->count += place->task == NULL;
+    place->task = task;
+    place->group = wsqi_task_group(task);
+    place->function = wsqi_task_function(task);
+    return place;
+}
+
+/* Any thread, about to do this to a task. */
+static void wsqi_list_note(wsq_pool *pool, wsq_event event, unsigned worker, const void *subject,
+                           uint64_t value) {
+    wsqi_list *list = pool->list;
+    uint64_t now = wsqi_clock_ns();
+    bool goes_on = value == WSQ_PENDING || value == WSQ_YIELD;
+    wsqi_mutex_lock(&pool->lot, &list->lock);
+    wsqi_listed *place = event == WSQ_EVENT_SPAWN ? wsqi_list_add(pool, (const wsq_task *)subject)
+                                                  : wsqi_list_at(list, subject);
+    if (place == NULL || place->task == NULL) { /* a job, or it was missed */
+        wsqi_mutex_unlock(&pool->lot, &list->lock);
+        return;
+    }
+    place->since = now;
+    place->worker = worker;
+    if (event == WSQ_EVENT_SPAWN) {
+        place->others = value;
+        place->doing = value != 0 ? WSQI_HELD : WSQI_QUEUED;
+    } else if (event == WSQ_EVENT_TASK_BEGIN) {
+        place->doing = WSQI_RUNNING;
+    } else if (event == WSQ_EVENT_WAKE) {
+        place->doing = WSQI_QUEUED;
+    } else if (event == WSQ_EVENT_TASK_END && goes_on) {
+        place->doing = value == WSQ_PENDING ? WSQI_PENDING : WSQI_QUEUED;
+    } else {
+        wsqi_list_remove(list, place);
+    }
+    wsqi_mutex_unlock(&pool->lot, &list->lock);
+}
+
+/* The pool's hook, when it has a list. */
+static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
+                            uint64_t value) {
+    wsq_pool *pool = (wsq_pool *)user;
+    const wsq_hooks *hooks = &pool->list->hooks;
+    bool of_a_task = event == WSQ_EVENT_SPAWN || event == WSQ_EVENT_WAKE ||
+                     event == WSQ_EVENT_TASK_BEGIN || event == WSQ_EVENT_TASK_END ||
+                     event == WSQ_EVENT_CANCEL;
+    if (of_a_task && subject != NULL) wsqi_list_note(pool, event, worker, subject, value);
+    if (hooks->event != NULL) hooks->event(hooks->user, event, worker, subject, value);
+}
+
+/* Before there are workers. False: no memory. */
+static bool wsqi_list_make(wsq_pool *pool) {
+    const size_t capacity = 64; /* a guess */
+    wsqi_list *list =
+        (wsqi_list *)wsqi_allocate(pool->allocator, sizeof *list, sizeof(uint64_t));
+    if (list == NULL) return false;
+    memset((void *)list, 0, sizeof *list);
+    pool->list = list;
+    list->places = (wsqi_listed *)wsqi_allocate(pool->allocator, capacity * sizeof *list->places,
+                                                sizeof(uint64_t));
+    if (list->places == NULL) return false;
+    memset(list->places, 0, capacity * sizeof *list->places);
+    list->capacity = capacity;
+    list->hooks = pool->hooks;
+    pool->hooks.event = wsqi_list_event;
+    pool->hooks.user = pool;
+    return true;
+}
+
+static void wsqi_list_free(wsq_pool *pool, const wsq_allocator *allocator) {
+    wsqi_list *list = pool->list;
+    if (list == NULL) return;
+    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
+    wsqi_release(allocator, list, sizeof *list);
+}
+/* ---- what is written ---- */
+
+enum {
+    WSQI_DUMP_TASKS = 1000, /* lines, at most; a guess, as the other two */
+    WSQI_DUMP_TIMERS = 32,
+    WSQI_DUMP_WAITS = 16    /* of each bucket */
+};
+
+/* One call; the functions below write a part each. */
+typedef struct wsqi_dump {
+    wsq_pool *pool;
+    FILE *file;
+    uint64_t now;
+} wsqi_dump;
+
+static void wsqi_dump_time(const wsqi_dump *dump, const char *word, uint64_t from, uint64_t to) {
+    fprintf(dump->file, "%s%.6f s", word, to > from ? (double)(to - from) * 1e-9 : 0.0);
+}
+
+static void wsqi_dump_more(const wsqi_dump *dump, const char *kind, uint64_t count) {
+    fprintf(dump->file, "  %s   and %" PRIu64 " more\n", kind, count);
+}
+
+static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned worker) {
+    const wsq_pool *pool = dump->pool;
+    const char *kind = worker < pool->workers      ? "worker"
+                       : worker < pool->guest_base ? "stand-in"
+                                                   : "guest";
+    if (worker == WSQ_OUTSIDE) fprintf(dump->file, "%sa thread from outside", word);
+    else fprintf(dump->file, "%s%s %u", word, kind, worker);
+}
+
+static void wsqi_dump_function(const wsqi_dump *dump, uintptr_t function) {
+    const wsqi_list *list = dump->pool->list;
+    const wsq_hooks *hooks = list != NULL ? &list->hooks : &dump->pool->hooks;
+    const char *name = hooks->name != NULL ? hooks->name(hooks->user, function) : NULL;
+    fprintf(dump->file, ", function 0x%" PRIxPTR, function);
+    if (name != NULL) fprintf(dump->file, " (%s)", name);
+}
+
+/* An address, and what the list knows of it. */
+static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void *object) {
+    wsq_pool *pool = dump->pool;
+    wsqi_list *list = pool->list;
+    uintptr_t function = 0;
+    if (object == pool) {
+        fprintf(dump->file, "%sthe pool", word);
+        return;
+    }
+    if (list != NULL) {
+        wsqi_mutex_lock(&pool->lot, &list->lock);
+        const wsqi_listed *place = wsqi_list_at(list, object);
+        if (place->task != NULL) function = place->function;
+        wsqi_mutex_unlock(&pool->lot, &list->lock);
+    }
+    fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
+    if (function != 0) wsqi_dump_function(dump, function);
+}
+
+static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane) {
+    fprintf(dump->file, "%s%" PRIu32 "%s", name, wsqi_load_hint(&lane->length),
+            wsqi_load_hint(&lane->incoming) != NULL ? "+" : "");
+}
+
+static void wsqi_dump_pool(const wsqi_dump *dump) {
+    static const char *const phases[] = {"forked", "running", "stopping", "stopped"};
+    wsq_pool *pool = dump->pool;
+    uint64_t held, pending = wsqi_pending(pool, &held);
+    fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
+            (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
+            wsqi_load_hint(&pool->standins), wsqi_load_hint(&pool->guests));
+    fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
+            pending, held);
+    wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH]);
+    wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL]);
+    wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW]);
+    fputs("\n", dump->file);
+}
+
+/* What the words that all threads may read say of it. */
+static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
+    uint64_t bit = wsqi_bit(worker);
+    unsigned word = worker->index / 64;
+    if (pool->lend_only && (wsqi_load_hint(&worker->lent) & WSQI_LENT_MASK) == WSQI_LENT_VACANT)
+        return "has no thread";
+    if (worker->index >= pool->workers && wsqi_load_hint(&worker->dormant) != WSQI_STANDIN_ACTIVE)
+        return "not needed";
+    if (wsqi_load_hint(&pool->joiners[word]) & bit) return "asleep in a join";
+    if (wsqi_load_hint(&pool->sleepers[word]) & bit) return "asleep";
+    if (wsqi_load_hint(&worker->parker.token) == WSQI_TOKEN_ASLEEP) return "asleep in a wait";
+    return "awake";
+}
+
+static void wsqi_dump_workers(const wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        wsqi_dump_who(dump, "  ", i);
+        fprintf(dump->file,
+                "  %s, has run %" PRIu64 " tasks; queued %u, slot %s, public jobs %" PRIu32,
+                wsqi_dump_state(pool, worker), wsqi_load_stat(&worker->counters.run),
+                (unsigned)wsqi_queue_length(worker),
+                wsqi_load_hint(&worker->lifo) != NULL ? "full" : "empty",
+                wsqi_range_length(worker));
+        wsqi_dump_lane(dump, ", pinned ", &worker->inbox);
+        fputs("\n", dump->file);
+    }
+}
+
+/* Under the bucket's lock: what a waiter may be asked; its memory goes when it leaves. */
+typedef struct wsqi_dump_wait {
+    const void *key;
+    uint64_t since;
+    unsigned worker;
+    bool elsewhere; /* a worker or guest of another pool */
+} wsqi_dump_wait;
+
+static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi_dump_wait *out) {
+    size_t count = 0;
+    wsqi_mutex_lock(&dump->pool->lot, &bucket->lock);
+    for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next, count++) {
+        const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
+        if (count >= WSQI_DUMP_WAITS) continue;
+        out[count].key = wait->key;
+        out[count].since = wait->since;
+        out[count].worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
+        out[count].elsewhere = worker != NULL && worker->pool != dump->pool;
+    }
+    wsqi_mutex_unlock(&dump->pool->lot, &bucket->lock);
+    return count;
+}
+
+static void wsqi_dump_waits(const wsqi_dump *dump) {
+    wsqi_dump_wait waits[WSQI_DUMP_WAITS];
+    for (int i = 0; i < WSQI_BUCKETS; i++) {
+        size_t count = wsqi_dump_bucket(dump, &dump->pool->waiting[i], waits);
+        for (size_t k = 0; k < count && k < WSQI_DUMP_WAITS; k++) {
+            const wsqi_dump_wait *wait = &waits[k];
+            if (wait->elsewhere) fputs("  wait    a worker of another pool", dump->file);
+            else wsqi_dump_who(dump, "  wait    ", wait->worker);
+            wsqi_dump_object(dump, " waits for ", wait->key);
+            if (wait->since != 0) wsqi_dump_time(dump, ", for ", wait->since, dump->now);
+            fputs("\n", dump->file);
+        }
+        if (count > WSQI_DUMP_WAITS)
+            wsqi_dump_more(dump, "wait ", count - WSQI_DUMP_WAITS);
+    }
+}
+
+/* The first ones, in the order of their times. Returns how many are set. */
+static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
+    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    size_t count = pool->timer_count, kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t k = kept;
+        if (kept < WSQI_DUMP_TIMERS) kept++;
+        for (; k > 0 && wsqi_timer_before(&pool->timers[i], &first[k - 1]); k--) {
+            if (k < WSQI_DUMP_TIMERS) first[k] = first[k - 1];
+        }
+        if (k < WSQI_DUMP_TIMERS) first[k] = pool->timers[i];
+    }
+    wsqi_mutex_unlock(&pool->lot, &pool->timer_lock);
+    return count;
+}
+
+static void wsqi_dump_timers(const wsqi_dump *dump) {
+    wsqi_timer first[WSQI_DUMP_TIMERS];
+    size_t count = wsqi_dump_first(dump->pool, first);
+    for (size_t i = 0; i < count && i < WSQI_DUMP_TIMERS; i++) {
+        wsqi_dump_time(dump, "  timer   in ", dump->now, first[i].at);
+        wsqi_dump_object(dump, " wakes ", first[i].task);
+        fputs("\n", dump->file);
+    }
+    if (count > WSQI_DUMP_TIMERS) wsqi_dump_more(dump, "timer", count - WSQI_DUMP_TIMERS);
+}
+
+/* What runs, then what waits, the longest first; what is only queued comes last. */
+static int wsqi_listed_order(const void *one, const void *two) {
+    const wsqi_listed *a = (const wsqi_listed *)one, *b = (const wsqi_listed *)two;
+    if (a->doing != b->doing) return a->doing < b->doing ? -1 : 1;
+    return a->since < b->since ? -1 : a->since > b->since;
+}
+
+/* A copy of the list, sorted; the caller frees `*bytes` of it. NULL: no memory, or no task. *count:
+ * tasks in the copy; *missed: those that are in neither. */
+static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes, uint64_t *missed) {
+    wsqi_list *list = pool->list;
+    wsqi_mutex_lock(&pool->lot, &list->lock);
+    size_t room = list->count + list->count / 2, n = 0;
+    wsqi_mutex_unlock(&pool->lot, &list->lock);
+    *bytes = room * sizeof(wsqi_listed);
+    wsqi_listed *copy = room == 0 ? NULL
+                                  : (wsqi_listed *)wsqi_allocate(pool->allocator, *bytes,
+                                                                 sizeof(uint64_t));
+    if (copy == NULL) room = 0;
+    wsqi_mutex_lock(&pool->lot, &list->lock);
+    for (size_t i = 0; i < list->capacity && n < room; i++) {
+        if (list->places[i].task != NULL) copy[n++] = list->places[i];
+    }
+    *missed = list->count - n + list->missed;
+    wsqi_mutex_unlock(&pool->lot, &list->lock);
+    if (n != 0) qsort(copy, n, sizeof *copy, wsqi_listed_order);
+    *count = n;
+    return copy;
+}
+
+static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
+    static const char *const doings[] = {"runs", "waits for a wake", "is held back", "is queued"};
+    fprintf(dump->file, "  task    %p %s", (void *)(uintptr_t)task->task, doings[task->doing]);
+    wsqi_dump_time(dump, ", for ", task->since, dump->now);
+    if (task->doing == WSQI_HELD) fprintf(dump->file, ", after others: %" PRIu64, task->others);
+    if (task->doing == WSQI_RUNNING) wsqi_dump_who(dump, ", on ", task->worker);
+    if (task->doing == WSQI_PENDING) wsqi_dump_who(dump, ", last on ", task->worker);
+    if (task->doing == WSQI_QUEUED) wsqi_dump_who(dump, ", by ", task->worker);
+    wsqi_dump_function(dump, task->function);
+    if (task->group != NULL) fprintf(dump->file, ", group %p", (void *)(uintptr_t)task->group);
+    fputs("\n", dump->file);
+}
+
+static void wsqi_dump_tasks(const wsqi_dump *dump) {
+    size_t count, bytes;
+    uint64_t missed;
+    wsq_pool *pool = dump->pool;
+    if (pool->list == NULL) return;
+    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &bytes, &missed);
+    for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
+    if (count > WSQI_DUMP_TASKS) missed += count - WSQI_DUMP_TASKS;
+    if (missed != 0) wsqi_dump_more(dump, "task ", missed);
+    wsqi_release(pool->allocator, tasks, bytes);
+}
+
+WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
+    wsqi_dump dump;
+    if (wsqi_forked(pool)) {
+        fprintf(file, "pool %p belongs to the parent process\n", (void *)pool);
+        return;
+    }
+    dump.pool = pool;
+    dump.file = file;
+    dump.now = wsqi_clock_ns();
+    wsqi_dump_pool(&dump);
+    wsqi_dump_workers(&dump);
+    wsqi_dump_waits(&dump);
+    wsqi_dump_timers(&dump);
+    wsqi_dump_tasks(&dump);
+}
+
+/* ==========================================================================
+ * >>stop: how a pool ends
+ * Purpose:   a shutdown that cancels is a drain in which cleanups are called in place of functions.
+ * Invariant: a thread that may run or cancel tasks is on duty; a worker that is still on duty and
+ *            asleep is counted in S. The pool is still when all on duty sleep, and nothing is
+ *            queued. Then waits are released for what nobody will end, and the pool is over when
+ *            there are none.
+ * Writers:   on_duty: each thread, of itself. changes: each thread that wakes up; whoever looks.
+ *            The phase: the first shutdown, then whoever finds the pool still.
+ * Source:    termination detection by a wave that every activity makes void (Dijkstra, Feijen, van
+ *            Gasteren 1983).
+ * ========================================================================== */
+
+/* Any thread that took it out of its queue: it ends here. */
+static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
+    wsq_group *group = wsqi_task_group(task);
+    /* What is left of a future was told of when the future ended. */
+    if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
+    if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
+        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
+    if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_MISSED);
+    wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
+}
+
+/* Any thread: the n-th of the pool's lanes, the inboxes included; NULL: there are not so many. */
+static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
+    unsigned lanes = WSQ_LOW + pool->shares;
+    if (n < lanes) return &pool->lanes[n];
+    return n - lanes < pool->workers ? &wsqi_block(pool, n - lanes)->inbox : NULL;
+}
+
+static bool wsqi_queued(wsq_pool *pool) {
+    wsqi_inject *lane;
+    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
+        if (!wsqi_inject_empty(lane)) return true;
+    return false;
+}
+
+static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
+    uint32_t left;
+    while (!wsqi_inject_empty(lane)) {
+        wsq_task *task = wsqi_inject_take(pool, lane, UINT32_MAX, &left), *next;
+        if (task == NULL) wsqi_pause(); /* another thread is at it */
+        for (; task != NULL; task = next) {
+            next = wsqi_get(&task->next);
+            wsqi_cancel_task(pool, task);
+        }
+    }
+}
+
+/* Any thread, where no worker does it: what is in a lane is cancelled, and what waits for that. */
+static void wsqi_sweep(wsq_pool *pool) {
+    wsqi_inject *lane;
+    wsqi_duty_begin(pool);
+    while (wsqi_queued(pool)) {
+        /* G3. Else another thread sweeps, or this one, further down its stack; it looks again. */
+        if (wsqi_xchg_acq(&pool->sweeping, 1u) != 0) break;
+        for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
+        wsqi_store_rel(&pool->sweeping, 0u); /* G4 */
+        /* P4: either this sees what is queued now, or who queued it sees that nobody sweeps. */
+        wsqi_fence_sc();
+    }
+    wsqi_check_quiet(pool);
+    wsqi_duty_end(pool);
+}
+
+/* Any thread; it queued a task behind a full barrier. */
+static void wsqi_check_over(wsq_pool *pool) {
+    /* P4. Relaxed: the barrier orders it; see wsqi_pool_stop. */
+    if (!WSQI_LIKELY(wsqi_load_rlx(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
+}
+
+/* The pool is still. Is a task of the group in the middle of its run? One below on the stack of
+ * who waits does not count, for it is older than any group of the task that waits. */
+static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        if (worker == self) continue;
+        if (worker->group == group) return true;
+        for (wsqi_frame *frame = worker->frames; frame != NULL; frame = frame->outer)
+            if (frame->group == group) return true;
+    }
+    return false;
+}
+
+/* The pool is still. Will what is awaited never come? What runs goes on when another wait is
+ * released; a task that is pending, or held, will not. */
+static bool wsqi_wait_vain(wsqi_wait *wait) {
+    if (wait->group != NULL) return !wsqi_group_runs(wait->pool, wait->self, wait->group);
+    if (wait->task == NULL) return false;
+    uint32_t state = wsqi_load_hint(&wait->task->state);
+    return (state & WSQI_TASK_ACTIVE) == 0 || state >= WSQI_TASK_BLOCKER;
+}
+
+/* Counts the waits in the middle of a task that sleep; those that were called and go on in *called.
+ * release: the pool is still, and those that are in vain return. */
+static unsigned wsqi_waits_look(wsq_pool *pool, bool release, unsigned *called) {
+    unsigned asleep = 0;
+    *called = 0;
+    for (int i = 0; i < WSQI_BUCKETS; i++) {
+        wsqi_waiters *bucket = &pool->waiting[i];
+        wsqi_mutex_lock(&pool->lot, &bucket->lock);
+        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            /* P8: who is awake has said so. Pairs with P7. */
+            if (!wait->inside || wsqi_load_acq(&wait->asleep) == 0) continue;
+            asleep++;
+            if (wsqi_wait_called(wait)) {
+                ++*called;
+            } else if (release && wsqi_wait_vain(wait)) {
+                wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE); /* W1 */
+                wsqi_unpark(wait->parker);
+            }
+        }
+        wsqi_mutex_unlock(&pool->lot, &bucket->lock);
+    }
+    return asleep;
+}
+
+/* Tasks are queued somewhere. */
+static bool wsqi_tasks_left(wsq_pool *pool) {
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < crew; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        if (wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL) return true;
+    }
+    return wsqi_queued(pool);
+}
+
+/* Any thread, once the pool stops, behind a full barrier: it went to sleep, or off duty. If that
+ * was the last one, waits are released, or the pool is over. */
+static void wsqi_check_still(wsq_pool *pool) {
+    unsigned called;
+    /* P4: who sleeps is seen below by who set the phase, or sees it. */
+    wsqi_fence_sc();
+    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_CANCEL) return; /* Relaxed: P4. */
+    /* P8: who woke up before is seen awake. Pairs with P7. */
+    uint32_t look = wsqi_add_acqrel(&pool->changes, 1u) + 1, cancel = WSQI_PHASE_CANCEL;
+    uint32_t idle = wsqi_load_acq(&pool->idle);       /* P5: what it queued before it slept */
+    uint32_t on_duty = wsqi_load_acq(&pool->on_duty); /* P5 */
+    if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) != on_duty) return;
+    if (wsqi_tasks_left(pool)) {
+        /* Whoever shuts down sees to a lane where no thread does. */
+        if (pool->caller_runs || (pool->lend_only && wsqi_queued(pool))) wsqi_call(pool, pool);
+        return;
+    }
+    unsigned asleep = wsqi_waits_look(pool, false, &called);
+    /* Relaxed: nobody woke up before, of whom something was seen (P8). Failure: who did looks when
+     * it sleeps again. */
+    if (called != 0 || !wsqi_cas_rlx(&pool->changes, &look, look + 1)) return;
+    if (asleep != 0) {
+        wsqi_waits_look(pool, true, &called);
+        return;
+    }
+    /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
+    wsqi_add_rlx(&pool->on_duty, 1u);
+    /* P6: what was run is visible. Pairs with P5. Failure: another thread was faster. */
+    if (wsqi_cas_rel(pool->phase, &cancel, (uint32_t)WSQI_PHASE_OVER)) wsqi_call(pool, pool);
+    else wsqi_duty_end(pool);
+}
+
+static void wsqi_tokens_give(wsq_pool *pool) {
+    unsigned crew = wsqi_crew(pool), all = crew + wsqi_guests_made(pool);
+    for (unsigned i = 0; i < all; i++) wsqi_token_give(wsqi_nth(pool, crew, i));
+}
+
+/* The pool is over: waits for the first `count` threads, and the stand-ins. */
+static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
+    /* no stand-in starts from here on, for the phase has changed */
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_tokens_give(pool);
+    unsigned crew = wsqi_crew(pool);
+    for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
+        wsqi_thread_join(&wsqi_block(pool, i)->thread);
+    for (unsigned i = pool->workers; i < crew; i++) {
+        if (wsqi_load_locked(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
+            wsqi_thread_join(&wsqi_block(pool, i)->thread);
+    }
+}
+
+/* Whoever shuts down, where workers may have no thread: it does their work. */
+static void wsqi_stop_help(wsq_pool *pool) {
+    if (pool->caller_runs && wsqi_pump_enter(pool)) {
+        while (wsqi_pump(pool)) {}
+        wsqi_pump_leave(pool);
+    } else if (pool->lend_only) {
+        wsqi_sweep(pool);
+    }
+}
+
+static void wsqi_pool_stop(wsqi_wait *wait) {
+    wsq_pool *pool = wait->pool;
+    /* P4: either a worker that sleeps sees the phase, or it is seen asleep; and either what is
+     * queued is found, or who queues it sees that the pool is over. Pairs with itself. */
+    wsqi_fence_sc();
+    wsqi_call_all(pool); /* waits go on as the shutdown's */
+    wsqi_tokens_give(pool); /* and joins */
+    for (;;) {
+        wsqi_wait_listen(wait);
+        wsqi_stop_help(pool);
+        wsqi_check_still(pool);
+        /* P5: as in wsqi_over. */
+        if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
+        wsqi_wait_park(wait);
+    }
+    wsqi_pool_join(pool, pool->workers);
+    wsqi_fence_sc(); /* P4 */
+    wsqi_sweep(pool);
+    wsqi_duty_end(pool);
+}
+
+WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
+    uint32_t phase = WSQI_PHASE_RUN;
+    if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
+    uint64_t outside = wsqi_load_hint(&pool->outside);
+    /* Relaxed: as in wsqi_admit. */
+    while (!(outside & 1) && !wsqi_cas_rlx(&pool->outside, &outside, outside + 1)) {}
+    if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
+    wsqi_wait_block(&wait);
+    /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: somebody else is at it. */
+    if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_CANCEL)) wsqi_pool_stop(&wait);
+    for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
+        wsqi_wait_park(&wait);
+    wsqi_wait_end(&wait);
+    return WSQ_OK;
+}
+
+/* ==========================================================================
  * >>pool
  * Purpose:   create, shut down, count.
  * Invariant: every task is counted as spawned before it can finish, and as finished or dropped
@@ -7615,12 +8359,14 @@ static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
     return wsqi_worker_init(block, pool, index) ? block : NULL;
 }
 
-static bool wsqi_worker_start(wsqi_worker *self, void (*fn)(void *arg)) {
+static bool wsqi_worker_start(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
     char name[24];
-    snprintf(name, sizeof name, "%s-%u", self->pool->name, self->index);
-    wsqi_add_rlx(&self->pool->astir, 1u); /* Relaxed: who starts it is astir, or alone. */
-    if (wsqi_thread_start(&self->thread, fn, self, self->pool->stack_size, name)) return true;
-    wsqi_add_rlx(&self->pool->astir, 0u - 1u); /* Relaxed: likewise. */
+    snprintf(name, sizeof name, "%s-%u", pool->name, self->index);
+    wsqi_add_rlx(&pool->on_duty, 1u); /* Relaxed: who starts it is on duty, or alone. */
+    if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->stack_size, name))
+        return true;
+    wsqi_add_rlx(&pool->on_duty, 0u - 1u); /* Relaxed: likewise. */
     return false;
 }
 
@@ -7635,6 +8381,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
         next = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
+    wsqi_list_free(pool, allocator);
     wsqi_release(allocator, pool->places, 4096 * sizeof *pool->places);
     wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
     if (!wsqi_forked(pool)) wsqi_lot_fini(&pool->lot); /* there, the parent's threads still wait */
@@ -7705,6 +8452,13 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     else wsqi_release(pool->allocator, places, most * sizeof *places);
 }
 
+/* Lanes of the global queue; one where its order is that of the pool. */
+static unsigned wsqi_shares_for(const wsq_pool *pool) {
+    unsigned shares = pool->workers / WSQI_SHARE_WORKERS;
+    if (pool->order != WSQ_FIFO || pool->caller_runs || shares == 0) return 1;
+    return shares < WSQI_SHARES ? shares : WSQI_SHARES;
+}
+
 /* False: no memory for a queue. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     char *blocks = (char *)pool->first;
@@ -7716,14 +8470,14 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     wsq_tune_init(&pool->tune, config);
     pool->stack_size = config->stack_size;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
+    ok = !(WSQI_LISTS && config->list_tasks) || wsqi_list_make(pool);
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
     pool->caller_runs = config->caller_runs;
     pool->lend_only = config->lend_only;
     pool->order = config->order;
+    pool->shares = wsqi_shares_for(pool);
     /* So that a deadline does not wrap. */
     pool->park_timeout_ns = config->park_timeout_ns < WSQI_NEVER / 2 ? config->park_timeout_ns : 0;
-    /* Relaxed: not shared yet. Where the caller runs, whoever pumps is one thread. */
-    wsqi_store_rlx(&pool->astir, config->caller_runs ? 1u : 0u);
     pool->budget = config->budget != 0 ? config->budget : 128;
     pool->lifo_cap = config->lifo_cap == WSQ_LIFO_OFF ? 0
                      : config->lifo_cap != 0          ? config->lifo_cap
@@ -7743,51 +8497,12 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     return ok;
 }
 
-/* Sleeps until there are none of these threads, whom standin_lock counts, and who then call. */
-static void wsqi_await_none(wsqi_wait *wait, wsqi_a32 *count) {
-    wsq_pool *pool = wait->pool;
-    for (;;) {
-        wsqi_wait_listen(wait);
-        wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-        uint32_t left = wsqi_load_locked(count);
-        wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
-        if (left == 0) return;
-        wsqi_wait_park(wait);
-    }
-}
-
-/* For a shutdown: waits until nobody pumps. */
-static void wsqi_pump_claim(wsqi_wait *wait) {
-    for (wsqi_wait_listen(wait); !wsqi_pump_enter(wait->pool); wsqi_wait_listen(wait))
-        wsqi_wait_park(wait);
-}
-
-/* Stops the first `count` threads, and the stand-ins, and waits for them. */
-static void wsqi_pool_join(wsqi_wait *wait, unsigned count) {
-    wsq_pool *pool = wait->pool;
-    /* no stand-in starts from here on, for the phase has changed */
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
-    unsigned crew = wsqi_crew(pool), all = crew + wsqi_guests_made(pool);
-    for (unsigned i = 0; i < all; i++) wsqi_token_give(wsqi_nth(pool, crew, i));
-    for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
-        wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    wsqi_await_none(wait, &pool->lent);
-    for (unsigned i = pool->workers; i < crew; i++) {
-        if (wsqi_load_locked(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
-            wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    }
-}
-
 static bool wsqi_pool_start(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
-        if (wsqi_worker_start(wsqi_block(pool, i), wsqi_worker_main)) continue;
+        if (wsqi_worker_start(wsqi_block(pool, i))) continue;
         /* Relaxed: the token orders it (I2). */
-        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_STOP);
-        wsqi_wait wait;
-        wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
-        wsqi_pool_join(&wait, i);
-        wsqi_wait_end(&wait);
+        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+        wsqi_pool_join(pool, i);
         return false;
     }
     return true;
@@ -7809,112 +8524,6 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     if (result == WSQ_OK) *out = pool;
     else wsqi_pool_free(pool);
     return result;
-}
-
-/* ---- shut down ---- */
-
-/* Any thread that took it out of its queue: it ends here. */
-static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
-    wsq_group *group = wsqi_task_group(task);
-    /* What is left of a future was told of when the future ended. */
-    if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
-    if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
-        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
-    if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_MISSED);
-    wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
-}
-
-static void wsqi_cancel_chain(wsq_pool *pool, wsq_task *task) {
-    for (wsq_task *next; task != NULL; task = next) {
-        next = wsqi_get(&task->next);
-        wsqi_cancel_task(pool, task);
-    }
-}
-
-static void wsqi_cancel_inject(wsq_pool *pool, wsqi_inject *inject) {
-    uint32_t left;
-    while (!wsqi_inject_empty(inject)) {
-        wsq_task *task = wsqi_inject_take(pool, inject, UINT32_MAX, &left);
-        if (task == NULL) wsqi_pause(); /* another thread is at it */
-        wsqi_cancel_chain(pool, task);
-    }
-}
-
-/* Any thread: the n-th of the pool's lanes, the inboxes included; NULL: there are not so many. */
-static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
-    if (n <= WSQ_LOW) return &pool->lanes[n];
-    return n - WSQ_LOW <= pool->workers ? &wsqi_block(pool, n - WSQ_LOW - 1)->inbox : NULL;
-}
-
-static bool wsqi_queued(wsq_pool *pool) {
-    wsqi_inject *lane;
-    for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
-        if (!wsqi_inject_empty(lane)) return true;
-    return false;
-}
-
-/* Any thread, once the pool has stopped: what is in a lane will never run; nor what waits for
- * that. */
-static void wsqi_cancel_queued(wsq_pool *pool) {
-    wsqi_inject *lane;
-    do {
-        for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++)
-            wsqi_cancel_inject(pool, lane);
-    } while (wsqi_queued(pool));
-    wsqi_check_quiet(pool);
-}
-
-/* Owner only, or its thread is gone; once the pool stops: so will what the worker has. */
-static void wsqi_cancel_own(wsqi_worker *self) {
-    do {
-        wsq_task *task = wsqi_slot_take(self);
-        if (task != NULL) wsqi_cancel_task(self->pool, task);
-        self->lifo_left = 0;
-        while ((task = wsqi_take_local(self)) != NULL) wsqi_cancel_task(self->pool, task);
-        wsqi_cancel_queued(self->pool);
-        /* What waited for one of these has come, or what its cleanup woke. Relaxed: own word. */
-    } while (wsqi_queue_length(self) != 0 || wsqi_load_rlx(&self->lifo) != NULL);
-}
-
-static void wsqi_pool_stop(wsqi_wait *wait) {
-    wsq_pool *pool = wait->pool;
-    /* P4: either a worker that leaves finds a task that is queued now, or who queued it sees the
-     * phase and cancels it. Pairs with itself. */
-    wsqi_fence_sc();
-    wsqi_call_all(pool); /* workers that wait for a task look again */
-    wsqi_pool_join(wait, pool->workers);
-    wsqi_pump_claim(wait);
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) {
-        if (pool->caller_runs) wsqi_run_dry(wsqi_block(pool, i)); /* as a thread that leaves */
-        wsqi_cancel_own(wsqi_block(pool, i));
-    }
-    if (pool->caller_runs) wsqi_calm(pool); /* the pump is this thread's */
-    wsqi_await_none(wait, &pool->astir); /* nobody is in the middle of cancelling something */
-    /* P6: what was cancelled is visible. Pairs with P5. */
-    wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
-    wsqi_pump_leave(pool);
-    wsqi_call_all(pool); /* everybody else does */
-}
-
-WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
-    uint32_t phase = WSQI_PHASE_RUN;
-    if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
-    uint64_t outside = wsqi_load_hint(&pool->outside);
-    /* Relaxed: as in wsqi_admit. */
-    while (!(outside & 1) && !wsqi_cas_rlx(&pool->outside, &outside, outside + 1)) {}
-    if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
-    wsqi_wait_block(&wait);
-    /* Relaxed: the token orders it for the workers (I2). Failure: somebody else is at it. */
-    if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_STOP)) wsqi_pool_stop(&wait);
-    for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
-        wsqi_wait_park(&wait);
-    wsqi_wait_end(&wait);
-    return WSQ_OK;
 }
 
 WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
@@ -7945,41 +8554,27 @@ static wsqi_worker *wsqi_lent_take(wsq_pool *pool) {
     return NULL;
 }
 
-static void wsqi_lent_work(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    self->outer = wsqi_self_get();
-    wsqi_self_set(self);
-    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    /* Relaxed: as in wsqi_worker_main. */
-    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN && !wsqi_dismissed(self)) {
-        wsq_task *task = wsqi_find_work(self);
-        if (task != NULL) wsqi_work(self, task);
-        else wsqi_sleep(self, NULL);
-    }
-    wsqi_worker_clear(self);
-    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
-    wsqi_self_set(self->outer);
-    /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, and that comes too late. */
-    wsqi_store_rel(&self->lent, (wsqi_load_rlx(&self->lent) | WSQI_LENT_MASK) + 1);
-}
-
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsq_result result = WSQ_ERR_CLOSED;
-    wsqi_count_threads(pool, &pool->lent, 1);
-    /* Relaxed: the lock orders it: either this sees the pool stop, or the shutdown waits. */
+    wsqi_duty_begin(pool);
+    /* Relaxed: behind a full barrier (P4) either this sees the pool stop, or the shutdown awaits
+     * the end of its duty. */
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        wsqi_worker *worker = wsqi_lent_take(pool);
-        result = worker != NULL ? WSQ_OK : WSQ_ERR_INVALID;
-        wsqi_stir(pool);
-        if (worker != NULL) wsqi_lent_work(worker);
-        wsqi_check_stopped(pool);
-        wsqi_calm(pool);
+        wsqi_worker *self = wsqi_lent_take(pool);
+        result = self != NULL ? WSQ_OK : WSQ_ERR_INVALID;
+        if (self != NULL) {
+            self->outer = wsqi_self_get();
+            wsqi_self_set(self);
+            wsqi_serve(self);
+            wsqi_self_set(self->outer);
+            /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, which comes too late. */
+            wsqi_store_rel(&self->lent, (wsqi_load_rlx(&self->lent) | WSQI_LENT_MASK) + 1);
+        }
     }
-    wsqi_count_threads(pool, &pool->lent, 0u - 1u);
-    wsqi_call(pool, pool);
+    wsqi_duty_end(pool);
     return result;
 }
 

@@ -435,6 +435,14 @@ function example_html(name,   n, file, i, out, more) {
 
 # ---- the page ----
 
+# What hpp.awk makes of the C++ layer.
+function cpp_chapter(part,   command, line, out) {
+    command = "awk -v part=" part " -f .docs/hpp.awk examples/wsq.hpp examples/wsq_algorithm.hpp"
+    while ((command | getline line) > 0) out = out line "\n"
+    close(command)
+    return out
+}
+
 FNR == 1 { file++ }
 
 file == 1 {
@@ -494,7 +502,7 @@ file > 2 { example_line(FILENAME, $0) }
 
 END {
     print "<nav id=\"menu\"><details open><summary>Contents</summary>"
-    print "<h4>Manual</h4>\n" menu index_list
+    print "<h4>Manual</h4>\n" menu index_list cpp_chapter("menu")
     print "<h4>Examples</h4>"
     for (i = 1; i <= example_count; i++)
         if (examples[i] in in_full) print "<a href=\"#-" slug(examples[i]) "\">" examples[i] "</a>"
@@ -507,6 +515,7 @@ END {
         printf "%s%s", text, example_html(name)
     }
     print reference
+    printf "%s", cpp_chapter("main")
     for (i = 1; i <= example_count; i++) {
         if (!(examples[i] in in_full)) continue
         print "<h2 id=\"-" slug(examples[i]) "\">" examples[i] "</h2>"

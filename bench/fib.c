@@ -3,28 +3,7 @@
  *   fib              the table
  *   fib --once N W   fib(N) once on W workers (0: plain C), for callgrind and hyperfine */
 #include "bench.h"
-
-typedef struct fib_job {
-    wsq_job job;
-    long n, result;
-} fib_job;
-
-static void fib_run(wsq_ctx ctx, wsq_job *job);
-
-/* inline: the compiler unrolls the recursion a few levels, as it does for plain C. */
-static inline long fib(wsq_ctx ctx, long n) {
-    if (n < 2) return n;
-    fib_job left;
-    left.n = n - 1;
-    wsq_fork(&ctx, &left.job, fib_run);
-    long right = fib(ctx, n - 2);
-    return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, left.n) : left.result);
-}
-
-static void fib_run(wsq_ctx ctx, wsq_job *job) {
-    fib_job *self = wsq_container_of(job, fib_job, job);
-    self->result = fib(ctx, self->n);
-}
+#include "forks.h"
 
 /* As wsq_join has it: the job's function is called through its pointer. */
 static void fib_join_run(wsq_ctx ctx, wsq_job *job);

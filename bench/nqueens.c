@@ -1,15 +1,9 @@
-/* All placements of n queens: a fork for each placement that holds so far. Each job has a board of
- * its own; the sequential function works in place. */
+/* All placements of n queens: a fork for each placement that holds so far (forks.h). The sequential
+ * function works in place. */
 #include "bench.h"
 
-#define MAX_QUEENS 16
-
-typedef struct queens_job {
-    wsq_job job;
-    long found;
-    signed char board[MAX_QUEENS];
-    int rows, n;
-} queens_job;
+#define QUEENS 13
+#define QUEENS_FOUND 73712
 
 /* Does the queen of the last row stand clear of all the others? */
 static bool holds(const signed char *board, int rows) {
@@ -21,75 +15,49 @@ static bool holds(const signed char *board, int rows) {
     return true;
 }
 
-static void queens_run(wsq_ctx ctx, wsq_job *job);
+#define QUEENS_HOLD holds
+#include "forks.h"
 
-static long queens(wsq_ctx ctx, int n, int rows, const signed char *board) {
-    if (rows == n) return 1;
-    queens_job jobs[MAX_QUEENS];
-    int count = 0;
-    for (int column = 0; column < n; column++) {
-        queens_job *next = &jobs[count];
-        memcpy(next->board, board, MAX_QUEENS);
-        next->board[rows] = (signed char)column;
-        if (!holds(next->board, rows + 1)) continue;
-        next->rows = rows + 1;
-        next->n = n;
-        wsq_fork(&ctx, &next->job, queens_run);
-        count++;
-    }
+static long queens_plain(int rows, signed char *board) {
+    if (rows == QUEENS) return 1;
     long found = 0;
-    while (count-- > 0) {
-        queens_job *job = &jobs[count];
-        found += wsq_reclaim(&ctx, &job->job) ? queens(ctx, n, rows + 1, job->board) : job->found;
-    }
-    return found;
-}
-
-static void queens_run(wsq_ctx ctx, wsq_job *job) {
-    queens_job *self = wsq_container_of(job, queens_job, job);
-    self->found = queens(ctx, self->n, self->rows, self->board);
-}
-
-static long queens_plain(int n, int rows, signed char *board) {
-    if (rows == n) return 1;
-    long found = 0;
-    for (int column = 0; column < n; column++) {
+    for (int column = 0; column < QUEENS; column++) {
         board[rows] = (signed char)column;
-        if (holds(board, rows + 1)) found += queens_plain(n, rows + 1, board);
+        if (holds(board, rows + 1)) found += queens_plain(rows + 1, board);
     }
     return found;
 }
 
 static void root(wsq_ctx ctx, void *arg) {
     queens_job *self = arg;
-    self->found = queens(ctx, self->n, 0, self->board);
+    self->found = queens(ctx, 0, self->board);
 }
 
-static double finish(const bench_case *self, uint64_t start, long found) {
-    static const long solutions[MAX_QUEENS + 1] = {
-        1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712, 365596, 2279184, 14772512};
+static double finish(uint64_t start, long found) {
     double ns = bench_since(start);
-    bench_check(found == solutions[self->n], "nqueens");
+    bench_check(found == QUEENS_FOUND, "nqueens");
     return ns / 1e6;
 }
 
 static double measure_pool(const bench_case *self) {
-    queens_job call = {.n = (int)self->n};
+    signed char board[QUEENS] = {0};
+    queens_job call = {.board = board};
     uint64_t start = bench_now();
     bench_check(wsq_run(self->pool, root, &call) == WSQ_OK, "run");
-    return finish(self, start, call.found);
+    return finish(start, call.found);
 }
 
 static double measure_plain(const bench_case *self) {
-    signed char board[MAX_QUEENS] = {0};
+    signed char board[QUEENS] = {0};
+    (void)self;
     uint64_t start = bench_now();
-    return finish(self, start, queens_plain((int)self->n, 0, board));
+    return finish(start, queens_plain(0, board));
 }
 
 int main(int argc, char **argv) {
     bench_begin("nqueens", argc, argv);
-    bench_case *plain = bench_add("nqueens/plain", "ms", measure_plain, 0, 13);
-    bench_case *one = bench_add_pair("nqueens/wsq", "ms", measure_pool, 13);
+    bench_case *plain = bench_add("nqueens/plain", "ms", measure_plain, 0, QUEENS);
+    bench_case *one = bench_add_pair("nqueens/wsq", "ms", measure_pool, QUEENS);
     bench_run();
     bench_ratio("nqueens/to_plain", one, plain, 1.2, false);
     bench_speedup("nqueens/speedup", one, 1.9);

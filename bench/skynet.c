@@ -1,32 +1,6 @@
 /* Skynet: a tree of ten children each, 10^6 leaves; a leaf returns its number, a node the sum. */
 #include "bench.h"
-
-typedef struct sky_job {
-    wsq_job job;
-    long first, size, sum;
-} sky_job;
-
-static void sky_run(wsq_ctx ctx, wsq_job *job);
-
-static inline long sky(wsq_ctx ctx, long first, long size) {
-    if (size == 1) return first;
-    sky_job jobs[9];
-    long part = size / 10, sum;
-    for (int i = 0; i < 9; i++) {
-        jobs[i].first = first + i * part;
-        jobs[i].size = part;
-        wsq_fork(&ctx, &jobs[i].job, sky_run);
-    }
-    sum = sky(ctx, first + 9 * part, part);
-    for (int i = 8; i >= 0; i--)
-        sum += wsq_reclaim(&ctx, &jobs[i].job) ? sky(ctx, first + i * part, part) : jobs[i].sum;
-    return sum;
-}
-
-static void sky_run(wsq_ctx ctx, wsq_job *job) {
-    sky_job *self = wsq_container_of(job, sky_job, job);
-    self->sum = sky(ctx, self->first, self->size);
-}
+#include "forks.h"
 
 /* As the compiler likes it: the leaves become an addition in their parent's loop. */
 static long sky_inlined(long first, long size) {

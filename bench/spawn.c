@@ -1,6 +1,7 @@
 /* What a spawned task costs: many from a worker and from outside, one that spawns the next, yield,
  * two that wake each other, and several threads that submit at once. The tasks do nothing. */
 #include "bench.h"
+#include "tasks.h"
 
 #include <pthread.h>
 
@@ -11,12 +12,6 @@
 
 static wsq_task *tasks;
 static long task_count;
-
-static wsq_poll nothing(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    (void)task;
-    return WSQ_DONE;
-}
 
 static void prepare(long n) {
     bench_check(n <= task_count, "enough tasks");
@@ -46,24 +41,8 @@ static double repeated(const bench_case *self, double (*once)(const bench_case *
 
 /* ---- many from a worker: n at once, most of them by way of the global queue ---- */
 
-typedef struct driver {
-    wsq_task task;
-    const bench_case *self;
-    long left, turn;
-} driver;
-
-static wsq_poll spawn_all(wsq_ctx ctx, wsq_task *task) {
-    driver *drive = wsq_container_of(task, driver, task);
-    wsq_pool *pool = wsq_pool_of(ctx);
-    for (long i = 0; i < drive->self->n; i++) {
-        wsq_task_init(&tasks[i], nothing);
-        wsq_spawn(pool, &tasks[i]);
-    }
-    return WSQ_DONE;
-}
-
 static double once_many(const bench_case *self) {
-    driver drive = {.self = self};
+    driver drive = {.tasks = tasks, .left = self->n};
     wsq_task_init(&drive.task, spawn_all);
     uint64_t start = bench_now();
     start_and_wait(self, &drive.task);
@@ -79,7 +58,7 @@ static double measure_many(const bench_case *self) {
 static wsq_poll spawn_handful(wsq_ctx ctx, wsq_task *task) {
     driver *drive = wsq_container_of(task, driver, task);
     wsq_pool *pool = wsq_pool_of(ctx);
-    wsq_task *first = &tasks[drive->turn++ % 8 * HANDFUL];
+    wsq_task *first = &tasks[drive->left / HANDFUL % 8 * HANDFUL];
     for (long i = 0; i < HANDFUL; i++) {
         while (!wsq_task_done(&first[i])) wsqi_pause(); /* eight turns old: a thief may be slow */
         wsq_task_init(&first[i], nothing);
@@ -97,7 +76,7 @@ static void prepare_done(const bench_case *self, long n) {
 }
 
 static double measure_handful(const bench_case *self) {
-    driver drive = {.self = self, .left = self->n};
+    driver drive = {.left = self->n};
     prepare_done(self, 8 * HANDFUL);
     wsq_task_init(&drive.task, spawn_handful);
     uint64_t start = bench_now();
@@ -159,12 +138,6 @@ static double measure_chain(const bench_case *self) {
 
 /* ---- yield: 200 tasks, each gives way n / 200 times ---- */
 
-static wsq_poll yielding(wsq_ctx ctx, wsq_task *task) {
-    driver *drive = wsq_container_of(task, driver, task);
-    (void)ctx;
-    return --drive->left > 0 ? WSQ_YIELD : WSQ_DONE;
-}
-
 static double measure_yield(const bench_case *self) {
     static driver drivers[HANDFUL];
     for (int i = 0; i < HANDFUL; i++) {
@@ -179,38 +152,14 @@ static double measure_yield(const bench_case *self) {
 
 /* ---- ping-pong: two tasks that wake each other; n round trips ---- */
 
-typedef struct player {
-    wsq_task task;
-    struct player *other;
-    long left;
-    bool serves;
-} player;
-
-static wsqi_a64 ball; /* hits so far: even ones belong to the first player */
-
-static wsq_poll play(wsq_ctx ctx, wsq_task *task) {
-    player *self = wsq_container_of(task, player, task);
-    uint64_t hits = wsqi_load_acq(&ball);
-    (void)ctx;
-    if ((hits % 2 == 0) != self->serves) return WSQ_PENDING;
-    wsqi_store_rel(&ball, hits + 1);
-    self->left--;
-    wsq_wake(&self->other->task);
-    return self->left > 0 ? WSQ_PENDING : WSQ_DONE;
-}
-
 static double measure_ping_pong(const bench_case *self) {
-    player one = {.left = self->n, .serves = true}, two = {.left = self->n};
-    one.other = &two;
-    two.other = &one;
-    wsqi_store_rlx(&ball, 0);
-    wsq_task_init(&one.task, play);
-    wsq_task_init(&two.task, play);
+    player one, two;
+    players(&one, &two, self->n);
     uint64_t start = bench_now();
     wsq_spawn(self->pool, &two.task);
     start_and_wait(self, &one.task);
     double ns = bench_since(start);
-    bench_check(wsqi_load_acq(&ball) == 2 * (uint64_t)self->n, "every hit");
+    bench_check(atomic_load(&ball) == 2 * (unsigned long)self->n, "every hit");
     return ns / (double)self->n;
 }
 
@@ -269,14 +218,6 @@ static double measure_eight_submitters(const bench_case *self) {
 
 /* ---- from outside while every worker is busy: two tasks for each that always yield ---- */
 
-static wsqi_a32 busy;
-
-static wsq_poll keep_busy(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    (void)task;
-    return wsqi_load_acq(&busy) ? WSQ_YIELD : WSQ_DONE;
-}
-
 static wsqi_a64 left_to_do;
 
 static wsq_poll count_down(wsq_ctx ctx, wsq_task *task) {
@@ -288,19 +229,15 @@ static wsq_poll count_down(wsq_ctx ctx, wsq_task *task) {
 
 static double measure_busy(const bench_case *self) {
     static wsq_task keepers[2 * BENCH_MAX_WORKERS];
-    wsqi_store_rel(&busy, 1);
     wsqi_store_rel(&left_to_do, (uint64_t)self->n);
-    for (unsigned i = 0; i < 2 * self->workers; i++) {
-        wsq_task_init(&keepers[i], keep_busy);
-        wsq_spawn(self->pool, &keepers[i]);
-    }
+    begin_busy(self->pool, keepers, self->workers);
     for (long i = 0; i < self->n; i++) wsq_task_init(&tasks[i], count_down);
     bench_sleep_us(1000);
     uint64_t start = bench_now();
     for (long i = 0; i < self->n; i++) wsq_spawn(self->pool, &tasks[i]);
     while (wsqi_load_acq(&left_to_do) != 0) bench_sleep_us(10);
     double ns = bench_since(start);
-    wsqi_store_rel(&busy, 0);
+    atomic_store(&busy, false);
     bench_check(wsq_pool_wait(self->pool) == WSQ_OK, "wait");
     return ns / (double)self->n;
 }

@@ -3,8 +3,6 @@
 #include "bench.h"
 #include "uts.h"
 
-#define CHUNK 16 /* children forked at once: the frame of a deep binomial tree stays small */
-
 static long visit_plain(const uts_tree *tree, const uts_node *node) {
     long nodes = 1;
     int children = uts_children(tree, node);
@@ -15,53 +13,34 @@ static long visit_plain(const uts_tree *tree, const uts_node *node) {
     return nodes;
 }
 
-typedef struct uts_job {
-    wsq_job job;
+typedef struct tree_node {
     const uts_tree *tree;
     uts_node node;
-    long nodes;
-} uts_job;
+} tree_node;
 
-static void visit_run(wsq_ctx ctx, wsq_job *job);
+static inline int tree_children(const tree_node *self) { return uts_children(self->tree, &self->node); }
 
-static long visit(wsq_ctx ctx, const uts_tree *tree, const uts_node *node) {
-    uts_job jobs[CHUNK];
-    long nodes = 1;
-    int children = uts_children(tree, node);
-    for (int first = 0; first < children; first += CHUNK) {
-        int count = children - first < CHUNK ? children - first : CHUNK;
-        for (int i = 0; i < count; i++) {
-            jobs[i].tree = tree;
-            jobs[i].node = uts_child(node, first + i);
-            wsq_fork(&ctx, &jobs[i].job, visit_run);
-        }
-        while (count-- > 0) {
-            uts_job *job = &jobs[count];
-            nodes += wsq_reclaim(&ctx, &job->job) ? visit(ctx, tree, &job->node) : job->nodes;
-        }
-    }
-    return nodes;
+static inline tree_node tree_child(const tree_node *self, int i) {
+    return (tree_node){self->tree, uts_child(&self->node, i)};
 }
 
-static void visit_run(wsq_ctx ctx, wsq_job *job) {
-    uts_job *self = wsq_container_of(job, uts_job, job);
-    self->nodes = visit(ctx, self->tree, &self->node);
-}
+#define TREE_CHUNK 16
+#include "tree.h"
 
 static void root(wsq_ctx ctx, void *arg) {
-    uts_job *self = arg;
-    self->nodes = visit(ctx, self->tree, &self->node);
+    tree_job *self = arg;
+    self->nodes = tree(ctx, &self->node, tree_children(&self->node));
 }
 
 /* ---- measured ---- */
 
 static double measure_pool(const bench_case *self) {
-    const uts_tree *tree = &uts_trees[self->n == 3];
-    uts_job call = {.tree = tree, .node = uts_root(tree)};
+    const uts_tree *which = &uts_trees[self->n == 3];
+    tree_job call = {.node = {which, uts_root(which)}};
     uint64_t start = bench_now();
     bench_check(wsq_run(self->pool, root, &call) == WSQ_OK, "run");
     double ns = bench_since(start);
-    bench_check(call.nodes == tree->nodes, "uts");
+    bench_check(call.nodes == which->nodes, "uts");
     return ns / 1e6;
 }
 

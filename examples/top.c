@@ -137,9 +137,17 @@ static void end_line(void) {
 /* ---- the workers ---- */
 
 struct sample {
-    uint64_t at_ns, slept_ns;
+    uint64_t at_ns, slept_ns, blocked_ns;
     wsq_stats stats;
 };
+
+/* A sum of what is over, and what began and has not ended. */
+static uint64_t time_of(const atomic_uint_least64_t *sum_ns, const atomic_uint_least64_t *since_ns,
+                        uint64_t now) {
+    uint64_t since = atomic_load_explicit(since_ns, memory_order_relaxed);
+    uint64_t sum = atomic_load_explicit(sum_ns, memory_order_relaxed);
+    return since != 0 && now > since ? sum + now - since : sum;
+}
 
 static struct sample take_sample(const struct top_worker *worker, uint64_t now) {
     struct sample sample = {.at_ns = now};
@@ -147,9 +155,8 @@ static struct sample take_sample(const struct top_worker *worker, uint64_t now) 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         words[i] = atomic_load_explicit(&worker->stats[i], memory_order_relaxed);
     memcpy(&sample.stats, words, sizeof words);
-    uint64_t parked = atomic_load_explicit(&worker->parked_at_ns, memory_order_relaxed);
-    sample.slept_ns = atomic_load_explicit(&worker->slept_ns, memory_order_relaxed);
-    if (parked != 0 && now > parked) sample.slept_ns += now - parked;
+    sample.slept_ns = time_of(&worker->slept_ns, &worker->parked_at_ns, now);
+    sample.blocked_ns = time_of(&worker->blocked_ns, &worker->blocked_at_ns, now);
     return sample;
 }
 
@@ -168,13 +175,18 @@ static void print_bar(double share) {
     printf("  %s", bar);
 }
 
+/* It may seem to run backwards: something ended between two reads. */
+static double share_of(uint64_t now, uint64_t before, uint64_t elapsed) {
+    double share = now > before ? (double)(now - before) / (double)elapsed : 0;
+    return share < 1 ? share : 1;
+}
+
 static void print_worker(unsigned index, const struct top_worker *worker, struct sample *last) {
     struct sample now = take_sample(worker, top_now());
     uint64_t elapsed = now.at_ns - last->at_ns;
     double seconds = (double)elapsed * 1e-9;
-    double idle = (double)(now.slept_ns - last->slept_ns) / (double)elapsed;
-    if (now.slept_ns < last->slept_ns) idle = 0; /* it woke between the two reads */
-    if (idle > 1) idle = 1;
+    double idle = share_of(now.slept_ns, last->slept_ns, elapsed);
+    double blocked = share_of(now.blocked_ns, last->blocked_ns, elapsed);
 
     printf("%6u", index);
     print_rate(now.stats.run, last->stats.run, seconds);
@@ -182,8 +194,8 @@ static void print_worker(unsigned index, const struct top_worker *worker, struct
     print_rate(now.stats.tasks_stolen, last->stats.tasks_stolen, seconds);
     print_rate(now.stats.global_tasks, last->stats.global_tasks, seconds);
     print_rate(now.stats.parks, last->stats.parks, seconds);
-    printf(" %6.1f%% %8" PRIu64 " %6" PRIu64 " %8.1f", idle * 100, now.stats.interval,
-           now.stats.queue_depth, (double)now.stats.average_task_ns * 1e-3);
+    printf(" %6.1f%% %6.1f%% %8" PRIu64 " %6" PRIu64 " %8.1f", idle * 100, blocked * 100,
+           now.stats.interval, now.stats.queue_depth, (double)now.stats.average_task_ns * 1e-3);
     print_bar(1 - idle);
     end_line();
     *last = now;
@@ -191,9 +203,14 @@ static void print_worker(unsigned index, const struct top_worker *worker, struct
 
 /* ---- the kinds of tasks ---- */
 
+struct times {
+    uint64_t count, total_ns, buckets[TOP_BUCKETS];
+};
+
 struct kind {
-    uint64_t fn, count, total_ns, counted_before;
-    uint64_t buckets[TOP_BUCKETS];
+    uint64_t fn, ran_before;
+    struct times ran, queued;
+    struct { uint64_t fn, count; } by[2 * TOP_QUEUERS];
 };
 
 static struct kind kinds[4 * TOP_KINDS];
@@ -207,47 +224,85 @@ static struct kind *kind_of(uint64_t fn) {
     return &kinds[i];
 }
 
-static void add_kind(const struct top_kind *part) {
-    uint64_t fn = atomic_load_explicit(&part->fn, memory_order_relaxed);
-    struct kind *sum = fn != 0 ? kind_of(fn) : NULL;
-    if (!sum) return;
+static void add_times(struct times *sum, const struct top_times *part) {
     sum->count += atomic_load_explicit(&part->count, memory_order_relaxed);
     sum->total_ns += atomic_load_explicit(&part->total_ns, memory_order_relaxed);
     for (unsigned i = 0; i < TOP_BUCKETS; i++)
         sum->buckets[i] += atomic_load_explicit(&part->buckets[i], memory_order_relaxed);
 }
 
+static void add_queuer(struct kind *kind, uint64_t fn, uint64_t count) {
+    for (unsigned i = 0; i < 2 * TOP_QUEUERS && fn != TOP_NONE; i++) {
+        if (kind->by[i].fn != fn && kind->by[i].fn != TOP_NONE) continue;
+        kind->by[i].fn = fn;
+        kind->by[i].count += count;
+        return;
+    }
+}
+
+static void add_kind(const struct top_kind *part) {
+    uint64_t fn = atomic_load_explicit(&part->fn, memory_order_relaxed);
+    struct kind *sum = fn != TOP_NONE ? kind_of(fn) : NULL;
+    if (!sum) return;
+    add_times(&sum->ran, &part->ran);
+    add_times(&sum->queued, &part->queued);
+    for (unsigned i = 0; i < TOP_QUEUERS; i++)
+        add_queuer(sum, atomic_load_explicit(&part->by[i].fn, memory_order_relaxed),
+                   atomic_load_explicit(&part->by[i].count, memory_order_relaxed));
+}
+
 /* Over all threads, those that stand in for a worker and guests, too: they have higher indices. */
 static void add_up_kinds(const struct top_shared *shared) {
     for (unsigned i = 0; i < kind_count; i++)
-        kinds[i] = (struct kind){.fn = kinds[i].fn, .counted_before = kinds[i].count};
+        kinds[i] = (struct kind){.fn = kinds[i].fn, .ran_before = kinds[i].ran.count};
     for (unsigned i = 0; i < atomic_load(&shared->slots) && i < TOP_WORKERS; i++) {
         for (unsigned k = 0; k < TOP_KINDS; k++) add_kind(&shared->worker[i].kinds[k]);
     }
 }
 
-static double quantile_us(const struct kind *kind, double q) {
+static double quantile_us(const struct times *times, double q) {
     uint64_t all = 0, seen = 0;
-    for (unsigned i = 0; i < TOP_BUCKETS; i++) all += kind->buckets[i];
+    for (unsigned i = 0; i < TOP_BUCKETS; i++) all += times->buckets[i];
     for (unsigned i = 0; i < TOP_BUCKETS; i++) {
-        seen += kind->buckets[i];
+        seen += times->buckets[i];
         if (seen > 0 && (double)seen >= q * (double)all) return top_bucket_ns(i) * 1e-3;
     }
     return 0;
 }
 
+static void name_kind(const struct top_shared *shared, uint64_t fn, char name[TOP_NAME]) {
+    static const char *const others[] = {"none", "wsq_run", "outside", "a timer"};
+    if (fn <= TOP_TIMER) snprintf(name, TOP_NAME, "%s", others[fn]);
+    else snprintf(name, TOP_NAME, "0x%" PRIx64, fn);
+    for (unsigned i = 0; i < TOP_KINDS && fn > TOP_TIMER; i++) {
+        if (atomic_load(&shared->names[i].fn) == fn)
+            snprintf(name, TOP_NAME, "%.*s", TOP_NAME - 1, shared->names[i].name);
+    }
+}
+
+static void print_times(const char *what, const struct times *times) {
+    double mean = times->count ? (double)times->total_ns * 1e-3 / (double)times->count : 0;
+    printf("  %-6s %10.1f %9.1f %9.1f %9.1f", what, mean, quantile_us(times, 0.5),
+           quantile_us(times, 0.99), quantile_us(times, 0.999));
+}
+
+/* Two lines: how it ran; how long it was queued before, and by what. */
 static void print_kind(const struct top_shared *shared, const struct kind *kind, double seconds) {
     char name[TOP_NAME];
-    snprintf(name, sizeof name, kind->fn == 1 ? "wsq_run" : "0x%" PRIx64, kind->fn);
-    for (unsigned i = 0; i < TOP_KINDS; i++) {
-        if (atomic_load(&shared->names[i].fn) == kind->fn)
-            snprintf(name, sizeof name, "%.*s", TOP_NAME - 1, shared->names[i].name);
-    }
+    name_kind(shared, kind->fn, name);
     printf("  %-23s", name);
-    print_rate(kind->count, kind->counted_before, seconds);
-    printf(" %12" PRIu64 " %10.1f %9.1f %9.1f %9.1f", kind->count,
-           kind->count ? (double)kind->total_ns * 1e-3 / (double)kind->count : 0,
-           quantile_us(kind, 0.5), quantile_us(kind, 0.99), quantile_us(kind, 0.999));
+    print_rate(kind->ran.count, kind->ran_before, seconds);
+    printf(" %12" PRIu64, kind->ran.count);
+    print_times("ran", &kind->ran);
+    end_line();
+    if (kind->queued.count == 0 || lines_left == 0) return;
+    printf("%47s", "");
+    print_times("queued", &kind->queued);
+    for (unsigned i = 0; i < 2 * TOP_QUEUERS && kind->by[i].fn != TOP_NONE; i++) {
+        name_kind(shared, kind->by[i].fn, name);
+        printf("%s%s %.0f%%", i == 0 ? "  by " : ", ", name,
+               100 * (double)kind->by[i].count / (double)kind->queued.count);
+    }
     end_line();
 }
 
@@ -264,16 +319,16 @@ static void draw(const struct top_shared *shared, struct sample *last, double in
     printf("process %" PRId64 ", %.1f s, %" PRIu64 " tasks to do, %u workers", shared->process,
            (double)(top_now() - shared->began_ns) * 1e-9, atomic_load(&shared->pending), workers);
     end_line();
-    printf("worker  tasks/s  steals/s  stolen/s  global/s   parks/s    idle interval  queue"
+    printf("worker  tasks/s  steals/s  stolen/s  global/s   parks/s    idle blocked interval  queue"
            "  mean us  busy");
     end_line();
     add_up_kinds(shared);
-    for (; shown < workers && lines_left > kind_count + 2; shown++)
+    for (; shown < workers && lines_left > 2 * kind_count + 2; shown++)
         print_worker(shown, &shared->worker[shown], &last[shown]);
     if (shown < workers) printf("       %u more", workers - shown), end_line();
     if (kind_count > 0 && lines_left > 0) {
-        printf("  task                      runs/s         runs    mean us       50%%       99%%"
-               "     99.9%%");
+        printf("  task                      runs/s         runs            mean us       50%%"
+               "       99%%     99.9%%");
         end_line();
     }
     for (unsigned i = 0; i < kind_count && lines_left > 0; i++)

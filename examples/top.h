@@ -1,5 +1,6 @@
-/* What a pool does at this moment, written where another process can see it: counters, sleep, and
- * for each kind of task (by its function) how often it ran and for how long.
+/* What a pool does at this moment, written where another process can see it: counters, sleep,
+ * waits, and for each kind of task (by its function) how often it ran and for how long, how long it
+ * was queued before, and what queued it.
  *
  *     struct top *top = top_open("/tmp/server.top");         NULL: for this process alone
  *     config.hooks = top_hooks(top);                         NULL, if top is
@@ -27,22 +28,33 @@ enum {
     TOP_NAME = 24,
     TOP_DEPTH = 32,         /* tasks that run inside each other, by a wait */
     TOP_BUCKETS = 168,      /* four for each power of two, up to five hours */
+    TOP_QUEUERS = 4,        /* kinds that queue one kind, as far as they are told apart */
+    TOP_QUEUED = 16384,     /* places for queued tasks; of two with one place the first is lost */
     TOP_SAMPLE_NS = 20000000 /* a busy worker writes its counters this often */
+};
+
+/* In place of a function: none, that of wsq_run, a thread that is no worker, a timer. */
+enum { TOP_NONE, TOP_RUN, TOP_OUTSIDE, TOP_TIMER };
+
+struct top_times {
+    atomic_uint_least64_t count, total_ns;
+    atomic_uint_least32_t buckets[TOP_BUCKETS]; /* how many took about so long */
 };
 
 /* Its worker writes all of it. */
 struct top_kind {
-    atomic_uint_least64_t fn; /* 0: the kind is not used; 1: runs of wsq_run, which have no task */
-    atomic_uint_least64_t count, total_ns;
-    atomic_uint_least32_t buckets[TOP_BUCKETS]; /* how many runs took about so long */
+    atomic_uint_least64_t fn; /* TOP_NONE: the kind is not used */
+    struct top_times ran, queued;
+    struct { atomic_uint_least64_t fn, count; } by[TOP_QUEUERS]; /* what queued it, how often */
 };
 
 struct top_worker {
     atomic_uint_least64_t stats[sizeof(wsq_stats) / sizeof(uint64_t)];
-    atomic_uint_least64_t slept_ns, parked_at_ns; /* parked_at: 0 while it is awake */
+    atomic_uint_least64_t slept_ns, parked_at_ns;    /* parked_at: 0 while it is awake */
+    atomic_uint_least64_t blocked_ns, blocked_at_ns; /* blocked_at: 0 while it waits for nothing */
     struct top_kind kinds[TOP_KINDS];
     uint64_t next_sample_ns; /* the worker's own, from here on */
-    unsigned depth;
+    unsigned depth, waits;   /* tasks; waits inside them */
     struct { uint64_t fn, began_ns; } open[TOP_DEPTH];
 };
 
@@ -57,11 +69,18 @@ struct top_shared {
     struct top_worker worker[TOP_WORKERS]; /* memory is touched only as it is used */
 };
 
+/* A task that is queued: since when, and by what. Whoever queues it writes, `task` last. */
+struct top_place {
+    _Atomic(const void *) task;
+    atomic_uint_least64_t at_ns, by;
+};
+
 struct top {
     struct top_shared *shared;
     char *path; /* NULL: there is no file */
     wsq_hooks hooks;
     _Atomic(const wsq_pool *) pool;
+    struct top_place queued[TOP_QUEUED];
 };
 
 /* ---- the system: a file in memory, zeroed; and is a process alive? ---- */
@@ -152,18 +171,57 @@ static inline double top_bucket_ns(unsigned bucket) {
     return (4.5 + bucket % 4) * (double)(UINT64_C(1) << (bucket / 4 - 1));
 }
 
-static void top_count(struct top_worker *worker, uint64_t fn, uint64_t ns) {
+/* NULL: there are more kinds than places, and these are not counted. */
+static struct top_kind *top_kind_of(struct top_worker *worker, uint64_t fn) {
     for (struct top_kind *kind = worker->kinds; kind < worker->kinds + TOP_KINDS; kind++) {
         uint64_t its = atomic_load_explicit(&kind->fn, memory_order_relaxed);
-        if (its != 0 && its != fn) continue;
-        if (its == 0) atomic_store_explicit(&kind->fn, fn, memory_order_relaxed);
-        atomic_uint_least32_t *bucket = &kind->buckets[top_bucket(ns)];
-        uint32_t before = atomic_load_explicit(bucket, memory_order_relaxed);
-        atomic_store_explicit(bucket, before + 1, memory_order_relaxed);
-        top_add(&kind->total_ns, ns);
-        top_add(&kind->count, 1);
+        if (its == TOP_NONE) atomic_store_explicit(&kind->fn, fn, memory_order_relaxed);
+        if (its == TOP_NONE || its == fn) return kind;
+    }
+    return NULL;
+}
+
+static void top_count(struct top_times *times, uint64_t ns) {
+    atomic_uint_least32_t *bucket = &times->buckets[top_bucket(ns)];
+    uint32_t before = atomic_load_explicit(bucket, memory_order_relaxed);
+    atomic_store_explicit(bucket, before + 1, memory_order_relaxed);
+    top_add(&times->total_ns, ns);
+    top_add(&times->count, 1);
+}
+
+/* ---- queued tasks ---- */
+
+static struct top_place *top_place_of(struct top *top, const void *task) {
+    return &top->queued[((uint64_t)(uintptr_t)task * 0x9E3779B97F4A7C15u) >> 50];
+}
+
+/* Any thread, before the task is queued. */
+static void top_on_queued(struct top *top, const void *task, uint64_t by, uint64_t now) {
+    struct top_place *place = top_place_of(top, task);
+    atomic_store_explicit(&place->task, NULL, memory_order_relaxed);
+    atomic_store_explicit(&place->at_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&place->by, by, memory_order_relaxed);
+    atomic_store_explicit(&place->task, task, memory_order_release);
+}
+
+/* Its worker, about to run the task. */
+static void top_on_dequeued(struct top *top, struct top_kind *kind, const void *task,
+                            uint64_t now) {
+    struct top_place *place = top_place_of(top, task);
+    const void *mine = task;
+    if (!kind || atomic_load_explicit(&place->task, memory_order_acquire) != task) return;
+    uint64_t at = atomic_load_explicit(&place->at_ns, memory_order_relaxed);
+    uint64_t by = atomic_load_explicit(&place->by, memory_order_relaxed);
+    /* If another has taken the place meanwhile, the times may be its own. */
+    if (!atomic_compare_exchange_strong(&place->task, &mine, NULL) || now < at) return;
+    top_count(&kind->queued, now - at);
+    for (unsigned i = 0; i < TOP_QUEUERS; i++) {
+        uint64_t its = atomic_load_explicit(&kind->by[i].fn, memory_order_relaxed);
+        if (its == TOP_NONE) atomic_store_explicit(&kind->by[i].fn, by, memory_order_relaxed);
+        if (its != TOP_NONE && its != by) continue;
+        top_add(&kind->by[i].count, 1);
         return;
-    } /* more kinds than there are places: not counted */
+    }
 }
 
 static void top_sample(struct top *top, struct top_worker *worker, unsigned index, uint64_t now) {
@@ -179,36 +237,59 @@ static void top_sample(struct top *top, struct top_worker *worker, unsigned inde
     worker->next_sample_ns = now + TOP_SAMPLE_NS;
 }
 
-static void top_on_task(struct top *top, struct top_worker *worker, unsigned index,
-                        const void *subject, bool begins, uint64_t now) {
-    if (begins) {
-        uintptr_t fn = 1;
-        if (subject) memcpy(&fn, subject, sizeof fn); /* a task and a job begin with it */
-        if (worker->depth < TOP_DEPTH) {
-            worker->open[worker->depth].fn = fn;
-            worker->open[worker->depth].began_ns = now;
-        }
-        worker->depth++;
-    } else if (worker->depth > 0) {
-        unsigned depth = --worker->depth;
-        if (depth < TOP_DEPTH)
-            top_count(worker, worker->open[depth].fn, now - worker->open[depth].began_ns);
-        if (now >= worker->next_sample_ns) top_sample(top, worker, index, now);
+static void top_on_begin(struct top *top, struct top_worker *worker, const void *subject,
+                         uint64_t now) {
+    uintptr_t fn = TOP_RUN;
+    if (subject) memcpy(&fn, subject, sizeof fn); /* a task and a job begin with it */
+    if (subject) top_on_dequeued(top, top_kind_of(worker, fn), subject, now);
+    if (worker->depth < TOP_DEPTH) {
+        worker->open[worker->depth].fn = fn;
+        worker->open[worker->depth].began_ns = now;
     }
+    worker->depth++;
+}
+
+/* What the worker runs now. */
+static uint64_t top_running(const struct top_worker *worker) {
+    unsigned depth = worker->depth < TOP_DEPTH ? worker->depth : TOP_DEPTH;
+    return depth > 0 ? worker->open[depth - 1].fn : TOP_OUTSIDE;
+}
+
+static void top_on_end(struct top *top, struct top_worker *worker, unsigned index,
+                       const void *subject, uint64_t poll, uint64_t now) {
+    if (worker->depth == 0) return;
+    if (subject && poll == WSQ_YIELD) top_on_queued(top, subject, top_running(worker), now);
+    unsigned depth = --worker->depth;
+    struct top_kind *kind = depth < TOP_DEPTH ? top_kind_of(worker, worker->open[depth].fn) : NULL;
+    if (kind) top_count(&kind->ran, now - worker->open[depth].began_ns);
+    if (now >= worker->next_sample_ns) top_sample(top, worker, index, now);
+}
+
+static void top_on_wait(struct top_worker *worker, bool begins, uint64_t now) {
+    if (begins ? worker->waits++ != 0 : worker->waits == 0 || --worker->waits != 0) return;
+    uint64_t at = atomic_load_explicit(&worker->blocked_at_ns, memory_order_relaxed);
+    atomic_store_explicit(&worker->blocked_at_ns, begins ? now : 0, memory_order_relaxed);
+    if (!begins) top_add(&worker->blocked_ns, now - at);
 }
 
 static void top_on_event(void *user, wsq_event event, unsigned index, const void *subject,
                          uint64_t value) {
     struct top *top = user;
-    if (index >= TOP_WORKERS) return;
-    struct top_worker *worker = &top->shared->worker[index];
-    uint64_t now = top_now(), parked;
-    (void)value;
+    bool outside = index == WSQ_OUTSIDE;
+    if (!outside && index >= TOP_WORKERS) return;
+    struct top_worker *worker = &top->shared->worker[outside ? 0 : index]; /* 0: it is not used */
+    uint64_t now = top_now(), by = outside ? TOP_OUTSIDE : top_running(worker), parked;
     switch (event) {
-    case WSQ_EVENT_TASK_BEGIN:
-    case WSQ_EVENT_TASK_END:
-        top_on_task(top, worker, index, subject, event == WSQ_EVENT_TASK_BEGIN, now);
+    case WSQ_EVENT_SPAWN: /* one that is held back is queued by what wakes it */
+        if (value == 0) top_on_queued(top, subject, by, now);
         break;
+    case WSQ_EVENT_WAKE:
+        top_on_queued(top, subject, value == WSQ_CAUSE_TIMER ? TOP_TIMER : by, now);
+        break;
+    case WSQ_EVENT_TASK_BEGIN: top_on_begin(top, worker, subject, now); break;
+    case WSQ_EVENT_TASK_END: top_on_end(top, worker, index, subject, value, now); break;
+    case WSQ_EVENT_BLOCK:
+    case WSQ_EVENT_UNBLOCK: top_on_wait(worker, event == WSQ_EVENT_BLOCK, now); break;
     case WSQ_EVENT_PARK:
         top_sample(top, worker, index, now);
         atomic_store_explicit(&worker->parked_at_ns, now, memory_order_relaxed);

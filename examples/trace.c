@@ -1,15 +1,15 @@
 /* trace: a timeline of a small program, as a file for ui.perfetto.dev or trace.html.
  *     cc -O2 -pthread trace.c -o trace && ./trace
  *
- * Four scenes: tasks of uneven length from outside; a tree of tasks that grows in one worker's ring
- * and is stolen from there; a recursion of jobs; a few tasks that wake each other in a circle. What
- * it takes to record them is in trace.h. */
+ * Five scenes: tasks of uneven length from outside; a tree of tasks that grows in one worker's ring
+ * and is stolen from there; a recursion of jobs; a few tasks that wake each other in a circle; and
+ * tasks that block, or wait for one that does. What it takes to record them is in trace.h. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "command.h"
 #include "trace.h"
 
-enum { UNEVEN = 60, TREE = 127, RING = 6, ROUNDS = 240 };
+enum { UNEVEN = 60, TREE = 127, RING = 6, ROUNDS = 240, WAITING = 3 };
 
 struct piece {
     wsq_task task;
@@ -50,6 +50,18 @@ static wsq_poll pass_on(wsq_ctx ctx, wsq_task *task) {
     work_for(15);
     wsq_wake(&wsq_container_of(task, struct piece, task)->next->task);
     return atomic_fetch_sub(&rounds, 1) > 0 ? WSQ_PENDING : WSQ_DONE;
+}
+
+/* The first sleeps outside the scheduler, each of the others waits for the one before it. */
+static wsq_poll wait_or_sleep(wsq_ctx ctx, wsq_task *task) {
+    unsigned index = wsq_container_of(task, struct piece, task)->index;
+    work_for(30);
+    wsq_block_begin(ctx);
+    if (index == 0) pause_ms(1);
+    wsq_block_end(ctx);
+    if (index > 0) wsq_task_wait(&pieces[index - 1].task);
+    work_for(30);
+    return WSQ_DONE;
 }
 
 static void scene(wsq_pool *pool, wsq_task_fn fn, unsigned prepared, unsigned spawned) {
@@ -116,6 +128,7 @@ int main(int argc, char **argv) {
     trace_name(trace, (uintptr_t)grow, "tree");
     trace_name(trace, (uintptr_t)pass_on, "pass on");
     trace_name(trace, (uintptr_t)sum_run, "job");
+    trace_name(trace, (uintptr_t)wait_or_sleep, "wait");
 
     scene(pool, uneven, UNEVEN, UNEVEN);
     scene(pool, grow, TREE, 1);
@@ -123,6 +136,7 @@ int main(int argc, char **argv) {
     wsq_run(pool, sum_start, &leaves);
     pause_ms(2);
     scene(pool, pass_on, RING, RING);
+    scene(pool, wait_or_sleep, WAITING, WAITING);
 
     wsq_pool_destroy(pool);
     return trace_close(trace) && leaves == 256 ? 0 : 1;

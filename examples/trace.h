@@ -1,5 +1,6 @@
 /* A timeline of a pool, in the Trace Event Format that ui.perfetto.dev, chrome://tracing and
- * trace.html show: a lane for each worker, tasks, sleeps, steals as arrows, and counters.
+ * trace.html show: a lane for each worker; its tasks, each with how long it was queued and who
+ * queued it; sleeps and waits; steals, and wakes of one worker by another, as arrows; and counters.
  *
  *     struct trace *trace = trace_open(getenv("WSQ_TRACE"));    NULL, if the path is
  *     config.hooks = trace_hooks(trace);                        NULL, if the trace is
@@ -30,7 +31,8 @@
 
 enum {
     TRACE_LANES = 1024,
-    TRACE_DEPTH = 32,          /* tasks that run inside each other, by a wait */
+    TRACE_OUTSIDE = TRACE_LANES, /* that of all threads that are no workers */
+    TRACE_DEPTH = 32,          /* tasks and waits, one inside the other */
     TRACE_NAMES = 16,
     TRACE_COUNTERS_NS = 200000 /* a worker samples its counters this often */
 };
@@ -59,11 +61,19 @@ struct trace {
     wsq_hooks hooks;
     _Atomic(const wsq_pool *) pool; /* trace_watch writes, workers read */
     unsigned workers;               /* further lanes, "extra", are stand-ins and guests */
-    _Atomic(struct trace_lane *) lanes[TRACE_LANES];
+    _Atomic(struct trace_lane *) lanes[TRACE_LANES + 1];
     struct { uintptr_t fn; const char *name; } names[TRACE_NAMES];
     unsigned named, arrows;
     unsigned long long dropped;
     bool comma; /* an event stands before the next one */
+    struct trace_step *steps; /* of all tasks, at the end: each task's own stand in a row */
+    size_t step_count;
+};
+
+/* Something that happened to a task. */
+struct trace_step {
+    const struct trace_event *event;
+    unsigned lane;
 };
 
 static uint64_t trace_now(void) {
@@ -76,7 +86,8 @@ static uint64_t trace_now(void) {
 
 /* One thread is a worker at a time; but should two ever meet here, one of them yields. */
 static struct trace_lane *trace_lane_of(struct trace *trace, unsigned worker) {
-    if (worker >= TRACE_LANES) return NULL;
+    if (worker == WSQ_OUTSIDE) worker = TRACE_OUTSIDE;
+    if (worker > TRACE_LANES) return NULL;
     struct trace_lane *lane = atomic_load(&trace->lanes[worker]), *fresh;
     if (lane) return lane;
     fresh = calloc(1, sizeof *fresh);
@@ -139,12 +150,34 @@ static void trace_put(struct trace *trace, const char *name, char phase, unsigne
     trace->comma = true;
 }
 
+/* Of a task: how long it was queued, and by whom: this worker, another, a timer, ... */
+static void trace_put_queued(const struct trace *trace, const struct trace_event *begin,
+                             const struct trace_step *queued) {
+    static const char *const causes[] = {"wake", "timer", "after", "wake while it ran"};
+    uint64_t ns = begin->at_ns - queued->event->at_ns;
+    const char *cause = queued->event->kind == WSQ_EVENT_WAKE  ? causes[queued->event->value % 4]
+                        : queued->event->kind == WSQ_EVENT_SPAWN ? "spawn"
+                                                                 : "yield";
+    fprintf(trace->file, ",\"queued_us\":%" PRIu64 ".%03u,\"by\":\"%s, ", ns / 1000,
+            (unsigned)(ns % 1000), cause);
+    if (queued->lane == TRACE_OUTSIDE) fputs("outside\"", trace->file);
+    else fprintf(trace->file, "%s %u\"", queued->lane < trace->workers ? "worker" : "extra",
+                 queued->lane);
+}
+
+/* queued: NULL, if it is no task, or nobody knows. */
 static void trace_put_span(struct trace *trace, const char *name, unsigned lane,
-                           const struct trace_event *begin, uint64_t end_ns) {
+                           const struct trace_event *begin, uint64_t end_ns,
+                           const struct trace_step *queued) {
     uint64_t ns = end_ns - begin->at_ns;
+    const char *what = begin->kind == WSQ_EVENT_BLOCK ? "for" : "task";
     trace_put(trace, name, 'X', lane, begin->at_ns);
     fprintf(trace->file, ",\"dur\":%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
-    if (begin->subject) fprintf(trace->file, ",\"args\":{\"task\":\"%p\"}", begin->subject);
+    if (begin->subject) {
+        fprintf(trace->file, ",\"args\":{\"%s\":\"%p\"", what, begin->subject);
+        if (queued) trace_put_queued(trace, begin, queued);
+        fputs("}", trace->file);
+    }
     fputs("}", trace->file);
 }
 
@@ -215,18 +248,96 @@ static uint64_t trace_arrow_end(const struct trace *trace, const struct trace_la
     return 0;
 }
 
+static void trace_put_arrow(struct trace *trace, const char *name, unsigned from, uint64_t begin,
+                            unsigned to, uint64_t end) {
+    if (begin == 0 || end == 0) return;
+    trace->arrows++;
+    trace_put(trace, name, 's', from, begin);
+    fprintf(trace->file, ",\"cat\":\"%s\",\"id\":%u}", name, trace->arrows);
+    trace_put(trace, name, 'f', to, end);
+    fprintf(trace->file, ",\"bp\":\"e\",\"cat\":\"%s\",\"id\":%u}", name, trace->arrows);
+}
+
 /* From what the victim does to the task that was stolen. */
 static void trace_put_steal(struct trace *trace, unsigned thief, const struct trace_lane *lane,
                             unsigned long long i) {
     const struct trace_event *event = trace_at(lane, i);
-    uint64_t begin = trace_arrow_begin(trace, (unsigned)event->value, event->at_ns);
-    uint64_t end = trace_arrow_end(trace, lane, i);
-    if (begin == 0 || end == 0) return;
-    trace->arrows++;
-    trace_put(trace, "steal", 's', (unsigned)event->value, begin);
-    fprintf(trace->file, ",\"cat\":\"steal\",\"id\":%u}", trace->arrows);
-    trace_put(trace, "steal", 'f', thief, end);
-    fprintf(trace->file, ",\"bp\":\"e\",\"cat\":\"steal\",\"id\":%u}", trace->arrows);
+    unsigned victim = (unsigned)event->value;
+    trace_put_arrow(trace, "steal", victim, trace_arrow_begin(trace, victim, event->at_ns), thief,
+                    trace_arrow_end(trace, lane, i));
+}
+
+/* From what the waker does to the run of the task that it woke, on another worker. */
+static void trace_put_wake(struct trace *trace, unsigned index, const struct trace_event *begin,
+                           const struct trace_step *queued) {
+    const struct trace_event *wake = queued->event;
+    if (wake->kind != WSQ_EVENT_WAKE || wake->value != WSQ_CAUSE_WAKE || queued->lane == index)
+        return;
+    uint64_t from = trace_arrow_begin(trace, queued->lane, wake->at_ns);
+    trace_put_arrow(trace, "wake", queued->lane, from, index, begin->at_ns + 1);
+}
+
+/* ---- the steps of each task ---- */
+
+/* What comes first, where two have the same time. */
+static int trace_rank(int kind) {
+    if (kind == WSQ_EVENT_SPAWN || kind == WSQ_EVENT_WAKE) return 0;
+    return kind == WSQ_EVENT_TASK_BEGIN ? 1 : 2;
+}
+
+static int trace_step_order(const void *one, const void *two) {
+    const struct trace_event *a = ((const struct trace_step *)one)->event;
+    const struct trace_event *b = ((const struct trace_step *)two)->event;
+    uintptr_t first = (uintptr_t)a->subject, second = (uintptr_t)b->subject;
+    if (first != second) return first < second ? -1 : 1;
+    if (a->at_ns != b->at_ns) return a->at_ns < b->at_ns ? -1 : 1;
+    return trace_rank(a->kind) - trace_rank(b->kind);
+}
+
+static bool trace_is_step(const struct trace_event *event) {
+    return event->subject &&
+           (event->kind == WSQ_EVENT_SPAWN || event->kind == WSQ_EVENT_WAKE ||
+            event->kind == WSQ_EVENT_CANCEL || event->kind == WSQ_EVENT_TASK_BEGIN ||
+            event->kind == WSQ_EVENT_TASK_END);
+}
+
+/* Without memory for them nobody knows how long a task was queued. */
+static void trace_sort_steps(struct trace *trace) {
+    size_t count = 0;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned i = 0; i <= TRACE_LANES; i++) {
+            const struct trace_lane *lane = atomic_load(&trace->lanes[i]);
+            if (!lane) continue;
+            unsigned long long end = trace_end(trace, lane);
+            for (unsigned long long k = trace_first(trace, lane); k < end; k++) {
+                if (!trace_is_step(trace_at(lane, k))) continue;
+                if (pass == 0) count++;
+                else trace->steps[trace->step_count++] = (struct trace_step){trace_at(lane, k), i};
+            }
+        }
+        if (pass == 0) trace->steps = malloc(count * sizeof *trace->steps);
+        if (!trace->steps) return;
+    }
+    qsort(trace->steps, trace->step_count, sizeof *trace->steps, trace_step_order);
+}
+
+/* What queued the task that begins here, or NULL: a job, or it was not recorded. */
+static const struct trace_step *trace_queued(const struct trace *trace,
+                                             const struct trace_event *begin) {
+    size_t low = 0, high = trace->step_count;
+    struct trace_step wanted = {begin, 0};
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (trace_step_order(&trace->steps[middle], &wanted) < 0) low = middle + 1;
+        else high = middle;
+    }
+    if (low == 0 || !begin->subject) return NULL;
+    const struct trace_step *before = &trace->steps[low - 1];
+    const struct trace_event *event = before->event;
+    bool yielded = event->kind == WSQ_EVENT_TASK_END && event->value == WSQ_YIELD;
+    bool queued = yielded || event->kind == WSQ_EVENT_WAKE ||
+                  (event->kind == WSQ_EVENT_SPAWN && event->value == 0);
+    return queued && event->subject == begin->subject ? before : NULL;
 }
 
 static void trace_put_counters(struct trace *trace, unsigned lane,
@@ -246,6 +357,20 @@ static void trace_put_instant(struct trace *trace, const char *name, unsigned la
     fprintf(trace->file, ",\"s\":\"t\",\"args\":{\"jobs\":%" PRIu64 "}}", event->value);
 }
 
+/* A span that ends now: a task, a run, or a wait inside one of these. */
+static void trace_put_task(struct trace *trace, unsigned index, const struct trace_event *begin,
+                           uint64_t end_ns) {
+    uint64_t fn = begin->value; /* 0: a wsq_run, which has no task */
+    if (begin->kind == WSQ_EVENT_BLOCK) {
+        trace_put_span(trace, "blocked", index, begin, end_ns, NULL);
+        return;
+    }
+    const struct trace_step *queued = trace_queued(trace, begin);
+    const char *name = trace_name_of(trace, fn, fn ? "task" : "run");
+    trace_put_span(trace, name, index, begin, end_ns, queued);
+    if (queued) trace_put_wake(trace, index, begin, queued);
+}
+
 static void trace_put_name(struct trace *trace, unsigned lane) {
     char name[40];
     snprintf(name, sizeof name, "%s %u", lane < trace->workers ? "worker" : "extra", lane);
@@ -263,25 +388,25 @@ static void trace_put_lane(struct trace *trace, unsigned index, const struct tra
     unsigned long long used = atomic_load(&lane->used), end = trace_end(trace, lane);
     unsigned depth = 0;
     if (used > TRACE_EVENTS) trace->dropped += used - TRACE_EVENTS;
+    if (index == TRACE_OUTSIDE) return; /* it has no spans, only tells who queued */
     trace_put_name(trace, index);
     for (unsigned long long i = trace_first(trace, lane); i < end; i++) {
         const struct trace_event *e = trace_at(lane, i);
         switch (e->kind) {
         case WSQ_EVENT_PARK: parked = e; break;
         case WSQ_EVENT_UNPARK:
-            if (parked) trace_put_span(trace, "parked", index, parked, e->at_ns);
+            if (parked) trace_put_span(trace, "parked", index, parked, e->at_ns, NULL);
             parked = NULL;
             break;
         case WSQ_EVENT_TASK_BEGIN:
+        case WSQ_EVENT_BLOCK:
             if (depth < TRACE_DEPTH) open[depth] = e;
             depth++;
             break;
         case WSQ_EVENT_TASK_END:
-            if (depth == 0) break;
-            if (--depth >= TRACE_DEPTH) break;
-            uint64_t fn = open[depth]->value; /* 0: a wsq_run, which has no task */
-            trace_put_span(trace, trace_name_of(trace, fn, fn ? "task" : "run"), index, open[depth],
-                           e->at_ns);
+        case WSQ_EVENT_UNBLOCK:
+            if (depth > 0 && --depth < TRACE_DEPTH)
+                trace_put_task(trace, index, open[depth], e->at_ns);
             break;
         case WSQ_EVENT_STEAL: trace_put_steal(trace, index, lane, i); break;
         case WSQ_EVENT_PUBLISH: trace_put_instant(trace, "publish", index, e); break;
@@ -348,11 +473,13 @@ static bool trace_close(struct trace *trace) {
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", trace->file);
     trace_put(trace, "process_name", 'M', 0, 0);
     fprintf(trace->file, ",\"args\":{\"name\":\"%s\"}}", trace->process);
-    for (unsigned i = 0; i < TRACE_LANES; i++) {
+    trace_sort_steps(trace);
+    for (unsigned i = 0; i <= TRACE_LANES; i++) {
         struct trace_lane *lane = atomic_load(&trace->lanes[i]);
         if (lane) trace_put_lane(trace, i, lane);
     }
-    for (unsigned i = 0; i < TRACE_LANES; i++) free(atomic_load(&trace->lanes[i]));
+    for (unsigned i = 0; i <= TRACE_LANES; i++) free(atomic_load(&trace->lanes[i]));
+    free(trace->steps);
     fprintf(trace->file, "\n],\"otherData\":{\"dropped\":%llu}}\n", trace->dropped);
     if (trace->dropped > 0)
         fprintf(stderr, "trace: %llu events dropped, the %s ones\n", trace->dropped,

@@ -37,11 +37,14 @@ namespace wsq {
 // What is thrown when a call returns a negative wsq_result.
 class error : public std::runtime_error {
   public:
+    // The result itself; what() is its words.
     const wsq_result code;
+    // An error for this result.
     explicit error(wsq_result result)
         : std::runtime_error(wsq_result_string(result)), code(result) {}
 };
 
+// Throws an error unless the result is WSQ_OK: for calls of wsq.h.
 inline void check(wsq_result result) {
     if (result != WSQ_OK) throw error(result);
 }
@@ -291,20 +294,24 @@ template <class T> class future {
     ~future() {
         if (state_) state_->let_go();
     }
+    // Is there a value to come? Not after get or then, and not in one that was made from nothing.
     bool valid() const { return state_ != nullptr; }
+    // Would get return without waiting?
     bool ready() const { return state_ && state_->ready(); }
-    // On a worker a wait costs the pool no core: see WAITING in wsq.h.
+    // Waits until the value is there. On a worker a wait costs the pool no core: see WAITING in
+    // wsq.h.
     void wait() const {
         require();
         wsq_result result = ready() ? WSQ_OK : wsq_task_wait(state_);
         if (!ready()) throw error(result);
     }
-    // False: the time was up first.
+    // Waits as wait does, for so long at most. False: the time was up first.
     template <class R, class P> bool wait_for(std::chrono::duration<R, P> time) const {
         require();
         auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
         return wsq_task_wait_for(state_, ns > 0 ? uint64_t(ns) : 0) != WSQ_ERR_TIMEOUT;
     }
+    // Waits, and gives the value away, or throws the exception that came in its place.
     T get() {
         wait();
         future taken(std::move(*this));
@@ -352,12 +359,17 @@ template <class F> class task : public wsq_task {
     }
 
   public:
+    // A task that calls f(), or f(ctx), once it is spawned; its copies do not exist.
     explicit task(F f) : f_(std::move(f)) { wsq_task_init(this, run); }
     task(const task &) = delete;
     task &operator=(const task &) = delete;
+    // Runs it again after WSQ_PENDING: wsq_wake.
     void wake() { wsq_wake(this); }
+    // Calls it off, unless it runs: wsq_task_cancel.
     void cancel() { wsq_task_cancel(this); }
+    // Has it ended? wsq_task_done.
     bool done() const { return wsq_task_done(this); }
+    // Waits for its end; throws if it was called off: wsq_task_wait.
     void wait() { check(wsq_task_wait(this)); }
 };
 
@@ -392,12 +404,14 @@ template <class F, class Fail> auto make_loose(F &&f, Fail fail) {
 
 } // namespace detail
 
-// Its destructor finishes all work.
+// A wsq_pool that belongs to a scope: its destructor finishes all work.
 class pool {
     wsq_pool *pool_ = nullptr;
 
   public:
+    // A pool as wsq_pool_create makes it, or an error.
     explicit pool(const wsq_config &config) { check(wsq_pool_create(&pool_, &config)); }
+    // A pool with so many workers; 0: one for each usable core.
     explicit pool(unsigned workers = 0) {
         wsq_config config = {};
         config.workers = workers;
@@ -411,11 +425,15 @@ class pool {
     ~pool() {
         if (pool_) wsq_pool_destroy(pool_);
     }
+    // The pool itself, for every function of wsq.h.
     operator wsq_pool *() const { return pool_; }
+    // How many workers it has.
     unsigned workers() const { return wsq_pool_workers(pool_); }
+    // Waits for all that was spawned: wsq_pool_wait.
     void wait() { check(wsq_pool_wait(pool_)); }
 
-    // Nobody waits for this one alone. An exception ends the program, as in a std::thread.
+    // Calls f() on some worker. Nobody waits for this one alone. An exception ends the program, as
+    // in a std::thread.
     template <class F> void spawn(F &&f) {
         auto *made = detail::make_loose(std::forward<F>(f), [](std::exception_ptr) {
             std::terminate();
@@ -424,12 +442,14 @@ class pool {
         if (result != WSQ_OK) delete made;
         check(result);
     }
+    // Spawns a task of yours, which must stay until it is done.
     template <class F> void spawn(task<F> &mine) { check(wsq_spawn(pool_, &mine)); }
+    // Calls f(args...) on some worker; gives a future of what it returns. The arguments are copied.
     template <class F, class... A> auto submit(F &&f, A &&...args) {
         return detail::start(pool_, detail::submit_step<std::decay_t<F>, std::decay_t<A>...>{
                                         std::forward<F>(f), {std::forward<A>(args)...}});
     }
-    // f(ctx) on this thread, and on others what it forks.
+    // Calls f(ctx) on this thread, and on others what it forks; gives what f returns.
     template <class F> auto run(F &&f) {
         return detail::in(pool_, [&](wsq_ctx ctx) { return detail::call(ctx, f); });
     }
@@ -442,12 +462,13 @@ class group {
     detail::first_error error_;
 
   public:
+    // An empty group, whose tasks run in this pool. Its destructor waits for them.
     explicit group(wsq_pool *pool) : pool_(pool) { check(wsq_group_init(&group_, pool)); }
     group(const group &) = delete;
     group &operator=(const group &) = delete;
     ~group() { wsq_group_wait(&group_); }
 
-    // False: the group has been called off, and f will not run.
+    // Calls f() on some worker. False: the group has been called off, and f will not run.
     template <class F> bool spawn(F &&f) {
         auto *made = detail::make_loose(std::forward<F>(f), [this](std::exception_ptr e) {
             error_.guard([&] { std::rethrow_exception(e); });
@@ -458,9 +479,12 @@ class group {
         if (result != WSQ_ERR_CANCELLED) check(result);
         return result == WSQ_OK;
     }
+    // Calls the group off: what has not begun never will.
     void cancel() { wsq_group_cancel(&group_); }
+    // Has it been called off? What runs may ask this, and return early.
     bool cancelled() const { return wsq_group_cancelled(&group_); }
-    // One thread at a time. False: it was called off. Then the group can be used again.
+    // Waits for all of them, one thread at a time, and throws the first exception. False: the group
+    // was called off. Then it can be used again.
     bool wait() {
         wsq_result result = wsq_group_wait(&group_);
         if (cancelled()) check(wsq_group_init(&group_, pool_));

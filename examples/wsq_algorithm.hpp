@@ -93,6 +93,7 @@ template <class Where, class... F> void invoke(Where &&where, F &&...f) {
 
 // ---- algorithms: `where` is as above; what is called runs on many threads at once ----
 
+// Calls f(i), or f(ctx, i), for each i of begin .. end - 1.
 template <class Where, class F> void for_index(Where &&where, size_t begin, size_t end, F &&f) {
     detail::in(where, [&](wsq_ctx ctx) {
         detail::pieces(ctx, begin < end ? end - begin : 0, 0, [&](wsq_ctx c, size_t i, size_t to) {
@@ -197,7 +198,8 @@ T reduce_in(Where &&where, size_t n, T init, Op op, Get &&get) {
 
 } // namespace detail
 
-// From left to right, so that the operation need not be commutative.
+// These do what std::transform_reduce does, from left to right, so that the operation need not be
+// commutative.
 template <class Where, class It, class T, class Op, class F>
 T transform_reduce(Where &&where, It first, It last, T init, Op op, F f) {
     return detail::reduce_in(where, detail::length(first, last), std::move(init), op,
@@ -364,11 +366,13 @@ template <class Where, class It, class Out, class T, class Op = std::plus<>>
 Out exclusive_scan(Where &&where, It first, It last, Out out, T init, Op op = {}) {
     return detail::scan_in<T>(where, first, last, out, std::optional<T>(init), op, false);
 }
-// Both need room for a second copy. If `less` throws, elements may be lost.
+// This does what std::sort does; it needs room for a second copy. If `less` throws, elements may be
+// lost.
 template <class Where, class It, class Less = std::less<>>
 void sort(Where &&where, It first, It last, Less less = {}) {
     detail::in(where, [&](wsq_ctx ctx) { detail::sort(ctx, first, last, less, false); });
 }
+// This does what std::stable_sort does; else it is like sort.
 template <class Where, class It, class Less = std::less<>>
 void stable_sort(Where &&where, It first, It last, Less less = {}) {
     detail::in(where, [&](wsq_ctx ctx) { detail::sort(ctx, first, last, less, true); });

@@ -2,8 +2,9 @@
 """usage: test/check_trace.py file
 
 Reads a trace strictly, as the Trace Event Format describes it: the process and each lane have a
-name, spans of a lane lie beside or inside each other, and each arrow begins within a span of one
-lane and ends, bound to it (bp: e), within a span of another. Exit code 0 if all of it is right.
+name, spans of a lane lie beside or inside each other, and each arrow (a steal, a wake) begins within
+a span of one lane and ends, bound to it (bp: e), within a span of another. A task that was queued
+says for how long, and by whom. Exit code 0 if all of it is right.
 """
 import bisect
 import json
@@ -38,8 +39,16 @@ def main(path):
         check_nesting(lane)
     tasks = {tid: sorted((nanoseconds(e, "ts"), nanoseconds(e, "ts") + nanoseconds(e, "dur"))
                          for e in events
-                         if e["ph"] == "X" and e["tid"] == tid and e["name"] != "parked")
+                         if e["ph"] == "X" and e["tid"] == tid
+                         and e["name"] not in ("parked", "blocked"))
              for tid in names}
+    queued = [e["args"] for e in events if e["ph"] == "X" and "queued_us" in e.get("args", {})]
+    lanes = set(names.values()) | {"outside"}
+    causes = {"spawn", "wake", "timer", "after", "yield", "wake while it ran"}
+    for args in queued:
+        cause, _, lane = args["by"].rpartition(", ")
+        assert args["queued_us"] >= 0 and cause in causes, "how a task was queued"
+        assert lane in lanes or lane.startswith("extra") or lane.startswith("worker"), "by whom"
 
     def within_a_task(tid, ts):
         lane = tasks[tid]
@@ -52,11 +61,13 @@ def main(path):
     for end in ends:
         start = starts[end["id"]]
         assert end["bp"] == "e" and end["cat"] == start["cat"] and end["name"] == start["name"]
+        assert end["name"] in ("steal", "wake"), "of a kind"
         assert start["tid"] != end["tid"], "to another lane"
         assert nanoseconds(start, "ts") <= nanoseconds(end, "ts"), "forward in time"
         assert within_a_task(start["tid"], nanoseconds(start, "ts")), "begins in a task"
         assert within_a_task(end["tid"], nanoseconds(end, "ts")), "ends in a task"
-    print(len(names), "lanes,", sum(map(len, tasks.values())), "tasks,", len(ends), "arrows")
+    print(len(names), "lanes,", sum(map(len, tasks.values())), "tasks,", len(queued), "of them queued,",
+          len(ends), "arrows")
 
 
 main(sys.argv[1])

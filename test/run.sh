@@ -71,7 +71,7 @@ mixed_inline() { # C compiler, C++ compiler, C++ standard, which file is C, whic
 
 no_warnings() { # a compile command
     sources='examples/*.c examples/recipes/*.c bench/*.c test/model/*.c'
-    case $1 in clang) sources="$sources test/*.c" ;; esac # gcc has just compiled them, aloud
+    case $1 in clang) sources="$sources test/*.c test/stress/*.c" ;; esac # gcc has just compiled them, aloud
     for source in $sources; do
         "$@" -D_GNU_SOURCE -fsyntax-only "$source" || return 1
     done
@@ -87,7 +87,7 @@ matrix() { # C compiler, C++ compiler
     for std in c99 c11 c17; do
         check "$1 -std=$std" build "$1" -std=$std $strict $dir/whole.c
     done
-    for macro in WSQ_FORCE_STDATOMIC WSQ_FORCE_PTHREAD WSQ_NO_STATS NDEBUG; do
+    for macro in WSQ_FORCE_STDATOMIC WSQ_FORCE_PTHREAD WSQ_NO_STATS WSQ_NO_HOOKS NDEBUG; do
         check "$1 -D$macro" build $c11 -O1 -D$macro $dir/whole.c
     done
     guest='-Wdeclaration-after-statement -Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
@@ -112,7 +112,7 @@ matrix() { # C compiler, C++ compiler
     guest='-Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
     case $2 in g++) guest="$guest -Wuseless-cast" ;; esac
     check "$2 flags of other projects" \
-        "$2" -std=c++11 -O2 $both $guest -c $dir/whole.cpp -o "$runs/$2.o"
+        "$2" -std=c++11 -O2 $both $guest -Wold-style-cast -c $dir/whole.cpp -o "$runs/$2.o"
     check "$2 flags of other projects in their own files" \
         "$2" -x c++ -std=c++11 -O2 $both $guest -c $dir/guest.c -o "$runs/$2.o"
     for std in c++11 c++20; do

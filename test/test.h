@@ -40,7 +40,7 @@ static atomic_ulong test_checks;
 static atomic_ulong test_failures;
 static uint64_t test_seed;
 static double test_scale;
-static const char *test_name;
+static char test_name[64];
 static const char *volatile test_running = "start";
 
 /* ---- checks ---- */
@@ -82,6 +82,13 @@ static inline uint32_t test_below(uint64_t *state, uint32_t n) {
 
 /* ---- the run ---- */
 
+/* A variant of a program, of which the Makefile has the list, adds to its name. */
+#define TEST_TEXT(word) TEST_TEXT_OF(word)
+#define TEST_TEXT_OF(word) #word
+#ifndef TEST_VARIANT
+#define TEST_VARIANT
+#endif
+
 /* Only what a signal handler may call. */
 static inline void test_watchdog(int signal_number) {
     const char *parts[] = {"\nhang: ", test_name, ", ", test_running, " (seed above)\n"};
@@ -96,13 +103,13 @@ static inline void test_begin(const char *name) {
     const char *scale = getenv("WSQ_SCALE");
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    test_name = name;
+    snprintf(test_name, sizeof test_name, "%s%s", name, TEST_TEXT(TEST_VARIANT));
     test_seed = seed ? strtoull(seed, NULL, 0)
                      : (uint64_t)now.tv_nsec * 1000003u + (uint64_t)now.tv_sec + (uint64_t)getpid();
     test_scale = scale ? strtod(scale, NULL) : 1.0;
     if (!(test_scale > 0)) test_scale = 1.0;
     signal(SIGALRM, test_watchdog);
-    printf("%s: WSQ_SEED=%llu\n", name, (unsigned long long)test_seed);
+    printf("%s: WSQ_SEED=%llu\n", test_name, (unsigned long long)test_seed);
     fflush(stdout);
 }
 

@@ -322,10 +322,11 @@ static void lend_or_cancel(test_thread *self) {
     for (unsigned i = 0; i < 2; i++)
         while (wsqi_load_acq(&wsqi_block(here, i)->lent) % 4 == 0) sched_yield();
     await(1);
+    wsq_worker_dismiss(here, 1);
     cancel(here);
 }
 
-/* A lent thread leaves with the shutdown, and has already fetched what is pinned to its worker. */
+/* A lent thread leaves during the shutdown, and has already fetched what is pinned to its worker. */
 static void pinned_where_nobody_is_lent(void) {
     start_one((wsq_config){.lend_only = true, .workers = 2});
     step_new(&first, NULL, NULL);

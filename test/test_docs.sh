@@ -1,8 +1,9 @@
 #!/bin/sh
 # usage: test/test_docs.sh [build directory [folder for pictures]]
-# The reference page: every public name has its place, every link leads somewhere, nothing is loaded
-# from elsewhere. An editor (clangd) shows the contract of every name. In a browser without a window it finds what is searched for, has a light and a dark
-# face, and fits on a phone. The pictures stay, if a folder is given, to be looked at.
+# The reference page: every public name, of C and of C++, has its place, every link leads somewhere,
+# nothing is loaded from elsewhere. An editor (clangd) shows the contract of every name. In a browser
+# without a window it finds what is searched for, has a light and a dark face, and fits on a phone. The
+# pictures stay, if a folder is given, to be looked at.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${1:-${B:-build}}
@@ -35,6 +36,16 @@ names=$(wc -l <"$work/names")
 [ "$names" -ge 90 ] || fail "only $names public names were found"
 comm -23 "$work/names" "$work/ids" | while read -r name; do echo "FAIL  $name is not on the page"; done | tee "$work/missing"
 [ ! -s "$work/missing" ] || failed=1
+
+# Each name of wsq.hpp that its own test uses, and a sentence for each function and member.
+grep -oE '(^|[^a-z:])wsq::[a-z_]+' test/test_hpp.cpp | sed 's/.*wsq::/cpp-/' | grep -v cpp-detail | sort -u |
+    comm -23 - "$work/ids" | while read -r name; do echo "FAIL  $name is not on the page"; done | tee "$work/missing"
+[ ! -s "$work/missing" ] || failed=1
+awk '/<section id="cpp-/ { here = $0 }
+    here && (/<dd><\/dd>/ || (code && !/^<p>/)) { print "FAIL  without a word: " $0 }
+    { code = here && /<\/pre>$/ }
+    /<\/section>/ { here = "" }' "$page" | tee "$work/mute"
+[ ! -s "$work/mute" ] || failed=1
 twice=$(uniq -d "$work/ids")
 [ -z "$twice" ] || fail "anchors that are there twice:" $twice
 dead=$(comm -13 "$work/ids" "$work/links" | grep .)
@@ -83,7 +94,7 @@ title() { sed -n 's/.*<title>\([^<]*\)<.*/\1/p' | head -n 1; }
 # shellcheck disable=SC2016
 search='const ask = text => { box.value = text; show(); 
         return found.firstChild.getAttribute("href") || "nothing"; };
-    const said = [ask("group wait"), ask("SPAWN"), ask("affinity quota"), ask("zzzz")];
+    const said = [ask("group wait"), ask("SPAWN"), ask("affinity quota"), ask("when_all"), ask("zzzz")];
     box.value = "spawn"; show();
     const key = name => box.dispatchEvent(new KeyboardEvent("keydown", { key: name, cancelable: true }));
     key("ArrowDown"); key("ArrowUp"); key("Enter");
@@ -92,7 +103,7 @@ with search "$search"
 said=$(browse search 1300,900 --dump-dom | title)
 echo "      search: $said"
 case $said in
-'#wsq_group_wait #wsq_spawn #wsq_config nothing #wsq_spawn true') ;;
+'#wsq_group_wait #wsq_spawn #wsq_config #cpp-when_all nothing #wsq_spawn true') ;;
 *) fail "the search says \"$said\"" && tail -n 3 "$work/log" ;;
 esac
 

@@ -102,6 +102,7 @@ watched() {
     says "process $shown has no such pool any more"
     wait "$shown" || fail "top -o: exit $?"
     grep -q leaf "$work/own" || fail 'top -o shows nothing'
+    grep -q 'queued .* by branch' "$work/own" || fail 'top does not say what queued a task'
     [ ! -e "$work/top" ] || fail 'top leaves its file'
     "$build/examples/top" -n 600 -o "$work/top" >/dev/null 2>&1 &
     shown=$!

@@ -1,9 +1,6 @@
 /* Fork and join: trees of every shape against sequential results; full job stacks; stolen jobs; runs in
- * runs, and from more threads than there are guest blocks. test_forkjoin_public.c publishes every job,
- * test_forkjoin_small.c has room for few. */
-#ifndef TEST_FORKJOIN_NAME
-#define TEST_FORKJOIN_NAME "test_forkjoin"
-#endif
+ * runs, and from more threads than there are guest blocks. A variant publishes every job, another
+ * one has room for few. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
@@ -494,7 +491,7 @@ static void misuse(void) {
 }
 
 int main(void) {
-    test_begin(TEST_FORKJOIN_NAME);
+    test_begin("test_forkjoin");
     RUN(shapes);
     RUN(random_trees);
     RUN(oversubscribed);

@@ -161,6 +161,29 @@ static void misuse(void) {
     pool_end(pool);
 }
 
+/* ---- what the end of a group starts as the last thread leaves ---- */
+
+static wsq_poll send_away(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_worker_dismiss(wsq_pool_of(ctx), wsq_worker_index(ctx));
+    return WSQ_DONE;
+}
+
+static void group_ends_on_leaving(void) {
+    wsq_pool *pool = pool_new((wsq_config){.lend_only = true, .workers = 1});
+    wsq_group group;
+    wsq_task_init(&tasks[0], send_away);
+    wsq_task_init(&tasks[1], count);
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn(&group, &tasks[0]), WSQ_OK);
+    CHECK_EQ(wsq_group_then(&group, &tasks[1]), WSQ_OK);
+    CHECK_EQ(wsq_worker_enter(pool), WSQ_OK);
+    CHECK_EQ(wsqi_queue_length(wsqi_block(pool, 0)), 0); /* nobody is there */
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&tasks[1]), WSQ_ERR_CANCELLED);
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_lent");
     RUN(threads_are_lent);
@@ -169,5 +192,6 @@ int main(void) {
     RUN(dismissed_too_late);
     RUN(a_drain_waits_for_a_thread);
     RUN(misuse);
+    RUN(group_ends_on_leaving);
     return test_end();
 }

@@ -1,7 +1,4 @@
 /* Loops and reductions against their sequential results. */
-#ifndef TEST_PARALLEL_NAME
-#define TEST_PARALLEL_NAME "test_parallel"
-#endif
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
@@ -426,7 +423,7 @@ static void bad_reducers(void) {
 }
 
 int main(void) {
-    test_begin(TEST_PARALLEL_NAME);
+    test_begin("test_parallel");
     RUN(for_against_sequential);
     RUN(odd_ranges);
     RUN(nested_fors);

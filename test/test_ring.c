@@ -1,8 +1,7 @@
 /* The ring: full, empty, across the wrap of its indices, every size of a steal, the spill, and an owner
- * against thieves who rob each other, with every item accounted for exactly once. test_ring2.c and
- * test_ring4.c run the same with the smallest capacities. */
-#ifndef TEST_RING_NAME
-#define TEST_RING_NAME "test_ring"
+ * against thieves who rob each other, with every item accounted for exactly once. Variants run the
+ * same with the smallest capacities. */
+#ifndef WSQ_RING_START
 #define WSQ_RING_START (0u - 300u)
 #endif
 #define WSQ_IMPLEMENTATION
@@ -311,7 +310,7 @@ static void owner_against_thieves(void) {
 }
 
 int main(void) {
-    test_begin(TEST_RING_NAME);
+    test_begin("test_ring");
     RUN(empty_and_full);
     RUN(steal_sizes);
     RUN(steal_under_way);

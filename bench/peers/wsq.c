@@ -6,6 +6,11 @@
 #include <pthread.h>
 #include <sched.h>
 
+#define QUEENS PEER_QUEENS
+#define QUEENS_HOLD peer_queen_holds
+#include "../forks.h"
+#include "../tasks.h"
+
 #define TASKS 200000
 
 static wsq_pool *pool;
@@ -29,27 +34,6 @@ static peer_result since(double begin, double operations) {
 
 /* ---- fork and join ---- */
 
-typedef struct long_job {
-    wsq_job job;
-    long n, size, result;
-} long_job;
-
-static void fib_run(wsq_ctx ctx, wsq_job *job);
-
-static inline long fib(wsq_ctx ctx, long n) {
-    if (n < 2) return n;
-    long_job left;
-    left.n = n - 1;
-    wsq_fork(&ctx, &left.job, fib_run);
-    long right = fib(ctx, n - 2);
-    return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, left.n) : left.result);
-}
-
-static void fib_run(wsq_ctx ctx, wsq_job *job) {
-    long_job *self = wsq_container_of(job, long_job, job);
-    self->result = fib(ctx, self->n);
-}
-
 static void fib_root(wsq_ctx ctx, void *arg) {
     *(long *)arg = fib(ctx, *(long *)arg);
 }
@@ -64,28 +48,6 @@ static peer_result run_fib(long n) {
     return result;
 }
 
-static void sky_run(wsq_ctx ctx, wsq_job *job);
-
-static inline long sky(wsq_ctx ctx, long first, long size) {
-    if (size == 1) return first;
-    long_job jobs[9];
-    long part = size / 10, sum;
-    for (int i = 0; i < 9; i++) {
-        jobs[i].n = first + i * part;
-        jobs[i].size = part;
-        wsq_fork(&ctx, &jobs[i].job, sky_run);
-    }
-    sum = sky(ctx, first + 9 * part, part);
-    for (int i = 8; i >= 0; i--)
-        sum += wsq_reclaim(&ctx, &jobs[i].job) ? sky(ctx, jobs[i].n, part) : jobs[i].result;
-    return sum;
-}
-
-static void sky_run(wsq_ctx ctx, wsq_job *job) {
-    long_job *self = wsq_container_of(job, long_job, job);
-    self->result = sky(ctx, self->n, self->size);
-}
-
 static void sky_root(wsq_ctx ctx, void *arg) {
     *(long *)arg = sky(ctx, 0, PEER_LEAVES);
 }
@@ -98,44 +60,6 @@ static peer_result run_skynet(long size) {
     peer_result result = since(begin, 1e6);
     peer_check(value == PEER_LEAVES_SUM, "skynet");
     return result;
-}
-
-typedef struct queens_job {
-    wsq_job job;
-    long found;
-    signed char *board;
-    int rows;
-} queens_job;
-
-static void queens_run(wsq_ctx ctx, wsq_job *job);
-
-/* The boards live in the parent's frame until it has joined, as those of Wool's and Lace's case. */
-static long queens(wsq_ctx ctx, int rows, signed char *board) {
-    if (rows == PEER_QUEENS) return 1;
-    signed char boards[PEER_QUEENS][PEER_QUEENS];
-    queens_job jobs[PEER_QUEENS];
-    int count = 0;
-    for (int column = 0; column < PEER_QUEENS; column++) {
-        signed char *next = boards[count];
-        memcpy(next, board, PEER_QUEENS);
-        next[rows] = (signed char)column;
-        if (!peer_queen_holds(next, rows + 1)) continue;
-        queens_job *job = &jobs[count++];
-        job->board = next;
-        job->rows = rows + 1;
-        wsq_fork(&ctx, &job->job, queens_run);
-    }
-    long found = 0;
-    while (count-- > 0) {
-        queens_job *job = &jobs[count];
-        found += wsq_reclaim(&ctx, &job->job) ? queens(ctx, rows + 1, boards[count]) : job->found;
-    }
-    return found;
-}
-
-static void queens_run(wsq_ctx ctx, wsq_job *job) {
-    queens_job *self = wsq_container_of(job, queens_job, job);
-    self->found = queens(ctx, self->rows, self->board);
 }
 
 static void queens_root(wsq_ctx ctx, void *arg) {
@@ -153,38 +77,17 @@ static peer_result run_queens(long size) {
     return result;
 }
 
-typedef struct tree_job {
-    wsq_job job;
-    uint64_t node;
-    long nodes;
-} tree_job;
+typedef uint64_t tree_node;
 
-static void tree_run(wsq_ctx ctx, wsq_job *job);
+static inline int tree_children(const tree_node *node) { return peer_tree_children(*node); }
+static inline tree_node tree_child(const tree_node *node, int i) { return peer_tree_child(*node, i); }
 
-/* Eight children at a time: the root has many. */
-static long tree(wsq_ctx ctx, uint64_t node, int children) {
-    tree_job jobs[PEER_TREE_ARITY];
-    long nodes = 1;
-    for (int first = 0; first < children; first += PEER_TREE_ARITY) {
-        for (int i = 0; i < PEER_TREE_ARITY; i++) {
-            jobs[i].node = peer_tree_child(node, first + i);
-            wsq_fork(&ctx, &jobs[i].job, tree_run);
-        }
-        for (int i = PEER_TREE_ARITY - 1; i >= 0; i--)
-            nodes += wsq_reclaim(&ctx, &jobs[i].job)
-                         ? tree(ctx, jobs[i].node, peer_tree_children(jobs[i].node))
-                         : jobs[i].nodes;
-    }
-    return nodes;
-}
-
-static void tree_run(wsq_ctx ctx, wsq_job *job) {
-    tree_job *self = wsq_container_of(job, tree_job, job);
-    self->nodes = tree(ctx, self->node, peer_tree_children(self->node));
-}
+#define TREE_CHUNK PEER_TREE_ARITY /* the root has many children */
+#include "../tree.h"
 
 static void tree_root(wsq_ctx ctx, void *arg) {
-    *(long *)arg = tree(ctx, 1, PEER_TREE_ROOT);
+    const tree_node first = 1;
+    *(long *)arg = tree(ctx, &first, PEER_TREE_ROOT);
 }
 
 static peer_result run_uts(long size) {
@@ -336,32 +239,13 @@ static peer_result run_grain_loop(long size) {
 
 /* ---- tasks ---- */
 
-static wsq_poll nothing(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    (void)task;
-    return WSQ_DONE;
-}
-
-static void prepare(long count, wsq_task_fn fn) {
-    for (long i = 0; i < count; i++) wsq_task_init(&tasks[i], fn);
-}
-
 static long todo;
 
-static wsq_poll spawn_all(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    for (long i = 1; i <= todo; i++) {
-        wsq_task_init(&tasks[i], nothing);
-        wsq_spawn(wsq_pool_of(ctx), &tasks[i]);
-    }
-    return WSQ_DONE;
-}
-
 static peer_result run_spawn(long size) {
-    todo = size;
-    wsq_task_init(&tasks[0], spawn_all);
+    driver drive = {.tasks = tasks, .left = size};
+    wsq_task_init(&drive.task, spawn_all);
     double begin = peer_now();
-    wsq_spawn(pool, &tasks[0]);
+    wsq_spawn(pool, &drive.task);
     wsq_pool_wait(pool);
     return since(begin, (double)size);
 }
@@ -369,46 +253,33 @@ static peer_result run_spawn(long size) {
 /* From outside while every worker has something to do already: a task that always yields. The last
  * task takes the time: the thread outside has given its core away, and gets it back when the system
  * thinks fit. */
-static wsqi_a32 busy;
-
-static wsq_poll keep_busy(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    (void)task;
-    return wsqi_load_acq(&busy) ? WSQ_YIELD : WSQ_DONE;
-}
-
-static wsqi_a64 left_to_do;
-static wsqi_a32 all_done;
+static atomic_long left_to_do;
+static atomic_bool all_done;
 static double last_done_at;
 
 static wsq_poll count_down(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     (void)task;
-    if (wsqi_add_acqrel(&left_to_do, UINT64_MAX) == 1) {
+    if (atomic_fetch_sub_explicit(&left_to_do, 1, memory_order_acq_rel) == 1) {
         last_done_at = peer_now();
-        wsqi_store_rel(&all_done, 1);
+        atomic_store_explicit(&all_done, true, memory_order_release);
     }
     return WSQ_DONE;
 }
 
 static peer_result run_busy(long size) {
-    wsq_task *keepers = &tasks[TASKS - 256];
-    wsqi_store_rel(&busy, 1);
-    wsqi_store_rel(&all_done, 0);
-    wsqi_store_rel(&left_to_do, (uint64_t)size);
-    for (unsigned i = 0; i < 2 * peer_workers; i++) {
-        wsq_task_init(&keepers[i], keep_busy);
-        wsq_spawn(pool, &keepers[i]);
-    }
+    atomic_store(&all_done, false);
+    atomic_store(&left_to_do, size);
+    begin_busy(pool, &tasks[TASKS - 256], peer_workers);
     peer_sleep_us(1000);
     double begin = peer_now();
     for (long i = 0; i < size; i++) {
         wsq_task_init(&tasks[i], count_down);
         wsq_spawn(pool, &tasks[i]);
     }
-    while (!wsqi_load_acq(&all_done)) sched_yield();
+    while (!atomic_load_explicit(&all_done, memory_order_acquire)) sched_yield();
     peer_result result = {last_done_at - begin, (double)size};
-    wsqi_store_rel(&busy, 0);
+    atomic_store(&busy, false);
     wsq_pool_wait(pool);
     return result;
 }
@@ -484,51 +355,21 @@ static peer_result run_grain_task(long size) {
     return peer_speedup(peer_now() - begin);
 }
 
-static wsq_poll yielding(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    /* the index into counts is the task's */
-    static long counts[200];
-    long *left = &counts[task - tasks];
-    if (*left == 0) *left = todo;
-    return --*left > 0 ? WSQ_YIELD : WSQ_DONE;
-}
-
 static peer_result run_yield(long size) {
-    todo = size / 200;
-    prepare(200, yielding);
+    static driver drivers[200];
+    for (int i = 0; i < 200; i++) {
+        drivers[i].left = size / 200;
+        wsq_task_init(&drivers[i].task, yielding);
+    }
     double begin = peer_now();
-    for (int i = 0; i < 200; i++) wsq_spawn(pool, &tasks[i]);
+    for (int i = 0; i < 200; i++) wsq_spawn(pool, &drivers[i].task);
     wsq_pool_wait(pool);
     return since(begin, (double)size);
 }
 
-typedef struct player {
-    wsq_task task;
-    struct player *other;
-    long left;
-    bool serves;
-} player;
-
-static wsqi_a64 ball;
-
-static wsq_poll play(wsq_ctx ctx, wsq_task *task) {
-    player *self = wsq_container_of(task, player, task);
-    uint64_t hits = wsqi_load_acq(&ball);
-    (void)ctx;
-    if ((hits % 2 == 0) != self->serves) return WSQ_PENDING;
-    wsqi_store_rel(&ball, hits + 1);
-    self->left--;
-    wsq_wake(&self->other->task);
-    return self->left > 0 ? WSQ_PENDING : WSQ_DONE;
-}
-
 static peer_result run_ping_pong(long size) {
-    player one = {.left = size, .serves = true}, two = {.left = size};
-    one.other = &two;
-    two.other = &one;
-    wsqi_store_rlx(&ball, 0);
-    wsq_task_init(&one.task, play);
-    wsq_task_init(&two.task, play);
+    player one, two;
+    players(&one, &two, size);
     double begin = peer_now();
     wsq_spawn(pool, &two.task);
     wsq_spawn(pool, &one.task);
@@ -537,24 +378,24 @@ static peer_result run_ping_pong(long size) {
 }
 
 static double begun_at;
-static wsqi_a32 begun;
+static atomic_bool begun;
 
 static wsq_poll begin_task(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     (void)task;
     begun_at = peer_now();
-    wsqi_store_rel(&begun, 1);
+    atomic_store_explicit(&begun, true, memory_order_release);
     return WSQ_DONE;
 }
 
 static void wake_give(void) {
     wsq_task_init(&tasks[0], begin_task);
-    wsqi_store_rlx(&begun, 0);
+    atomic_store_explicit(&begun, false, memory_order_relaxed);
     wsq_spawn(pool, &tasks[0]);
 }
 
 static double wake_wait(void) {
-    while (!wsqi_load_acq(&begun)) sched_yield();
+    while (!atomic_load_explicit(&begun, memory_order_acquire)) sched_yield();
     wsq_task_wait(&tasks[0]);
     return begun_at;
 }

@@ -367,8 +367,27 @@ static void batch_in_a_group(void) {
     end();
 }
 
+static void refused(void *arg) {
+    wsq_task *both[] = {arg, NULL};
+    explore_check(wsq_spawn_batch(pool, both, 2) == WSQ_ERR_INVALID);
+}
+
+/* Two batches that fail have taken the same task, one after the other; then it is as it was. */
+static void batches_refused(void) {
+    begin(0);
+    explore_fiber *other = explore_start(refused, &items[0].task);
+    refused(&items[0].task);
+    if (explore_choose(2)) explore_join_one(other);
+    wsq_result result = wsq_spawn(pool, &items[0].task);
+    while (result == WSQ_ERR_INVALID) { /* the other one has it */
+        wsqi_pause();
+        result = wsq_spawn(pool, &items[0].task);
+    }
+    explore_check(result == WSQ_OK && wsq_task_wait(&items[0].task) == WSQ_OK);
+    end();
+}
+
 int main(void) {
-    
     explore_random("cancel: while it falls asleep", while_it_falls_asleep, 3000);
     explore_random("cancel: while it is woken", while_it_is_woken, 3000);
     explore_random("cancel: while it runs", while_it_runs, 2000);
@@ -385,5 +404,6 @@ int main(void) {
     explore_random("cancel: a future against its next use", future_against_its_next_use, 2000);
     explore_random("cancel: a future that runs here", future_that_runs_here, 500);
     explore_random("cancel: a batch in a group", batch_in_a_group, 1500);
+    explore_random("cancel: batches refused", batches_refused, 1500);
     return explore_end();
 }

@@ -59,4 +59,8 @@ static inline void wsqi_self_set(wsqi_worker *self) {
     explore.running->self = self;
 }
 
+/* A scenario may say through which lane of the global queue it spawns. */
+static uintptr_t explore_key __attribute__((unused));
+#define wsqi_thread_key() explore_key
+
 #endif /* EXPLORE_PLATFORM_H */

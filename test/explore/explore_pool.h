@@ -54,8 +54,8 @@ static inline void explore_check_parked(wsq_pool *pool) {
         asleep += pool->table[i]->dormant.v == WSQI_STANDIN_ACTIVE;
     explore_check(wsqi_sleeping(pool->idle.v) == asleep);
     explore_check((unsigned)__builtin_popcountll(bits) == asleep);
-    explore_check(explore_queue_empty(&pool->lanes[WSQ_NORMAL]));
-    explore_check(explore_queue_empty(&pool->lanes[WSQ_HIGH]) && explore_queue_empty(&pool->lanes[WSQ_LOW]));
+    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
+        explore_check(explore_queue_empty(&pool->lanes[i]));
     for (unsigned i = 0; i < pool->crew.v; i++) {
         wsqi_worker *worker = pool->table[i];
         explore_check(worker->lifo.v == NULL && explore_queue_empty(&worker->inbox));

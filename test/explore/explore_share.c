@@ -1,6 +1,8 @@
 /* What a thief takes beside the task that it runs is for others, too: a worker that goes to sleep
- * while tasks move from ring to ring may have seen neither. */
+ * while tasks move from ring to ring may have seen neither. Nor may it overlook a lane of the global
+ * queue, of which there is one for each worker here. */
 #define WSQ_RING_CAPACITY 4
+#define WSQI_SHARE_WORKERS 1
 #include "explore_pool.h"
 
 enum { TASKS = 6 };
@@ -71,7 +73,62 @@ static void moved_by_a_wait(void) {
     explore_pool_end(pool);
 }
 
+/* From outside, through any lane: both must run side by side. */
+static void any_lane(void) {
+    memset(items, 0, sizeof items);
+    gate = 0;
+    for (int i = 0; i < 2; i++) {
+        wsq_task_init(&items[i].task, run_item);
+        items[i].company = 2;
+    }
+    pool = explore_pool_make(2, plain);
+    if (explore_choose(2)) explore_wait_quiet();
+    for (int i = 0; i < 2; i++) {
+        explore_key = explore_choose(2) ? 1 : 2;
+        spawn(i);
+    }
+    explore_key = 0;
+    explore_wait_quiet();
+    for (int i = 0; i < 2; i++) explore_check(items[i].runs == 1);
+    explore_check_parked(pool);
+    explore_pool_end(pool);
+}
+
+/* More than a ring holds: what moves to the lanes runs, too. */
+static void spilled(void) {
+    memset(items, 0, sizeof items);
+    gate = 0;
+    for (int i = 0; i < TASKS; i++) wsq_task_init(&items[i].task, run_item);
+    pool = explore_pool_make(2, plain);
+    items[0].first = 1;
+    items[0].children = TASKS - 1;
+    items[TASKS - 1].company = items[1].company = 2;
+    spawn(0);
+    explore_wait_quiet();
+    for (int i = 0; i < TASKS; i++) explore_check(items[i].runs == 1);
+    explore_check_parked(pool);
+    explore_pool_end(pool);
+}
+
+/* The pool stops: what is in a lane ends all the same. */
+static void cancelled_lane(void) {
+    memset(items, 0, sizeof items);
+    pool = explore_pool_make(2, plain);
+    for (int i = 0; i < 3; i++) {
+        wsq_task_init(&items[i].task, run_item);
+        explore_key = explore_choose(2) ? 1 : 2;
+        spawn(i);
+    }
+    explore_key = 0;
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+    for (int i = 0; i < 3; i++) explore_check(wsq_task_done(&items[i].task));
+    explore_pool_end(pool);
+}
+
 int main(void) {
+    explore_random("share: any lane", any_lane, 4000);
+    explore_random("share: cancelled lane", cancelled_lane, 2000);
+    explore_random("share: spilled", spilled, 3000);
     explore_random("share: moved by a wait", moved_by_a_wait, 2000);
     explore_random("share: half of three", half_of_three, 4000);
     return explore_end();

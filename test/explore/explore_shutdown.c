@@ -118,9 +118,10 @@ static void pump_is_claimed(void) {
     explore_fiber *other = explore_start(pumps_once, NULL);
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
-    wsqi_pump_claim(&wait);
+    for (wsqi_wait_listen(&wait); !wsqi_pump_enter(pool); wsqi_wait_listen(&wait))
+        wsqi_wait_park(&wait);
     wsqi_wait_end(&wait);
-    wsqi_store_rel(&pool->pump, 0u); /* as at first */
+    wsqi_pump_leave(pool); /* as at first */
     explore_join_one(other);
     explore_pool_end(pool);
 }

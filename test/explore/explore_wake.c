@@ -79,9 +79,34 @@ static void last_looks(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a worker that blocks moves what is in its slot, while another one goes to sleep ---- */
+
+static void goes_to_sleep(void *arg) {
+    wsqi_worker *self = arg;
+    wsqi_self_set(self);
+    wsqi_search_begin(self);
+    wsqi_sleep(self, NULL); /* for ever, if nobody wakes it for what it missed */
+    wsqi_search_end(self);
+}
+
+static void moved_by_who_blocks(void) {
+    wsq_config config = {.caller_runs = true};
+    begin(2, config);
+    wsqi_worker *self = wsqi_block(pool, 0);
+    wsqi_self_set(self);
+    wsqi_xchg_sc(&self->lifo, &items[0].task);
+    explore_start(goes_to_sleep, wsqi_block(pool, 1));
+    wsqi_block_prepare(self);
+    explore_join();
+    wsqi_self_set(NULL);
+    wsq_ring_pop(&self->ring);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     explore_random("more: a wake beside one who wakes", wake_beside_waking, 2500);
     explore_random("more: near sleepers", near_sleepers, 1000);
     explore_random("more: the last searcher looks", last_looks, 2500);
+    explore_random("wake: moved by who blocks", moved_by_who_blocks, 4000);
     return explore_end();
 }

@@ -23,21 +23,30 @@ report() { # name, file with what it found: nothing is good
     fi
 }
 
+# The programs of these sources and their variants: name, source, flags.
+programs() { # source ...
+    for source; do echo "${source%.c} $source"; done
+    ${MAKE:-make} -s variants | while read -r name source options; do
+        case " $* " in *" $source "*) echo "$name $source $options" ;; esac
+    done
+}
+
 # Every test, slowed down as many times as the tool slows it down.
 memcheck() {
     need valgrind
-    for source in test/test_*.c; do
-        program=$out/$(basename "$source" .c)
-        "$cc" $flags -O1 -DTEST_SLOWDOWN=50 "$source" -o "$program" -lm || exit 1
+    programs test/test_*.c test/stress/[!s]*.c >"$out/programs"
+    while read -r name source options; do
+        program=$out/$(basename "$name")
+        "$cc" $flags $options -O1 -DTEST_SLOWDOWN=50 "$source" -o "$program" -lm || exit 1
         if timeout 900 valgrind -q --error-exitcode=9 --leak-check=full --fair-sched=yes \
-            --max-threads=2000 "$program" >"$program.log" 2>&1; then
-            echo "ok    memcheck $source"
+            --max-threads=2000 "$program" >"$program.log" 2>&1 </dev/null; then
+            echo "ok    memcheck $name"
         else
-            echo "FAIL  memcheck $source"
+            echo "FAIL  memcheck $name"
             tail -n 30 "$program.log" | sed 's/^/      /'
             failed=1
         fi
-    done
+    done <"$out/programs"
 }
 
 # What the analysers say and the code keeps, each with its reason: "#tidy" and "#cppcheck" lines are
@@ -87,17 +96,18 @@ analyze() {
     fi
 }
 
-cover() { # platform, its macro, programs
-    for source in $3; do
-        dir=$out/$1/$(basename "$source" .c)
+cover() { # platform, its macro, sources
+    programs $3 >"$out/programs"
+    while read -r name source options; do
+        dir=$out/$1/$(basename "$name")
         mkdir -p "$dir"
-        (gcc $flags $2 -O0 --coverage -fprofile-update=atomic -fprofile-abs-path \
+        (gcc $flags $2 $options -O0 --coverage -fprofile-update=atomic -fprofile-abs-path \
             -DTEST_SLOWDOWN=5 -DTEST_COVERAGE -Dalways_inline=unused "$source" -o "$dir/program" -lm -dumpdir "$dir/" &&
-            WSQ_EXECUTIONS=1500 timeout 600 "$dir/program" >"$dir/log" 2>&1) || {
-            echo "FAIL  coverage $1 $source"
+            WSQ_EXECUTIONS=1500 timeout 600 "$dir/program" >"$dir/log" 2>&1 </dev/null) || {
+            echo "FAIL  coverage $1 $name"
             failed=1
         }
-    done
+    done <"$out/programs"
     for what in '' --branches; do
         gcovr --root . --filter 'wsq\.h' --exclude-unreachable-branches --exclude-throw-branches \
             --exclude-lines-by-pattern '.*WSQ_ASSERT\(.*' $what "$out/$1" >"$out/$1$what.txt" || failed=1
@@ -112,13 +122,13 @@ coverage() {
     need gcovr
     need gcc
     rm -rf "${out:?}"/*
-    cover futex '' 'test/test_*.c test/explore/explore_[!l]*.c'
-    cover pthread -DWSQ_FORCE_PTHREAD 'test/test_*.c'
+    cover futex '' 'test/test_*.c test/stress/[!s]*.c test/explore/explore_[!l]*.c'
+    cover pthread -DWSQ_FORCE_PTHREAD 'test/test_*.c test/stress/[!s]*.c'
 }
 
 fuzz() {
     need clang
-    if ! clang $flags -O1 -fsanitize=fuzzer,address -DWSQ_FUZZ test/test_programs.c -o "$out/fuzz" \
+    if ! clang $flags -O1 -fsanitize=fuzzer,address -DWSQ_FUZZ test/stress/programs.c -o "$out/fuzz" \
         2>"$out/clang.log"; then
         echo "skip $out: this clang has no libFuzzer ($(tail -n 1 "$out/clang.log"))"
         exit 0

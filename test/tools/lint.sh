@@ -8,6 +8,8 @@
 #              statement or in the comment right above, and is no stronger than the table says
 #   relaxed    a relaxed operation has a reason ("Relaxed: ...") there, or above the function;
 #              several in a row may share one
+#   locked     what is relaxed because a lock orders it stands in a function that takes one, or whose
+#              comment says who holds it
 #   shape      functions of at most 60 lines, 100 columns, no tabs, no #if in a function body,
 #              sections in the order of the table of contents, nothing left to do
 #   names      what stands at file scope begins with wsq_, wsqi_, WSQ_ or WSQI_
@@ -167,6 +169,23 @@ function read_code() {
     if (code ~ /[;{}:]$/) check_statement()
 }
 
+# ---- relaxed, for a lock orders it ----
+
+# The text of a function, the comment above it included.
+function read_locks() {
+    if (!head && code ~ /^[ \t]*$/) above_it = ($0 ~ /^[ \t]*$/ ? "" : above_it " " text)
+    if (head == NR) whole = above_it
+    if (head) whole = whole " " $0
+    if (head && code ~ /_locked\(/ && !lock_at) lock_at = NR
+    if (body && code ~ /^\}/) {
+        sub(/wsqi_[a-z]+_locked\(/, "", whole)
+        gsub(/_locked\(/, "", whole)
+        if (lock_at && whole !~ /(^|[^bc])lock/) breach(lock_at, "relaxed for a lock, and none is named")
+        lock_at = 0
+    }
+    if (!head && code !~ /^[ \t]*$/) above_it = ""
+}
+
 # ---- shape ----
 
 function read_shape() {
@@ -177,6 +196,7 @@ function read_shape() {
     if (code ~ /^[A-Za-z].*\(/ && code !~ /^(typedef|struct|enum)/ && code !~ /;$/ && !body) head = NR
     if (head && code ~ /;$/ && !body) head = 0
     if (head && !body && code ~ /\{$/) body = 1
+    read_locks()
     if (body && code ~ /^[ \t]*#[ \t]*(if|el|endif)/) breach(NR, "#if in the body of a function")
     if (body && code ~ /^\}/) {
         if (NR - head + 1 > 60) breach(head, "a function of " NR - head + 1 " lines")

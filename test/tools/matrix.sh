@@ -51,8 +51,19 @@ names() {
             case " ${some-$QUICK} " in *" $t "*) echo "$t" ;; esac
         done
     elif [ -n "${some-}" ]; then echo "$some"
-    else ls "${src:-.}"/test/test_*.c | sed 's/.*test_//; s/\.c$//' | tr '\n' ' '
+    else
+        ls "${src:-.}"/test/test_*.c "${src:-.}"/test/stress/[!s]*.c |
+            sed 's/.*test_//; s/.*stress\///; s/\.c$//' | tr '\n' ' '
+        ${MAKE:-make} -s variants | sed -n 's/^test\/test_\([^ ]*\) .*/\1/p' | tr '\n' ' '
     fi
+}
+
+# A rule for each program that has no source of its own.
+variants() { # compile command
+    ${MAKE:-make} -s variants | sed -n 's/^test\/test_//p' | while read -r name source options; do
+        printf '%s: %s\n\t%s\n' "$dir/$name${suffix-}" "${src:-.}/$source ${src:-.}/wsq.h" \
+            "$* $options \$< -o \$@ -lm"
+    done
 }
 
 compile() { # compile command, for each of $names
@@ -60,6 +71,9 @@ compile() { # compile command, for each of $names
 all: $(for t in $names; do echo "$dir/$t${suffix-}"; done | tr '\n' ' ')
 $dir/%${suffix-}: ${src:-.}/test/test_%.c ${src:-.}/wsq.h test/tools/matrix.sh
 	$* \$< -o \$@ -lm
+$dir/%${suffix-}: ${src:-.}/test/stress/%.c ${src:-.}/wsq.h test/tools/matrix.sh
+	$* \$< -o \$@ -lm
+$(variants "$@")
 EOF
 }
 
@@ -176,6 +190,7 @@ row_aarch64() {
     src=$dir/src
     mkdir -p "$src/test"
     cp test/*.[ch] "$src/test"
+    cp -r test/stress "$src/test"
     sc='/wsqi_store_sc(p, d)/s' v='&(p)->v, (d)'
     sed "$sc/__atomic_store_n/(void)__atomic_exchange_n/" test/noisy.h >"$src/test/noisy.h"
     sed "$sc/__atomic_store_n/(void)__atomic_exchange_n/

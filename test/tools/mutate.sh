@@ -96,6 +96,12 @@ print_table() {
         ' $dir/*/result $table
 }
 
+# The source of a program, and the flags that make it one.
+source_of() { # program
+    case $1 in test_*) path=test/$1 ;; *) path=test/explore/explore_$1 ;; esac
+    sed -n "s|^$path ||p" $variants | grep . || echo "$path.c"
+}
+
 # What a failed program said, in one line.
 reason() { # log
     awk '/FAILED in execution|after start$/ { scenario = $0; sub(/ +FAILED.*/, "", scenario)
@@ -125,8 +131,7 @@ mutant() { # name
     [ -n "$proof" ] && tries=$proof_passes
     for try in $tries; do
         for program in $programs; do
-            case $program in test_*) source=test/$program.c ;; *) source=test/explore/explore_$program.c ;; esac
-            if ! $CC $flags ${try%:*} $dir/$1/$source -o $dir/$1/$program -lm >$dir/$1/log 2>&1; then
+            if ! $CC $flags ${try%:*} $dir/$1/$(source_of $program) -o $dir/$1/$program -lm >$dir/$1/log 2>&1; then
                 say BROKEN "$1" "$(grep -m 1 error $dir/$1/log)"
                 return
             fi
@@ -173,10 +178,13 @@ rm -rf $dir
 mkdir -p $dir/test
 cp wsq.h $dir # what is edited meanwhile does not count
 cp test/*.[ch] $dir/test
+cp -r test/stress $dir/test
 mkdir -p $dir/test/explore
 cp test/explore/*.[ch] $dir/test/explore
 cp $table $dir/mutants.txt
 table=$dir/mutants.txt
+variants=$dir/variants # "name source flags" of each program that has no source of its own
+${MAKE:-make} -s variants >$variants
 workers=
 trap 'kill $workers; exit 1' INT TERM
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)

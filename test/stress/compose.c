@@ -6,10 +6,10 @@
  * A task waits only for what it has made itself, so the waits form a tree; an edge leads from an older task
  * to a younger one of the same parent, so the graph has no circle. */
 #define WSQ_IMPLEMENTATION
-#include "../wsq.h"
-#include "test.h"
-#include "pool.h"
-#include "compose.h"
+#include "../../wsq.h"
+#include "../test.h"
+#include "../pool.h"
+#include "../compose.h"
 
 enum { CHILDREN = 6, DEPTH = 4, THREADS = 4 };
 
@@ -300,7 +300,7 @@ static void stopped(void) {
 }
 
 int main(void) {
-    test_begin("test_compose");
+    test_begin("compose");
     RUN(one_worker);
     RUN(two_workers);
     RUN(two_hundred_workers);

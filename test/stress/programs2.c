@@ -1,11 +1,11 @@
-/* More random programs, of what test_programs.c leaves out: two pools at once whose tasks wait in each
+/* More random programs, of what programs.c leaves out: two pools at once whose tasks wait in each
  * other, lent threads that come and go, several threads around a caller_runs pool, 70 workers, timers
  * taken back, time-outs, blocks, futures dropped and followed, groups with pending members, batches with
  * duplicates. The model is short: what a spawn accepted ends once, and no wait is in vain.
  *
  * Waits go to leaves, which never wait, so that no circle can come about; across pools both ways only where
  * there are stand-ins. */
-#include "test.h"
+#include "../test.h"
 
 #define WSQ_RING_CAPACITY 4
 #define WSQ_GUESTS 2
@@ -13,7 +13,7 @@
 #define WSQ_BLOCK_SIZE 65536
 #endif
 #define WSQ_IMPLEMENTATION
-#include "../wsq.h"
+#include "../../wsq.h"
 
 enum { ACTORS = 10, ACTOR_OPS = 4, THREADS = 4, THREAD_OPS = 6, LEAVES = 3000, GROUPS = 600, LENT = 4 };
 
@@ -423,7 +423,7 @@ static void programs(void) {
 }
 
 int main(void) {
-    test_begin("test_programs2");
+    test_begin("programs2");
     RUN(programs);
     return test_end();
 }

@@ -4,12 +4,12 @@
  * its end unless the program cancels; and that no wake is lost, for else the program does not end.
  *
  * With -DWSQ_FUZZ it is a target of libFuzzer (make fuzz); else it makes up its own bytes. */
-#include "test.h"
+#include "../test.h"
 
 #define WSQ_RING_CAPACITY 4 /* so that a few tasks overflow it */
 #define WSQ_GUESTS 3        /* so that a few runs take them all */
 #define WSQ_IMPLEMENTATION
-#include "../wsq.h"
+#include "../../wsq.h"
 
 enum { TASKS = 12, THREADS = 3, OPS = 8, TASK_OPS = 6, LIVES = 4, MEMBERS = 400, LENGTH_MAX = 280 };
 
@@ -554,7 +554,7 @@ static void programs(void) {
 }
 
 int main(void) {
-    test_begin("test_programs");
+    test_begin("programs");
     RUN(programs);
     return test_end();
 }

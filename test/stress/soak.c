@@ -1,9 +1,9 @@
 /* Soak: the mixed load (mix.h), with all its checksums, round after round through many pools, until so
  * many tasks and jobs have been run. usage: WSQ_SOAK=1e9 soak (1e6 by default). */
 #define WSQ_IMPLEMENTATION
-#include "../wsq.h"
+#include "../../wsq.h"
 
-#include "mix.h"
+#include "../mix.h"
 
 /* Tasks and jobs about evenly. */
 static const mix_plan plan = {40, 40, 40, 10, 1000, 20, 10000};

@@ -1,0 +1,119 @@
+#!/bin/sh
+# usage: test/tools/figures.sh [--words] [header]
+# How simple is the header? Counts what its design has an aim for, one line each: what it counts, how much
+# that is, the aim. It says what is, and never fails: where the aim is not reached, that is a figure, too.
+# --words: each word that only this project uses, with the names that it stands in.
+cd "$(dirname "$0")/../.." || exit 1
+words=false
+if [ "${1-}" = --words ]; then
+    words=true
+    shift
+fi
+awk -v words=$words '
+function line(text, value, aim) { printf "%-62s %6s   %s\n", text, value, aim }
+
+# What is code in this line; comments are left out.
+function divide(text,   at, code) {
+    code = ""
+    while (text != "") {
+        at = index(text, in_comment ? "*/" : "/*")
+        if (!in_comment) code = code (at ? substr(text, 1, at - 1) : text)
+        if (at) in_comment = !in_comment
+        text = at ? substr(text, at + 2) : ""
+    }
+    return code
+}
+
+# One for each declarator of a member.
+function members(code) {
+    gsub(/\([^()]*\)/, "", code)
+    gsub(/[^;,]/, "", code)
+    return index(code, ";") ? length(code) : 0
+}
+
+# A bit of its own, and not the name of the count above the bits.
+function bit(kind, code) {
+    if (code !~ ("WSQI_" kind "_[A-Z]+ = [0-9]+,") || code ~ /_BLOCKER/) return
+    bits[kind]++
+}
+
+# The parts of the private names in this line.
+function names(code,   n, i, k, m, name, part) {
+    gsub(/[^A-Za-z0-9_]+/, " ", code)
+    n = split(code, name, " ")
+    for (i = 1; i <= n; i++) {
+        if (name[i] ~ /^(wsq_|WSQ_)/ || name[i] in known) continue
+        known[name[i]] = 1
+        m = split(tolower(name[i]), part, "_")
+        for (k = 1; k <= m; k++) if (part[k] in private) stands[part[k]] = stands[part[k]] " " name[i]
+    }
+}
+
+BEGIN {
+    count = split("astir stir calm rest bell rung heard crew lent missed stray settle doomed stale tell row excess poke lot", word, " ")
+    for (i = 1; i <= count; i++) private[word[i]] = 1
+}
+
+/^ \* >>pairs/ { begins = NR }
+/^ \* >>licence/ { ends = NR }
+/^ \* >>[a-z]/ && begins { # a section of the implementation
+    tag = $2
+    sub(/:$/, "", tag)
+    section++
+    if (tag == ">>random") platform_ends = NR
+    if (tag == ">>platform") platform_begins = NR
+}
+/Relaxed[:,]/ { relaxed++ }
+{
+    code = divide($0)
+    if (!begins || ends) next
+    platform = platform_begins && !platform_ends
+    if (code ~ /^struct wsqi_worker \{/) inside = "worker"
+    if (code ~ /^struct wsq_pool \{/) inside = "pool"
+    if (code ~ /^\}/) inside = ""
+    if (inside != "") fields[inside] += members(code)
+    bit("TASK", code); bit("GROUP", code); bit("FUTURE", code)
+    if (!platform) names(code)
+}
+/^[A-Za-z].*\(/ && begins && !ends { # a function: declared, or defined
+    name = code
+    sub(/\(.*/, "", name)
+    sub(/.*[ *]/, "", name)
+    if (code ~ /\{$/ || code !~ /;$/) {
+        if (name in declared && declared[name] != section) early++
+        delete declared[name]
+        now = name
+    } else if (code ~ /static/) declared[name] = section
+}
+begins && !ends && code ~ /^ .*wsqi_find_work\(/ && !(now in loops) { loops[now] = 1; kinds++ }
+begins && !ends && !platform && code ~ /^ .*wsqi_(token_wait|park|lot_sleep|lot_wait)\(/ {
+    if (!(now in sleeps) && now !~ /^wsqi_(token_wait|park)$/) { sleeps[now] = 1; sleepers++ }
+}
+begins && !ends && code ~ /wsqi_mutex_lock\(&/ {
+    lock = code
+    sub(/.*&/, "", lock)
+    sub(/\).*/, "", lock)
+    if (!(lock in locks)) { locks[lock] = 1; mutexes++ }
+}
+begins && !ends && code ~ /wsqi_xchg_acq\(&[^,]*, 1u?\)/ { tries++ }
+
+END {
+    for (i = 1; i <= count; i++) if (word[i] in stands) used++
+    if (words == "true") {
+        for (i = 1; i <= count; i++) if (word[i] in stands) printf "%-8s%s\n", word[i] ":", stands[word[i]]
+        exit
+    }
+    line("lines of the implementation, without the platform section", ends - begins - (platform_ends - platform_begins), "3,700")
+    line("functions that look for work (kinds of worker loop)", kinds, "1")
+    line("functions that sleep", sleepers, "3")
+    line("locks that threads wait for", mutexes, "3")
+    line("words that are locks for who comes first", tries + 0, "")
+    line("fields of a worker", fields["worker"], "40")
+    line("fields of a pool", fields["pool"], "45")
+    line("bits of the state of a task, beside its count", bits["TASK"], "6")
+    line("of a group", bits["GROUP"], "3")
+    line("of a future", bits["FUTURE"], "3")
+    line("functions declared in a section before theirs", early + 0, "3")
+    line("comments that say why an access is relaxed", relaxed + 0, "under 60")
+    line("private words that stand in names, of " count, used + 0, "0")
+}' "${1:-wsq.h}"
