@@ -433,10 +433,10 @@
  *     WSQ_RING_START         for tests, everywhere: a ring's first index
  *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
- * SIZE. A program that creates a pool, spawns, waits and destroys grows by 55 kB of code (gcc 12,
- * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 38 kB, without
+ * SIZE. A program that creates a pool, spawns, waits and destroys grows by 61 kB of code (gcc 12,
+ * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 41 kB, without
  * groups, dependencies, loops and whatever else nobody calls; with WSQ_STATIC, where the compiler
- * leaves that out, 34 kB; with WSQ_STATIC and -Os 25 kB; and 24 kB with WSQ_NO_STATS and
+ * leaves that out, 37 kB; with WSQ_STATIC and -Os 28 kB; and 25 kB with WSQ_NO_STATS and
  * WSQ_NO_HOOKS. Tables for unwinding add a third to that, unless -fno-asynchronous-unwind-tables
  * leaves them out. What is left knows stand-ins, timers, groups and jobs in a few places, 0.5 to
  * 2.5 kB each: no macro leaves them out. `make bench-size` measures it.
@@ -554,9 +554,9 @@
  *     no threads          caller_runs, or a lend_only pool with one thread
  *
  * NOTHING MOVES, AND SOMEBODY WAITS. Mostly a wake was forgotten. wsq_pool_dump, from a thread of
- * your own, after a time-out (wsq_pool_wait_for) or on a command, tells which threads wait, and for
- * what; in a pool with wsq_config.list_tasks it tells which tasks wait for a wake, since when, and
- * what their functions are called (wsq_hooks.name). A task that has waited for longer than its
+ * your own, after a time-out (recipes/watchdog.c) or on a command, tells which threads wait, and
+ * for what; in a pool with wsq_config.list_tasks it tells which tasks wait for a wake, since when,
+ * and what their functions are called (wsq_hooks.name). A task that has waited for longer than its
  * event can take is the one. "Held back" is a task whose predecessors are not done: one of them may
  * never have been spawned.
  *
@@ -3552,10 +3552,12 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #endif
 
 #ifdef WSQ_NO_HOOKS
+#define WSQI_LISTS 0 /* is there code for wsq_config.list_tasks? */
 #define wsqi_told(pool) ((void)(pool), false)
 #define wsqi_event(self, event, subject, value) ((void)(self), (void)(event), (void)(subject))
 #define wsqi_event_here(pool, event, subject, value) wsqi_event(pool, event, subject, value)
 #else
+#define WSQI_LISTS 1
 #define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
 
 WSQI_COLD static void wsqi_event_tell(wsqi_worker *self, wsq_event event, const void *subject,
@@ -6147,7 +6149,7 @@ static void wsqi_wait_work(wsqi_wait *wait) {
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
-    if (!wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
+    if (WSQI_LISTS && !wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
@@ -7629,12 +7631,6 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
-#ifdef WSQ_NO_HOOKS
-#define WSQI_LISTS 0
-#else
-#define WSQI_LISTS 1
-#endif
-
 typedef enum wsqi_doing { WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED } wsqi_doing;
 
 /* A task in the list; `task` and `group` are names only. */
@@ -7652,7 +7648,7 @@ typedef struct wsqi_list {
     wsqi_a32 lock;          /* wsqi_mutex_lock; all that follows, but the hooks, is under it */
     wsqi_listed *places;    /* a hash table: each task at the first free place from its own on */
     size_t capacity, count; /* capacity: a power of two */
-    uint64_t missed;        /* tasks for which there was no memory */
+    bool missed;            /* for some tasks there was no memory */
     wsq_hooks hooks;        /* the user's */
 } wsqi_list;
 
@@ -7667,10 +7663,10 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
 
 /* False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
-    wsqi_list larger = *list;
+    wsqi_list larger = WSQI_INIT; /* its places alone */
     size_t bytes = list->capacity * sizeof *list->places;
     larger.capacity = list->capacity * 2;
-    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(void *));
+    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(uint64_t));
     if (larger.places == NULL) return false;
     memset(larger.places, 0, 2 * bytes);
     for (size_t i = 0; i < list->capacity; i++) {
@@ -7708,7 +7704,7 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
 static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
     wsqi_list *list = pool->list;
     if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->allocator)) {
-        list->missed++;
+        list->missed = true;
         return NULL;
     }
     wsqi_listed *place = wsqi_list_at(list, task);
@@ -7971,9 +7967,10 @@ static int wsqi_listed_order(const void *one, const void *two) {
 }
 
 /* A copy of the list, sorted; the caller frees `*bytes` of it. NULL: no memory, or no task. *count:
- * tasks in the copy; *missed: those that are in neither. */
+ * tasks in the copy; *missed: about how many there are besides. */
 static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes, uint64_t *missed) {
     wsqi_list *list = pool->list;
+    uint64_t held, pending = wsqi_pending(pool, &held);
     wsqi_mutex_lock(&pool->lot, &list->lock);
     size_t room = list->count + list->count / 2, n = 0;
     wsqi_mutex_unlock(&pool->lot, &list->lock);
@@ -7986,7 +7983,8 @@ static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes,
     for (size_t i = 0; i < list->capacity && n < room; i++) {
         if (list->places[i].task != NULL) copy[n++] = list->places[i];
     }
-    *missed = list->count - n + list->missed;
+    *missed = list->count - n;
+    if (list->missed && pending > list->count) *missed += pending - list->count;
     wsqi_mutex_unlock(&pool->lot, &list->lock);
     if (n != 0) qsort(copy, n, sizeof *copy, wsqi_listed_order);
     *count = n;
@@ -8381,7 +8379,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
         next = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
-    wsqi_list_free(pool, allocator);
+    if (WSQI_LISTS) wsqi_list_free(pool, allocator);
     wsqi_release(allocator, pool->places, 4096 * sizeof *pool->places);
     wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
     if (!wsqi_forked(pool)) wsqi_lot_fini(&pool->lot); /* there, the parent's threads still wait */
