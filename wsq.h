@@ -5114,7 +5114,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
         return;
     }
     bool next = self->turn_left != 0 && wsqi_queue_length(self) == 0 &&
-                wsqi_load_rlx(&self->lifo) == NULL; /* Relaxed: own words, or emptied by a thief. */
+                wsqi_load_hint(&self->lifo) == NULL; /* only a thief empties it meanwhile */
     if (next ? !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]) : pool->order == WSQ_LIFO)
         wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
     else
@@ -6581,7 +6581,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
 }
 
 WSQ_API void wsq_group_cancel(wsq_group *group) {
-    wsqi_store_rlx(&group->cancelled, 1u); /* Relaxed: a request. */
+    wsqi_store_hint(&group->cancelled, 1u);
 }
 
 WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
@@ -7187,8 +7187,8 @@ static void wsqi_join_wait(wsqi_worker *self, const wsq_job *job) {
     for (;;) {
         wsqi_wait_listen(&wait);
         wsqi_fence_sc(); /* P4 */
-        /* Relaxed: wsqi_join_stolen reads it again (J4). */
-        if (wsqi_load_rlx(&job->done) == WSQI_JOB_DONE) break;
+        /* wsqi_join_stolen reads it again (J4). */
+        if (wsqi_load_hint(&job->done) == WSQI_JOB_DONE) break;
         wsqi_wait_sleep(&wait);
     }
     wsqi_wait_end(&wait);
