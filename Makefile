@@ -23,7 +23,8 @@ EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/recipes/*.c)) 
 LAYER    = $(wildcard examples/*.hpp)
 cpp      = $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(B)/%,$(wildcard $(1))))
 # Also on mutexes and conditions: whatever sleeps.
-PTHREAD  = $(patsubst %,$(B)/pthread/test/test_%,corners faults idle pool programs standin system timer)
+PTHREAD  = $(patsubst %,$(B)/pthread/test/test_%,corners faults guest idle pool programs shutdown standin \
+             system timer)
 
 all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
 

@@ -343,10 +343,11 @@
  * task start when its last predecessor is done. The order in which the tasks are spawned does not
  * matter. A task whose predecessor is cancelled is cancelled, too. A predecessor must not return
  * WSQ_GONE. It may belong to another pool: if the pool of the later task is shut down meanwhile,
- * the end of the predecessor cancels that task, so the pool must not be destroyed before. Tasks
- * that wait for each other in a circle, or for one that nobody spawns, never start. When for one
- * second all tasks that are left have been waiting for predecessors, wsq_pool_wait returns
- * WSQ_ERR_INVALID instead of hanging; it can be called again.
+ * the end of the predecessor cancels that task. The worker that ends the predecessor uses the pool
+ * of the later task until that end is counted, so destroy that pool only when you have waited for
+ * the pool of the predecessor. Tasks that wait for each other in a circle, or for one that nobody
+ * spawns, never start. When for one second all tasks that are left have been waiting for
+ * predecessors, wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging; it can be called again.
  *
  * FORK AND JOIN may be used inside a run, a job or a task. wsq_join does the job on the spot if no
  * other worker took it. wsq_reclaim does not call the function but returns true: then you call it
@@ -374,9 +375,10 @@
  *
  * STATISTICS are counted for each worker, on cache lines of its own, and can be read at any time.
  * `rescued` counts tasks that only a time-out (park_timeout_ns) found: each would be a lost
- * wake-up. wsq_hooks are told when threads start, sleep and stop, when tasks begin and end, and
- * when work is stolen or offered (wsq_event). Without hooks each of these places costs one branch
- * that the processor predicts.
+ * wake-up. wsq_hooks are told each step of a task (it is spawned, woken, begins, ends, or is
+ * cancelled), when threads start, sleep, block and stop, and when work is stolen or offered
+ * (wsq_event). Without hooks none of these places costs more than one branch that the processor
+ * predicts.
  *
  * FORK(). A child process has none of the pool's threads. There calls with such a pool return
  * WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs Linux
@@ -418,8 +420,6 @@
  *                            (>>vocabulary)
  *     WSQ_PLATFORM_HEADER    with the implementation: names a header with the functions of
  *                            >>platform
- *     WSQ_GROUP_CREDIT       with the implementation; 256. Tasks that a worker counts in a group at
- *                            once
  *     WSQ_RING_START         for tests, everywhere: a ring's first index
  *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
@@ -440,6 +440,11 @@
  * ordinary value. After a call that failed everything is as it was before it. wsq_result_string
  * names a result. It is undefined to use a pool after wsq_pool_destroy, or a task of such a pool,
  * and to free a task that is not done.
+ *
+ * WSQ_ASSERT finds, in a build without NDEBUG: a stale wsq_ctx, which belongs to another thread or
+ * to a function that has returned; joins out of order, and a published job that is not joined; a
+ * task whose memory an allocator has filled with a pattern, or that was never set up; a pool that
+ * was destroyed, as long as nothing else has taken its memory. Each says which it is.
  *
  * --------------------------------------------------------------------------
  * >>answers
@@ -657,7 +662,8 @@
  *
  *     Names         a thread's name has 15 bytes on Linux: 9 of config.name, and its number
  *     Cores         threads are not pinned. On Linux a worker that is woken twice in a row on its
- *                   waker's core, for a job, moves to another one of its affinity mask, which stays
+ *                   waker's core, for a job, moves to another one of its affinity mask, which
+ *                   stays. A thread that was lent is left where it is
  *     musl          a thread has 128 KiB of stack unless stack_size, or the linker, gives more
  *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
  *                   time-out has the system's tick, up to 16 ms. Before Windows 11 a process sees
@@ -672,7 +678,8 @@
  *
  * 2.0.0  attributes of a task before its spawn (wsq_task_set_worker, _set_group), so that a batch
  *        can have them; wsq_task_cancel, wsq_future_cancel; wsq_loop_stop; wsq_pool_slots; all
- *        time-outs alike; WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG.
+ *        time-outs alike; WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG;
+ *        hooks for spawns, wakes, cancelling and blocking.
  *        What changes in a program written for 1.1:
  *            wsq_group_wait(group, WSQ_FOREVER)   wsq_group_wait(group)
  *            wsq_group_wait(group, ns)            wsq_group_wait_for(group, ns)
@@ -680,6 +687,7 @@
  *            wsq_pool_wait in a release build     may return WSQ_ERR_INVALID, as in a debug build,
  *                                                 when tasks wait for each other in a circle
  *            a file with another configuration    does not link any more, where it crashed
+ *            a hook that knows every wsq_event    hears of five more, and of WSQ_OUTSIDE
  * 1.1.0  futures, groups, dependencies, cancellation, priorities, pinned tasks, timers, time-outs,
  *        stand-ins, hooks, fork(); Windows, BSDs, macOS, WebAssembly
  * 1.0.0  tasks, fork and join, loops and reductions, the two queues
@@ -693,6 +701,22 @@
  * ========================================================================== */
 
 #define WSQ_VERSION 2000000 /* major * 1000000 + minor * 1000 + patch */
+
+/* What it cannot do without: said here, in one sentence, before a hundred others follow. */
+#if defined(__cplusplus) && !defined(_MSVC_LANG) && __cplusplus < 201103L
+#error "wsq.h needs C++11 or later (-std=c++11); this is older C++"
+#elif !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "wsq.h needs C99 or later (-std=c99; Microsoft's cl: /std:c11); this is older C"
+#elif defined(WSQ_ATOMIC_HEADER)
+#elif defined(__TINYC__)
+#error "wsq.h needs atomics and thread-local variables, and tcc has none: use gcc or clang"
+#elif (!defined(__GNUC__) && !defined(__clang__)) || defined(WSQ_FORCE_STDATOMIC)
+#if defined(__cplusplus)
+#error "wsq.h, in C++, needs gcc or clang (clang-cl): other compilers take it as C11 only"
+#elif __STDC_VERSION__ < 201112L || defined(__STDC_NO_ATOMICS__)
+#error "wsq.h needs gcc, clang, C11's stdatomic.h (-std=c11), or a WSQ_ATOMIC_HEADER (>>macros)"
+#endif
+#endif
 
 #include <limits.h>
 #include <stdbool.h>
@@ -786,6 +810,7 @@
 #define WSQ_SPIN_OFF UINT64_MAX    /* wsq_config.spin_ns: nobody looks twice before it sleeps */
 #define WSQ_ANY_WORKER UINT_MAX    /* wsq_task_set_worker: the task is not pinned */
 #define WSQ_FOREVER UINT64_MAX     /* a time-out that never comes */
+#define WSQ_OUTSIDE UINT_MAX       /* a hook's `worker`: a thread that is none */
 
 #if defined(__GNUC__) || defined(__clang__) /* clang-cl has the latter only */
 #define WSQI_GNU 1
@@ -1032,17 +1057,39 @@ typedef enum wsq_event {
                            * value: the wsq_poll of a task */
     WSQ_EVENT_STEAL,      /* work was stolen; subject: the first task, or the job; value: the
                            * victim's index */
-    WSQ_EVENT_PUBLISH     /* jobs were made visible to thieves; value: how many */
+    WSQ_EVENT_PUBLISH,    /* jobs were made visible to thieves; value: how many */
+    WSQ_EVENT_SPAWN,      /* a task is spawned, and queued after this; subject: the wsq_task; value:
+                           * how many others it comes after, which holds it back, or 0 */
+    WSQ_EVENT_WAKE,       /* a task that waited, or was held back, is queued after this; subject:
+                           * the wsq_task; value: the wsq_cause */
+    WSQ_EVENT_CANCEL,     /* a task ends without a call, or another call, of its function; subject:
+                           * the wsq_task, whose cleanup has not been called yet */
+    WSQ_EVENT_BLOCK,      /* a function begins to wait; subject: the wsq_task, wsq_group, wsq_pool,
+                           * wsq_future or stolen wsq_job that it waits for, or NULL in
+                           * wsq_block_begin */
+    WSQ_EVENT_UNBLOCK     /* it goes on; subject: the same address, whose memory may be gone */
 } wsq_event;
 
-/* A function that observes a pool (wsq_config.hooks). It is called on the thread of the worker with
- * the index `worker`, often, and from several threads at once. It must not spawn, wait or wake. The
+/* Why a task is queued again: the value of WSQ_EVENT_WAKE. */
+typedef enum wsq_cause {
+    WSQ_CAUSE_WAKE,  /* this thread called wsq_wake, or wsq_task_cancel */
+    WSQ_CAUSE_TIMER, /* the time of wsq_wake_after has come */
+    WSQ_CAUSE_AFTER, /* the last task, group or future has ended that the task came after */
+    WSQ_CAUSE_EARLY  /* a wake came while the task ran, and now its run is over */
+} wsq_cause;
+
+/* What observes a pool (wsq_config.hooks). `event` is called on the thread of the worker, stand-in
+ * or guest with the index `worker`, often, and from several threads at once; with WSQ_OUTSIDE it is
+ * called on some other thread, which spawns, wakes or cancels. It must not spawn, wait or wake. The
  * struct is copied; what `user` points to is the caller's and must outlive the pool. */
 typedef struct wsq_hooks {
     /* This is told each event. NULL: nobody is told. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
                   uint64_t value);
-    void *user; /* the first argument of event */
+    void *user; /* the first argument of both functions */
+    /* This returns the name of a task's function, given its address, for wsq_pool_dump; NULL: it is
+     * not known. It is called on the thread that dumps. NULL: no function has a name. */
+    const char *(*name)(void *user, uintptr_t function);
 } wsq_hooks;
 
 /* A function that tells a pool which workers are near each other, where the system does not. */
@@ -1348,8 +1395,8 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns);
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
 
 /* This returns a number that is larger than every index of wsq_worker_index, wsq_worker_self and
- * the hooks of this pool: how long an array must be that has an element for each thread. It never
- * changes. Any thread may call this. */
+ * the hooks of this pool, WSQ_OUTSIDE excepted: how long an array must be that has an element for
+ * each thread. It never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool);
 
 /* This returns how many tasks are spawned and not done. Any thread may call this; the number is a
@@ -1464,6 +1511,11 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
  * WSQ_ERR_INVALID: no pool can have that many workers, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 
+/* This makes the task revocable, before its spawn: wsq_task_cancel then knows whether it has
+ * started. So the first run after each spawn begins by one atomic operation more, and the spawn has
+ * one more, 5 to 10 ns each. The owner of the task may call this, while the task is not spawned. */
+WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable);
+
 /* This puts the task into a group, before its spawn: from then on each wsq_spawn, wsq_spawn_on or
  * wsq_spawn_batch of it spawns it as wsq_group_spawn does; NULL: into none. A spawn into another
  * pool than the group's fails. The owner of the task may call this, while the task is not
@@ -1508,11 +1560,15 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx);
 /* This cancels the task: if it has not started, waits for a wake, or comes after others that are
  * not done, its function is not called (again). In place of that its cleanup is called when its
  * turn comes, soon, or, if it comes after others, when they are done; and its waiters get
- * WSQ_ERR_CANCELLED. A run that is under way goes on, and can ask wsq_cancelled; only if it then
- * returns WSQ_PENDING or WSQ_YIELD is the task cancelled. wsq_task_wait tells which it was. It does
+ * WSQ_ERR_CANCELLED. Until then its memory stays. A run that is under way goes on, and can ask
+ * wsq_cancelled; only if it then returns WSQ_PENDING or WSQ_YIELD is the task cancelled. It does
  * nothing for a task that is done or was never spawned. Any thread may call this that knows that
- * the task's memory is there. */
-WSQ_API void wsq_task_cancel(wsq_task *task);
+ * the task's memory is there.
+ * It returns true if the function is not called any more, and the task did not end by itself: it
+ * is cancelled, by this call or before. False: it is too late, since the function has been called,
+ * and the task does not wait for a wake; or, unless the task is revocable, the function may be
+ * called at this moment, and wsq_task_wait tells which it was. */
+WSQ_API bool wsq_task_cancel(wsq_task *task);
 
 /* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
  * this once per step. It returns false when the task has had its share: it should return WSQ_YIELD.
@@ -1539,7 +1595,7 @@ WSQ_API void wsq_block_end(wsq_ctx ctx);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg);
 
-/* This this does what wsq_go does, and stores a handle in *out from which what `fn` returns can be
+/* This does what wsq_go does, and stores a handle in *out from which what `fn` returns can be
  * fetched. The handle must go to wsq_future_get or to wsq_future_drop, once. After an error *out is
  * unchanged. Any thread may call this.
  * WSQ_ERR_INVALID: the pool, `fn` or `out` is NULL.
@@ -1563,9 +1619,10 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
 WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result);
 
 /* This cancels the future: if its function has not been called yet it never will be, and
- * wsq_future_get says WSQ_ERR_CANCELLED. A function that runs already goes on. The handle remains
+ * wsq_future_get says WSQ_ERR_CANCELLED. Then this returns true, and nobody touches any more what
+ * `arg` points to. False: it is too late; a function that runs already goes on. The handle remains
  * the caller's. Any thread that has the handle may call this. */
-WSQ_API void wsq_future_cancel(wsq_future *future);
+WSQ_API bool wsq_future_cancel(wsq_future *future);
 
 /* This returns whether wsq_future_get would return without waiting. Any thread that has the handle
  * may call this. */
@@ -1636,8 +1693,8 @@ WSQ_API void wsq_group_fail(wsq_group *group, int error);
 WSQ_API int wsq_group_error(const wsq_group *group);
 
 /* This returns how many tasks of the group are spawned and not done. Any thread may call this; the
- * number is a snapshot, and while tasks of the group spawn others into it, it may be too high by up
- * to WSQ_GROUP_CREDIT for each worker. */
+ * number is a snapshot. A worker that runs several tasks of the group one after the other takes
+ * them off together, so it may be too high by these. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
 /* ---- fork and join: wsq_fork, wsq_join and wsq_reclaim follow in >>inline ---- */
@@ -1719,6 +1776,12 @@ typedef struct wsqi_front {
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) WSQI_COLD;
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
 
+/* For WSQ_ASSERT alone: does this thread run what received the context, or what that has called? */
+WSQ_API bool wsqi_ctx_here(wsq_ctx ctx);
+
+#define wsqi_check_ctx(ctx) \
+    WSQ_ASSERT(wsqi_ctx_here(ctx) && "a stale wsq_ctx: another thread's, or of what has returned")
+
 static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
 }
@@ -1729,6 +1792,7 @@ static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
  * inside a run, a job or a task. When the job stack is full the job runs here, at once. */
 static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
     wsq_ctx entry = *ctx;
+    wsqi_check_ctx(entry);
     wsqi_set(&job->fn, fn);
     wsqi_set(&entry->job, job);
     *ctx = entry + 1;
@@ -1743,8 +1807,9 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
     bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0;
-    /* newest first, by the function that forked */
-    WSQ_ASSERT(full || wsqi_get(&entry->job) == job);
+    wsqi_check_ctx(entry);
+    WSQ_ASSERT((full || wsqi_get(&entry->job) == job) &&
+               "a join out of order: the newest job first, by the function that forked it");
     (void)job, (void)full;
     WSQI_OPAQUE(opaque);
     /* Relaxed: as in wsq_fork. */
@@ -1835,7 +1900,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          likewise
- *  K5 K6  credit spent; called in      full barrier  each other  a group is done beside its task
  *  F1 F2  free futures taken; given    acq; rel      each other  two uses of a future overlap
  *  F3     reference dropped; claim     acq+rel       itself      likewise; or it is called twice
  *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
@@ -2101,6 +2165,12 @@ static unsigned wsqi_cpu_count(void) {
 }
 
 #else
+
+#if defined(__has_include)
+#if !__has_include(<pthread.h>)
+#error "wsq.h needs POSIX threads, Windows, or a WSQ_PLATFORM_HEADER (>>platform)"
+#endif
+#endif
 
 /* The kernel keeps the queues of who sleeps on which word. NetBSD, and whatever is not here, sleeps
  * on mutexes and conditions. */
@@ -2851,7 +2921,7 @@ static inline uint32_t wsqi_ring_room(wsq_ring *self) {
 
 WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    WSQ_ASSERT(item != NULL);
+    WSQ_ASSERT(item != NULL && "an item must not be NULL");
     if (wsqi_ring_room(self) == 0) return false;
     wsqi_set(&self->slots[tail & WSQI_RING_MASK], item);
     /* R1: the slot becomes visible to thieves. Pairs with R2. */
@@ -3027,7 +3097,7 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     /* D9: a slot is not reused before its thief has read it. Pairs with D8. */
     uint64_t top = wsqi_load_acq(&self->top);
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    WSQ_ASSERT(item != NULL);
+    WSQ_ASSERT(item != NULL && "an item must not be NULL");
     if (bottom - top > array->mask) {
         array = wsqi_deque_grow(self, array, top, bottom);
         if (array == NULL) return WSQ_ERR_MEMORY;
@@ -3095,12 +3165,6 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
-#ifndef WSQ_GROUP_CREDIT
-#define WSQ_GROUP_CREDIT 256
-#endif
-#if WSQ_GROUP_CREDIT < 1
-#error "WSQ_GROUP_CREDIT must be at least 1"
-#endif
 
 /* ==========================================================================
  * The worker and the pool: what the sections below share.
@@ -3167,10 +3231,10 @@ struct wsqi_worker {
     wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
-    uint32_t turn_left;   /* owner: tasks until the global queue has its turn */
+    uint32_t turn_left;   /* owner: looks near until the global queue has its turn */
     uint32_t turns;       /* owner: of which every WSQI_LOW_TURN-th is a WSQ_LOW task's */
     uint32_t looks;       /* owner: [rows of WSQ_HIGH tasks | those in this row] */
-    uint32_t lifo_left;   /* owner: tasks until the LIFO slot has to wait for the ring */
+    uint32_t lifo_left;   /* owner: tasks of the LIFO slot until the queue has its turn */
     uint32_t budget_left; /* owner: what wsq_budget_take still gives the running task */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
     uint32_t wait_depth;  /* owner: waits that are helping, likewise */
@@ -3186,11 +3250,6 @@ struct wsqi_worker {
     wsqi_frame *frames;    /* owner: what waits below it on this stack, the newest first */
     wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
     uint64_t done_count;
-    uint64_t done_excess;  /* owner: what the group counts too many: these, and spawns to come */
-    wsq_group *creditor;   /* owner, under credit_lock: the group that has counted `credit` */
-    wsqi_a64 credit;       /* owner: tasks that it will spawn next; less than called_in: none */
-    wsqi_a64 called_in;    /* credit_lock: so many of these the group does not count any more */
-    uint32_t uncredited;   /* owner: tasks it spawned into groups that it had no credit from */
     wsq_future *spare;     /* owner: futures to use again */
     uint32_t stale;        /* owner: futures it ran while it waited; perhaps still in its ring */
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
@@ -3234,7 +3293,8 @@ enum {
     WSQI_TASK_CANCELLED = 32, /* with DONE */
     WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
     WSQI_TASK_DOOMED = 128,   /* it will be cancelled: it was asked to, or a predecessor was */
-    WSQI_TASK_BLOCKER = 256,  /* and all bits above: how many ends it waits for, unqueued */
+    WSQI_TASK_OPEN = 256,     /* a revocable task that has not started */
+    WSQI_TASK_BLOCKER = 512,  /* and all bits above: how many ends it waits for, unqueued */
     WSQI_TASK_LIVE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING /* spawned, and not over */
 };
 
@@ -3245,6 +3305,7 @@ typedef struct wsqi_timer {
 
 struct wsq_pool {
     const char *copy; /* of the code that created it; see wsqi_check_copy */
+    wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
     /* the block of each worker, stand-in, guest, or NULL until there is one; written before `crew`
      * or `guests_made` counts it */
     wsqi_worker **table;
@@ -3252,6 +3313,7 @@ struct wsq_pool {
     unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
     unsigned shares; /* lanes of the global queue */
     uint32_t lifo_cap, budget, spin_rounds;
+    uint32_t wake_slot; /* lifo_cap; 0: none, or somebody is to be told before the slot is filled */
     bool caller_runs, lend_only;
     wsq_order order;
     uint32_t turn; /* caller_runs: which worker's */
@@ -3292,14 +3354,14 @@ struct wsq_pool {
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
     wsqi_a64 *taken;    /* a bit for each guest block in use */
     wsqi_a32 *place;    /* of each block, as wsq_topology says; its owner writes, rarely */
-    wsqi_a32 timer_lock, standin_lock, future_lock, credit_lock; /* wsqi_mutex_lock */
-    wsqi_a32 creditors;                       /* credit_lock writes: workers with credit */
+    wsqi_a32 timer_lock, standin_lock, future_lock; /* wsqi_mutex_lock */
     wsqi_a64 held;                            /* tasks spawned that wait for predecessors */
     wsqi_timer *timers;                       /* timer_lock: a heap, the next one first */
     size_t timer_count, timer_capacity;       /* timer_lock */
     uint64_t timer_order;                     /* timer_lock */
     wsqi_a32 blocked, standins; /* standin_lock writes: blocked workers, active stand-ins */
     wsqi_a32 absent;            /* standin_lock writes: blocked guests, which may be thieves */
+    wsqi_a32 exhausted;         /* standin_lock writes: more stand-ins were needed than there are */
     wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
     wsqi_a32 astir;             /* threads that may run or cancel tasks; see wsqi_rest */
     wsqi_a32 sweeping;          /* 1: a thread cancels what is queued; see wsqi_check_stopped */
@@ -3353,6 +3415,11 @@ static inline wsqi_worker *wsqi_worker_of(wsq_ctx ctx) {
     return (wsqi_worker *)((uintptr_t)ctx & ~WSQI_BLOCK_MASK);
 }
 
+/* Entries are numbered from the start of the block. */
+static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
+    return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
+}
+
 /* The context of a full job stack: there, fork runs the job at once. */
 static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
     return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
@@ -3368,10 +3435,17 @@ static const char wsqi_copy = 0; /* its address */
 #define wsqi_check_copy(pool) ((void)0)
 #endif
 
+#define WSQI_ALIVE 0x77737121u /* wsq_pool.alive; no pattern that fills freed memory */
+
+#define wsqi_check_pool(pool) \
+    WSQ_ASSERT(wsqi_load_hint(&(pool)->alive) == WSQI_ALIVE && \
+               "a wsq_pool that was destroyed, or never created")
+
 /* The block in which this thread runs something of this pool's, as a worker or a guest; or NULL. A
  * worker of one pool may be a guest in another. */
 static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
+    wsqi_check_pool(pool);
     wsqi_check_copy(pool);
     while (self != NULL && self->pool != pool) self = self->outer;
     return self;
@@ -3404,6 +3478,7 @@ static wsq_pool *wsqi_task_pool(const wsq_task *task) {
 }
 
 static inline bool wsqi_forked(const wsq_pool *pool) {
+    wsqi_check_pool(pool);
     /* Relaxed: no other thread lives here that could have written it. */
     return wsqi_load_rlx(pool->phase) == WSQI_PHASE_FORKED;
 }
@@ -3420,16 +3495,36 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #endif
 
 #ifdef WSQ_NO_HOOKS
+#define wsqi_told(pool) false
 #define wsqi_event(self, event, subject, value) ((void)0)
+#define wsqi_event_here(pool, event, subject, value) ((void)(pool))
 #else
+#define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
+
 WSQI_COLD static void wsqi_event_tell(wsqi_worker *self, wsq_event event, const void *subject,
                                       uint64_t value) {
     self->pool->hooks.event(self->pool->hooks.user, event, self->index, subject, value);
 }
+
+/* Any thread. */
+WSQI_COLD static void wsqi_event_tell_here(wsq_pool *pool, wsq_event event, const void *subject,
+                                           uint64_t value) {
+    const wsqi_worker *self = wsqi_inside(pool);
+    unsigned index = self != NULL ? self->index : WSQ_OUTSIDE;
+    pool->hooks.event(pool->hooks.user, event, index, subject, value);
+}
+
 #define wsqi_event(self, what, subject, value) \
     do { \
-        if (!WSQI_LIKELY((self)->pool->hooks.event == NULL)) \
+        if (wsqi_told((self)->pool)) \
             wsqi_event_tell((self), (what), (subject), (uint64_t)(value)); \
+    } while (0)
+
+/* Of a task, by any thread that keeps its memory from going. */
+#define wsqi_event_here(pool, what, subject, value) \
+    do { \
+        if (wsqi_told(pool)) \
+            wsqi_event_tell_here((pool), (what), (subject), (uint64_t)(value)); \
     } while (0)
 #endif
 
@@ -4104,7 +4199,8 @@ struct wsqi_wait {
     wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
     bool inside;         /* in a task, job or run of the pool */
     bool listed;         /* in its bucket */
-    bool replaced;       /* a stand-in works in the host's place */
+    bool blocked;        /* it has slept, or is about to */
+    bool replaced;       /* and a stand-in works in the host's place */
     bool resting;        /* the pool stops */
     const void *key;     /* the address of what is awaited */
     uint64_t deadline;   /* WSQI_NEVER: none */
@@ -4195,7 +4291,9 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     if (from == 0) return;
     wsqi_store_rlx(&self->pool->jobs_from, 0u); /* Relaxed: likewise. */
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
-    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0) wsqi_cpu_leave();
+    /* A thread that was lent is the user's, and so is its affinity mask. */
+    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0 && !self->pool->lend_only)
+        wsqi_cpu_leave();
 }
 
 /* Owner only, a searcher that found nothing: sleeps until somebody wakes it, as a searcher again,
@@ -4244,8 +4342,7 @@ static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
 
 static bool wsqi_quiet(const wsq_pool *pool) {
     uint64_t held;
-    /* P2: and no worker has credit of a group, which may go when the pool is quiet. */
-    return wsqi_pending(pool, &held) == 0 && wsqi_load_acq(&pool->creditors) == 0;
+    return wsqi_pending(pool, &held) == 0;
 }
 
 /* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
@@ -4281,7 +4378,6 @@ WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task);
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
 static void wsqi_timers_fire(wsq_pool *pool);
 WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
-WSQI_COLD static void wsqi_credit_close(wsqi_worker *self);
 WSQI_COLD static bool wsqi_stale_purge(wsqi_worker *self);
 
 /* Owner only. What is behind the ring's older half, then the task, if there is one, move to the
@@ -4343,7 +4439,7 @@ static wsq_task *wsqi_slot_take(wsqi_worker *self) {
 
 /* Owner only. Fills the LIFO slot; what was in it moves to the queue. Only the last searcher's
  * look, or the watcher, finds a slot; so when none watches, an idle worker is woken to do so. */
-static void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     /* I11: the task is visible to a late thief; and either this sees the sleepers and the watcher
      * as they are, or a sleeper sees the slot full. Pairs with I10 and I12. */
@@ -4357,15 +4453,26 @@ static void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
-/* 1. The LIFO slot, at most lifo_cap times in a row, then the own queue. */
-WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
-    wsq_task *task = self->lifo_left > 0 ? wsqi_slot_take(self) : NULL;
-    if (task != NULL) {
+/* Owner only, whose slot is full: is it the slot's turn? After lifo_cap of these it is the queue's,
+ * if there is something in it. */
+WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
+    if (WSQI_LIKELY(self->lifo_left != 0)) {
         self->lifo_left--;
+        return true;
+    }
+    self->lifo_left = self->pool->lifo_cap;
+    return wsqi_queue_length(self) == 0;
+}
+
+/* 1. The LIFO slot, then the own queue. */
+WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
+    wsq_task *task = NULL;
+    /* Relaxed: only the owner fills it. */
+    if (wsqi_load_rlx(&self->lifo) != NULL && wsqi_slot_turn(self)) task = wsqi_slot_take(self);
+    if (task != NULL) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
     }
-    self->lifo_left = self->pool->lifo_cap;
     task = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
                                                       : wsqi_ring_pop(&self->ring));
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
@@ -4611,7 +4718,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (task == NULL && (!lifo || self->turns % 2 != 0)) task = wsqi_take_local(self);
     if (over || wsqi_global_room(self, task != NULL) != 0) {
         self->turns++;
-        self->turn_left = self->tune.interval;
+        self->turn_left = self->tune.interval - 1; /* with the one that it finds now */
     }
     task = wsqi_take_global(self, task);
     return task != NULL ? task : wsqi_take_local(self);
@@ -4674,20 +4781,15 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn_left != 0)) return wsqi_take_turn(self); /* 0. */
+    self->turn_left--;
     if (!WSQI_LIKELY(wsqi_load_hint(&self->pool->attention) == 0))
         task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* Owner only: the tasks of a group that it has done are told. */
-static void wsqi_tell_done(wsqi_worker *self) {
-    wsqi_group_flush(self);
-    if (self->creditor != NULL) wsqi_credit_close(self);
-}
-
 /* Owner only: it blocks, or leaves. What it has done is told. */
 static void wsqi_run_dry(wsqi_worker *self) {
-    wsqi_tell_done(self);
+    wsqi_group_flush(self);
     wsqi_check_quiet(self->pool);
 }
 
@@ -4700,7 +4802,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
         if (task != NULL) break;
-        wsqi_tell_done(self); /* and the last to run dry tells who waits for the pool */
+        wsqi_group_flush(self); /* and the last to run dry tells who waits for the pool */
         if (!wsqi_search(self, &task)) break; /* 3. and 4. */
         task = wsqi_find_near(self);          /* a job was run: everything may look different now */
     } while (task == NULL);
@@ -4717,10 +4819,9 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
 }
 
 /* Owner only: one task. */
-static inline void wsqi_work(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
         wsqi_group_flush(self);
-    if (self->turn_left > 0) self->turn_left--;
     wsqi_task_run(self, task);
 }
 
@@ -4823,9 +4924,13 @@ static void wsqi_worker_main(void *arg) {
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
  * Invariant: no bit: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: it waits for
  *            a wake, and the thread that then sets NOTIFIED queues it. NOTIFIED: to be run (again).
+ *            DOOMED: a run that begins by a read-modify-write sees it, and is none. So it is known
+ *            that a task will not run once DOOMED came beside PENDING, OPEN or a BLOCKER; beside
+ *            none of them the task may be running, and only its end tells.
  * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them.
  * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
- *            ours: a task's first run, and its next after a yield, cost no read-modify-write.
+ *            ours: a task's first run, and its next after a yield, cost no read-modify-write,
+ *            unless it is revocable (OPEN).
  * ========================================================================== */
 
 /* task->flags: how it is queued (0: as any other), and whether it has a group by attribute. */
@@ -4834,14 +4939,29 @@ enum {
     WSQI_FLAG_PINNED = 4,  /* to the worker whose index is in the upper half */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, for that spawn */
     WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
-    WSQI_FLAG_WORKER = 16  /* the bit from which on the index stands */
+    WSQI_FLAG_REVOCABLE = 32, /* its spawn sets WSQI_TASK_OPEN */
+    WSQI_FLAG_WORKER = 16,  /* the bit from which on the index stands */
+    WSQI_FLAGS_UNPINNED = WSQI_FLAG_LANE | WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE
 };
 
-#define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAG_GROUPED)
+#define WSQI_FLAGS_QUEUE (~(uint32_t)(WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE))
+#define WSQI_FLAGS_NEVER 0xffc0u /* bits that no task has */
+
+/* What an allocator fills freed memory with (0xdd..., 0xdeadbeef) has some of them, and so, mostly,
+ * has a stack that nobody has set up. */
+#define wsqi_check_task(task) \
+    WSQ_ASSERT((wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0 && \
+               "a wsq_task whose memory was freed, or that was never set up")
 
 /* Relaxed: who asks has the task from its spawn, which orders it. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE;
+}
+
+/* What a spawn adds to the state of a task that is revocable. */
+static inline uint32_t wsqi_task_open(const wsq_task *task) {
+    /* Relaxed: the caller's. */
+    return (wsqi_load_rlx(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
 
 /* Of a task that is being spawned into this pool; a pin of a former wsq_spawn_on is over. */
@@ -4879,7 +4999,7 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) 
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
     if (task == NULL || (worker > 0xffffu && worker != WSQ_ANY_WORKER)) return WSQ_ERR_INVALID;
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: the spawn orders it, and the store. */
-    flags &= WSQI_FLAG_LANE | WSQI_FLAG_GROUPED;
+    flags &= WSQI_FLAGS_UNPINNED;
     if (worker != WSQ_ANY_WORKER)
         flags |= WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER;
     wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
@@ -4887,9 +5007,17 @@ WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
 }
 
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group) {
-    uint32_t flags = wsqi_load_rlx(&task->flags) & WSQI_FLAGS_QUEUE; /* Relaxed: the spawn's. */
+    /* Relaxed: the spawn orders it, and the stores. */
+    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
     if (group != NULL) wsqi_store_rlx(&task->pool, (char *)group + 1); /* Relaxed: likewise. */
     if (group != NULL) flags |= WSQI_FLAG_GROUPED;
+    wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
+}
+
+WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
+    /* Relaxed: the spawn orders it, and the store. */
+    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_REVOCABLE;
+    if (revocable) flags |= WSQI_FLAG_REVOCABLE;
     wsqi_store_rlx(&task->flags, flags); /* Relaxed: likewise. */
 }
 
@@ -4951,8 +5079,13 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     if (!next) wsqi_notify_others(self);
 }
 
+static void wsqi_requeue_woken(wsqi_worker *self, wsq_task *task) {
+    wsqi_event(self, WSQ_EVENT_WAKE, task, WSQ_CAUSE_EARLY);
+    wsqi_requeue(self, task);
+}
+
 /* The task's function said WSQ_PENDING: it sleeps until a wake, unless one came while it ran. */
-static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0) {
         /* T3: what the task did is visible to its next run, through who wakes it. Pairs with T4.
@@ -4960,7 +5093,7 @@ static void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
             return;
     }
-    wsqi_requeue(self, task);
+    wsqi_requeue_woken(self, task);
 }
 
 #ifdef WSQ_NO_HOOKS
@@ -4976,10 +5109,16 @@ WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task)
 }
 
 WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
-    if (!WSQI_LIKELY(self->pool->hooks.event == NULL)) return wsqi_task_call_told(self, task);
+    if (wsqi_told(self->pool)) return wsqi_task_call_told(self, task);
     return task->fn(self->floor, task);
 }
 #endif
+
+/* Owner only, behind a function that it has called: of its jobs none is public any more. */
+#define wsqi_check_joined(self) \
+    WSQ_ASSERT(wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
+                   wsqi_entry_index((self)->floor) && \
+               "a job that was forked, and not joined by the function that forked it")
 
 /* Owner only: one call of the function. True: the task is over. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
@@ -4987,15 +5126,12 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->budget_left = self->pool->budget;
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = wsqi_task_call(self, task);
-    WSQ_ASSERT(poll <= WSQ_GONE);
-    switch (poll) {
-    case WSQ_PENDING: wsqi_task_pend(self, task); return false;
-    case WSQ_YIELD: wsqi_requeue(self, task); return false;
-    case WSQ_GONE: break;
-    case WSQ_DONE:
-    default: wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
-    }
-    return true;
+    WSQ_ASSERT(poll <= WSQ_GONE && "a task's function returned what is no wsq_poll");
+    wsqi_check_joined(self);
+    if (WSQI_LIKELY(poll == WSQ_DONE)) wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
+    else if (poll == WSQ_PENDING) wsqi_task_pend(self, task);
+    else if (poll == WSQ_YIELD) wsqi_requeue(self, task);
+    return poll == WSQ_DONE || poll == WSQ_GONE;
 }
 
 /* Owner only. Who counts n more tasks as finished sees what they did. */
@@ -5004,27 +5140,43 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_rlx(&self->counters.finished) + n);
 }
 
-WSQI_COLD static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group);
+WSQI_COLD static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
+                                            uint32_t state);
+
+/* Owner only, of a task that was woken, or is revocable. False: it is cancelled now, or somebody
+ * added a bit. */
+WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
+    uint32_t next = state & ~(uint32_t)(WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING);
+    /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now on
+     * is for the next. Pairs with T4. Failure: relaxed, wsqi_task_start decides anew. */
+    return wsqi_cas_acqrel(&task->state, &state, next | WSQI_TASK_ACTIVE);
+}
+
+/* Likewise, or the task is cancelled. False: it does not run, and its state is as it was, so that
+ * wsq_task_cancel still says so. */
+WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
+    wsq_group *group = wsqi_task_group(task);
+    if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
+    do {
+        /* T5: what was done before it was cancelled is visible to its cleanup. */
+        state = wsqi_load_acq(&task->state);
+        if (state & WSQI_TASK_DOOMED) return false;
+    } while (!wsqi_task_begin(task, state));
+    return true;
+}
 
 /* Owner only. */
 WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
-    if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0)) {
-        bool woken = (state & WSQI_TASK_PENDING) != 0;
-        uint32_t active = woken ? (uint32_t)(WSQI_TASK_ACTIVE - WSQI_TASK_PENDING) : 0;
-        if (state & WSQI_TASK_DOOMED) {
-            /* T5: what was done before it was cancelled is visible to its cleanup. */
-            (void)wsqi_load_acq(&task->state);
-            wsqi_cancel_task(self->pool, task);
-            return;
-        }
-        /* T5: what was done before the wake is visible to this run, and a wake from now on is for
-         * the next. Pairs with T4. NOTIFIED goes; and ACTIVE comes for PENDING. */
-        wsqi_add_acqrel(&task->state, active - WSQI_TASK_NOTIFIED);
+    const uint32_t odd = WSQI_TASK_DOOMED | WSQI_TASK_OPEN;
+    if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | odd)) == 0) &&
+        ((state & odd) != 0 || !wsqi_task_begin(task, state)) && !wsqi_task_start(task, state)) {
+        wsqi_cancel_task(self->pool, task);
+        return;
     }
     wsq_group *group = wsqi_task_group(task);
-    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group);
+    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group, state);
     else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
 }
 
@@ -5042,19 +5194,22 @@ static inline bool wsqi_task_notify(wsq_task *task) {
 }
 
 WSQ_API void wsq_wake(wsq_task *task) {
+    wsqi_check_task(task);
     if (wsqi_task_notify(task)) wsqi_task_schedule(wsqi_task_pool(task), task);
 }
 
-WSQ_API void wsq_task_cancel(wsq_task *task) {
+WSQ_API bool wsq_task_cancel(wsq_task *task) {
+    wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
-        if ((state & WSQI_TASK_LIVE) == 0) return;
+        if ((state & WSQI_TASK_LIVE) == 0) return (state & WSQI_TASK_CANCELLED) != 0;
         next = state | WSQI_TASK_DOOMED;
         if (state & WSQI_TASK_PENDING) next |= WSQI_TASK_NOTIFIED;
         /* T4: as a wake, for the cleanup. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, &state, next));
     if ((state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
         wsqi_task_schedule(wsqi_task_pool(task), task);
+    return (state & (WSQI_TASK_PENDING | WSQI_TASK_OPEN)) != 0 || state >= WSQI_TASK_BLOCKER;
 }
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task is over, nobody can follow it any more */
@@ -5077,7 +5232,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
         /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
          * into two pools at the same time are the caller's mistake. */
         wsqi_store_rlx(&task->pool, home);
-        wsqi_task_reopen(task);
+        if (*state & WSQI_TASK_DONE) wsqi_task_reopen(task);
         /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
          * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, state, (WSQI_TASK_ACTIVE | (*state & keep)) + hold));
@@ -5138,10 +5293,10 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
     wsqi_check_stopped(pool);
 }
 
-static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
-    wsqi_worker *self = wsqi_local(pool);
-    if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
-    if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
+/* self: this thread, or NULL. */
+WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
+    wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
+    if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
         if (self == NULL) wsqi_check_stopped(pool);
     } else if (self == NULL) {
@@ -5154,22 +5309,24 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
     }
 }
 
+static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
+    if (WSQI_LIKELY(wsqi_task_queue_flags(task) == 0) && self != NULL && pool->wake_slot != 0)
+        wsqi_slot_put(self, task);
+    else
+        wsqi_schedule_slow(pool, self, task);
+}
+
 /* Owner only: a task that it has claimed. */
-static inline void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
+WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
     wsqi_count(&self->counters.spawned, 1);
     wsqi_push_local(self, task);
     wsqi_notify_pushed(self);
 }
 
-/* A spawn of a task that waits for nothing, and is queued as any other. */
-WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
-    wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL) {
-        if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-        if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
-        wsqi_spawn_here(self, task);
-        return WSQ_OK;
-    }
+/* Outside the pool. A task as in wsqi_spawn_plain. */
+static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (!wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
     if (!wsqi_task_claim(task, &state, home, 0)) {
@@ -5180,12 +5337,21 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
+/* A spawn of a task that waits for nothing, and is queued as any other. */
+WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
+    wsqi_worker *self = wsqi_local(pool);
+    if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
+    wsqi_spawn_here(self, task);
+    return WSQ_OK;
+}
+
 /* Whoever has claimed it: a pin of a former wsq_spawn_on is over. */
 static void wsqi_task_unpin(wsq_task *task) {
     uint32_t flags = wsqi_load_rlx(&task->flags); /* Relaxed: nobody queues it before. */
     if (flags & WSQI_FLAG_ONCE)
-        wsqi_store_rlx(&task->flags, /* Relaxed: its queue orders it. */
-                       flags & (WSQI_FLAG_LANE | WSQI_FLAG_GROUPED));
+        wsqi_store_rlx(&task->flags, flags & WSQI_FLAGS_UNPINNED); /* Relaxed: its queue's. */
 }
 
 /* Any thread. The task is spawned, and counted, but held back until wsqi_task_unblock. */
@@ -5193,10 +5359,11 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_hint(&task->state);
     if (!wsqi_flags_fit(pool, wsqi_task_queue_flags(task))) return WSQ_ERR_INVALID;
+    uint32_t hold = WSQI_TASK_BLOCKER + wsqi_task_open(task);
     if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     if (self == NULL && (wsqi_forked(pool) || !wsqi_admit(pool, 1))) return wsqi_refusal(pool);
     if (self != NULL) wsqi_count(&self->counters.spawned, 1); /* before it can finish */
-    if (wsqi_task_claim(task, &state, home, WSQI_TASK_BLOCKER)) {
+    if (wsqi_task_claim(task, &state, home, hold)) {
         wsqi_task_unpin(task);
         return WSQ_OK;
     }
@@ -5219,16 +5386,21 @@ static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
     }
 }
 
+/* A task whose last blocker goes: it was not held, it was held and the hooks know that, the pool
+ * counts it as held, too. */
+typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_TOLD, WSQI_HOLD_COUNTED } wsqi_hold;
+
 /* Any thread; something that the task waited for has ended. Who takes the last such thing away, of
- * a task that has been spawned, queues it: true. counted: the pool counts it as held. */
-static bool wsqi_task_unblock(wsq_task *task, bool counted) {
+ * a task that has been spawned, queues it: true. */
+static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
      * itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
     if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     /* Relaxed: tells only that a wait for the pool may be in vain; see wsqi_stuck. */
-    if (counted) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
+    if (hold == WSQI_HOLD_COUNTED) wsqi_add_rlx(&pool->held, 0u - (uint64_t)1);
+    if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, task);
     if (wsqi_local(pool) == NULL) wsqi_check_stopped(pool);
     return true;
@@ -5240,28 +5412,38 @@ static void wsqi_task_held(wsq_pool *pool) {
     wsqi_check_quiet(pool);
 }
 
-/* A spawn of a task with predecessors, a priority, or a worker of its own. */
+/* Any thread, which has reserved the task. Relaxed: others only take blockers away, and never that
+ * of this thread. */
+static wsqi_hold wsqi_spawn_tell(wsq_pool *pool, const wsq_task *task) {
+    uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_BLOCKER - 1;
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
+    return others != 0 ? WSQI_HOLD_TOLD : WSQI_HOLD_NONE;
+}
+
+/* A spawn of a task with predecessors, a priority, or a worker of its own; or of any, of which the
+ * hooks are told. */
 WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void *home,
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
     if (pin != 0) { /* Relaxed: nobody queues it before wsqi_task_unblock, which orders it. */
-        uint32_t lane = WSQI_FLAG_LANE | WSQI_FLAG_GROUPED;
-        /* Relaxed: likewise. */
-        wsqi_store_rlx(&task->flags, (wsqi_load_rlx(&task->flags) & lane) | pin);
+        uint32_t kept = wsqi_load_rlx(&task->flags) & WSQI_FLAGS_UNPINNED; /* Relaxed: likewise. */
+        wsqi_store_rlx(&task->flags, kept | pin); /* Relaxed: likewise. */
     }
-    if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
+    if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
     return WSQ_OK;
 }
 
-/* It waits for nothing, and is queued as any other. */
-static inline bool wsqi_task_plain(const wsq_task *task, uint32_t state) {
-    return WSQI_LIKELY((wsqi_task_queue_flags(task) | state / WSQI_TASK_BLOCKER) == 0);
+/* It waits for nothing, is queued and started as any other, and nobody is told. */
+static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
+    return WSQI_LIKELY((flags | state / WSQI_TASK_BLOCKER) == 0) && !wsqi_told(pool);
 }
 
 static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
     uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_plain(task, state)) return wsqi_spawn_plain(pool, task, state, home);
+    /* Relaxed: the caller's. */
+    uint32_t flags = wsqi_load_rlx(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
+    if (wsqi_task_plain(pool, flags, state)) return wsqi_spawn_plain(pool, task, state, home);
     return wsqi_spawn_slow(pool, task, home, 0);
 }
 
@@ -5271,19 +5453,26 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
 /* The task's group by attribute, or NULL. */
 static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     /* Relaxed: the caller's. */
-    bool grouped = !WSQI_LIKELY((wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) == 0);
+    bool grouped = (wsqi_load_rlx(&task->flags) & WSQI_FLAG_GROUPED) != 0;
     return grouped ? wsqi_task_group(task) : NULL;
 }
 
 WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    uint32_t state = wsqi_load_hint(&task->state);
+    /* Relaxed: the caller's. No group either. */
+    if (wsqi_task_plain(pool, wsqi_load_rlx(&task->flags), state))
+        return wsqi_spawn_plain(pool, task, state, pool);
     wsq_group *group = wsqi_task_grouped(task);
-    if (WSQI_LIKELY(group == NULL)) return wsqi_spawn(pool, task, pool);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
     return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
 }
 
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_pool(pool);
+    wsqi_check_task(task);
     if (worker >= pool->workers) return WSQ_ERR_INVALID;
     uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
     wsq_group *group = wsqi_task_grouped(task);
@@ -5366,7 +5555,9 @@ static void wsqi_timers_fire(wsq_pool *pool) {
     while (pool->timer_count != 0 && pool->timers[0].at <= now) {
         wsq_task *task = pool->timers[0].task;
         wsqi_timer_remove(pool, 0);
-        if (wsqi_task_notify(task)) wsqi_task_queue(wsqi_task_pool(task), task);
+        if (!wsqi_task_notify(task)) continue;
+        wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
+        wsqi_task_queue(wsqi_task_pool(task), task);
     }
     wsqi_timers_unlock(pool);
 }
@@ -5374,6 +5565,7 @@ static void wsqi_timers_fire(wsq_pool *pool) {
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
     wsqi_timer timer;
     if (pool == NULL || task == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     timer.at = wsqi_clock_ns();
     timer.at = delay_ns < WSQI_NEVER - 1 - timer.at ? timer.at + delay_ns : WSQI_NEVER - 1;
@@ -5423,7 +5615,7 @@ static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
     wsq_task *task = edge->task;
     /* E3: before the last thing it waits for is taken away. */
     if (cancelled) wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_DOOMED);
-    wsqi_task_unblock(task, true);
+    wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
 }
 
 static void wsqi_edges_resolve(wsq_edge *edge, bool cancelled) {
@@ -5470,6 +5662,8 @@ static bool wsqi_edge_link(wsq_edge *edge) {
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
     if (task == NULL || predecessor == NULL || edge == NULL || task == predecessor)
         return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    wsqi_check_task(predecessor);
     uint32_t state = wsqi_load_hint(&task->state);
     do {
         if ((state & WSQI_TASK_LIVE) != 0 ||
@@ -5589,6 +5783,16 @@ static uint32_t wsqi_standins_needed(wsq_pool *pool) {
     return none ? 0 : blocked + wsqi_load_rlx(&pool->joined);
 }
 
+/* Does every thread of the pool block, or sleep in a join, and no more can be had? Then nobody is
+ * left to run tasks, and who waits has to. (A stand-in that waits may be one too many: then its
+ * worker works. But that goes to sleep in a join later.) */
+static bool wsqi_standins_spent(wsq_pool *pool) {
+    /* Relaxed: hints, or B3 and the lock order them. */
+    uint32_t threads = pool->workers + wsqi_load_rlx(&pool->standins);
+    return wsqi_load_rlx(&pool->exhausted) != 0 &&
+           threads <= wsqi_load_rlx(&pool->blocked) + wsqi_load_rlx(&pool->joined);
+}
+
 /* Owner only: it was one too many. False: not any more. */
 static bool wsqi_standin_retire(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
@@ -5671,8 +5875,10 @@ static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
-    while (active < wsqi_standins_needed(pool) && wsqi_standin_rouse(pool)) active++;
+    bool more = true;
+    while (active < wsqi_standins_needed(pool) && (more = wsqi_standin_rouse(pool))) active++;
     wsqi_store_locked(&pool->standins, active);
+    wsqi_store_locked(&pool->exhausted, more ? 0u : 1u);
     return active;
 }
 
@@ -5687,7 +5893,8 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
     bool here = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
     if (here) {
         wsqi_store_rlx(count, before + 1); /* Relaxed: likewise. */
-        here = wsqi_standins_fill(pool) > before || self->host == NULL;
+        here = wsqi_standins_fill(pool) > before && !wsqi_standins_spent(pool);
+        here = here || self->host == NULL;
         if (!here) wsqi_store_rlx(count, before); /* Relaxed: likewise. */
     }
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
@@ -5700,7 +5907,9 @@ static void wsqi_standin_joined(wsq_pool *pool) {
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* Relaxed: as in wsqi_standin_begin. */
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
+    bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    if (spent) wsqi_call_all(pool); /* one that waits shall work */
 }
 
 static void wsqi_standin_end(wsqi_worker *self) {
@@ -5728,17 +5937,22 @@ static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
 }
 
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
-    wsqi_worker *self = wsqi_blocker(wsqi_worker_of(ctx));
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
     if (self->pool->caller_runs || self->blocking++ != 0) return;
+    wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
     wsqi_block_prepare(self);
     self->replaced = wsqi_standin_begin(self);
 }
 
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
-    wsqi_worker *self = wsqi_blocker(wsqi_worker_of(ctx));
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
     if (self->pool->caller_runs) return;
-    WSQ_ASSERT(self->blocking != 0);
-    if (--self->blocking == 0 && self->replaced) wsqi_standin_end(self);
+    WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
+    if (--self->blocking != 0) return;
+    if (self->replaced) wsqi_standin_end(self);
+    wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
 }
 
 /* ---- one wait ---- */
@@ -5772,7 +5986,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->self = wsqi_local(pool);
     wait->host = wsqi_missed();
     wait->inside = wsqi_inside(pool) != NULL;
-    wait->listed = wait->replaced = wait->resting = false;
+    wait->listed = wait->blocked = wait->replaced = wait->resting = false;
     wait->key = key;
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, 0u);
@@ -5825,9 +6039,20 @@ static void wsqi_wait_rest(wsqi_wait *wait) {
     wait->resting = true;
 }
 
+/* The function that waits, in whichever pool, blocks, or goes on. */
+static void wsqi_wait_tell(const wsqi_wait *wait, wsq_event event) {
+    wsqi_worker *block = wsqi_self_get();
+    if (block != NULL) wsqi_event(block, event, wait->key, 0);
+}
+
+WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
+    if (wait->replaced) wsqi_standin_end(wait->host);
+    wsqi_wait_tell(wait, WSQ_EVENT_UNBLOCK);
+}
+
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->listed) wsqi_wait_unlist(wait);
-    if (wait->replaced) wsqi_standin_end(wait->host);
+    if (wait->blocked) wsqi_wait_unblock(wait);
     if (wait->resting) wsqi_stir(wait->pool);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
@@ -5858,8 +6083,12 @@ static void wsqi_wait_work(const wsqi_wait *wait) {
  * one nothing is prepared: two that wait would wake each other for ever.) */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
-    if (wait->replaced || host == NULL) return wait->replaced;
-    if (host->blocking != 0) return host->replaced;
+    if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
+    wait->blocked = true;
+    if (host == NULL) return false;
+    if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
+    if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
+    if (wait->replaced) wsqi_standin_end(host); /* perhaps for this moment only */
     wait->replaced = wsqi_standin_begin(host);
     if (wait->replaced) wsqi_block_prepare(host);
     return wait->replaced;
@@ -5904,7 +6133,7 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_work(wait);
         return true;
     }
-    wsqi_wait_block(wait);
+    if (!replaced && wait->host != NULL) wsqi_block_prepare(wait->host);
     wsqi_wait_park(wait);
     return true;
 }
@@ -6025,6 +6254,7 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
 
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
     if (wsqi_task_new(state)) return WSQ_ERR_INVALID;
@@ -6046,12 +6276,8 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task
  * Invariant: `word` counts the tasks that are spawned and not told done; never too few. Who brings
  *            it to zero takes WAITED and THEN with it, and does what they ask for.
  * Writers:   everybody. A worker tells the ends of a row of tasks of one group at once
- *            (done_group), before it runs anything else, searches, blocks or sleeps; what they
- *            spawn into their group comes out of these ends. A task outside the group counts many
- *            spawns at once, as a credit: its worker gives the rest back when it runs dry, or who
- *            waits for the group calls it in; until then the pool is not quiet.
- * Source:    Go's WaitGroup, Java's Phaser; rows and credit are ours (a read-modify-write for each
- *            spawn: 7.3 ns a task over a plain one, with two workers 17 to 41).
+ *            (done_group), before it runs anything else, searches, blocks or sleeps.
+ * Source:    Go's WaitGroup, Java's Phaser; the rows are ours.
  * ========================================================================== */
 
 enum {
@@ -6078,7 +6304,7 @@ static void wsqi_group_start(wsq_group *group) {
     wsq_task *task = (wsq_task *)wsqi_xchg_acq(&group->then, NULL), *next;
     for (; task != NULL; task = next) {
         next = wsqi_get(&task->next);
-        wsqi_task_unblock(task, true);
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
     }
 }
 
@@ -6097,42 +6323,22 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (word & WSQI_GROUP_WAITED) wsqi_call(pool, group);
 }
 
-/* Owner, under credit_lock. Returns what is left. */
-static uint64_t wsqi_credit_forget(wsqi_worker *self) {
-    /* Relaxed: own word; the lock orders the others. */
-    uint64_t left = wsqi_load_rlx(&self->credit) - wsqi_load_rlx(&self->called_in);
-    wsqi_set(&self->creditor, NULL);
-    wsqi_store_locked(&self->credit, (uint64_t)0);
-    wsqi_store_locked(&self->called_in, (uint64_t)0);
-    return left;
-}
-
-/* Owner only: gives back what is left. */
-static void wsqi_credit_close(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    wsq_group *group = self->creditor;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    uint64_t left = wsqi_credit_forget(self);
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-    if (left != 0) wsqi_group_down(pool, group, left, 0);
-    wsqi_add_acqrel(&pool->creditors, 0u - 1u); /* P1: done with the group */
-}
-
 /* Owner only: tells what done_group holds back. */
 static void wsqi_group_flush(wsqi_worker *self) {
     wsq_group *group = self->done_group;
-    uint64_t n = self->done_count, excess = self->done_excess;
+    uint64_t n = self->done_count;
     if (group == NULL) return;
     self->done_group = NULL;
-    self->done_count = self->done_excess = 0;
-    if (excess != 0) wsqi_group_down(self->pool, group, excess, 0);
+    self->done_count = 0;
+    wsqi_group_down(self->pool, group, n, 0);
     wsqi_count_finished(self, n); /* after it: who waits for the pool may free the group */
 }
 
 /* Owner only. */
-static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
+                                  uint32_t state) {
     wsq_group *former = self->group;
-    if (wsq_group_cancelled(group)) {
+    if ((state & WSQI_TASK_OPEN) == 0 && wsq_group_cancelled(group)) {
         wsqi_cancel_task(self->pool, task);
         return;
     }
@@ -6143,122 +6349,12 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     if (!over) return;
     self->done_group = group;
     self->done_count++;
-    self->done_excess++;
-}
-
-/* Owner only, in a task of the group, which is counted until it ends: so the group can wait for
- * what this worker has counted too many. */
-static inline void wsqi_group_count_inside(wsqi_worker *self, wsq_group *group) {
-    if (self->done_group != group) wsqi_group_flush(self);
-    self->done_group = group;
-    if (self->done_excess == 0) {
-        self->done_excess = WSQ_GROUP_CREDIT;
-        /* Relaxed: before the task can end; the spawn orders it. */
-        wsqi_add_rlx(&group->word, (uint64_t)WSQ_GROUP_CREDIT * WSQI_GROUP_TASK);
-    }
-    self->done_excess--;
-}
-
-/* Owner only, in the middle of a series of spawns: takes credit, unless somebody waits. */
-WSQI_COLD static void wsqi_credit_open(wsqi_worker *self, wsq_group *group) {
-    wsq_pool *pool = self->pool;
-    if (self->creditor != NULL) wsqi_credit_close(self);
-    self->uncredited = 0;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    /* Relaxed: who waits says so, then takes the lock. */
-    if ((wsqi_load_rlx(&group->word) & (WSQI_GROUP_WAITED | WSQI_GROUP_THEN)) == 0) {
-        wsqi_add_rlx(&group->word, (uint64_t)WSQ_GROUP_CREDIT * WSQI_GROUP_TASK);
-        wsqi_set(&self->creditor, group);
-        wsqi_store_locked(&self->credit, (uint64_t)WSQ_GROUP_CREDIT);
-        wsqi_add_locked(&pool->creditors, 1u);
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-}
-
-/* Owner only: what it has just spent was called in before, or at this moment. */
-WSQI_COLD static void wsqi_credit_overdrawn(wsqi_worker *self, wsq_group *group) {
-    wsq_pool *pool = self->pool;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    if (wsqi_load_locked(&self->called_in) > wsqi_load_locked(&self->credit)) {
-        wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK); /* Relaxed: before it can end. */
-        wsqi_credit_forget(self);
-        wsqi_add_rlx(&pool->creditors, 0u - 1u); /* Relaxed: its task has not finished. */
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-}
-
-/* Any thread that waits for the group, and has said so: what workers hold as credit is counted no
- * longer. True: there was some. */
-static bool wsqi_credit_call_in(wsq_pool *pool, wsq_group *group) {
-    uint64_t n = 0;
-    wsqi_mutex_lock(&pool->lot, &pool->credit_lock);
-    unsigned crew = wsqi_load_locked(&pool->creditors) != 0 ? wsqi_crew(pool) : 0;
-    for (unsigned i = 0; i < crew; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (wsqi_get(&worker->creditor) != group) continue;
-        uint64_t before = wsqi_load_locked(&worker->called_in);
-        uint64_t all = wsqi_load_locked(&worker->credit);
-        if (all <= before) continue;
-        wsqi_store_rlx(&worker->called_in, all); /* Relaxed: the barrier orders it. */
-        /* K6: either this sees it spent, or its worker sees it called in. Pairs with K5. */
-        wsqi_fence_sc();
-        all = wsqi_load_rlx(&worker->credit); /* Relaxed: the barrier orders it. */
-        if (all < before) all = before;
-        /* Relaxed: the lock orders it, for a worker that has seen the other value. */
-        wsqi_store_rlx(&worker->called_in, all);
-        n += all - before;
-    }
-    wsqi_mutex_unlock(&pool->lot, &pool->credit_lock);
-    if (n != 0) wsqi_group_down(pool, group, n, 0);
-    return n != 0;
-}
-
-/* Owner only: one more task of the group, before it can end. True: it was on credit. */
-static inline bool wsqi_group_count(wsqi_worker *self, wsq_group *group) {
-    if (self->group == group) {
-        wsqi_group_count_inside(self, group);
-        return false;
-    }
-    uint64_t credit = wsqi_load_own(&self->credit);
-    if (WSQI_LIKELY(self->creditor == group && credit != 0)) {
-        wsqi_store_rlx(&self->credit, credit - 1); /* Relaxed: K5 orders it. */
-        return true;
-    }
-    /* Relaxed: before the task can end; the spawn orders it. */
-    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
-    if (++self->uncredited > WSQ_GROUP_CREDIT / 32) wsqi_credit_open(self, group);
-    return false;
-}
-
-/* Owner only: a plain task. */
-static inline wsq_result wsqi_group_spawn_here(wsqi_worker *self, wsq_group *group,
-                                               wsq_task *task, uint32_t state) {
-    wsq_pool *pool = self->pool;
-    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-    bool on_credit = wsqi_group_count(self, group);
-    bool claimed = wsqi_task_claim(task, &state, (char *)group + 1, 0);
-    if (on_credit) {
-        /* K5: either this sees that it was called in, or who calls it in sees it spent. Pairs with
-         * K6. */
-        if (claimed) wsqi_fence_rmw();
-        else wsqi_fence_sc(); /* K5 */
-        /* Relaxed: the barrier orders it; own word. */
-        if (wsqi_load_rlx(&self->called_in) > wsqi_load_rlx(&self->credit))
-            wsqi_credit_overdrawn(self, group);
-    }
-    if (claimed) wsqi_spawn_here(self, task);
-    else wsqi_group_down(pool, group, 1, 0);
-    return claimed ? WSQ_OK : WSQ_ERR_INVALID;
 }
 
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
-    wsqi_worker *self = wsqi_local(pool);
-    uint32_t state = wsqi_load_hint(&task->state);
     void *home = (char *)group + 1;
     if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
-    if (self != NULL && pin == 0 && wsqi_task_plain(task, state))
-        return wsqi_group_spawn_here(self, group, task, state);
     /* Relaxed: before the task can end; the spawn orders it. */
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
     wsq_result result = pin == 0 ? wsqi_spawn(pool, task, home)
@@ -6269,6 +6365,7 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
 
 WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
     if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     return wsqi_spawn_into(group, task, 0);
 }
 
@@ -6277,6 +6374,7 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
 /* Takes one task of a batch, and counts it in its group; false: it cannot be spawned. */
 static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
     if (task == NULL || task->fn == NULL) return false;
+    wsqi_check_task(task);
     wsq_group *group = wsqi_task_grouped(task);
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
@@ -6285,7 +6383,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
     /* Relaxed: before the task can end; the spawn orders it. */
     if (group != NULL) wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
-    if (wsqi_task_claim(task, &state, home, 0)) {
+    if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
         wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
         return true;
     }
@@ -6316,6 +6414,7 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
+        wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
         if (wsqi_task_queue_flags(tasks[i]) != 0) {
             wsqi_queue_special(pool, tasks[i]);
             continue;
@@ -6388,7 +6487,6 @@ static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
             continue;
         /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
         if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
-        if (wsqi_credit_call_in(pool, group)) continue;
         if (stops && !wsqi_group_alive(pool, wait->self, group)) over = true; /* one more look */
         else if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
@@ -6411,16 +6509,18 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     wsq_pool *pool = group->pool;
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
-        if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
+        if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
         return WSQ_OK;
     }
     /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
      * orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
+    wsqi_hold hold = wsqi_spawn_tell(pool, task);
     void *head = wsqi_load_hint(&group->then);
     do {
         wsqi_set(&task->next, (wsq_task *)head);
@@ -6433,9 +6533,8 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         word = wsqi_load_acq(&group->word); /* K4 */
     }
     if (word < WSQI_GROUP_TASK) wsqi_group_start(group);
-    else wsqi_credit_call_in(pool, group);
     /* Held last, so that it never seems to be held beside what would free it. */
-    if (!wsqi_task_unblock(task, false)) wsqi_task_held(pool);
+    if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
     return WSQ_OK;
 }
 
@@ -6450,6 +6549,7 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 }
 
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
     if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
     if (self->task != NULL && (wsqi_load_hint(&self->task->state) & WSQI_TASK_DOOMED)) return true;
@@ -6467,10 +6567,6 @@ WSQ_API int wsq_group_error(const wsq_group *group) {
 }
 
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
-    wsq_pool *pool = group->pool;
-    /* Relaxed: a hint. At 0 the group may go, so what is left of a credit must not be needed. */
-    if (wsqi_load_rlx(&pool->creditors) != 0 && !wsqi_forked(pool))
-        wsqi_credit_call_in(pool, (wsq_group *)(uintptr_t)group);
     return wsqi_load_hint(&group->word) / WSQI_GROUP_TASK;
 }
 
@@ -6500,7 +6596,7 @@ enum {
     WSQI_FUTURE_DONE = 2,
     WSQI_FUTURE_WAITED = 4,
     WSQI_FUTURE_THEN = 8,
-    WSQI_FUTURE_CANCELLED = 16, /* with DONE */
+    WSQI_FUTURE_CANCELLED = 16, /* with CLAIMED: it will not be called */
     WSQI_FUTURE_REF = 32        /* and all bits above: references */
 };
 
@@ -6576,12 +6672,12 @@ static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
 
 /* Whoever claimed it, and gives a reference back, its place's in a queue or one of its own: it is
  * over. */
-static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t flags) {
+static void wsqi_future_end(wsq_pool *pool, wsq_future *future) {
     /* F4: the result is visible to who sees it done. Pairs with F5. */
-    uint32_t word = wsqi_or_acqrel(&future->word, WSQI_FUTURE_DONE | flags);
+    uint32_t word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_DONE);
     if (word & WSQI_FUTURE_THEN) {
         wsq_task *then = (wsq_task *)wsqi_load_rlx(&future->then); /* Relaxed: F4 orders it. */
-        wsqi_task_unblock(then, true);
+        wsqi_task_unblock(then, WSQI_HOLD_COUNTED);
     }
     wsqi_future_release(pool, future);
     if (word & WSQI_FUTURE_WAITED) wsqi_call(pool, future);
@@ -6593,13 +6689,24 @@ static bool wsqi_future_claim(wsq_future *future) {
             WSQI_FUTURE_CLAIMED) == 0;
 }
 
+/* As wsqi_future_claim, to cancel it: who finds it claimed also sees what for. */
+static bool wsqi_future_revoke(wsq_future *future) {
+    const uint32_t revoked = WSQI_FUTURE_CLAIMED | WSQI_FUTURE_CANCELLED;
+    uint32_t word = wsqi_load_hint(&future->word);
+    do {
+        if (word & WSQI_FUTURE_CLAIMED) return false;
+        /* F3: as in wsqi_future_claim. Failure: relaxed, decide anew. */
+    } while (!wsqi_cas_acqrel(&future->word, &word, word | revoked));
+    return true;
+}
+
 /* The future's place in a queue comes to its turn. */
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsq_pool_of(ctx);
     if (wsqi_future_claim(future)) {
         wsqi_set(&future->result, future->fn(future->arg));
-        wsqi_future_end(pool, future, 0);
+        wsqi_future_end(pool, future);
     } else { /* claimed at this moment, and called there */
         wsqi_count(&wsqi_worker_of(ctx)->counters.run, 0u - (uint64_t)1);
         wsqi_future_release(pool, future);
@@ -6610,8 +6717,12 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_future_claim(future)) wsqi_future_end(pool, future, WSQI_FUTURE_CANCELLED);
-    else wsqi_future_release(pool, future);
+    if (wsqi_future_revoke(future)) {
+        wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
+        wsqi_future_end(pool, future);
+    } else {
+        wsqi_future_release(pool, future);
+    }
     return WSQ_GONE;
 }
 
@@ -6656,6 +6767,7 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
         wsqi_future_free(pool, future);
         return WSQ_ERR_CLOSED;
     }
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
     if (self == NULL) {
         wsqi_inject_tasks(pool, &future->task, &future->task);
     } else {
@@ -6720,7 +6832,8 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
     wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
     wsqi_frame_pop(self, &frame);
     /* Relaxed: the handle is ours, and so was the word. */
-    if (word & WSQI_FUTURE_THEN) wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), true);
+    if (word & WSQI_FUTURE_THEN)
+        wsqi_task_unblock((wsq_task *)wsqi_load_rlx(&future->then), WSQI_HOLD_COUNTED);
 }
 
 /* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
@@ -6749,15 +6862,16 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     return true;
 }
 
-/* Whoever has the handle: nobody shall start the future any more. False: somebody has. What is left
- * behind in a queue is a tombstone, as in wsqi_future_here. */
+/* Whoever has the handle: nobody shall start the future any more. False: somebody has, or has
+ * forbidden it. What is left behind in a queue is a tombstone, as in wsqi_future_here. */
 static bool wsqi_future_forbid(wsq_future *future) {
-    if (!wsqi_future_claim(future)) return false;
+    if (!wsqi_future_revoke(future)) return false;
+    wsqi_event_here(wsqi_task_pool(&future->task), WSQ_EVENT_CANCEL, &future->task, 0);
     /* Relaxed: the claim decides. */
     wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
     /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
     wsqi_add_rlx(&future->word, (uint32_t)WSQI_FUTURE_REF);
-    wsqi_future_end(wsqi_task_pool(&future->task), future, WSQI_FUTURE_CANCELLED);
+    wsqi_future_end(wsqi_task_pool(&future->task), future);
     return true;
 }
 
@@ -6787,12 +6901,13 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    wsq_result outcome = WSQ_OK;
-    bool here = false, whole = false;
-    if (self != NULL && timeout_ns != 0 && !wsq_future_done(future) &&
+    uint32_t word = wsqi_load_acq(&future->word); /* F5 */
+    wsq_result outcome = word & WSQI_FUTURE_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
+    bool done = (word & WSQI_FUTURE_DONE) != 0, whole = false;
+    if (!done && self != NULL && timeout_ns != 0 &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
-        here = wsqi_future_here(self, future, &whole);
-    if (!here) {
+        done = wsqi_future_here(self, future, &whole);
+    if (!done) {
         wsqi_wait wait;
         wsqi_wait_begin(&wait, pool, future, timeout_ns);
         outcome = wsqi_future_await(&wait, future);
@@ -6809,7 +6924,10 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
     return wsq_future_get_for(future, WSQ_FOREVER, result);
 }
 
-WSQ_API void wsq_future_cancel(wsq_future *future) { wsqi_future_forbid(future); }
+WSQ_API bool wsq_future_cancel(wsq_future *future) {
+    /* Relaxed: CANCELLED came with CLAIMED, which was seen. */
+    return wsqi_future_forbid(future) || (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CANCELLED);
+}
 
 WSQ_API void wsq_future_drop(wsq_future *future) {
     if (future != NULL) wsqi_future_release(wsqi_task_pool(&future->task), future);
@@ -6817,15 +6935,17 @@ WSQ_API void wsq_future_drop(wsq_future *future) {
 
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
     /* Relaxed: only the handle's owner sets it. */
     if (wsqi_load_rlx(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
     wsq_pool *pool = wsqi_task_pool(&future->task);
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
     wsqi_store_rlx(&future->then, task); /* Relaxed: F5 orders it. */
     /* F5: who ends it sees the task, or we see it done. Pairs with F4. */
     if (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE)
-        wsqi_task_unblock(task, true);
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
     wsqi_task_held(pool); /* last, as in wsq_group_then */
     return WSQ_OK;
 }
@@ -6853,10 +6973,6 @@ static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
     return (uint64_t)bottom << 32 | top;
 }
 
-/* Entries are numbered from the start of the block. */
-static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
-    return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
-}
 static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
@@ -6956,6 +7072,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_frame_push(self, &frame, self->floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
     wsqi_get(&job->fn)(self->floor, job);
+    wsqi_check_joined(self);
     wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
     wsqi_frame_pop(self, &frame);
     /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
@@ -7023,6 +7140,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsqi_worker *absent = wsqi_absent_begin(self);
     if (!help || wsqi_look_jobs(self->pool) == NULL) {
         wsqi_stat(self->counters.joins_parked, 1);
+        wsqi_event(self, WSQ_EVENT_BLOCK, job, 0);
         wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
         bool resting = false;
         /* Relaxed: wsqi_join_stolen reads it again (J4), or looks for jobs again (J7). */
@@ -7039,6 +7157,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
         }
         if (resting) wsqi_stir(self->pool);
         wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
+        wsqi_event(self, WSQ_EVENT_UNBLOCK, job, 0);
     }
     if (absent != NULL) wsqi_standin_end(absent);
     /* Relaxed: seen late, a stand-in retires late. */
@@ -7150,6 +7269,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsqi_self_set(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
     fn(wsqi_base(guest), arg);
+    wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
     wsqi_self_set(former);
     /* J9: see J8. */
@@ -7186,6 +7306,12 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
         return result == WSQ_OK ? wsq_task_wait(&run.task) : result;
     }
     return WSQ_OK;
+}
+
+WSQ_API bool wsqi_ctx_here(wsq_ctx ctx) {
+    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_self_get();
+    while (self != NULL && self != block) self = self->outer;
+    return self != NULL && ctx >= self->floor;
 }
 
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
@@ -7267,6 +7393,7 @@ static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
 }
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
     wsqi_loop *loop = wsqi_worker_of(ctx)->loop;
     if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
 }
@@ -7328,6 +7455,7 @@ static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t en
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
     wsqi_loop loop = WSQI_INIT;
+    wsqi_check_ctx(ctx);
     loop.grain = grain;
     loop.body = body;
     loop.arg = arg;
@@ -7423,6 +7551,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
     if (reducer->init == NULL || reducer->body == NULL || reducer->combine == NULL)
         return WSQ_ERR_INVALID;
     wsqi_loop loop = WSQI_INIT;
+    wsqi_check_ctx(ctx);
     loop.grain = grain;
     loop.reducer = reducer;
     reducer->init(result, reducer->arg);
@@ -7550,6 +7679,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     for (unsigned i = pool->workers; i < pool->blocks; i++)
         wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
     wsqi_blocks_give(allocator, pool->first, pool->block_bytes);
+    wsqi_store_stat(&pool->alive, 0u);
     wsqi_release(allocator, pool, pool->bytes);
 }
 
@@ -7566,6 +7696,7 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) 
     if (pool == NULL) return NULL;
     memset((void *)pool, 0, bytes);
     pool->copy = &wsqi_copy;
+    wsqi_store_init(&pool->alive, WSQI_ALIVE);
     pool->bytes = bytes;
     pool->block_bytes = block_bytes;
     pool->workers = workers;
@@ -7643,6 +7774,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
                      : config->lifo_cap != 0          ? config->lifo_cap
                                                       : 3;
     if (pool->order != WSQ_FIFO) pool->lifo_cap = 0; /* no slot: nobody overtakes, or all do */
+    pool->wake_slot = wsqi_told(pool) ? 0 : pool->lifo_cap;
     wsqi_pool_place(pool, config);
     bool once = config->caller_runs || config->spin_ns == WSQ_SPIN_OFF;
     pool->spin_rounds = once ? 1 : WSQI_SPIN_ROUNDS;
@@ -7729,6 +7861,8 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
 /* Any thread that took it out of its queue: it ends here. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
+    /* What is left of a future was told of when the future ended. */
+    if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_MISSED);
@@ -7836,7 +7970,7 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
 }
 
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
-    WSQ_ASSERT(pool != NULL && pool->caller_runs);
+    WSQ_ASSERT(pool != NULL && pool->caller_runs && "wsq_pool_run_one needs caller_runs");
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
     bool ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);
@@ -7913,11 +8047,13 @@ WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; 
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return pool->blocks; }
 
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
-    uint64_t held, pending = wsqi_pending(pool, &held);
-    return pending != 0 ? pending : wsqi_load_acq(&pool->creditors); /* P2 */
+    wsqi_check_pool(pool);
+    uint64_t held;
+    return wsqi_pending(pool, &held);
 }
 
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
+    wsqi_check_pool(pool);
     memset(out, 0, sizeof *out);
     unsigned crew = wsqi_crew(pool);
     if (!wsqi_block_known(pool, index)) return;

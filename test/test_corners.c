@@ -1,91 +1,9 @@
-/* Waits in less travelled places: two pools on one thread, guests that steal, what is pinned, and
- * what is cancelled meanwhile. Each test has stopped for ever, or lost a task, on some header
- * before this one; it holds the others with flags until they are where it hurts, so that it needs
- * no luck. */
-#define WSQ_IMPLEMENTATION
-#include "../wsq.h"
-#include "test.h"
+/* Waits in less travelled places: two pools on one thread, what is pinned, and what is cancelled meanwhile.
+ * Each test has stopped for ever, or lost a task, on some header before this one. */
+#include "stages.h"
 
-#include "pool.h"
-#include "compose.h"
-
-static wsq_pool *here, *there; /* the pools of the test that runs */
-static atomic_uint stage;      /* how far it is */
-static step first, second, third, fourth;
+static step fourth;
 static wsq_future *future;
-
-static void reach(unsigned n) { atomic_store(&stage, n); }
-
-static void await(unsigned n) {
-    while (atomic_load(&stage) < n) sched_yield();
-}
-
-static void until_stop(wsq_ctx ctx) {
-    while (!wsq_cancelled(ctx)) sched_yield();
-}
-
-static void spawn(wsq_pool *pool, step *task) { CHECK_EQ(wsq_spawn(pool, &task->task), WSQ_OK); }
-
-static void spawn_on(wsq_pool *pool, unsigned worker, step *task) {
-    CHECK_EQ(wsq_spawn_on(pool, worker, &task->task), WSQ_OK);
-}
-
-static void await_task(step *task) { CHECK_EQ(wsq_task_wait(&task->task), WSQ_OK); }
-
-static void cancel(wsq_pool *pool) {
-    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
-    CHECK_EQ(wsq_pool_pending(pool), 0);
-}
-
-/* It was cancelled: it has not run (again), and was cleaned up once. */
-static void cancelled(step *task, unsigned runs) {
-    CHECK(wsq_task_done(&task->task));
-    CHECK_EQ(task->runs, runs);
-    CHECK_EQ(task->cleanups, 1);
-}
-
-/* So many of its workers, and no worker searches. */
-static void asleep(unsigned workers) {
-    while (wsqi_load_acq(&here->idle) != workers * WSQI_SLEEPING) sched_yield();
-}
-
-static wsq_poll pend_once(wsq_ctx ctx, step *self) {
-    (void)ctx;
-    return self->runs == 1 ? WSQ_PENDING : WSQ_DONE;
-}
-
-static wsq_poll wait_for_arg(wsq_ctx ctx, step *self) {
-    (void)ctx;
-    reach(1);
-    await_task(self->arg);
-    return WSQ_DONE;
-}
-
-static wsq_poll wake_arg(wsq_ctx ctx, step *self) {
-    step *other = self->arg;
-    (void)ctx;
-    wsq_wake(&other->task);
-    return WSQ_DONE;
-}
-
-static void start(wsq_config one, wsq_config other) {
-    reach(0);
-    here = pool_new(one);
-    there = pool_new(other);
-}
-
-static void start_one(wsq_config config) {
-    reach(0);
-    here = pool_new(config);
-}
-
-/* First nobody is in the middle of a task of one, which may call the other. */
-static void close_both(void) {
-    CHECK_EQ(wsq_pool_wait(here), WSQ_OK);
-    CHECK_EQ(wsq_pool_wait(there), WSQ_OK);
-    pool_close(there);
-    pool_close(here);
-}
 
 /* ---- two pools ---- */
 
@@ -221,34 +139,6 @@ static void worker_pumps_another_pool(void) {
     close_both();
 }
 
-enum { MEMBERS = WSQ_GROUP_CREDIT / 32 + 4 }; /* enough to be counted at once, on credit */
-
-static wsq_group group_here;
-static step *members;
-
-static wsq_poll spawn_members(wsq_ctx ctx, step *self) {
-    (void)ctx;
-    (void)self;
-    for (int i = 0; i < MEMBERS; i++)
-        CHECK_EQ(wsq_group_spawn(&group_here, &members[i].task), WSQ_OK);
-    return WSQ_DONE;
-}
-
-/* Without threads that end, the shutdown gives the credit back: else the pool is never quiet. */
-static void cancelled_on_credit(void) {
-    start_one((wsq_config){.workers = 1, .caller_runs = true});
-    members = step_array(MEMBERS, NULL, NULL);
-    step_new(&first, spawn_members, NULL);
-    CHECK_EQ(wsq_group_init(&group_here, here), WSQ_OK);
-    spawn(here, &first);
-    CHECK(wsq_pool_run_one(here));
-    cancel(here);
-    for (int i = 0; i < MEMBERS; i++) cancelled(&members[i], 0);
-    CHECK_EQ(wsq_group_wait(&group_here), WSQ_ERR_CANCELLED);
-    pool_end(here);
-    free(members);
-}
-
 /* ---- a worker that nobody replaces ---- */
 
 static wsq_poll wait_in_block(wsq_ctx ctx, step *self) {
@@ -309,155 +199,6 @@ static void pinned_to_its_waiter(void) {
     asleep(2);
     wsq_wake(&second.task);
     await_task(&third);
-    CHECK_EQ(first.runs, 1);
-    pool_close(here);
-}
-
-/* ---- guests: threads in wsq_run, which may steal what workers fork ---- */
-
-static void nothing(wsq_ctx ctx, wsq_job *job) {
-    (void)ctx;
-    (void)job;
-}
-
-/* Forks, which show thieves what else there is, until one of them has taken that. */
-static void fork_until(wsq_ctx ctx, unsigned n) {
-    wsq_job job;
-    while (atomic_load(&stage) < n) {
-        wsq_fork(&ctx, &job, nothing);
-        sched_yield();
-        wsq_join(&ctx, &job);
-    }
-}
-
-/* This thread forks the job, others reach `n` in it, and then it joins. */
-static void fork_away(wsq_ctx ctx, wsq_job_fn fn, unsigned n) {
-    wsq_job job;
-    wsq_fork(&ctx, &job, fn);
-    fork_until(ctx, n);
-    wsq_join(&ctx, &job);
-}
-
-static void check_guest(void) { CHECK(wsq_worker_self() >= (int)wsq_pool_workers(here)); }
-
-static void job_until_stop(wsq_ctx ctx, wsq_job *job) {
-    (void)job;
-    reach(1);
-    until_stop(ctx);
-}
-
-static void guest_forks(wsq_ctx ctx, void *arg) {
-    (void)arg;
-    fork_away(ctx, job_until_stop, 1);
-}
-
-static void *guest_main(void *arg) {
-    (void)arg;
-    CHECK_EQ(wsq_run(here, guest_forks, NULL), WSQ_OK);
-    return NULL;
-}
-
-static wsq_poll hold_until_stop(wsq_ctx ctx, step *self) {
-    (void)self;
-    reach(2);
-    until_stop(ctx);
-    return WSQ_DONE;
-}
-
-static void job_waits_for_pending(wsq_ctx ctx, wsq_job *job) {
-    (void)job;
-    check_guest();
-    reach(3);
-    until_stop(ctx);
-    CHECK_EQ(wsq_task_wait(&first.task), WSQ_ERR_CANCELLED);
-}
-
-static wsq_poll worker_forks(wsq_ctx ctx, step *self) {
-    (void)self;
-    fork_away(ctx, job_waits_for_pending, 3);
-    return WSQ_DONE;
-}
-
-/* The shutdown waits for the worker, that for the guest, and nobody wakes what the guest waits for.
- * Of the three workers one has the guest's own job and one is held, so that only the guest can take
- * the third's. */
-static void guest_waits_when_cancelled(void) {
-    pthread_t guest;
-    start_one((wsq_config){.workers = 3, .max_standins = WSQ_STANDINS_OFF});
-    step_new(&first, pend_once, NULL);
-    step_new(&second, hold_until_stop, NULL);
-    step_new(&third, worker_forks, NULL);
-    spawn(here, &first);
-    step_asleep(&first);
-    if (pthread_create(&guest, NULL, guest_main, NULL) != 0) abort();
-    await(1);
-    spawn(here, &second);
-    await(2);
-    spawn(here, &third);
-    await(3);
-    CHECK_EQ(wsq_pool_shutdown(here, WSQ_CANCEL), WSQ_OK);
-    pthread_join(guest, NULL);
-    CHECK_EQ(wsq_pool_pending(here), 1);
-    wsq_wake(&first.task); /* it still may be woken: that cancels it */
-    cancelled(&first, 1);
-    pool_end(here);
-}
-
-/* On the guest, above its own join: one worker joins this job, the other one the job below. */
-static void job_waits_on_guest(wsq_ctx ctx, wsq_job *job) {
-    (void)ctx;
-    (void)job;
-    check_guest();
-    reach(4);
-    spawn(here, &first);
-    await_task(&first);
-}
-
-static wsq_poll forks_for_guest(wsq_ctx ctx, step *self) {
-    (void)self;
-    fork_away(ctx, job_waits_on_guest, 4);
-    return WSQ_DONE;
-}
-
-/* Holds one worker until the guest has taken the job of the other. */
-static void job_until_four(wsq_ctx ctx, wsq_job *job) {
-    (void)ctx;
-    (void)job;
-    reach(3);
-    await(4);
-}
-
-static void job_on_guest(wsq_ctx ctx, wsq_job *job) {
-    wsq_job above;
-    (void)job;
-    check_guest();
-    reach(2);
-    wsq_fork(&ctx, &above, job_until_four);
-    fork_until(ctx, 3);
-    spawn(here, &second);
-    wsq_join(&ctx, &above); /* meanwhile it helps */
-}
-
-static void job_on_worker(wsq_ctx ctx, wsq_job *job) {
-    (void)job;
-    reach(1);
-    fork_away(ctx, job_on_guest, 2);
-}
-
-static void run_forks(wsq_ctx ctx, void *arg) {
-    (void)arg;
-    fork_away(ctx, job_on_worker, 1);
-}
-
-/* A worker in a join runs no tasks. Both are, for jobs that the guest has, which waits for a task:
- * it needs a stand-in, though none of the workers is blocked. (While a guest works a worker sleeps
- * in its place: so the guest's job goes to one worker, whose job can only go to the guest.) */
-static void guest_waits_for_a_task(void) {
-    start_one((wsq_config){.workers = 2});
-    step_new(&first, NULL, NULL);
-    step_new(&second, forks_for_guest, NULL);
-    asleep(2);
-    CHECK_EQ(wsq_run(here, run_forks, NULL), WSQ_OK);
     CHECK_EQ(first.runs, 1);
     pool_close(here);
 }
@@ -664,6 +405,7 @@ static void after_another_pools_task(void) {
     await_task(&first);
     CHECK_EQ(wsq_task_wait(&second.task), WSQ_ERR_CANCELLED);
     cancelled(&second, 0);
+    CHECK_EQ(wsq_pool_wait(here), WSQ_OK); /* its worker has done with the other pool */
     pool_end(there);
     pool_close(here);
 }
@@ -697,11 +439,8 @@ int main(void) {
     RUN(budget_above_a_run);
     RUN(pumped_in_turn);
     RUN(worker_pumps_another_pool);
-    RUN(cancelled_on_credit);
     RUN(wait_in_block_without_standin);
     RUN(pinned_to_its_waiter);
-    RUN(guest_waits_when_cancelled);
-    RUN(guest_waits_for_a_task);
     RUN(shutdown_on_anothers_worker);
     RUN(future_given_up);
     RUN(cleanup_wakes);

@@ -536,7 +536,7 @@ static wsq_poll get_ten(wsq_ctx ctx, step *self) {
 }
 
 static void calls_are_counted_once(void) {
-    wsq_hooks hooks = {count_calls, NULL};
+    wsq_hooks hooks = {.event = count_calls};
     wsq_stats stats;
     step all;
     begun = ended = 0;

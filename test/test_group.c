@@ -1,39 +1,6 @@
-/* Groups: counts, errors, waits with and without time, continuations, cancellation, and groups within
- * groups; a wait on a worker helps with that group's tasks and no others. */
-#define WSQ_IMPLEMENTATION
-#include "../wsq.h"
-#include "test.h"
-#include "pool.h"
-#include "compose.h"
-
-enum { THREADS = 4 };
-
-static const wsq_config kinds[] = {
-    {.workers = 1},
-    {.workers = 2},
-    {.workers = 8},
-    {.workers = 2, .order = WSQ_LIFO},
-    {.workers = 2, .max_standins = WSQ_STANDINS_OFF},
-    {.workers = 2, .caller_runs = true},
-};
-
-static void on_every_kind(void (*test)(wsq_pool *pool)) {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        wsq_pool *pool = pool_new(kinds[i]);
-        test(pool);
-        pool_close(pool);
-    }
-}
-
-static void spawn(wsq_pool *pool, step *task) {
-    if (wsq_spawn(pool, &task->task) != WSQ_OK) FAIL("a spawn");
-}
-
-static void spawn_in(wsq_group *group, step *task) {
-    if (wsq_group_spawn(group, &task->task) != WSQ_OK) FAIL("a spawn into a group");
-}
-
-static void group_new(wsq_group *group, wsq_pool *pool) { CHECK_EQ(wsq_group_init(group, pool), WSQ_OK); }
+/* Groups: counts, errors, waits with and without time, continuations, and groups within groups; a wait on a
+ * worker helps with that group's tasks and no others. */
+#include "groups.h"
 
 /* ---- count, errors, reuse ---- */
 
@@ -165,11 +132,6 @@ static wsq_poll wait_shortly(wsq_ctx ctx, step *self) {
     CHECK_EQ(wsq_group_wait_for(self->arg, 2000000), WSQ_ERR_TIMEOUT);
     CHECK(now_ns() - start >= 2000000);
     return WSQ_DONE;
-}
-
-static wsq_poll pend_once(wsq_ctx ctx, step *self) {
-    (void)ctx;
-    return self->runs == 1 ? WSQ_PENDING : WSQ_DONE;
 }
 
 static void time_outs_of(wsq_pool *pool) {
@@ -387,268 +349,6 @@ static void then_frees_of(wsq_pool *pool) {
 
 static void then_frees(void) { on_every_kind(then_frees_of); }
 
-/* ---- cancel ---- */
-
-static atomic_bool saw_cancel, go_on;
-
-static wsq_poll until_cancelled(wsq_ctx ctx, step *self) {
-    (void)self;
-    CHECK(!wsq_cancelled(ctx));
-    atomic_store(&go_on, true);
-    while (!wsq_cancelled(ctx)) sched_yield();
-    atomic_store(&saw_cancel, true);
-    return WSQ_DONE;
-}
-
-static wsq_poll not_cancelled(wsq_ctx ctx, step *self) {
-    (void)self;
-    CHECK(!wsq_cancelled(ctx));
-    return WSQ_DONE;
-}
-
-/* From here on nobody touches it: it lies in a grave, so that this shows without a sanitizer. */
-static step *graves[10];
-
-static wsq_poll free_at_cleanup(wsq_task *task) {
-    step *one = wsq_container_of(task, step, task);
-    memset((void *)one, 0xee, sizeof *one);
-    graves[atomic_fetch_add(&freed, 1)] = one;
-    return WSQ_GONE;
-}
-
-static bool grave_untouched(step *one) {
-    const unsigned char *bytes = (const unsigned char *)one;
-    bool same = true;
-    for (size_t i = 0; i < sizeof *one; i++) same = same && bytes[i] == 0xee;
-    free(one);
-    return same;
-}
-
-static void cancel(void) {
-    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
-    wsq_group group;
-    step running, queued[10], then, outsider;
-    group_new(&group, pool);
-    atomic_store(&freed, 0);
-    atomic_store(&go_on, false);
-    step_new(&running, until_cancelled, NULL);
-    step_new(&then, NULL, NULL);
-    step_new(&outsider, not_cancelled, NULL);
-    spawn_in(&group, &running);
-    while (!atomic_load(&go_on)) sched_yield();
-    for (int i = 0; i < 10; i++) {
-        step *mortal = step_array(1, NULL, NULL);
-        step_new(&queued[i], NULL, NULL);
-        if (i % 2) queued[i].task.cleanup = NULL;
-        spawn_in(&group, &queued[i]);
-        wsq_task_set_cleanup(&mortal->task, free_at_cleanup);
-        spawn_in(&group, mortal);
-    }
-    spawn(pool, &outsider);
-    CHECK_EQ(wsq_group_then(&group, &then.task), WSQ_OK);
-    CHECK(!wsq_group_cancelled(&group));
-    wsq_group_cancel(&group);
-    CHECK(wsq_group_cancelled(&group));
-    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
-    CHECK(atomic_load(&saw_cancel));
-    CHECK_EQ(wsq_task_wait(&running.task), WSQ_OK); /* what ran is done, not cancelled */
-    for (int i = 0; i < 10; i++) {
-        CHECK_EQ(wsq_task_wait(&queued[i].task), WSQ_ERR_CANCELLED);
-        CHECK_EQ(queued[i].runs, 0);
-        CHECK_EQ(queued[i].cleanups, i % 2 ? 0 : 1);
-    }
-    CHECK_EQ(atomic_load(&freed), 10);
-    for (int i = 0; i < 10; i++) CHECK(grave_untouched(graves[i]));
-    CHECK_EQ(wsq_group_spawn(&group, &queued[0].task), WSQ_ERR_CANCELLED);
-    CHECK_EQ(wsq_group_pending(&group), 0);
-    CHECK_EQ(wsq_task_wait(&then.task), WSQ_OK); /* it is after the group's end, however that was */
-    group_new(&group, pool);
-    spawn_in(&group, &queued[0]);
-    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
-    CHECK_EQ(queued[0].runs, 1);
-    pool_close(pool);
-}
-
-/* A sleeping task of a cancelled group ends when it is woken. */
-static void cancel_asleep(void) {
-    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
-    wsq_group group;
-    step sleeper;
-    group_new(&group, pool);
-    step_new(&sleeper, pend_once, NULL);
-    spawn_in(&group, &sleeper);
-    CHECK_EQ(pump(pool), 1);
-    wsq_group_cancel(&group);
-    CHECK_EQ(pump(pool), 0);
-    CHECK_EQ(wsq_group_wait_for(&group, 0), WSQ_ERR_TIMEOUT);
-    wsq_wake(&sleeper.task);
-    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
-    CHECK_EQ(sleeper.runs, 1);
-    CHECK_EQ(sleeper.cleanups, 1);
-    pool_close(pool);
-}
-
-/* Cancel against spawns, ends and waits: every task either ran or was cleaned up. */
-typedef struct contest {
-    wsq_group group;
-    step *steps;
-    bool *refused;
-    atomic_bool stop;
-} contest;
-
-enum { CONTEST = 200 };
-
-static void compete(test_thread *self) {
-    contest *all = self->arg;
-    if (self->index == 0) {
-        test_spin(test_below(&self->random, 20000));
-        wsq_group_cancel(&all->group);
-        return;
-    }
-    for (unsigned i = self->index - 1; i < CONTEST; i += THREADS - 1) {
-        wsq_result result = wsq_group_spawn(&all->group, &all->steps[i].task);
-        all->refused[i] = result == WSQ_ERR_CANCELLED;
-        if (result != WSQ_OK && !all->refused[i]) FAIL("a spawn or a refusal");
-    }
-    wsq_result result = wsq_group_wait(&all->group);
-    if (result != WSQ_OK && result != WSQ_ERR_CANCELLED) FAIL("a wait");
-}
-
-static void cancel_races(void) {
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        wsq_pool *pool = pool_new(kinds[k]);
-        static bool refused[CONTEST];
-        contest all = {.refused = refused};
-        for (size_t round = 0; round < test_times(100); round++) {
-            unsigned wrong = 0;
-            all.steps = step_array(CONTEST, NULL, NULL);
-            group_new(&all.group, pool);
-            test_threads(THREADS, compete, &all);
-            CHECK_EQ(wsq_group_wait(&all.group), WSQ_ERR_CANCELLED);
-            for (int i = 0; i < CONTEST; i++)
-                wrong += all.steps[i].runs + all.steps[i].cleanups != (refused[i] ? 0 : 1);
-            CHECK_EQ(wrong, 0);
-            free(all.steps);
-        }
-        pool_close(pool);
-    }
-}
-
-/* Inside a task of a cancelled group, a task of none is run in place: it is not cancelled. */
-static step nested_one;
-
-static wsq_poll wait_for_outsider(wsq_ctx ctx, step *self) {
-    wsq_group_cancel(self->arg);
-    CHECK(wsq_cancelled(ctx));
-    spawn(wsq_pool_of(ctx), &nested_one);
-    CHECK_EQ(wsq_task_wait(&nested_one.task), WSQ_OK);
-    CHECK_EQ(nested_one.runs, 1);
-    CHECK(wsq_cancelled(ctx));
-    return WSQ_DONE;
-}
-
-static void cancelled_is_its_own_on(wsq_config config) {
-    wsq_pool *pool = pool_new(config);
-    wsq_group group;
-    step outer;
-    group_new(&group, pool);
-    step_new(&nested_one, not_cancelled, NULL);
-    if (config.caller_runs) CHECK_EQ(wsq_task_set_priority(&nested_one.task, WSQ_LOW), WSQ_OK);
-    step_new(&outer, wait_for_outsider, &group);
-    spawn_in(&group, &outer);
-    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
-    CHECK_EQ(outer.runs, 1);
-    pool_close(pool);
-}
-
-static void cancelled_is_the_task_s_own(void) {
-    cancelled_is_its_own_on((wsq_config){.workers = 1});
-    cancelled_is_its_own_on((wsq_config){.workers = 1, .caller_runs = true});
-}
-
-/* A shutdown in front of a group that waits, is held and is full. */
-static void shut_or_wait(test_thread *self) {
-    contest *all = self->arg;
-    if (self->index == 0) CHECK_EQ(wsq_pool_shutdown(all->group.pool, WSQ_CANCEL), WSQ_OK);
-    else if (wsq_group_wait(&all->group) != WSQ_ERR_CANCELLED) FAIL("a cancelled wait");
-}
-
-static void shutdown_cancels(void) {
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        wsq_pool *pool = pool_new(kinds[k]);
-        contest all;
-        step sleeper, then;
-        unsigned wrong = 0, done = 0;
-        all.steps = step_array(CONTEST, NULL, NULL);
-        group_new(&all.group, pool);
-        step_new(&sleeper, pend_once, NULL);
-        step_new(&then, NULL, NULL);
-        spawn_in(&all.group, &sleeper); /* so that it is never done */
-        for (int i = 0; i < CONTEST; i++) spawn_in(&all.group, &all.steps[i]);
-        CHECK_EQ(wsq_group_then(&all.group, &then.task), WSQ_OK);
-        test_threads(THREADS, shut_or_wait, &all);
-        for (int i = 0; i < CONTEST; i++) {
-            wrong += all.steps[i].runs + all.steps[i].cleanups != 1;
-            done += wsq_task_done(&all.steps[i].task);
-        }
-        CHECK_EQ(wrong, 0);
-        CHECK_EQ(done, CONTEST);
-        CHECK_EQ(then.runs, 0);
-        pool_end(pool);
-        free(all.steps);
-    }
-}
-
-/* A task with a group on its stack: however the pool stops, no task of the group runs when its wait
- * has returned. */
-typedef struct family {
-    step parent, children[8];
-    atomic_uint begun;
-} family;
-
-static wsq_poll run_until_stopped(wsq_ctx ctx, step *self) {
-    family *all = self->arg;
-    atomic_fetch_add(&all->begun, 1);
-    while (!wsq_cancelled(ctx)) sched_yield();
-    test_nap(200000);
-    return WSQ_DONE;
-}
-
-static wsq_poll wait_for_children(wsq_ctx ctx, step *self) {
-    family *all = self->arg;
-    unsigned wrong = 0;
-    wsq_group group;
-    group_new(&group, wsq_pool_of(ctx));
-    for (int i = 0; i < 8; i++) { /* what the stopping pool refuses is ours */
-        wsq_result result = wsq_group_spawn(&group, &all->children[i].task);
-        all->children[i].cleanups = result != WSQ_OK;
-        if (result != WSQ_OK && result != WSQ_ERR_CLOSED) FAIL("a spawn into a group");
-    }
-    wsq_result result = wsq_group_wait(&group);
-    if (result != WSQ_OK && result != WSQ_ERR_CANCELLED) FAIL("a wait for a group");
-    CHECK_EQ(wsq_group_pending(&group), 0);
-    for (int i = 0; i < 8; i++) wrong += (all->children[i].ended != 0) + all->children[i].cleanups != 1;
-    CHECK_EQ(wrong, 0);
-    memset((void *)&group, 0xee, sizeof group);
-    return WSQ_DONE;
-}
-
-static void shutdown_beside_a_group_on_a_stack(void) {
-    for (size_t round = 0; round < test_times(30); round++) {
-        wsq_pool *pool = pool_new((wsq_config){.workers = 2 + (unsigned)(round % 3),
-                                               .max_standins = round % 2 ? WSQ_STANDINS_OFF : 2});
-        family all;
-        atomic_init(&all.begun, 0);
-        step_new(&all.parent, wait_for_children, &all);
-        for (int i = 0; i < 8; i++) step_new(&all.children[i], run_until_stopped, &all);
-        spawn(pool, &all.parent);
-        while (atomic_load(&all.begun) == 0) sched_yield();
-        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
-        CHECK(all.parent.ended != 0);
-        pool_end(pool);
-    }
-}
-
 /* ---- WSQ_GONE, groups in groups, spawns into the own group ---- */
 
 typedef struct mortal {
@@ -778,28 +478,28 @@ static void count_is_told_of(wsq_pool *pool) {
 
 static void count_is_told(void) { on_every_kind(count_is_told_of); }
 
-/* ---- credit: a task outside the group spawns many of its tasks, and goes on ---- */
+/* ---- a task outside the group spawns many of its tasks, and goes on ---- */
 
-typedef struct creditor {
+typedef struct patron {
     wsq_group group;
     step outside;
     gate gate;
     step steps[700];
-} creditor;
+} patron;
 
-static wsq_poll spawn_on_credit(wsq_ctx ctx, step *self) {
-    creditor *all = self->arg;
+static wsq_poll spawn_from_outside(wsq_ctx ctx, step *self) {
+    patron *all = self->arg;
     for (unsigned i = 0; i < 700; i++) spawn_in(&all->group, &all->steps[i]);
     CHECK_EQ(wsq_group_spawn(&all->group, &self->task), WSQ_ERR_INVALID); /* it runs */
     return gate_run(ctx, &all->gate.task);
 }
 
-static void called_in_of(wsq_config config) {
+static void spawned_meanwhile_of(wsq_config config) {
     wsq_pool *pool = pool_new(config);
-    creditor *all = calloc(1, sizeof *all);
+    patron *all = calloc(1, sizeof *all);
     for (size_t round = 0; round < test_times(100); round++) {
         group_new(&all->group, pool);
-        step_new(&all->outside, spawn_on_credit, all);
+        step_new(&all->outside, spawn_from_outside, all);
         for (unsigned i = 0; i < 700; i++) step_new(&all->steps[i], NULL, NULL);
         atomic_store(&all->gate.inside, false);
         atomic_store(&all->gate.open, false);
@@ -819,14 +519,14 @@ static void called_in_of(wsq_config config) {
     pool_close(pool);
 }
 
-static void called_in(void) {
-    called_in_of((wsq_config){.workers = 2});
-    called_in_of((wsq_config){.workers = 3, .order = WSQ_LIFO});
+static void spawned_meanwhile(void) {
+    spawned_meanwhile_of((wsq_config){.workers = 2});
+    spawned_meanwhile_of((wsq_config){.workers = 3, .order = WSQ_LIFO});
 }
 
 /* Jobs spawn, here and on other workers; a wait for the pool is enough to free the group. */
 static void spawn_range(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
-    creditor *all = arg;
+    patron *all = arg;
     (void)ctx;
     for (size_t i = begin; i < end; i++) spawn_in(&all->group, &all->steps[i]);
 }
@@ -838,13 +538,13 @@ static wsq_poll spawn_in_jobs(wsq_ctx ctx, step *self) {
 
 static void jobs_of(wsq_pool *pool) {
     for (size_t round = 0; round < test_times(200); round++) {
-        creditor *all = calloc(1, sizeof *all);
+        patron *all = calloc(1, sizeof *all);
         group_new(&all->group, pool);
         step_new(&all->outside, spawn_in_jobs, all);
         for (unsigned i = 0; i < 700; i++) step_new(&all->steps[i], NULL, NULL);
         spawn(pool, &all->outside);
         if (wsq_pool_wait(pool) != WSQ_OK) FAIL("a wait");
-        if (wsqi_load_rlx(&all->group.word) != 0) FAIL("credit is left");
+        if (wsqi_load_rlx(&all->group.word) != 0) FAIL("not all are told");
         memset((void *)all, 0xee, sizeof *all);
         free(all);
     }
@@ -913,16 +613,10 @@ int main(void) {
     RUN(then);
     RUN(then_is_held_back);
     RUN(then_frees);
-    RUN(cancel);
-    RUN(cancel_asleep);
-    RUN(cancel_races);
-    RUN(cancelled_is_the_task_s_own);
-    RUN(shutdown_cancels);
-    RUN(shutdown_beside_a_group_on_a_stack);
     RUN(gone);
     RUN(groups_in_groups);
     RUN(spawn_into_the_own_group);
-    RUN(called_in);
+    RUN(spawned_meanwhile);
     RUN(spawns_in_jobs);
     RUN(many);
     RUN(pool_wait_with_groups);

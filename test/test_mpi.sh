@@ -171,20 +171,21 @@ timeline() {
 
 # ---- faults: whatever happens to one rank, the launcher ends, soon, and says that it failed ----
 
-# Rank 1 gets the arguments that follow "--" instead.
+# Rank 1 gets the arguments that follow "--" instead. Each rank writes its own errors: what one that
+# aborts wrote last, a launcher that is told to end may no longer pass on.
 one_differs='rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${PMIX_RANK:-0}}}
     if [ "$rank" = 1 ]; then while [ "$1" != -- ]; do shift; done; shift; fi
     program=$1; shift; count=0
     for word; do [ "$word" != -- ] || break; count=$((count + 1)); done
     if [ "$rank" != 1 ]; then set -- $(echo "$@" | sed "s/ -- .*//"); fi
-    echo $$ >"$PIDS.$rank"; exec "$program" "$@"'
+    echo $$ >"$PIDS.$rank"; exec "$program" "$@" 2>"$PIDS.$rank.err"'
 
 dies_alone() { # program, its arguments; rank 1 fails when it opens its trace
     program=$bin/$1
     shift
     launch 3 sh -c "$one_differs" sh "$program" "$@" -- "$program" "$@" -t "$work/none/trace" &&
         fail "$program: a rank that gives up is not noticed"
-    grep -q 'no trace' "$work/err" || fail "$program: a rank that gives up does not say why"
+    grep -q 'no trace' "$PIDS.1.err" || fail "$program: a rank that gives up does not say why"
 }
 
 # A rank gets a signal in the middle of its work: no launcher notices a rank that stands still.
@@ -206,13 +207,13 @@ struck() { # signal, program, arguments
     code=$?
     launched=
     [ $code -ne 0 ] && [ $code -ne 124 ] || fail "$program: after SIG$signal: exit $code"
-    [ -s "$work/err" ] || [ -s "$work/out" ] || fail "$program: SIG$signal without a word"
+    [ -s "$work/err" ] || [ -s "$work/out" ] || grep -q . "$PIDS".?.err || fail "$program: SIG$signal without a word"
     for rank in 0 1 2; do survivor "$(cat "$PIDS.$rank")"; done
 }
 
 await_start() {
     for _ in $(seq 600); do
-        grep -q ' 0 %' "$work/err" && break
+        grep -q ' 0 %' "$PIDS.0.err" && break
         sleep 0.1
     done
 }
@@ -233,7 +234,7 @@ faults() {
     struck KILL heat -w 2 -x 300 -y 300 -s 100000000 -p
     struck KILL uts -w 2 T3L
     struck STOP heat -w 2 -x 300 -y 300 -s 100000000 -p -d 1
-    grep -q 'another rank does not answer' "$work/err" || fail 'heat waits for a stopped rank'
+    grep -q 'another rank does not answer' "$PIDS".?.err || fail 'heat waits for a stopped rank'
 }
 
 found=$(installed)

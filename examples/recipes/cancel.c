@@ -1,70 +1,78 @@
 /* To call off one task, with an answer at once: "it will not run", or "too late".
  *     cc -O2 -pthread cancel.c -o cancel && ./cancel
  *
- * wsq_task_cancel only asks for it; wsq_task_wait tells what has become of it. Here the task and
- * the thread that calls it off compete for one word, and the first one decides. A task that was
- * called off still goes through the queue, where it does nothing: its memory must stay until it is
- * done. (Many at once: wsq_group_cancel, see 07_groups.c.) */
+ * First way: a task of yours, made revocable. If it was called off it still goes through the queue,
+ * where its cleanup is called in place of its function: until then its memory stays. Second way: a
+ * future. Its place in the queue is the pool's, so what the call would have used may go at once, as
+ * with libuv's uv_cancel. (Many at once: wsq_group_cancel, see 07_groups.c.) */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
-#include <stdatomic.h>
 
-enum decision { OPEN, STARTED, CANCELLED };
+enum { N = 20000 };
 
-struct cancellable {
+struct request {
     wsq_task task;
-    void (*fn)(struct cancellable *self);
-    _Atomic enum decision decision;
+    bool ran, cleaned, called_off;
 };
 
-static wsq_poll cancellable_run(wsq_ctx ctx, wsq_task *task) {
-    struct cancellable *self = wsq_container_of(task, struct cancellable, task);
-    enum decision open = OPEN;
+static wsq_poll request_run(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
-    if (atomic_compare_exchange_strong(&self->decision, &open, STARTED)) self->fn(self);
+    for (volatile int i = 0; i < 300; i++) {}
+    wsq_container_of(task, struct request, task)->ran = true;
     return WSQ_DONE;
 }
 
-static wsq_result cancellable_spawn(wsq_pool *pool, struct cancellable *self,
-                                    void (*fn)(struct cancellable *)) {
-    self->fn = fn;
-    atomic_store(&self->decision, OPEN);
-    wsq_task_init(&self->task, cancellable_run);
-    return wsq_spawn(pool, &self->task);
+static wsq_poll request_clean(wsq_task *task) {
+    wsq_container_of(task, struct request, task)->cleaned = true;
+    return WSQ_DONE; /* or WSQ_GONE, where this frees the request */
 }
 
-/* Any thread. True: its function will never be called. False: it has been, or is being called. */
-static bool cancellable_cancel(struct cancellable *self) {
-    enum decision open = OPEN;
-    return atomic_compare_exchange_strong(&self->decision, &open, CANCELLED);
+static int tasks(wsq_pool *pool) {
+    static struct request requests[N];
+    int wrong = 0, cancelled = 0;
+    for (int i = 0; i < N; i++) {
+        wsq_task_init(&requests[i].task, request_run);
+        wsq_task_set_cleanup(&requests[i].task, request_clean);
+        wsq_task_set_revocable(&requests[i].task, true);
+        if (wsq_spawn(pool, &requests[i].task) != WSQ_OK) return 1;
+    }
+    for (int i = N - 1; i >= 0; i--) /* from the last one on: the first ones have started */
+        requests[i].called_off = wsq_task_cancel(&requests[i].task);
+    wsq_pool_wait(pool);
+    for (int i = 0; i < N; i++) {
+        cancelled += requests[i].called_off;
+        wrong += requests[i].called_off == requests[i].ran;
+        wrong += requests[i].called_off != requests[i].cleaned;
+    }
+    printf("%d tasks, %d of them called off in time\n", N, cancelled);
+    return wrong;
 }
 
-/* ---- the check: each of many tasks is either called off, or runs ---- */
+static void *fill(void *buffer) { return memset(buffer, 1, 1000); }
 
-enum { TASKS = 20000 };
-static struct cancellable tasks[TASKS];
-static bool ran[TASKS], called_off[TASKS];
-
-static void work(struct cancellable *self) {
-    for (volatile int i = 0; i < 300; i++) {}
-    ran[self - tasks] = true;
+static int futures(wsq_pool *pool) {
+    static wsq_future *handles[N];
+    static char *buffers[N];
+    int wrong = 0, cancelled = 0;
+    for (int i = 0; i < N; i++) {
+        buffers[i] = malloc(1000);
+        if (!buffers[i] || wsq_submit(pool, fill, buffers[i], &handles[i]) != WSQ_OK) return 1;
+    }
+    for (int i = N - 1; i >= 0; i--) {
+        bool called_off = wsq_future_cancel(handles[i]);
+        if (called_off) wsq_future_drop(handles[i]);
+        else wrong += wsq_future_get(handles[i], NULL) != WSQ_OK;
+        free(buffers[i]);
+        cancelled += called_off;
+    }
+    printf("%d calls, %d of them called off in time\n", N, cancelled);
+    return wrong;
 }
 
 int main(void) {
-    int both_or_neither = 0, cancelled = 0;
     wsq_pool *pool;
     if (wsq_pool_create(&pool, &(wsq_config){.workers = 2}) != WSQ_OK) return 1;
-    for (int i = 0; i < TASKS; i++) {
-        if (cancellable_spawn(pool, &tasks[i], work) != WSQ_OK) return 1;
-    }
-    wsq_task_wait(&tasks[TASKS / 4].task); /* the others may be called off, from the last one on */
-    for (int i = TASKS - 1; i >= 0; i--) called_off[i] = cancellable_cancel(&tasks[i]);
-    wsq_pool_wait(pool);
+    int wrong = tasks(pool) + futures(pool);
     wsq_pool_destroy(pool);
-    for (int i = 0; i < TASKS; i++) {
-        cancelled += called_off[i];
-        both_or_neither += called_off[i] == ran[i];
-    }
-    printf("%d tasks, %d of them called off in time\n", TASKS, cancelled);
-    return both_or_neither ? 1 : 0;
+    return wrong ? 1 : 0;
 }

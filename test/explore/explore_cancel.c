@@ -116,6 +116,85 @@ static void while_it_is_held(void) {
     end();
 }
 
+/* ---- the answer: "cancelled", or "too late" ---- */
+
+static int answers[2];
+
+static void asker(void *arg) { answers[0] = wsq_task_cancel(&((item *)arg)->task); }
+
+static void asker_too(void *arg) { answers[1] = wsq_task_cancel(&((item *)arg)->task); }
+
+/* What both were told is what happened; `exact`: "too late" is true, too. */
+static void answered(int i, bool exact) {
+    explore_wait_quiet();
+    for (int k = 0; k < 2; k++) explore_check(answers[k] <= items[i].cleaned);
+    explore_check(!exact || answers[0] + answers[1] == 2 * items[i].cleaned);
+}
+
+static void ask_twice(int i) {
+    answers[0] = answers[1] = 0;
+    explore_start(asker, &items[i]);
+    explore_start(asker_too, &items[i]);
+}
+
+static void answer_while_it_starts(void) {
+    bool revocable = explore_choose(4) != 0;
+    begin(0);
+    wsq_task_set_revocable(&items[0].task, revocable);
+    if (explore_choose(2)) {
+        wsq_task *batch[] = {&items[0].task};
+        explore_check(wsq_spawn_batch(pool, batch, 1) == WSQ_OK);
+    } else {
+        spawn(0);
+    }
+    ask_twice(0);
+    ended(0);
+    answered(0, revocable);
+    end();
+}
+
+/* It has run once, so that "too late" may be told of a run that is not its last. */
+static void answer_while_it_is_woken(void) {
+    begin(1);
+    wsq_task_set_revocable(&items[0].task, explore_choose(2) != 0);
+    spawn(0);
+    ask_twice(0);
+    wsq_wake(&items[0].task);
+    ended(0);
+    answered(0, false);
+    end();
+}
+
+static void answer_while_it_is_held(void) {
+    bool revocable = explore_choose(2) != 0;
+    begin(0);
+    explore_check(wsq_task_after(&items[1].task, &items[0].task, &edge) == WSQ_OK);
+    wsq_task_set_revocable(&items[1].task, revocable);
+    spawn(1);
+    ask_twice(1);
+    spawn(0);
+    ended(0);
+    ended(1);
+    answered(1, revocable);
+    end();
+}
+
+static void group_canceller(void *arg) { wsq_group_cancel(arg); }
+
+/* Its group is cancelled at the same moment: what cancels it is all the same. */
+static void answer_beside_its_group(void) {
+    wsq_group group;
+    begin(0);
+    explore_check(wsq_group_init(&group, pool) == WSQ_OK);
+    wsq_task_set_revocable(&items[0].task, true);
+    explore_check(wsq_group_spawn(&group, &items[0].task) == WSQ_OK);
+    explore_start(group_canceller, &group);
+    ask_twice(0);
+    (void)wsq_group_wait(&group);
+    answered(0, true);
+    end();
+}
+
 /* Spawned again after its end: it runs, whenever that cancellation came. */
 static void before_its_next_life(void) {
     begin(0);
@@ -141,7 +220,7 @@ static void *call(void *arg) {
 
 static void future_canceller(void *arg) {
     (void)arg;
-    wsq_future_cancel(future);
+    answers[0] = wsq_future_cancel(future);
 }
 
 /* Another thread cancels it before the handle is given back. */
@@ -156,6 +235,27 @@ static void future_against_its_call(void) {
     wsq_result outcome = wsq_future_get(future, &result);
     explore_check(outcome == (called ? WSQ_OK : WSQ_ERR_CANCELLED));
     explore_check(called ? result == &called : result == NULL);
+    explore_check(answers[0] == !called);
+    end();
+}
+
+static void future_canceller_too(void *arg) {
+    (void)arg;
+    answers[1] = wsq_future_cancel(future);
+}
+
+/* Two threads cancel it: each hears whether it will be called. */
+static void future_that_two_cancel(void) {
+    begin(0);
+    called = 0;
+    explore_check(wsq_submit(pool, call, &called, &future) == WSQ_OK);
+    explore_fiber *one = explore_start(future_canceller, NULL);
+    explore_fiber *two = explore_start(future_canceller_too, NULL);
+    explore_join_one(one);
+    explore_join_one(two);
+    explore_check(answers[0] == answers[1]);
+    explore_check(wsq_future_get(future, NULL) == (answers[0] ? WSQ_ERR_CANCELLED : WSQ_OK));
+    explore_check(called == !answers[0]);
     end();
 }
 
@@ -274,8 +374,13 @@ int main(void) {
     explore_random("cancel: while it runs", while_it_runs, 2000);
     explore_random("cancel: twice", twice, 2000);
     explore_random("cancel: while it is held", while_it_is_held, 3000);
+    explore_random("cancel: the answer while it starts", answer_while_it_starts, 3000);
+    explore_random("cancel: the answer while it is woken", answer_while_it_is_woken, 3000);
+    explore_random("cancel: the answer while it is held", answer_while_it_is_held, 2000);
+    explore_random("cancel: the answer beside its group's", answer_beside_its_group, 3000);
     explore_random("cancel: before its next life", before_its_next_life, 2000);
     explore_random("cancel: a future against its call", future_against_its_call, 2000);
+    explore_random("cancel: a future that two cancel", future_that_two_cancel, 2000);
     explore_random("cancel: a future against its getter", future_against_its_getter, 2000);
     explore_random("cancel: a future against its next use", future_against_its_next_use, 2000);
     explore_random("cancel: a future that runs here", future_that_runs_here, 500);

@@ -13,7 +13,6 @@
 #ifndef WSQ_BLOCK_SIZE
 #define WSQ_BLOCK_SIZE 4096
 #endif
-#define WSQ_GROUP_CREDIT 2 /* at once */
 #define WSQ_CACHELINE 16 /* nothing is shared by two cores here */
 #define WSQ_NO_STATS
 #include "explore.h"

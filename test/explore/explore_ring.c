@@ -261,6 +261,51 @@ static void small_two_thieves(void) {
     end();
 }
 
+/* ---- the ring's length, as a third thread sees it ---- */
+
+static void thief_of_two(void *arg) {
+    (void)arg;
+    wsq_ring_steal(&rings[0], &rings[1]);
+    wsq_ring_steal(&rings[0], &rings[1]);
+}
+
+/* Never more than fits in. */
+static void long_look(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 3; i++) explore_check(wsq_ring_length(&rings[0]) <= WSQ_RING_CAPACITY);
+}
+
+static void length_at_most(void) {
+    for (int i = 0; i < 2; i++) wsq_ring_init(&rings[i]);
+    explore_start(long_look, NULL);
+    explore_start(thief_of_two, NULL);
+    for (int i = 0; i < 12; i++) {
+        wsq_ring_push(&rings[0], &items[i]);
+        if (explore_choose(2)) wsq_ring_pop(&rings[0]);
+    }
+    explore_join();
+}
+
+/* Two in, at most one out. */
+static void short_look(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 2; i++) explore_check(wsq_ring_length(&rings[0]) > 0);
+}
+
+static void one_theft(void *arg) {
+    (void)arg;
+    if (wsq_ring_length(&rings[0]) == 2) wsq_ring_steal(&rings[0], &rings[1]);
+}
+
+static void length_at_least(void) {
+    for (int i = 0; i < 2; i++) wsq_ring_init(&rings[i]);
+    wsq_ring_push(&rings[0], &items[0]);
+    explore_start(short_look, NULL);
+    explore_start(one_theft, NULL);
+    wsq_ring_push(&rings[0], &items[1]);
+    explore_join();
+}
+
 int main(void) {
     explore_random("ring: owner and thief", one_thief, 200000);
     explore_random("ring: owner and two thieves", two_thieves, 200000);
@@ -269,6 +314,8 @@ int main(void) {
     explore_random("ring: thief robbed while it copies", robbed_while_copying, 200000);
     explore_random("ring: spill against steal", spill_against_steal, 150000);
     explore_random("ring: length of one never empty", never_empty, 100000);
+    explore_random("more: a robbed ring is not empty", length_at_least, 20000);
+    explore_random("more: the ring's length", length_at_most, 20000);
     explore_exhaust("ring: owner and thief", small, 6);
     explore_exhaust("ring: spill against steal", small_spill, 5);
     explore_exhaust("ring: owner and two thieves", small_two_thieves, 3);

@@ -11,7 +11,7 @@ CORES=${CORES:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
 ROWS='gcc clang g++ clang++ lambda install cmake c11-threads no-threads i386 musl
     aarch64 riscv64 armhf s390x windows windows32 cl wasm wasm-no-threads wasm-page
     freebsd openbsd dragonfly netbsd macos macos13 tcc'
-QUICK='platform atomic task pool forkjoin parallel'
+QUICK='platform atomic task pool shutdown forkjoin parallel'
 # What the platform decides.
 SLEEP='platform idle task lifo fair budget forkjoin parallel programs compose timer group future'
 LIMIT=${LIMIT:-900} # seconds for one program: emulators are slow
@@ -191,7 +191,7 @@ row_s390x() { emulated s390x s390x-linux-gnu; }
 # ---- other systems' calls, on Linux's futex ----
 
 kernel() {
-    some="$SLEEP pool standin faults" # these replace pthread_create, too
+    some="$SLEEP pool shutdown standin faults" # these replace pthread_create, too
     suite '' cc -std=c11 -O1 -pthread -DTEST_SLOWDOWN=5 "-DKERNEL_$1" -Itest/port/kernels \
         -include test/port/kernels/kernels.h
 }

@@ -1,0 +1,204 @@
+/* Tasks that come after others, in the explorer: edges added while the predecessor ends, is refused,
+ * is cancelled, runs again. */
+#include "explore_groups.h"
+
+/* The predecessor is new, queued, running, or over. */
+static void edge_against_end(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    explore_start(spawner, (void *)(uintptr_t)&number[0]);
+    follow(1, 0);
+    spawn(1);
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    end(2);
+}
+
+static void follower_2(void *arg) {
+    (void)arg;
+    follow(2, 0);
+    spawn(2);
+}
+
+static void two_edges_to_one(void) {
+    begin(2, plain);
+    spawn(0);
+    explore_start(follower_2, NULL);
+    follow(1, 0);
+    spawn(1);
+    end(3);
+}
+
+/* A waiter, too, so that the end is an exchange, or not, or the bells ring. */
+static void waiter_0(void *arg) {
+    (void)arg;
+    wsq_result result = wsq_task_wait(&items[0].task);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_INVALID);
+}
+
+static void edge_and_waiter(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    spawn(0);
+    explore_start(waiter_0, NULL);
+    follow(1, 0);
+    spawn(1);
+    end(2);
+}
+
+/* One task after two that end at the same time. */
+static void one_after_two(void) {
+    begin(2, plain);
+    item *last = &items[2];
+    last->after[0] = &items[0];
+    last->after[1] = &items[1];
+    spawn(0);
+    explore_start(spawner, (void *)(uintptr_t)&number[1]);
+    explore_check(wsq_task_after(&last->task, &items[0].task, &edges[0]) == WSQ_OK);
+    explore_check(wsq_task_after(&last->task, &items[1].task, &edges[1]) == WSQ_OK);
+    spawn(2);
+    explore_check(wsq_task_wait(&last->task) == WSQ_OK);
+    end(3);
+}
+
+/* Two after one, which meet: they are for two workers. */
+static void two_meet_after_one(void) {
+    begin(2, plain);
+    items[1].company = items[2].company = 2;
+    for (int i = 1; i <= 2; i++) {
+        follow(i, 0);
+        spawn(i);
+    }
+    explore_wait_quiet();
+    spawn(0);
+    end(3);
+}
+
+/* The predecessor's memory is gone as soon as its only successor starts. */
+static void freed_by_successor(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    item *first = explore_malloc(sizeof *first);
+    init(first);
+    items[0].after[0] = first;
+    items[0].frees = true;
+    explore_check(wsq_spawn(pool, &first->task) == WSQ_OK);
+    explore_check(wsq_task_after(&items[0].task, &first->task, &edges[0]) == WSQ_OK);
+    spawn(0);
+    spawn(1); /* so that the worker has something else to do meanwhile */
+    end(2);
+}
+
+/* The pool is cancelled: each has run, or is cancelled, once, whichever queues they are in. */
+static void edge_against_cancel(void) {
+    begin(1, plain);
+    for (int i = 0; i < 3; i++)
+        wsq_task_set_priority(&items[i].task, (wsq_priority)explore_choose(3));
+    follow(1, 0);
+    follow(2, 1);
+    for (int i = 3; i-- > 0;) spawn(i);
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+    for (int i = 0; i < 3; i++) {
+        explore_check(items[i].done + items[i].cleaned == 1);
+        explore_check(i == 0 || !items[i].done || items[i - 1].done);
+    }
+    explore_pool_end(pool);
+}
+
+/* ---- the first spawn is refused ---- */
+
+/* The predecessor is spawned again meanwhile, in vain: the pool is closed. */
+static void spawner_refused(void *arg) {
+    if (arg != NULL) explore_meet(&gate, 2);
+    explore_check(wsq_spawn(pool, &items[0].task) == WSQ_ERR_CLOSED);
+}
+
+static void edge_against_refusal(void) {
+    begin(1, plain);
+    spawn(0);
+    explore_check(wsq_pool_shutdown(pool, WSQ_DRAIN) == WSQ_OK);
+    explore_start(spawner_refused, NULL);
+    follow(1, 0);
+    explore_join();
+    explore_check(items[1].task.state.v / WSQI_TASK_BLOCKER == 0);
+    explore_pool_end(pool);
+}
+
+/* The first spawn of a task is refused: nobody may believe that it is done. */
+static void wait_against_refusal(void) {
+    begin(1, plain);
+    explore_check(wsq_pool_shutdown(pool, WSQ_DRAIN) == WSQ_OK);
+    explore_start(spawner_refused, &gate);
+    explore_meet(&gate, 2);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_ERR_INVALID);
+    explore_pool_end(pool);
+}
+
+/* Likewise of a batch, in which another task cannot be spawned. */
+static void batch_refused(void *arg) {
+    wsq_task *twice[] = {&items[0].task, &items[0].task};
+    (void)arg;
+    explore_meet(&gate, 2);
+    explore_check(wsq_spawn_batch(pool, twice, 2) == WSQ_ERR_INVALID);
+}
+
+static void wait_against_batch(void) {
+    begin(1, plain);
+    explore_start(batch_refused, NULL);
+    explore_meet(&gate, 2);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_ERR_INVALID);
+    explore_pool_end(pool);
+}
+
+/* ---- in a group ---- */
+
+/* What comes after a cancelled task is cancelled, too. */
+static void cancel_and_follower(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    bool early = explore_choose(2);
+    if (early) follow(1, 0);
+    if (early) spawn(1);
+    group_spawn(0); /* not cancelled yet */
+    explore_start(canceller, NULL);
+    if (!early) follow(1, 0);
+    if (!early) spawn(1);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_check(items[0].done + items[0].cleaned == 1 && items[1].done == items[0].done);
+    explore_check(items[1].cleaned == items[0].cleaned);
+    end(0);
+}
+
+/* Its first end is told late, when it runs again: followed now, cancelled perhaps, freed by who
+ * follows. */
+static void followed_again(void) {
+    begin_group(2, plain);
+    item *first = explore_malloc(sizeof *first);
+    init(first);
+    explore_check(wsq_spawn(pool, &first->task) == WSQ_OK);
+    while (!wsq_task_done(&first->task)) wsqi_pause();
+    wsqi_set(&first->letter, 0);
+    first->done = 0;
+    explore_check(wsq_group_spawn(&group, &first->task) == WSQ_OK);
+    items[1].after[0] = first;
+    items[1].frees = true;
+    explore_check(wsq_task_after(&items[1].task, &first->task, &edges[1]) == WSQ_OK);
+    wsq_group_cancel(&group);
+    spawn(1);
+    explore_wait_quiet();
+    explore_check(items[1].done + items[1].cleaned == 1);
+    explore_check(items[1].done || first->cleaned);
+    end(0);
+    if (!items[1].done) explore_free(first);
+}
+
+int main(void) {
+    explore_random("compose: an edge against the end", edge_against_end, 2000);
+    explore_random("compose: two edges to one", two_edges_to_one, 2000);
+    explore_random("compose: an edge and a waiter", edge_and_waiter, 2000);
+    explore_random("compose: one after two", one_after_two, 2000);
+    explore_random("compose: two meet after one", two_meet_after_one, 1000);
+    explore_random("compose: freed by its successor", freed_by_successor, 2000);
+    explore_random("compose: an edge against cancel", edge_against_cancel, 2000);
+    explore_random("compose: an edge against a refusal", edge_against_refusal, 1500);
+    explore_random("compose: a wait against a refusal", wait_against_refusal, 1500);
+    explore_random("compose: a wait against a batch", wait_against_batch, 1500);
+    explore_random("compose: cancel and a follower", cancel_and_follower, 2000);
+    explore_random("compose: followed again", followed_again, 2000);
+    return explore_end();
+}

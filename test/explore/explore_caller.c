@@ -1,0 +1,101 @@
+/* A pool without threads, in the explorer: its callers do the work, in turns, and one sleeps for all. */
+#include "explore_groups.h"
+
+/* Two threads wait, and take turns at the work; a timer is all that is left to do. */
+static void callers_wait(void) {
+    wsq_config config = {.caller_runs = true};
+    begin_futures(1 + (unsigned)explore_choose(2), config);
+    wsq_group_init(&group, pool);
+    items[0].waits = true;
+    spawn(0);
+    set_timer(0, 20000);
+    group_spawn(1);
+    group_spawn(2);
+    explore_start(group_waiter, NULL);
+    get(submit(0), 0);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    explore_pool_end(pool);
+    check_group(3);
+}
+
+/* All of it in tasks, one above the other. */
+static void callers_wait_inside(void) {
+    wsq_config config = {.caller_runs = true};
+    begin_futures(1 + (unsigned)explore_choose(2), config);
+    wsq_group_init(&group, pool);
+    items[0].task.fn = run_parent;
+    items[3].task.fn = run_getter;
+    shared = submit(0);
+    spawn(0);
+    spawn(3);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_check(items[0].done && items[3].done);
+    explore_pool_end(pool);
+}
+
+/* Without threads one sleeps for all workers, in whatever wait. */
+static void pinned_where_the_caller_runs(void) {
+    begin(2, (wsq_config){.caller_runs = true});
+    for (int i = 0; i < 2; i++) {
+        items[i].waits = true;
+        explore_check(wsq_spawn_on(pool, (unsigned)i, &items[i].task) == WSQ_OK);
+    }
+    items[1].due = explore_choose(2) ? wsqi_clock_ns() + 1000 : 0;
+    if (items[1].due) explore_check(wsq_wake_after(pool, &items[1].task, 1000) == WSQ_OK);
+    else explore_start(send_1, NULL);
+    explore_start(send_0, NULL);
+    if (explore_choose(2)) explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_wait_quiet();
+    for (int i = 0; i < 2; i++) explore_check(items[i].done);
+    explore_pool_end(pool);
+}
+
+/* Without threads what it keeps may lie in the queue of a worker whose turn it is not. */
+static void pump_all(void *arg) {
+    (void)arg;
+    wsq_result result = wsq_pool_wait(pool);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
+}
+
+static void keeper_without_threads(void) {
+    begin(2, (wsq_config){.caller_runs = true});
+    items[0].task.fn = run_keeper;
+    kept = 3;
+    lingers = false;
+    spawn(0);
+    explore_start(pump_all, NULL);
+    end_keeper();
+}
+
+/* Likewise what is pinned to that worker, which is about to run it. */
+static wsq_poll run_pinning(wsq_ctx ctx, wsq_task *task) {
+    bool spawned = true;
+    (void)ctx;
+    for (int i = 1; i <= 2; i++) spawned = spawned && wsq_spawn_on(pool, 1, &items[i].task) == WSQ_OK;
+    if (spawned) {
+        (void)wsq_task_wait(&items[2].task);
+        explore_check(items[2].done + items[2].cleaned == 1);
+    }
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void pinned_elsewhere_without_threads(void) {
+    begin(2, (wsq_config){.caller_runs = true});
+    items[0].task.fn = run_pinning;
+    items[1].task.fn = run_slowly;
+    spawn(0);
+    explore_start(pump_all, NULL);
+    if (explore_choose(2)) explore_wait_quiet();
+    end_keeper();
+}
+
+int main(void) {
+    explore_random("compose: callers wait", callers_wait, 2000);
+    explore_random("compose: callers wait inside", callers_wait_inside, 2000);
+    explore_random("compose: pinned where the caller runs", pinned_where_the_caller_runs, 1500);
+    explore_random("compose: a group on a stack, no threads", keeper_without_threads, 2000);
+    explore_random("compose: pinned elsewhere, no threads", pinned_elsewhere_without_threads, 1500);
+    return explore_end();
+}

@@ -1,0 +1,165 @@
+/* Futures in the explorer: got, dropped, followed, from outside and inside tasks, against shutdown; and
+ * their memory, which the next one uses. */
+#include "explore_groups.h"
+
+/* Their memory is used again: the second takes what the first left, or a third thread. */
+static void getter(void *arg) {
+    int i = *(const int *)arg;
+    get(submit(i), i);
+}
+
+static void futures_from_outside(void) {
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    explore_start(getter, (void *)(uintptr_t)&number[1]);
+    get(submit(0), 0);
+    get(submit(2), 2);
+    end(0);
+}
+
+static void dropper(void *arg) { wsq_future_drop(arg); }
+
+static void drop_against_run(void) {
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    explore_start(dropper, submit(0));
+    wsq_future *future = submit(1);
+    while (explore_choose(4) && !wsq_future_done(future)) wsqi_pause();
+    if (wsq_future_done(future)) explore_check(wsqi_get(&result_of[1]) == 1);
+    get(future, 1);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_check(result_of[0] == 1);
+    end(0);
+}
+
+static wsq_poll run_then(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(wsqi_get(&result_of[0]) == 1);
+    explore_check(wsq_future_done(shared));
+    get(shared, 0);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void then_against_run(void) {
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    items[0].task.fn = run_then;
+    shared = submit(0);
+    explore_check(wsq_future_then(shared, &items[0].task) == WSQ_OK);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    end(1);
+}
+
+static void get_inside(void) {
+    wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
+    begin_futures(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_getter;
+    shared = submit(0);
+    spawn(0);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(1);
+}
+
+/* What it has run itself leaves its place in the queue behind, until that is full. */
+static wsq_poll run_many(wsq_ctx ctx, wsq_task *task) {
+    wsq_future *futures[ITEMS];
+    bool rising = explore_choose(2);
+    (void)ctx;
+    for (int i = 1; i < ITEMS; i++) futures[i] = submit(i);
+    if (explore_choose(2)) spawn(1);
+    else items[1].done = 1;
+    for (int i = 1; i < ITEMS; i++) get(futures[rising ? i : ITEMS - i], rising ? i : ITEMS - i);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void many_inside(void) {
+    wsq_config config = {.order = explore_choose(2) ? WSQ_LIFO : WSQ_FIFO};
+    begin_futures(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_many;
+    spawn(0);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(2);
+}
+
+static void get_against_shutdown(void) {
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    void *result = NULL;
+    wsq_future *future = submit(0);
+    explore_check(wsq_pool_shutdown(pool, explore_choose(2) ? WSQ_CANCEL : WSQ_DRAIN) == WSQ_OK);
+    wsq_result outcome = wsq_future_get(future, &result);
+    explore_check(outcome == (result_of[0] ? WSQ_OK : WSQ_ERR_CANCELLED));
+    explore_pool_end(pool);
+}
+
+static void go_call(void *arg) { call(arg); }
+
+static void go(void) {
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    for (int i = 0; i < 3; i++) explore_check(wsq_go(pool, go_call, &result_of[i]) == WSQ_OK);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    for (int i = 0; i < 3; i++) explore_check(wsqi_get(&result_of[i]) == 1);
+    end(0);
+}
+
+/* ---- as if a chunk held only one ---- */
+
+static int results[4]; /* plain */
+
+static void *bump(void *arg) {
+    int *result = arg;
+    wsqi_set(result, wsqi_get(result) + 1);
+    return result;
+}
+
+static void submit_and_get(int i) {
+    wsq_future *future = NULL;
+    void *result = NULL;
+    explore_check(wsq_submit(pool, bump, &results[i], &future) == WSQ_OK);
+    pool->future_spare = NULL;
+    explore_check(wsq_future_get(future, &result) == WSQ_OK);
+    explore_check(result == &results[i] && wsqi_get(&results[i]) == 1);
+}
+
+static void submitter(void *arg) {
+    (void)arg;
+    for (int i = 2; i < 4; i++) submit_and_get(i);
+}
+
+/* The memory of one that is over is the next one's. */
+static void futures_come_back(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    memset(results, 0, sizeof results);
+    explore_start(submitter, NULL);
+    for (int i = 0; i < 2; i++) submit_and_get(i);
+    end(0);
+}
+
+/* Likewise, from a thread that never learns that its function was called. */
+static void dropped_futures_come_back(void) {
+    begin(1, plain);
+    memset(results, 0, sizeof results);
+    for (int i = 0; i < 4; i++) {
+        wsq_future *future = NULL;
+        explore_check(wsq_submit(pool, bump, &results[i], &future) == WSQ_OK);
+        pool->future_spare = NULL;
+        int n = explore_choose(64); /* a load between, for pauses in a row are one */
+        while (n-- > 0 && wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) wsqi_pause();
+        wsq_future_drop(future);
+    }
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    for (int i = 0; i < 4; i++) explore_check(wsqi_get(&results[i]) == 1);
+    end(0);
+}
+
+int main(void) {
+    explore_random("compose: futures from outside", futures_from_outside, 2000);
+    explore_random("compose: drop against run", drop_against_run, 2000);
+    explore_random("compose: then against run", then_against_run, 2000);
+    explore_random("compose: get inside", get_inside, 2000);
+    explore_random("compose: many inside", many_inside, 2000);
+    explore_random("compose: get against shutdown", get_against_shutdown, 2000);
+    explore_random("compose: go", go, 2000);
+    explore_random("more: futures come back", futures_come_back, 3000);
+    explore_random("more: dropped futures come back", dropped_futures_come_back, 2000);
+    return explore_end();
+}

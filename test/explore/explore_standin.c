@@ -1,0 +1,261 @@
+/* Stand-ins in the explorer: workers that wait or block inside tasks, and threads that work in their place. */
+#include "explore_items.h"
+
+/* Waits for task 1, which somebody else has to run. */
+static wsq_poll run_blocked(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    explore_check(wsqi_get(&items[1].letter) == 1);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+/* Sometimes there is no thread to be had. */
+static void wait_inside(void) {
+    wsq_config config = {.max_standins = 1 + (unsigned)explore_choose(2)};
+    unsigned workers = 1 + (unsigned)explore_choose(2);
+    begin(workers, config);
+    explore_threads_left = explore_choose(3) ? EXPLORE_FIBERS : 0;
+    items[0].task.fn = items[2].task.fn = run_blocked;
+    items[1].waits = true;
+    spawn(1);
+    spawn(0);
+    if (explore_choose(2)) spawn(2);
+    else items[2].done = 1;
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(3);
+    send(1);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(4);
+}
+
+/* For a while, again and again; it may work meanwhile. */
+static wsq_poll run_impatient(wsq_ctx ctx, wsq_task *task) {
+    wsq_result result;
+    (void)ctx;
+    do result = wsq_task_wait_for(&items[1].task, 200000);
+    while (result == WSQ_ERR_TIMEOUT);
+    explore_check(result == WSQ_OK && wsqi_get(&items[1].letter) == 1);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void impatient_inside(void) {
+    wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
+    begin(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_impatient;
+    items[1].waits = true;
+    spawn(1);
+    spawn(0);
+    spawn(2);
+    send(1);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    end(3);
+}
+
+/* Likewise for task 4. */
+static wsq_poll run_blocked_too(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_check(wsq_task_wait(&items[4].task) == WSQ_OK);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+/* The one stand-in goes from the first that waits to the second, which worked meanwhile. */
+static void two_wait_inside(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(2, config);
+    items[0].task.fn = run_blocked;
+    items[2].task.fn = run_blocked_too;
+    items[1].waits = items[4].waits = true;
+    spawn(1);
+    spawn(4);
+    spawn(0);
+    spawn(2);
+    if (explore_choose(2)) explore_wait_quiet();
+    send(1);
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(3);
+    explore_check(wsq_task_wait(&items[3].task) == WSQ_OK);
+    send(4);
+    end(5);
+}
+
+/* In a call that blocks: until task 1 has run, on a stand-in; then once more. */
+static wsq_poll run_blocking(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    wsq_block_begin(ctx);
+    explore_meet(&gate, 2);
+    wsq_block_end(ctx);
+    spawn(2);
+    if (it->runs++ == 0 && explore_choose(2)) {
+        wsq_block_begin(ctx);
+        wsq_block_end(ctx);
+    }
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void blocking_call(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1, config);
+    items[0].task.fn = run_blocking;
+    items[1].company = 2;
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(1);
+    end(3);
+}
+
+/* What it wakes it leaves behind; for whoever is left, and not only for a watcher. */
+static wsq_poll run_leaving(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    explore.rested = 0;
+    if (it == &items[4]) send(3);
+    wsq_block_begin(ctx);
+    explore_meet(&gate, it->company);
+    explore_check(explore.rested < WSQI_WATCH_NS);
+    wsq_block_end(ctx);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+/* The stand-in was needed before, and sleeps. */
+static void blocking_again(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1, config);
+    items[0].task.fn = run_blocking;
+    items[1].company = 2;
+    spawn(0);
+    spawn(1);
+    explore_wait_quiet();
+    gate = 0;
+    items[3].waits = true;
+    items[3].company = items[4].company = 2;
+    items[4].task.fn = run_leaving;
+    spawn(3);
+    explore_wait_quiet();
+    spawn(4);
+    end(5);
+}
+
+/* The stand-in is another's. */
+static void both_blocking(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(2, config);
+    items[0].task.fn = items[4].task.fn = run_leaving;
+    items[0].company = items[3].company = items[4].company = 3;
+    items[3].waits = true;
+    spawn(3);
+    spawn(0);
+    explore_wait_quiet();
+    spawn(4);
+    items[1].done = items[2].done = 1;
+    end(5);
+}
+
+/* In a blocking call it wakes 3, which wakes 1, and waits for that. */
+static wsq_poll run_waiting_in_call(wsq_ctx ctx, wsq_task *task) {
+    wsq_block_begin(ctx);
+    explore.rested = 0;
+    send(3);
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    explore_check(explore.rested < WSQI_WATCH_NS);
+    wsq_block_end(ctx);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void waiting_in_a_call(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_waiting_in_call;
+    items[1].waits = true;
+    items[3].task.fn = run_sending;
+    items[3].sends = 1;
+    spawn(1);
+    spawn(3);
+    explore_wait_quiet();
+    spawn(0);
+    items[2].done = 1;
+    end(4);
+}
+
+/* The stand-in has something in its slot when it is needed no more. */
+static wsq_poll run_filling_slot(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    send(2);
+    explore_meet(&gate, 2);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void standin_leaves_work(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1, config);
+    items[0].task.fn = run_leaving;
+    items[0].company = 2;
+    items[1].task.fn = run_filling_slot;
+    items[2].waits = true;
+    spawn(2);
+    spawn(0);
+    explore_wait_quiet();
+    spawn(1);
+    end(3);
+}
+
+static void blocking_against_shutdown(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1, config);
+    items[0].task.fn = run_blocked;
+    spawn(1);
+    spawn(0);
+    explore_check(wsq_pool_shutdown(pool, explore_choose(2) ? WSQ_CANCEL : WSQ_DRAIN) == WSQ_OK);
+    explore_pool_end(pool);
+}
+
+/* Two pools that wait for each other, each with one worker. */
+static wsq_poll run_here_and_there(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(wsq_task_wait(&it->after[0]->task) == WSQ_OK);
+    explore_check(wsqi_get(&it->after[0]->letter) == 1);
+    wsqi_set(&it->letter, 1);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void two_pools(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1, config);
+    wsq_pool *other = explore_pool_make(1, config);
+    items[0].task.fn = items[1].task.fn = run_here_and_there;
+    items[0].after[0] = &items[1];
+    items[1].after[0] = &items[2];
+    items[2].waits = true;
+    spawn(2);
+    explore_check(wsq_spawn(other, &items[1].task) == WSQ_OK);
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    send(2);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_wait_quiet();
+    explore_check_parked(other);
+    explore_pool_end(other);
+    end(3);
+}
+
+int main(void) {
+    explore_random("compose: wait inside", wait_inside, 2000);
+    explore_random("compose: impatient inside", impatient_inside, 2000);
+    explore_random("compose: two wait inside", two_wait_inside, 2000);
+    explore_random("compose: a blocking call", blocking_call, 2000);
+    explore_random("compose: blocking again", blocking_again, 2000);
+    explore_random("compose: both blocking", both_blocking, 2000);
+    explore_random("compose: waiting in a call", waiting_in_a_call, 1500);
+    explore_random("compose: a stand-in leaves work", standin_leaves_work, 1500);
+    explore_random("compose: blocking against shutdown", blocking_against_shutdown, 2000);
+    explore_random("compose: two pools", two_pools, 2000);
+    return explore_end();
+}

@@ -1,0 +1,212 @@
+/* A pool that stops, in the explorer: tasks keep groups and futures on their stacks, and wait for them.
+ * Once such a wait is over, whatever happens to the pool, nobody touches them again. */
+#include "explore_groups.h"
+
+static wsq_group other_group;
+
+static void keeper_against_cancel(void) {
+    begin_keeper(2);
+    items[1].task.fn = run_slowly;
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    end_keeper();
+}
+
+/* Its task waits for a group with a task that is never woken: that wait ends first. */
+static void wait_in_vain(wsq_group *one, int i) {
+    if (wsq_group_spawn(one, &items[i].task) == WSQ_OK)
+        explore_check(wsq_group_wait(one) == WSQ_ERR_CANCELLED);
+}
+
+static wsq_poll run_kept(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    wait_in_vain(&group, 2);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void keeper_of_keeper(void) {
+    begin_keeper(1);
+    items[1].task.fn = run_kept;
+    items[2].waits = true;
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    end_keeper();
+}
+
+/* The same in a job that was stolen: its join is no reason to wait for ever. */
+static void job_kept(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    wait_in_vain(&other_group, 3);
+}
+
+static wsq_poll run_joining(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job = {0};
+    wsq_fork(&ctx, &job, job_kept);
+    if (explore_choose(2)) explore_wait_quiet(); /* it is stolen */
+    wsq_join(&ctx, &job);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+/* Who waits for that task, and for one in vain, too. */
+static wsq_poll run_above_join(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    group_spawn(1);
+    group_spawn(2);
+    (void)wsq_group_wait(&group);
+    explore_check(items[1].done + items[1].cleaned == 1);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void keeper_of_a_join(void) {
+    begin_keeper(1);
+    explore_check(wsq_group_init(&other_group, pool) == WSQ_OK);
+    if (explore_choose(2)) items[0].task.fn = run_above_join;
+    items[1].task.fn = run_joining;
+    items[2].waits = items[3].waits = true;
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    end_keeper();
+}
+
+/* The same above a task that waits for another. */
+static wsq_poll run_below(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    if (wsq_spawn(pool, &items[3].task) != WSQ_OK) items[3].cleaned = 1;
+    explore_check(wsq_task_wait(&items[4].task) != WSQ_OK);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void keeper_of_what_is_below(void) {
+    begin_keeper(1);
+    items[1].task.fn = run_below;
+    items[2].waits = items[4].waits = true;
+    items[3].task.fn = run_kept;
+    spawn(4);
+    spawn(0);
+    if (explore_choose(4)) explore_wait_quiet();
+    end_keeper();
+}
+
+/* The same in what a task or a future waits for. */
+static void *call_in_vain(void *arg) {
+    wait_in_vain(&group, 2);
+    return arg;
+}
+
+static wsq_poll run_hoping(wsq_ctx ctx, wsq_task *task) {
+    wsq_future *future = NULL;
+    (void)ctx;
+    if (explore_choose(2)) {
+        if (wsq_spawn(pool, &items[1].task) != WSQ_OK) items[1].cleaned = 1;
+        else (void)wsq_task_wait(&items[1].task);
+        explore_check(items[1].done + items[1].cleaned == 1);
+    } else if (wsq_submit(pool, call_in_vain, NULL, &future) == WSQ_OK) {
+        if (explore_choose(2)) explore_wait_quiet(); /* it is stolen */
+        (void)wsq_future_get(future, NULL);
+    }
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void wait_for_keeper(void) {
+    begin_keeper(0);
+    items[0].task.fn = run_hoping;
+    items[1].task.fn = run_kept;
+    items[2].waits = true;
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    end_keeper();
+}
+
+/* Beside it a thread from outside wakes a task, and so cancels whatever is in the global queues. */
+static void send_late(void *arg) {
+    (void)arg;
+    linger();
+    send(3);
+}
+
+static void begin_wakes(void) {
+    begin_keeper(2);
+    for (int i = 1; i <= 2; i++) wsq_task_set_priority(&items[i].task, WSQ_LOW);
+    items[3].waits = lingers = true;
+    spawn(3);
+    explore_wait_quiet();
+}
+
+static void keeper_beside_wakes(void) {
+    begin_wakes();
+    spawn(0);
+    explore_start(send_late, NULL);
+    end_keeper();
+}
+
+/* The same where a thread from outside keeps it; or waits for a task alone. */
+static void keep_outside(void *arg) {
+    (void)arg;
+    if (explore_choose(2)) {
+        keep();
+    } else if (wsq_spawn(pool, &items[1].task) == WSQ_OK) {
+        linger();
+        (void)wsq_task_wait(&items[1].task);
+        explore_check(items[1].done + items[1].cleaned == 1);
+    }
+    items[0].done = 1;
+}
+
+static wsq_poll run_lingering(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    linger();
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void keeper_outside_beside_wakes(void) {
+    begin_wakes();
+    items[4].task.fn = run_lingering; /* while it runs, what is kept stays in the queue */
+    spawn(4);
+    explore_start(keep_outside, NULL);
+    explore_start(send_late, NULL);
+    end_keeper();
+}
+
+/* What a future writes lies on the stack of who waits for it: no more once that wait is over. */
+static wsq_poll run_asking(wsq_ctx ctx, wsq_task *task) {
+    int *result = explore_malloc(sizeof *result);
+    wsq_future *future = NULL;
+    wsqi_set(result, 0);
+    if (wsq_submit(pool, call, result, &future) == WSQ_OK) {
+        explore_meet(&gate, 2);
+        for (int i = explore_choose(20); i > 0 && !wsq_cancelled(ctx); i--) wsqi_pause();
+        wsq_result outcome = wsq_future_get(future, NULL);
+        explore_check(outcome == WSQ_OK || outcome == WSQ_ERR_CANCELLED);
+        explore_check(wsqi_get(result) == (outcome == WSQ_OK));
+    }
+    explore_free(result);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void get_inside_against_cancel(void) {
+    wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
+    begin_futures(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_asking;
+    spawn(0);
+    explore_meet(&gate, 2); /* now the pool stops */
+    end_keeper();
+}
+
+int main(void) {
+    explore_random("compose: a group on a stack against cancel", keeper_against_cancel, 2000);
+    explore_random("compose: groups on two stacks", keeper_of_keeper, 2000);
+    explore_random("compose: a group below a join", keeper_of_a_join, 2000);
+    explore_random("compose: a group below a wait", keeper_of_what_is_below, 2000);
+    explore_random("compose: waits for who has a group", wait_for_keeper, 2000);
+    explore_random("compose: a group beside wakes", keeper_beside_wakes, 1500);
+    explore_random("compose: a group outside beside wakes", keeper_outside_beside_wakes, 2000);
+    explore_random("compose: a future on a stack against cancel", get_inside_against_cancel, 2000);
+    return explore_end();
+}

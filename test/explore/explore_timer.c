@@ -1,0 +1,177 @@
+/* Timers in the explorer: set while workers search, fall asleep, sleep; against cancel, shutdown, a full
+ * slot, and the worker that watches them. */
+#include "explore_items.h"
+
+/* Set while the workers search, fall asleep, sleep. */
+static void one_timer(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    items[0].waits = true;
+    spawn(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    set_timer(0, 20000);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    end(1);
+}
+
+static void earlier_timer(void *arg) { set_timer(*(const int *)arg, 1000); }
+
+/* The second is due before the first, or long after it. */
+static void two_timers(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    items[0].waits = items[1].waits = true;
+    spawn(0);
+    spawn(1);
+    if (explore_choose(2)) explore_wait_quiet();
+    explore_start(earlier_timer, (void *)(uintptr_t)&number[1]);
+    set_timer(0, 500000);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
+    end(2);
+}
+
+/* Either it was taken back, or it wakes. */
+static void timer_against_cancel(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    items[0].waits = true;
+    spawn(0);
+    set_timer(0, 5000);
+    if (explore_choose(2)) explore_wait_quiet();
+    if (wsq_wake_cancel(pool, &items[0].task)) send(0);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    end(1);
+}
+
+static void timer_against_shutdown(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    items[0].waits = true;
+    spawn(0);
+    set_timer(0, 5000);
+    explore_check(wsq_pool_shutdown(pool, explore_choose(2) ? WSQ_CANCEL : WSQ_DRAIN) == WSQ_OK);
+    explore_check(items[0].done + items[0].cleaned <= 1);
+    explore_pool_end(pool);
+}
+
+/* A full slot, and a timer: one watcher for both. */
+static wsq_poll run_waker(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    it->runs++;
+    send(1);
+    explore_meet(&gate, 3); /* with the woken one, in the slot, and the one of the timer */
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void timer_and_slot(void) {
+    begin(3, plain);
+    items[1].waits = items[2].waits = true;
+    items[1].company = items[2].company = 3;
+    items[0].task.fn = run_waker;
+    spawn(1);
+    spawn(2);
+    explore_wait_quiet();
+    set_timer(2, 1000 + 2000 * (uint64_t)explore_choose(500));
+    spawn(0);
+    end(3);
+}
+
+enum { LONG = 1000000000 };
+
+/* They wake each other, through the slot, and then meet; nobody waits for the timer until they do. */
+static wsq_poll run_volley(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    int other = it == &items[0];
+    (void)ctx;
+    if (it->runs++ == 0 && other == 0) return WSQ_PENDING;
+    wsq_wake(&items[other].task);
+    if (it->runs < 4) return WSQ_PENDING;
+    explore_meet(&gate, 2);
+    explore_check(explore.rested < LONG);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void slot_before_timer(void) {
+    begin(2, plain);
+    items[0].task.fn = items[1].task.fn = run_volley;
+    items[2].waits = true;
+    spawn(2);
+    spawn(1);
+    explore_wait_quiet();
+    set_timer(2, 2 * (uint64_t)LONG);
+    spawn(0);
+    end(3);
+}
+
+/* Who watches the timer gets a task, which is over when the timer has come: another one watches. */
+static void watcher_has_work(void) {
+    begin(2, plain);
+    items[0].waits = true;
+    items[0].company = items[1].company = 2;
+    spawn(0);
+    set_timer(0, 20000);
+    if (explore_choose(2)) explore_wait_quiet();
+    spawn(1);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    end(2);
+}
+
+/* A watcher has nothing to watch any more, it seems: it finds the timer, or who set that does not
+ * tell it. */
+static void give_up(void *arg) {
+    bool *watches = arg;
+    *watches = wsqi_watch_drop(wsqi_block(pool, 0));
+}
+
+static void timer_against_watcher(void) {
+    wsq_config config = {.caller_runs = true};
+    wsqi_worker *worker;
+    bool watches = false;
+    begin(1, config);
+    worker = wsqi_block(pool, 0);
+    wsqi_store_sc(&pool->watcher, worker->index + 1);
+    explore_start(give_up, &watches);
+    set_timer(0, 1000000);
+    explore_join();
+    explore_check(watches || worker->parker.token.v != WSQI_TOKEN_HERE);
+    wsqi_store_rlx(&pool->watcher, 0u);
+    explore_check(wsq_wake_cancel(pool, &items[0].task));
+    explore_pool_end(pool);
+}
+
+/* It goes on, for another timer: it sees the earlier one, or is told. */
+static void go_on(void *arg) {
+    uint64_t *until = arg;
+    wsqi_worker *worker = wsqi_block(pool, 0);
+    if (wsqi_watch_drop(worker)) *until = wsqi_watch_until(worker, 1000);
+}
+
+static void earlier_timer_against_watcher(void) {
+    wsq_config config = {.caller_runs = true};
+    wsqi_worker *worker;
+    uint64_t until = 0;
+    begin(1, config);
+    worker = wsqi_block(pool, 0);
+    set_timer(1, 2000000);
+    wsqi_store_sc(&pool->watcher, worker->index + 1);
+    explore_start(go_on, &until);
+    set_timer(0, 1000000);
+    explore_join();
+    explore_check(until <= pool->timer_next.v || worker->parker.token.v == WSQI_TOKEN_HERE);
+    wsqi_store_rlx(&pool->watcher, 0u);
+    for (int i = 0; i < 2; i++) explore_check(wsq_wake_cancel(pool, &items[i].task));
+    explore_pool_end(pool);
+}
+
+int main(void) {
+    explore_random("compose: one timer", one_timer, 2000);
+    explore_random("compose: two timers", two_timers, 2000);
+    explore_random("compose: a timer against cancel", timer_against_cancel, 2000);
+    explore_random("compose: a timer against shutdown", timer_against_shutdown, 2000);
+    explore_random("compose: a timer and a slot", timer_and_slot, 2000);
+    explore_random("compose: a slot before a timer", slot_before_timer, 2000);
+    explore_random("compose: a watcher has work", watcher_has_work, 2000);
+    explore_random("compose: a timer against a watcher", timer_against_watcher, 2000);
+    explore_random("compose: an earlier timer", earlier_timer_against_watcher, 2000);
+    return explore_end();
+}

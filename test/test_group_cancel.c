@@ -1,0 +1,266 @@
+/* Groups that are cancelled, asleep, in races with all that uses them, and by the shutdown of their pool. */
+#include "groups.h"
+
+static atomic_bool saw_cancel, go_on;
+
+static wsq_poll until_cancelled(wsq_ctx ctx, step *self) {
+    (void)self;
+    CHECK(!wsq_cancelled(ctx));
+    atomic_store(&go_on, true);
+    while (!wsq_cancelled(ctx)) sched_yield();
+    atomic_store(&saw_cancel, true);
+    return WSQ_DONE;
+}
+
+static wsq_poll not_cancelled(wsq_ctx ctx, step *self) {
+    (void)self;
+    CHECK(!wsq_cancelled(ctx));
+    return WSQ_DONE;
+}
+
+static atomic_uint freed;
+
+/* From here on nobody touches it: it lies in a grave, so that this shows without a sanitizer. */
+static step *graves[10];
+
+static wsq_poll free_at_cleanup(wsq_task *task) {
+    step *one = wsq_container_of(task, step, task);
+    memset((void *)one, 0xee, sizeof *one);
+    graves[atomic_fetch_add(&freed, 1)] = one;
+    return WSQ_GONE;
+}
+
+static bool grave_untouched(step *one) {
+    const unsigned char *bytes = (const unsigned char *)one;
+    bool same = true;
+    for (size_t i = 0; i < sizeof *one; i++) same = same && bytes[i] == 0xee;
+    free(one);
+    return same;
+}
+
+static void cancel(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    wsq_group group;
+    step running, queued[10], then, outsider;
+    group_new(&group, pool);
+    atomic_store(&freed, 0);
+    atomic_store(&go_on, false);
+    step_new(&running, until_cancelled, NULL);
+    step_new(&then, NULL, NULL);
+    step_new(&outsider, not_cancelled, NULL);
+    spawn_in(&group, &running);
+    while (!atomic_load(&go_on)) sched_yield();
+    for (int i = 0; i < 10; i++) {
+        step *mortal = step_array(1, NULL, NULL);
+        step_new(&queued[i], NULL, NULL);
+        if (i % 2) queued[i].task.cleanup = NULL;
+        spawn_in(&group, &queued[i]);
+        wsq_task_set_cleanup(&mortal->task, free_at_cleanup);
+        spawn_in(&group, mortal);
+    }
+    spawn(pool, &outsider);
+    CHECK_EQ(wsq_group_then(&group, &then.task), WSQ_OK);
+    CHECK(!wsq_group_cancelled(&group));
+    wsq_group_cancel(&group);
+    CHECK(wsq_group_cancelled(&group));
+    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
+    CHECK(atomic_load(&saw_cancel));
+    CHECK_EQ(wsq_task_wait(&running.task), WSQ_OK); /* what ran is done, not cancelled */
+    for (int i = 0; i < 10; i++) {
+        CHECK_EQ(wsq_task_wait(&queued[i].task), WSQ_ERR_CANCELLED);
+        CHECK_EQ(queued[i].runs, 0);
+        CHECK_EQ(queued[i].cleanups, i % 2 ? 0 : 1);
+    }
+    CHECK_EQ(atomic_load(&freed), 10);
+    for (int i = 0; i < 10; i++) CHECK(grave_untouched(graves[i]));
+    CHECK_EQ(wsq_group_spawn(&group, &queued[0].task), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_group_pending(&group), 0);
+    CHECK_EQ(wsq_task_wait(&then.task), WSQ_OK); /* it is after the group's end, however that was */
+    group_new(&group, pool);
+    spawn_in(&group, &queued[0]);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    CHECK_EQ(queued[0].runs, 1);
+    pool_close(pool);
+}
+
+/* A sleeping task of a cancelled group ends when it is woken. */
+static void cancel_asleep(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    wsq_group group;
+    step sleeper;
+    group_new(&group, pool);
+    step_new(&sleeper, pend_once, NULL);
+    spawn_in(&group, &sleeper);
+    CHECK_EQ(pump(pool), 1);
+    wsq_group_cancel(&group);
+    CHECK_EQ(pump(pool), 0);
+    CHECK_EQ(wsq_group_wait_for(&group, 0), WSQ_ERR_TIMEOUT);
+    wsq_wake(&sleeper.task);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
+    CHECK_EQ(sleeper.runs, 1);
+    CHECK_EQ(sleeper.cleanups, 1);
+    pool_close(pool);
+}
+
+/* Cancel against spawns, ends and waits: every task either ran or was cleaned up. */
+static void compete(test_thread *self) {
+    contest *all = self->arg;
+    if (self->index == 0) {
+        test_spin(test_below(&self->random, 20000));
+        wsq_group_cancel(&all->group);
+        return;
+    }
+    for (unsigned i = self->index - 1; i < CONTEST; i += THREADS - 1) {
+        wsq_result result = wsq_group_spawn(&all->group, &all->steps[i].task);
+        all->refused[i] = result == WSQ_ERR_CANCELLED;
+        if (result != WSQ_OK && !all->refused[i]) FAIL("a spawn or a refusal");
+    }
+    wsq_result result = wsq_group_wait(&all->group);
+    if (result != WSQ_OK && result != WSQ_ERR_CANCELLED) FAIL("a wait");
+}
+
+static void cancel_races(void) {
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        wsq_pool *pool = pool_new(kinds[k]);
+        static bool refused[CONTEST];
+        contest all = {.refused = refused};
+        for (size_t round = 0; round < test_times(100); round++) {
+            unsigned wrong = 0;
+            all.steps = step_array(CONTEST, NULL, NULL);
+            group_new(&all.group, pool);
+            test_threads(THREADS, compete, &all);
+            CHECK_EQ(wsq_group_wait(&all.group), WSQ_ERR_CANCELLED);
+            for (int i = 0; i < CONTEST; i++)
+                wrong += all.steps[i].runs + all.steps[i].cleanups != (refused[i] ? 0 : 1);
+            CHECK_EQ(wrong, 0);
+            free(all.steps);
+        }
+        pool_close(pool);
+    }
+}
+
+/* Inside a task of a cancelled group, a task of none is run in place: it is not cancelled. */
+static step nested_one;
+
+static wsq_poll wait_for_outsider(wsq_ctx ctx, step *self) {
+    wsq_group_cancel(self->arg);
+    CHECK(wsq_cancelled(ctx));
+    spawn(wsq_pool_of(ctx), &nested_one);
+    CHECK_EQ(wsq_task_wait(&nested_one.task), WSQ_OK);
+    CHECK_EQ(nested_one.runs, 1);
+    CHECK(wsq_cancelled(ctx));
+    return WSQ_DONE;
+}
+
+static void cancelled_is_its_own_on(wsq_config config) {
+    wsq_pool *pool = pool_new(config);
+    wsq_group group;
+    step outer;
+    group_new(&group, pool);
+    step_new(&nested_one, not_cancelled, NULL);
+    if (config.caller_runs) CHECK_EQ(wsq_task_set_priority(&nested_one.task, WSQ_LOW), WSQ_OK);
+    step_new(&outer, wait_for_outsider, &group);
+    spawn_in(&group, &outer);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_CANCELLED);
+    CHECK_EQ(outer.runs, 1);
+    pool_close(pool);
+}
+
+static void cancelled_is_the_task_s_own(void) {
+    cancelled_is_its_own_on((wsq_config){.workers = 1});
+    cancelled_is_its_own_on((wsq_config){.workers = 1, .caller_runs = true});
+}
+
+/* A shutdown in front of a group that waits, is held and is full. */
+static void shut_or_wait(test_thread *self) {
+    contest *all = self->arg;
+    if (self->index == 0) CHECK_EQ(wsq_pool_shutdown(all->group.pool, WSQ_CANCEL), WSQ_OK);
+    else if (wsq_group_wait(&all->group) != WSQ_ERR_CANCELLED) FAIL("a cancelled wait");
+}
+
+static void shutdown_cancels(void) {
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        wsq_pool *pool = pool_new(kinds[k]);
+        contest all;
+        step sleeper, then;
+        unsigned wrong = 0, done = 0;
+        all.steps = step_array(CONTEST, NULL, NULL);
+        group_new(&all.group, pool);
+        step_new(&sleeper, pend_once, NULL);
+        step_new(&then, NULL, NULL);
+        spawn_in(&all.group, &sleeper); /* so that it is never done */
+        for (int i = 0; i < CONTEST; i++) spawn_in(&all.group, &all.steps[i]);
+        CHECK_EQ(wsq_group_then(&all.group, &then.task), WSQ_OK);
+        test_threads(THREADS, shut_or_wait, &all);
+        for (int i = 0; i < CONTEST; i++) {
+            wrong += all.steps[i].runs + all.steps[i].cleanups != 1;
+            done += wsq_task_done(&all.steps[i].task);
+        }
+        CHECK_EQ(wrong, 0);
+        CHECK_EQ(done, CONTEST);
+        CHECK_EQ(then.runs, 0);
+        pool_end(pool);
+        free(all.steps);
+    }
+}
+
+/* A task with a group on its stack: however the pool stops, no task of the group runs when its wait
+ * has returned. */
+typedef struct family {
+    step parent, children[8];
+    atomic_uint begun;
+} family;
+
+static wsq_poll run_until_stopped(wsq_ctx ctx, step *self) {
+    family *all = self->arg;
+    atomic_fetch_add(&all->begun, 1);
+    while (!wsq_cancelled(ctx)) sched_yield();
+    test_nap(200000);
+    return WSQ_DONE;
+}
+
+static wsq_poll wait_for_children(wsq_ctx ctx, step *self) {
+    family *all = self->arg;
+    unsigned wrong = 0;
+    wsq_group group;
+    group_new(&group, wsq_pool_of(ctx));
+    for (int i = 0; i < 8; i++) { /* what the stopping pool refuses is ours */
+        wsq_result result = wsq_group_spawn(&group, &all->children[i].task);
+        all->children[i].cleanups = result != WSQ_OK;
+        if (result != WSQ_OK && result != WSQ_ERR_CLOSED) FAIL("a spawn into a group");
+    }
+    wsq_result result = wsq_group_wait(&group);
+    if (result != WSQ_OK && result != WSQ_ERR_CANCELLED) FAIL("a wait for a group");
+    CHECK_EQ(wsq_group_pending(&group), 0);
+    for (int i = 0; i < 8; i++) wrong += (all->children[i].ended != 0) + all->children[i].cleanups != 1;
+    CHECK_EQ(wrong, 0);
+    memset((void *)&group, 0xee, sizeof group);
+    return WSQ_DONE;
+}
+
+static void shutdown_beside_a_group_on_a_stack(void) {
+    for (size_t round = 0; round < test_times(30); round++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 2 + (unsigned)(round % 3),
+                                               .max_standins = round % 2 ? WSQ_STANDINS_OFF : 2});
+        family all;
+        atomic_init(&all.begun, 0);
+        step_new(&all.parent, wait_for_children, &all);
+        for (int i = 0; i < 8; i++) step_new(&all.children[i], run_until_stopped, &all);
+        spawn(pool, &all.parent);
+        while (atomic_load(&all.begun) == 0) sched_yield();
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+        CHECK(all.parent.ended != 0);
+        pool_end(pool);
+    }
+}
+
+int main(void) {
+    test_begin("test_group_cancel");
+    RUN(cancel);
+    RUN(cancel_asleep);
+    RUN(cancel_races);
+    RUN(cancelled_is_the_task_s_own);
+    RUN(shutdown_cancels);
+    RUN(shutdown_beside_a_group_on_a_stack);
+    return test_end();
+}

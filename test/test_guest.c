@@ -1,0 +1,156 @@
+/* Guests: threads in wsq_run, which may steal what workers fork, and wait as they do. */
+#include "stages.h"
+
+static void nothing(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    (void)job;
+}
+
+/* Forks, which show thieves what else there is, until one of them has taken that. */
+static void fork_until(wsq_ctx ctx, unsigned n) {
+    wsq_job job;
+    while (atomic_load(&stage) < n) {
+        wsq_fork(&ctx, &job, nothing);
+        sched_yield();
+        wsq_join(&ctx, &job);
+    }
+}
+
+/* This thread forks the job, others reach `n` in it, and then it joins. */
+static void fork_away(wsq_ctx ctx, wsq_job_fn fn, unsigned n) {
+    wsq_job job;
+    wsq_fork(&ctx, &job, fn);
+    fork_until(ctx, n);
+    wsq_join(&ctx, &job);
+}
+
+static void check_guest(void) { CHECK(wsq_worker_self() >= (int)wsq_pool_workers(here)); }
+
+static void job_until_stop(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    reach(1);
+    until_stop(ctx);
+}
+
+static void guest_forks(wsq_ctx ctx, void *arg) {
+    (void)arg;
+    fork_away(ctx, job_until_stop, 1);
+}
+
+static void *guest_main(void *arg) {
+    (void)arg;
+    CHECK_EQ(wsq_run(here, guest_forks, NULL), WSQ_OK);
+    return NULL;
+}
+
+static wsq_poll hold_until_stop(wsq_ctx ctx, step *self) {
+    (void)self;
+    reach(2);
+    until_stop(ctx);
+    return WSQ_DONE;
+}
+
+static void job_waits_for_pending(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    check_guest();
+    reach(3);
+    until_stop(ctx);
+    CHECK_EQ(wsq_task_wait(&first.task), WSQ_ERR_CANCELLED);
+}
+
+static wsq_poll worker_forks(wsq_ctx ctx, step *self) {
+    (void)self;
+    fork_away(ctx, job_waits_for_pending, 3);
+    return WSQ_DONE;
+}
+
+/* The shutdown waits for the worker, that for the guest, and nobody wakes what the guest waits for.
+ * Of the three workers one has the guest's own job and one is held, so that only the guest can take
+ * the third's. */
+static void guest_waits_when_cancelled(void) {
+    pthread_t guest;
+    start_one((wsq_config){.workers = 3, .max_standins = WSQ_STANDINS_OFF});
+    step_new(&first, pend_once, NULL);
+    step_new(&second, hold_until_stop, NULL);
+    step_new(&third, worker_forks, NULL);
+    spawn(here, &first);
+    step_asleep(&first);
+    if (pthread_create(&guest, NULL, guest_main, NULL) != 0) abort();
+    await(1);
+    spawn(here, &second);
+    await(2);
+    spawn(here, &third);
+    await(3);
+    CHECK_EQ(wsq_pool_shutdown(here, WSQ_CANCEL), WSQ_OK);
+    pthread_join(guest, NULL);
+    CHECK_EQ(wsq_pool_pending(here), 1);
+    wsq_wake(&first.task); /* it still may be woken: that cancels it */
+    cancelled(&first, 1);
+    pool_end(here);
+}
+
+/* On the guest, above its own join: one worker joins this job, the other one the job below. */
+static void job_waits_on_guest(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    (void)job;
+    check_guest();
+    reach(4);
+    spawn(here, &first);
+    await_task(&first);
+}
+
+static wsq_poll forks_for_guest(wsq_ctx ctx, step *self) {
+    (void)self;
+    fork_away(ctx, job_waits_on_guest, 4);
+    return WSQ_DONE;
+}
+
+/* Holds one worker until the guest has taken the job of the other. */
+static void job_until_four(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    (void)job;
+    reach(3);
+    await(4);
+}
+
+static void job_on_guest(wsq_ctx ctx, wsq_job *job) {
+    wsq_job above;
+    (void)job;
+    check_guest();
+    reach(2);
+    wsq_fork(&ctx, &above, job_until_four);
+    fork_until(ctx, 3);
+    spawn(here, &second);
+    wsq_join(&ctx, &above); /* meanwhile it helps */
+}
+
+static void job_on_worker(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    reach(1);
+    fork_away(ctx, job_on_guest, 2);
+}
+
+static void run_forks(wsq_ctx ctx, void *arg) {
+    (void)arg;
+    fork_away(ctx, job_on_worker, 1);
+}
+
+/* A worker in a join runs no tasks. Both are, for jobs that the guest has, which waits for a task:
+ * it needs a stand-in, though none of the workers is blocked. (While a guest works a worker sleeps
+ * in its place: so the guest's job goes to one worker, whose job can only go to the guest.) */
+static void guest_waits_for_a_task(void) {
+    start_one((wsq_config){.workers = 2});
+    step_new(&first, NULL, NULL);
+    step_new(&second, forks_for_guest, NULL);
+    asleep(2);
+    CHECK_EQ(wsq_run(here, run_forks, NULL), WSQ_OK);
+    CHECK_EQ(first.runs, 1);
+    pool_close(here);
+}
+
+int main(void) {
+    test_begin("test_guest");
+    RUN(guest_waits_when_cancelled);
+    RUN(guest_waits_for_a_task);
+    return test_end();
+}

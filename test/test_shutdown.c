@@ -1,0 +1,267 @@
+/* Shutdown: while others submit, twice at once, with tasks everywhere; whatever was accepted has run or is
+ * cancelled, and who waits for it is told. */
+#include "counted.h"
+
+/* ---- while eight threads submit ---- */
+
+enum { SUBMITTERS = 8, SUBMISSIONS = 4000, BATCH = 5 };
+
+typedef struct siege {
+    wsq_pool *pool;
+    wsq_shutdown mode;
+    uint32_t delay;
+    errand errands[SUBMITTERS][SUBMISSIONS];
+    atomic_ulong wrong;
+} siege;
+
+static siege shutting;
+
+static void submit(siege *self, errand *first, bool batch) {
+    wsq_task *list[BATCH];
+    wsq_result result;
+    if (!batch) {
+        first->result = wsq_spawn(self->pool, &first->task);
+        return;
+    }
+    for (int i = 0; i < BATCH; i++) list[i] = &first[i].task;
+    result = wsq_spawn_batch(self->pool, list, BATCH);
+    for (int i = 0; i < BATCH; i++) first[i].result = result;
+}
+
+/* The last thread shuts down, the one before waits for the pool, the others submit. */
+static void besiege(test_thread *thread) {
+    siege *self = thread->arg;
+    unsigned me = thread->index;
+    if (me == SUBMITTERS + 1) {
+        test_spin(self->delay);
+        if (wsq_pool_shutdown(self->pool, self->mode) != WSQ_OK) atomic_fetch_add(&self->wrong, 1);
+    } else if (me == SUBMITTERS) {
+        wsq_result result = wsq_pool_wait(self->pool);
+        if (result != WSQ_OK && (self->mode == WSQ_DRAIN || result != WSQ_ERR_CANCELLED))
+            atomic_fetch_add(&self->wrong, 1);
+    } else {
+        for (int i = 0; i + BATCH <= SUBMISSIONS;) {
+            bool batch = test_below(&thread->random, 4) == 0;
+            submit(self, &self->errands[me][i], batch);
+            i += batch ? BATCH : 1;
+        }
+    }
+}
+
+/* What was accepted has run, or was cancelled; what was refused is as it was. */
+static void check_errand(siege *self, errand *one) {
+    unsigned runs = one->runs;
+    bool good = true;
+    if (one->result == WSQ_OK) {
+        wsq_result waited = wsq_task_wait(&one->task);
+        good = runs == 1 && waited == WSQ_OK;
+        if (self->mode == WSQ_CANCEL && runs == 0) good = waited == WSQ_ERR_CANCELLED;
+        good = good && wsq_task_done(&one->task);
+    } else if (one->result == WSQ_ERR_CLOSED) {
+        good = runs == 0 && !wsq_task_done(&one->task) && wsq_task_wait(&one->task) == WSQ_ERR_INVALID;
+    } else {
+        good = one->result == WSQ_ERR_INVALID && runs == 0; /* set before the start: not submitted */
+    }
+    if (!good) atomic_fetch_add(&self->wrong, 1);
+}
+
+static void shut_down_under_siege(wsq_config config, wsq_shutdown mode, uint64_t *random) {
+    wsq_stats stats;
+    uint64_t accepted_count = 0;
+    shutting.pool = pool_new(config);
+    shutting.mode = mode;
+    shutting.delay = test_below(random, test_below(random, 2) ? 100000 : 2000000);
+    atomic_store(&shutting.wrong, 0);
+    for (int i = 0; i < SUBMITTERS * SUBMISSIONS; i++) {
+        errand *one = &shutting.errands[i / SUBMISSIONS][i % SUBMISSIONS];
+        errand_new(one, errand_run);
+        one->result = WSQ_ERR_INVALID;
+    }
+    test_threads(SUBMITTERS + 2, besiege, &shutting);
+    for (int i = 0; i < SUBMITTERS * SUBMISSIONS; i++) {
+        errand *one = &shutting.errands[i / SUBMISSIONS][i % SUBMISSIONS];
+        check_errand(&shutting, one);
+        accepted_count += one->result == WSQ_OK;
+    }
+    CHECK_EQ(atomic_load(&shutting.wrong), 0);
+    wsq_pool_stats(shutting.pool, &stats);
+    CHECK_EQ(stats.spawned, accepted_count);
+    CHECK_EQ(stats.finished, accepted_count);
+    CHECK_EQ(wsq_pool_pending(shutting.pool), 0);
+    CHECK_EQ(stats.queue_depth, 0);
+    wsq_pool_destroy(shutting.pool);
+    check_nothing_left();
+}
+
+static void shutdown_while_others_submit(void) {
+    uint64_t random = test_seed;
+    for (size_t i = 0; i < test_times(40); i++) {
+        wsq_shutdown mode = i % 2 ? WSQ_CANCEL : WSQ_DRAIN;
+        shut_down_under_siege((wsq_config){.workers = 1 + (unsigned)i % 4}, mode, &random);
+        shut_down_under_siege((wsq_config){.workers = 2, .order = WSQ_LIFO}, mode, &random);
+    }
+}
+
+/* Two shut down at once, in different ways; both return when it is over. */
+static void two_shut_down(test_thread *self) {
+    CHECK_EQ(wsq_pool_shutdown(self->arg, self->index % 2 ? WSQ_CANCEL : WSQ_DRAIN), WSQ_OK);
+}
+
+static void shutdown_twice_at_once(void) {
+    static errand some[1000];
+    for (size_t round = 0; round < test_times(200); round++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+        for (int i = 0; i < 1000; i++) {
+            errand_new(&some[i], errand_run);
+            CHECK_EQ(wsq_spawn(pool, &some[i].task), WSQ_OK);
+        }
+        test_threads(2 + (unsigned)round % 3, two_shut_down, pool);
+        CHECK_EQ(wsq_pool_pending(pool), 0);
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* A drain runs what the last tasks spawn. */
+typedef struct generation {
+    errand base;
+    errand *child;
+} generation;
+
+static wsq_poll parent_run(wsq_ctx ctx, wsq_task *task) {
+    generation *self = wsq_container_of(task, generation, base.task);
+    for (int i = 0; i < 20; i++) sched_yield(); /* until the shutdown is under way */
+    self->base.result = wsq_spawn(wsq_pool_of(ctx), &self->child->task);
+    return WSQ_DONE;
+}
+
+static void drain_runs_children(void) {
+    enum { PARENTS = 50 };
+    static generation parents[PARENTS];
+    static errand children[PARENTS];
+    for (size_t round = 0; round < test_times(50); round++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+        for (int i = 0; i < PARENTS; i++) {
+            errand_new(&children[i], errand_run);
+            errand_new(&parents[i].base, parent_run);
+            parents[i].child = &children[i];
+            CHECK_EQ(wsq_spawn(pool, &parents[i].base.task), WSQ_OK);
+        }
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+        for (int i = 0; i < PARENTS; i++) {
+            CHECK_EQ(parents[i].base.result, WSQ_OK);
+            CHECK_EQ(children[i].runs, 1);
+        }
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* A cancellation finds tasks in a slot, in a queue, in the global queue, and asleep. */
+enum { LEFT = 3 * WSQ_RING_CAPACITY };
+
+static errand left_behind[LEFT];
+static wsq_task slot_task;
+
+static wsq_poll leave_behind(wsq_ctx ctx, wsq_task *task) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    errand *self = wsq_container_of(task, errand, task);
+    for (int i = 0; i < LEFT; i++)
+        if (wsq_spawn(pool, &left_behind[i].task) != WSQ_OK) FAIL("a spawn");
+    wsq_wake(&slot_task);
+    atomic_store(&self->runs, 1);
+    while (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) sched_yield();
+    return WSQ_DONE;
+}
+
+static void cancel_everywhere(void) {
+    for (unsigned order = WSQ_FIFO; order <= WSQ_LIFO; order++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 1, .order = (wsq_order)order});
+        wsq_task asleep;
+        errand one;
+        unsigned cancelled = 0;
+        wsq_task_init(&slot_task, pending_run);
+        wsq_task_init(&asleep, pending_run);
+        errand_new(&one, leave_behind);
+        for (int i = 0; i < LEFT; i++) errand_new(&left_behind[i], errand_run);
+        CHECK_EQ(wsq_spawn(pool, &slot_task), WSQ_OK);
+        CHECK_EQ(wsq_spawn(pool, &asleep), WSQ_OK);
+        while (wsqi_load_acq(&slot_task.state) != WSQI_TASK_PENDING ||
+               wsqi_load_acq(&asleep.state) != WSQI_TASK_PENDING)
+            sched_yield();
+        CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+        while (atomic_load(&one.runs) == 0) sched_yield();
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+        for (int i = 0; i < LEFT; i++)
+            cancelled += left_behind[i].runs == 0 && wsq_task_wait(&left_behind[i].task) == WSQ_ERR_CANCELLED;
+        CHECK_EQ(cancelled, LEFT);
+        CHECK_EQ(wsq_task_wait(&slot_task), WSQ_ERR_CANCELLED);
+        CHECK_EQ(wsq_task_wait(&asleep), WSQ_ERR_CANCELLED);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_ERR_CANCELLED);
+        wsq_wake(&asleep); /* too late */
+        CHECK_EQ(wsq_task_wait(&asleep), WSQ_ERR_CANCELLED);
+        CHECK_EQ(wsq_pool_pending(pool), 0);
+        wsq_pool_destroy(pool);
+    }
+    check_nothing_left();
+}
+
+/* Who waits for a task that a cancellation leaves behind, is told: outside, and on a worker. */
+typedef struct widow {
+    wsq_task task;
+    wsq_task *awaited;
+    atomic_int *waiting;
+    wsq_result result;
+} widow;
+
+static wsq_poll widow_run(wsq_ctx ctx, wsq_task *task) {
+    widow *self = wsq_container_of(task, widow, task);
+    (void)ctx;
+    atomic_fetch_add(self->waiting, 1);
+    self->result = wsq_task_wait(self->awaited);
+    return WSQ_DONE;
+}
+
+static void wait_and_be_told(test_thread *self) {
+    wsq_task *awaited = self->arg;
+    CHECK_EQ(wsq_task_wait(awaited), WSQ_ERR_CANCELLED);
+}
+
+static wsq_pool *cancelled_later;
+
+static void wait_or_cancel(test_thread *self) {
+    if (self->index > 0) {
+        wait_and_be_told(self);
+    } else {
+        test_spin(test_below(&self->random, 100000));
+        CHECK_EQ(wsq_pool_shutdown(cancelled_later, WSQ_CANCEL), WSQ_OK);
+    }
+}
+
+static void cancel_tells_waiters(void) {
+    for (size_t round = 0; round < test_times(200); round++) {
+        wsq_pool *pool = cancelled_later = pool_new((wsq_config){.workers = 2});
+        atomic_int waiting = 0;
+        wsq_task awaited;
+        widow one = {.awaited = &awaited, .waiting = &waiting, .result = WSQ_OK};
+        wsq_task_init(&awaited, pending_run);
+        wsq_task_init(&one.task, widow_run);
+        CHECK_EQ(wsq_spawn(pool, &awaited), WSQ_OK);
+        while (wsqi_load_acq(&awaited.state) != WSQI_TASK_PENDING) sched_yield(); /* asleep, for ever */
+        CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+        while (atomic_load(&waiting) == 0) sched_yield();
+        test_threads(3, wait_or_cancel, &awaited);
+        CHECK_EQ(one.result, WSQ_ERR_CANCELLED);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_ERR_CANCELLED);
+        wsq_pool_destroy(pool);
+    }
+    check_nothing_left();
+}
+
+int main(void) {
+    test_begin("test_shutdown");
+    RUN(shutdown_while_others_submit);
+    RUN(shutdown_twice_at_once);
+    RUN(drain_runs_children);
+    RUN(cancel_everywhere);
+    RUN(cancel_tells_waiters);
+    return test_end();
+}
