@@ -118,9 +118,9 @@ static void ask_load(const sim_machine *machine) {
     unsigned list[MOST];
     int count = workers_list(machine, list);
     sim.machine = machine;
-    printf("\nan open load: tasks of 1 us to 1 ms come from %d threads; us from arrival to start; "
-           "%s\n%7s%9s%9s%9s%9s%12s%8s%8s%8s%8s\n",
-           LOAD_THREADS, machine->what, "load", "workers", "median", "99%", "99.9%", "service 99%",
+    printf("\nan open load: tasks of 1 us to 1 ms come from a thread for %d workers, %d at least; us from "
+           "arrival to start; %s\n%7s%9s%9s%9s%9s%12s%8s%8s%8s%8s\n",
+           LOAD_WORKERS, LOAD_THREADS, machine->what, "load", "workers", "median", "99%", "99.9%", "service 99%",
            "awake", "busy", "wakes", "line");
     for (int s = 0; s < 3; s++) {
         for (int i = 0; i < count; i++) {
