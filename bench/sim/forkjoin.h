@@ -121,8 +121,8 @@ static double run_skynet(wsq_pool *pool, double units) {
 }
 
 /* ---- uts: a binomial tree; 100 ns a node, as its hash takes; unit: a node. The root has as many
- * children as make the tree large enough; from there on a node has eight children or none: 250 nodes
- * below each on the average, and now and then many thousands ---- */
+ * children as make the tree large enough; from there on a node has eight children or none: 250
+ * nodes below each on the average, and now and then many thousands ---- */
 
 enum { UTS_ARITY = 8, UTS_NODE_NS = 100, UTS_SUBTREE = 250 };
 

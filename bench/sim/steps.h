@@ -50,7 +50,7 @@ static double spread_loop(const sim_machine *machine, unsigned workers) {
     return (double)(run_end - run_start) / 200e3;
 }
 
-/* ---- an open load: Poisson's arrivals from threads outside, of which one can feed 8 workers ---- */
+/* ---- an open load: Poisson's arrivals from threads outside; one can feed 8 workers ---- */
 
 enum { LOAD_THREADS = 4, LOAD_WORKERS = 8 };
 
