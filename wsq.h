@@ -433,10 +433,10 @@
  *     WSQ_RING_START         for tests, everywhere: a ring's first index
  *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
- * SIZE. A program that creates a pool, spawns, waits and destroys grows by 55 kB of code (gcc 12,
- * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 38 kB, without
+ * SIZE. A program that creates a pool, spawns, waits and destroys grows by 61 kB of code (gcc 12,
+ * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 41 kB, without
  * groups, dependencies, loops and whatever else nobody calls; with WSQ_STATIC, where the compiler
- * leaves that out, 34 kB; with WSQ_STATIC and -Os 25 kB; and 24 kB with WSQ_NO_STATS and
+ * leaves that out, 37 kB; with WSQ_STATIC and -Os 28 kB; and 25 kB with WSQ_NO_STATS and
  * WSQ_NO_HOOKS. Tables for unwinding add a third to that, unless -fno-asynchronous-unwind-tables
  * leaves them out. What is left knows stand-ins, timers, groups and jobs in a few places, 0.5 to
  * 2.5 kB each: no macro leaves them out. `make bench-size` measures it.
