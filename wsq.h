@@ -5183,7 +5183,7 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-WSQI_COLD static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
                                             uint32_t state);
 
 /* Owner only, of a task that was woken, or is revocable. False: it is cancelled now, or somebody
