@@ -7667,7 +7667,7 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
 
 /* False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
-    wsqi_list larger = *list;
+    wsqi_list larger; /* its lock and hooks are not used: others are at those of the list */
     size_t bytes = list->capacity * sizeof *list->places;
     larger.capacity = list->capacity * 2;
     larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(void *));
