@@ -21,6 +21,7 @@ static parcel *parcel_of(wsq_task *task) { return wsq_container_of(task, parcel,
 static void queue_new(unsigned workers) {
     memset((void *)&pool, 0, sizeof pool);
     pool.workers = workers;
+    pool.shares = 1;
 }
 
 /* Pushes parcels [first, first + count) as one chain, which goes in newest first. */
