@@ -4336,12 +4336,15 @@ static bool wsqi_dismissed(wsqi_worker *self) {
 static void wsqi_check_still(wsq_pool *pool);
 
 /* Any thread that may run or cancel tasks, awake again: whoever finds the pool still meanwhile
- * looks once more. */
+ * looks once more, or has released the waits before this one goes on. */
 static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or who looks saw it awake. */
     wsqi_fence_sc();
-    /* P7: whoever looks after that sees it awake. Pairs with P8. Relaxed: the barrier orders it. */
-    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) wsqi_add_acqrel(&pool->changes, 1u);
+    if (WSQI_LIKELY(wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)) return; /* Relaxed: P4. */
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    /* P7: whoever looks after that sees it awake. Pairs with P8. */
+    wsqi_add_acqrel(&pool->changes, 1u);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
 }
 
 /* Any thread: it may run or cancel tasks from here on. */
@@ -8177,13 +8180,15 @@ static void wsqi_check_still(wsq_pool *pool) {
         return;
     }
     unsigned asleep = wsqi_waits_look(pool, false, &called);
+    if (called != 0) return;
+    /* The lock keeps still whoever wakes up now: what it has on its stack is looked at. */
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* Relaxed: nobody woke up before, of whom something was seen (P8). Failure: who did looks when
      * it sleeps again. */
-    if (called != 0 || !wsqi_cas_rlx(&pool->changes, &look, look + 1)) return;
-    if (asleep != 0) {
-        wsqi_waits_look(pool, true, &called);
-        return;
-    }
+    bool still = wsqi_cas_rlx(&pool->changes, &look, look + 1);
+    if (still && asleep != 0) wsqi_waits_look(pool, true, &called);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    if (!still || asleep != 0) return;
     /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
     wsqi_add_rlx(&pool->on_duty, 1u);
     /* P6: what was run is visible. Pairs with P5. Failure: another thread was faster. */
