@@ -203,6 +203,44 @@ static void pinned_to_its_waiter(void) {
     pool_close(here);
 }
 
+/* ---- a task that is run above a wait ---- */
+
+static void job_reaches(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    (void)job;
+    reach(1);
+}
+
+static wsq_poll forks_and_joins(wsq_ctx ctx, step *self) {
+    wsq_job job;
+    (void)self;
+    wsq_fork(&ctx, &job, job_reaches);
+    wsq_join(&ctx, &job);
+    return WSQ_DONE;
+}
+
+static wsq_poll waits_for_member(wsq_ctx ctx, step *self) {
+    wsq_group group;
+    (void)ctx;
+    CHECK_EQ(wsq_group_init(&group, here), WSQ_OK);
+    step_new(&second, forks_and_joins, NULL);
+    CHECK_EQ(wsq_group_spawn(&group, &second.task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    CHECK_EQ(second.runs, 1);
+    (void)self;
+    return WSQ_DONE;
+}
+
+/* It begins where the job stack is full: its job runs at once, and its join is in order. */
+static void fork_above_a_wait(void) {
+    start_one((wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
+    step_new(&first, waits_for_member, NULL);
+    spawn(here, &first);
+    await_task(&first);
+    CHECK_EQ(atomic_load(&stage), 1);
+    pool_close(here);
+}
+
 /* ---- shutdowns ---- */
 
 static wsq_poll shut_there(wsq_ctx ctx, step *self) {
@@ -442,6 +480,7 @@ int main(void) {
     RUN(worker_pumps_another_pool);
     RUN(wait_in_block_without_standin);
     RUN(pinned_to_its_waiter);
+    RUN(fork_above_a_wait);
     RUN(shutdown_on_anothers_worker);
     RUN(future_given_up);
     RUN(cleanup_wakes);
