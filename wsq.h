@@ -433,10 +433,10 @@
  *     WSQ_RING_START         for tests, everywhere: a ring's first index
  *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
- * SIZE. A program that creates a pool, spawns, waits and destroys grows by 55 kB of code (gcc 12,
- * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 38 kB, without
+ * SIZE. A program that creates a pool, spawns, waits and destroys grows by 61 kB of code (gcc 12,
+ * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 41 kB, without
  * groups, dependencies, loops and whatever else nobody calls; with WSQ_STATIC, where the compiler
- * leaves that out, 34 kB; with WSQ_STATIC and -Os 25 kB; and 24 kB with WSQ_NO_STATS and
+ * leaves that out, 37 kB; with WSQ_STATIC and -Os 28 kB; and 25 kB with WSQ_NO_STATS and
  * WSQ_NO_HOOKS. Tables for unwinding add a third to that, unless -fno-asynchronous-unwind-tables
  * leaves them out. What is left knows stand-ins, timers, groups and jobs in a few places, 0.5 to
  * 2.5 kB each: no macro leaves them out. `make bench-size` measures it.
@@ -554,9 +554,9 @@
  *     no threads          caller_runs, or a lend_only pool with one thread
  *
  * NOTHING MOVES, AND SOMEBODY WAITS. Mostly a wake was forgotten. wsq_pool_dump, from a thread of
- * your own, after a time-out (wsq_pool_wait_for) or on a command, tells which threads wait, and for
- * what; in a pool with wsq_config.list_tasks it tells which tasks wait for a wake, since when, and
- * what their functions are called (wsq_hooks.name). A task that has waited for longer than its
+ * your own, after a time-out (recipes/watchdog.c) or on a command, tells which threads wait, and
+ * for what; in a pool with wsq_config.list_tasks it tells which tasks wait for a wake, since when,
+ * and what their functions are called (wsq_hooks.name). A task that has waited for longer than its
  * event can take is the one. "Held back" is a task whose predecessors are not done: one of them may
  * never have been spawned.
  *
@@ -3552,10 +3552,12 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #endif
 
 #ifdef WSQ_NO_HOOKS
+#define WSQI_LISTS 0 /* is there code for wsq_config.list_tasks? */
 #define wsqi_told(pool) ((void)(pool), false)
 #define wsqi_event(self, event, subject, value) ((void)(self), (void)(event), (void)(subject))
 #define wsqi_event_here(pool, event, subject, value) wsqi_event(pool, event, subject, value)
 #else
+#define WSQI_LISTS 1
 #define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
 
 WSQI_COLD static void wsqi_event_tell(wsqi_worker *self, wsq_event event, const void *subject,
@@ -4334,12 +4336,15 @@ static bool wsqi_dismissed(wsqi_worker *self) {
 static void wsqi_check_still(wsq_pool *pool);
 
 /* Any thread that may run or cancel tasks, awake again: whoever finds the pool still meanwhile
- * looks once more. */
+ * looks once more, or has released the waits before this one goes on. */
 static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or who looks saw it awake. */
     wsqi_fence_sc();
-    /* P7: whoever looks after that sees it awake. Pairs with P8. Relaxed: the barrier orders it. */
-    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_RUN) wsqi_add_acqrel(&pool->changes, 1u);
+    if (WSQI_LIKELY(wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)) return; /* Relaxed: P4. */
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    /* P7: whoever looks after that sees it awake. Pairs with P8. */
+    wsqi_add_acqrel(&pool->changes, 1u);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
 }
 
 /* Any thread: it may run or cancel tasks from here on. */
@@ -5181,7 +5186,7 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-WSQI_COLD static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
                                             uint32_t state);
 
 /* Owner only, of a task that was woken, or is revocable. False: it is cancelled now, or somebody
@@ -5290,22 +5295,20 @@ static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     if (state & WSQI_TASK_WAITED) wsqi_call(pool, task);
 }
 
-/* Any thread. False: the pool takes no more tasks from outside. */
-static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
-    uint64_t outside = wsqi_load_hint(&pool->outside);
-    do {
-        if (outside & 1) return false;
-        /* Relaxed: closing and counting are one word, and who changes it sees its newest value, so
-         * a shutdown waits for every task that it let in; G1 and P1 order the rest. Failure:
-         * retried. */
-    } while (!wsqi_cas_rlx(&pool->outside, &outside, outside + 2 * count));
-    return true;
-}
-
-/* Any thread: these tasks were admitted, and are not spawned. */
+/* Any thread: these tasks were counted as spawned from outside, and are not. */
 static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
     wsqi_add_rlx(&pool->outside, 0u - 2 * count); /* Relaxed: as in wsqi_admit. */
     wsqi_check_quiet(pool);
+}
+
+/* Any thread. False: the pool takes no more tasks from outside. No compare-and-swap, which many
+ * threads at once would have to retry (64 threads feeding 128 simulated cores: 51 against 71%). */
+static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
+    /* Relaxed: closing and counting are one word, and who changes it sees its newest value, so a
+     * shutdown waits for every task that it let in; G1 and P1 order the rest. */
+    if ((wsqi_add_rlx(&pool->outside, 2 * count) & 1) == 0) return true;
+    wsqi_unadmit(pool, count);
+    return false;
 }
 
 /* Any thread. A chain of tasks, newest first, for whoever is free. */
@@ -6147,7 +6150,7 @@ static void wsqi_wait_work(wsqi_wait *wait) {
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
-    if (!wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
+    if (WSQI_LISTS && !wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
@@ -7629,12 +7632,6 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
-#ifdef WSQ_NO_HOOKS
-#define WSQI_LISTS 0
-#else
-#define WSQI_LISTS 1
-#endif
-
 typedef enum wsqi_doing { WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED } wsqi_doing;
 
 /* A task in the list; `task` and `group` are names only. */
@@ -7652,7 +7649,7 @@ typedef struct wsqi_list {
     wsqi_a32 lock;          /* wsqi_mutex_lock; all that follows, but the hooks, is under it */
     wsqi_listed *places;    /* a hash table: each task at the first free place from its own on */
     size_t capacity, count; /* capacity: a power of two */
-    uint64_t missed;        /* tasks for which there was no memory */
+    bool missed;            /* for some tasks there was no memory */
     wsq_hooks hooks;        /* the user's */
 } wsqi_list;
 
@@ -7667,10 +7664,10 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
 
 /* False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
-    wsqi_list larger = *list;
+    wsqi_list larger = WSQI_INIT; /* its places alone */
     size_t bytes = list->capacity * sizeof *list->places;
     larger.capacity = list->capacity * 2;
-    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(void *));
+    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(uint64_t));
     if (larger.places == NULL) return false;
     memset(larger.places, 0, 2 * bytes);
     for (size_t i = 0; i < list->capacity; i++) {
@@ -7708,7 +7705,7 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
 static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
     wsqi_list *list = pool->list;
     if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->allocator)) {
-        list->missed++;
+        list->missed = true;
         return NULL;
     }
     wsqi_listed *place = wsqi_list_at(list, task);
@@ -7971,9 +7968,10 @@ static int wsqi_listed_order(const void *one, const void *two) {
 }
 
 /* A copy of the list, sorted; the caller frees `*bytes` of it. NULL: no memory, or no task. *count:
- * tasks in the copy; *missed: those that are in neither. */
+ * tasks in the copy; *missed: about how many there are besides. */
 static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes, uint64_t *missed) {
     wsqi_list *list = pool->list;
+    uint64_t held, pending = wsqi_pending(pool, &held);
     wsqi_mutex_lock(&pool->lot, &list->lock);
     size_t room = list->count + list->count / 2, n = 0;
     wsqi_mutex_unlock(&pool->lot, &list->lock);
@@ -7986,7 +7984,8 @@ static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes,
     for (size_t i = 0; i < list->capacity && n < room; i++) {
         if (list->places[i].task != NULL) copy[n++] = list->places[i];
     }
-    *missed = list->count - n + list->missed;
+    *missed = list->count - n;
+    if (list->missed && pending > list->count) *missed += pending - list->count;
     wsqi_mutex_unlock(&pool->lot, &list->lock);
     if (n != 0) qsort(copy, n, sizeof *copy, wsqi_listed_order);
     *count = n;
@@ -8181,13 +8180,15 @@ static void wsqi_check_still(wsq_pool *pool) {
         return;
     }
     unsigned asleep = wsqi_waits_look(pool, false, &called);
+    if (called != 0) return;
+    /* The lock keeps still whoever wakes up now: what it has on its stack is looked at. */
+    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* Relaxed: nobody woke up before, of whom something was seen (P8). Failure: who did looks when
      * it sleeps again. */
-    if (called != 0 || !wsqi_cas_rlx(&pool->changes, &look, look + 1)) return;
-    if (asleep != 0) {
-        wsqi_waits_look(pool, true, &called);
-        return;
-    }
+    bool still = wsqi_cas_rlx(&pool->changes, &look, look + 1);
+    if (still && asleep != 0) wsqi_waits_look(pool, true, &called);
+    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    if (!still || asleep != 0) return;
     /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
     wsqi_add_rlx(&pool->on_duty, 1u);
     /* P6: what was run is visible. Pairs with P5. Failure: another thread was faster. */
@@ -8381,7 +8382,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
         next = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
-    wsqi_list_free(pool, allocator);
+    if (WSQI_LISTS) wsqi_list_free(pool, allocator);
     wsqi_release(allocator, pool->places, 4096 * sizeof *pool->places);
     wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
     if (!wsqi_forked(pool)) wsqi_lot_fini(&pool->lot); /* there, the parent's threads still wait */

@@ -278,10 +278,11 @@ static void grows(void) {
 static size_t memory_left;
 
 static void *take(size_t size, size_t alignment, void *user) {
+    void *memory;
     (void)user;
-    if (memory_left < size) return NULL;
+    if (memory_left < size || posix_memalign(&memory, alignment, size) != 0) return NULL;
     memory_left -= size;
-    return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    return memory;
 }
 
 static void give(void *memory, size_t size, void *user) {
@@ -305,6 +306,8 @@ static void too_many(void) {
         check_lines(1, "  task ", "and", "more");
         if (round == 0) check_lines(1000, "is queued", NULL, NULL);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        dump(pool);
+        check_lines(0, "  task ", NULL, NULL);
         memory_left = SIZE_MAX;
         pool_end(pool);
     }

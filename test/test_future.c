@@ -518,8 +518,8 @@ static unsigned begun, ended;
 static void count_calls(void *user, wsq_event event, unsigned worker, const void *subject,
                         uint64_t value) {
     (void)user, (void)worker, (void)subject, (void)value;
-    begun += event == WSQ_EVENT_TASK_BEGIN;
-    ended += event == WSQ_EVENT_TASK_END;
+    if (event == WSQ_EVENT_TASK_BEGIN) begun++; /* on the worker; other events come from any thread */
+    if (event == WSQ_EVENT_TASK_END) ended++;
 }
 
 static void *told_by_now(void *arg) {

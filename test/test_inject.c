@@ -13,14 +13,16 @@ typedef struct parcel {
     atomic_uchar taken; /* how often it came out */
 } parcel;
 
-static wsq_pool pool; /* of which nothing lives but the queue and the number of workers */
+static wsq_pool pool; /* of which nothing lives but the queue and what it is shared by */
 static parcel parcels[PRODUCERS][TASKS];
 
 static parcel *parcel_of(wsq_task *task) { return wsq_container_of(task, parcel, task); }
 
-static void queue_new(unsigned workers) {
+/* One of `shares` lanes. */
+static void queue_new(unsigned workers, unsigned shares) {
     memset((void *)&pool, 0, sizeof pool);
     pool.workers = workers;
+    pool.shares = shares;
 }
 
 /* Pushes parcels [first, first + count) as one chain, which goes in newest first. */
@@ -44,7 +46,7 @@ static uint32_t take_in_order(uint32_t first, uint32_t most, uint32_t *left) {
 
 static void empty(void) {
     uint32_t left = 7;
-    queue_new(1);
+    queue_new(1, 1);
     CHECK(wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]));
     CHECK(wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
     CHECK_EQ(left, 0);
@@ -55,8 +57,8 @@ static void empty(void) {
     CHECK(wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
 }
 
-static uint32_t fair_share(uint32_t length, unsigned workers, uint32_t most) {
-    uint32_t share = length / workers;
+static uint32_t fair_share(uint32_t length, uint32_t most) {
+    uint32_t share = length / pool.workers * pool.shares;
     if (share < 4) share = 4;
     if (share > 64) share = 64;
     if (share > most) share = most;
@@ -69,14 +71,14 @@ static void order_and_batches(void) {
     for (int round = 0; round < 50; round++) {
         unsigned workers = 1 + test_below(&random, 40);
         uint32_t pushed = 0, taken = 0, left;
-        queue_new(workers);
+        queue_new(workers, workers < 16 ? 1 : workers / 8);
         while (taken < TASKS) {
             uint32_t chain = test_below(&random, 300), most = 1 + test_below(&random, 100);
             if (chain > TASKS - pushed) chain = TASKS - pushed;
             if (chain > 0) push(0, pushed, chain);
             pushed += chain;
             uint32_t count = take_in_order(taken, most, &left);
-            CHECK_EQ(count, fair_share(pushed - taken, workers, most));
+            CHECK_EQ(count, fair_share(pushed - taken, most));
             taken += count;
             CHECK_EQ(left, pushed - taken);
             CHECK_EQ(wsqi_inject_empty(&pool.lanes[WSQ_NORMAL]), taken == pushed);
@@ -87,7 +89,7 @@ static void order_and_batches(void) {
 /* While one consumer holds the lock, another goes away empty-handed and harms nothing. */
 static void busy(void) {
     uint32_t left;
-    queue_new(1);
+    queue_new(1, 1);
     push(0, 0, 10);
     wsqi_store_rlx(&pool.lanes[WSQ_NORMAL].lock, 1u);
     CHECK(wsqi_inject_take(&pool, &pool.lanes[WSQ_NORMAL], 64, &left) == NULL);
@@ -98,7 +100,7 @@ static void busy(void) {
 
 /* Closed, it counts nobody in; and nobody who came before is forgotten. */
 static void closed(void) {
-    queue_new(1);
+    queue_new(1, 1);
     CHECK(wsqi_admit(&pool, 1));
     CHECK(wsqi_admit(&pool, 41));
     CHECK_EQ(wsqi_load_rlx(&pool.outside), 2 * 42);
@@ -152,7 +154,7 @@ static void produce_or_consume(test_thread *self) {
 static void many_producers(void) {
     for (size_t round = 0; round < test_times(20); round++) {
         size_t lost = 0;
-        queue_new(CONSUMERS);
+        queue_new(CONSUMERS, 1);
         atomic_store(&producing, PRODUCERS);
         memset((void *)parcels, 0, sizeof parcels);
         test_threads(PRODUCERS + CONSUMERS, produce_or_consume, NULL);

@@ -48,6 +48,9 @@ sh bench/peers/table.sh "$work/few" >"$work/table"
 grep -q '^# of 4 comparisons wsq is behind in 0' "$work/table" || fail "table.sh: $(cat "$work/table")"
 grep -q '^fib 2 .*wsq 7 .*tbb 16 (2.29)' "$work/table" || fail "table.sh: $(cat "$work/table")"
 [ "$(sh bench/peers/table.sh "$work/few" best | grep -c '^| [fs]')" -eq 4 ] || fail 'table.sh best'
+results zzz idle wake fib >"$work/topics"
+order=$(sh bench/peers/table.sh "$work/topics" best | sed -n 's/^| \([a-z*][a-z *]*\) |.*/\1/p' | uniq | tr '\n' ';')
+[ "$order" = 'case;**fork and join**;fib;**sleep**;wake;idle;zzz;' ] || fail "the order of the table: $order"
 
 if ! command -v gnuplot >/dev/null; then
     echo 'skip  plots: gnuplot is not installed (Debian: gnuplot-nox)'

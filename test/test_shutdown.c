@@ -256,6 +256,53 @@ static void cancel_tells_waiters(void) {
     check_nothing_left();
 }
 
+/* ---- waits for groups end one after the other, while the shutdown looks at who has the others ---- */
+
+enum { KEEPERS = 6 };
+
+typedef struct keeper {
+    wsq_task task, never;
+    wsq_group own;
+} keeper;
+
+static keeper keepers[KEEPERS];
+static atomic_uint keeping;
+
+static wsq_poll pend_for_ever(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return WSQ_PENDING;
+}
+
+static wsq_poll keep(wsq_ctx ctx, wsq_task *task) {
+    keeper *self = wsq_container_of(task, keeper, task);
+    wsq_pool *pool = wsq_pool_of(ctx);
+    wsq_task_init(&self->never, pend_for_ever);
+    CHECK_EQ(wsq_group_init(&self->own, pool), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn(&self->own, &self->never), WSQ_OK);
+    atomic_fetch_add(&keeping, 1);
+    CHECK_EQ(wsq_group_wait(&self->own), WSQ_ERR_CANCELLED);
+    return WSQ_DONE;
+}
+
+/* The thread sanitizer tells when one goes on too early. */
+static void waits_end_one_by_one(void) {
+    for (size_t round = 0; round < test_times(300); round++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 1 + (unsigned)round % 4});
+        wsq_group all;
+        atomic_store(&keeping, 0);
+        CHECK_EQ(wsq_group_init(&all, pool), WSQ_OK);
+        for (int i = 0; i < KEEPERS; i++) {
+            wsq_task_init(&keepers[i].task, keep);
+            CHECK_EQ(wsq_group_spawn(&all, &keepers[i].task), WSQ_OK);
+        }
+        while (atomic_load(&keeping) < KEEPERS) sched_yield();
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&all), WSQ_OK);
+        for (int i = 0; i < KEEPERS; i++) wsq_wake(&keepers[i].never);
+        wsq_pool_destroy(pool);
+    }
+}
+
 int main(void) {
     test_begin("test_shutdown");
     RUN(shutdown_while_others_submit);
@@ -263,5 +310,6 @@ int main(void) {
     RUN(drain_runs_children);
     RUN(cancel_everywhere);
     RUN(cancel_tells_waiters);
+    RUN(waits_end_one_by_one);
     return test_end();
 }

@@ -171,13 +171,40 @@ static peer_result run_wake(long size) {
     return result;
 }
 
+/* ---- a cache line that goes from one processor to another and back ---- */
+
+static atomic_long ball;
+
+static void *return_ball(void *arg) {
+    long trips = *(long *)arg;
+    for (long i = 0; i < trips; i++) {
+        while (atomic_load(&ball) != 2 * i + 1) {}
+        atomic_store(&ball, 2 * i + 2);
+    }
+    return NULL;
+}
+
+static peer_result run_line(long trips) {
+    pthread_t thread;
+    atomic_store(&ball, 0);
+    pthread_create(&thread, NULL, return_ball, &trips);
+    double begin = peer_now();
+    for (long i = 0; i < trips; i++) {
+        atomic_store(&ball, 2 * i + 1);
+        while (atomic_load(&ball) != 2 * i + 2) {}
+    }
+    peer_result result = since(begin, 2.0 * (double)trips);
+    pthread_join(thread, NULL);
+    return result;
+}
+
 int main(int argc, char **argv) {
     static const peer_case cases[] = {
         {"fib", "ns/fork", run_fib, 20, 2},  {"skynet", "ms", run_skynet, 1, 0},
         {"queens", "ms", run_queens, 1, 0},  {"uts", "ms", run_uts, 1, 0},
         {"sort", "ms", run_sort, 1, 0},      {"matmul", "ms", run_matmul, 1, 0},
         {"uneven", "ms", run_uneven, 1, 0},  {"loop", "ms", run_loop, 1, 0},
-        {"wake", "us", run_wake, 1, 0},
+        {"wake", "us", run_wake, 1, 0},      {"line", "ns", run_line, 10000, 0},
     };
     return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, start, stop);
 }

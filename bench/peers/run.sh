@@ -7,7 +7,8 @@
 # PEER_APPEND=1 (adds its rounds to the results that are there: many short runs make a long one),
 # PEER_WORKERS ("1 all-cores"), PEER_ONLY (cases; "" is none), PEER_SWEEPS ("grain workers", or one of
 # them, or 0), PEER_PREFIX (a command that runs each program, say "taskset -c 0,1"), PEER_BUILT=1 (the
-# programs that DIR has are not built again), PEER_NOISE=1 (at the end noise.sh, some minutes more); and
+# programs that DIR has are not built again), PEER_NEAR (nanoseconds: a case with more than one worker waits,
+# half a minute at most, until a cache line goes from one processor to the other in less), PEER_NOISE=1 (at the end noise.sh, some minutes more); and
 # the sources that build.sh names.
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${1:?usage: run.sh DIR}
@@ -24,6 +25,17 @@ list_cases() {
         # shellcheck disable=SC2086
         $command </dev/null >"$dir/$name.cases"
     done <"$dir/list"
+}
+
+# A host moves its guest's processors nearer to each other and farther apart, for seconds.
+near() {
+    [ "$PEER_NEAR" ] || return 0
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        line=$("$dir/plain" line 1 0 </dev/null)
+        [ "${line%%[. ]*}" -ge "$PEER_NEAR" ] || return 0
+        sleep 3
+    done
+    echo "far: $line" >>"$dir/errors.log"
 }
 
 # one CASE WORKERS ARG: every peer that has the case, once. A line of output is "value unit [row]".
@@ -43,6 +55,7 @@ run_cases() {
     for case in $cases; do
         for w in $workers; do
             case $case in fifo | lifo | steal) [ "$w" = 1 ] || continue ;; esac
+            [ "$w" = 1 ] || near
             one "$case" "$w" 0
         done
     done

@@ -6,6 +6,8 @@
 #   table.sh results.csv          a line for each case: wsq [least..median], then the peers
 #   table.sh results.csv best     the same as Markdown, with the best peer only
 #
+# The cases stand by topic: fork and join, loops, tasks, tasks from outside, sleep, queues.
+#
 # The figure is the quartile of the rounds on the good side: what else the machine does only adds time,
 # and a virtual machine's neighbours add it for seconds on end, to one peer and not to the next.
 sort -t, -k1,1 -k2,2n -k3,3n -k4,4 -k6,6g "$1" | awk -F, -v mode="$2" '
@@ -51,6 +53,24 @@ sort -t, -k1,1 -k2,2n -k3,3n -k4,4 -k6,6g "$1" | awk -F, -v mode="$2" '
             word[2], figure[row, "wsq"], units[row],
             100 * (median[row, "wsq"] / figure[row, "wsq"] - 1), best, figure[row, best], low
     }
+    # by_topic[i]: the rows in the order in which they are printed; heading[i]: what begins there.
+    function sort_rows(   topics, topic, t, part, cases, c, i, first) {
+        topics = "fork and join:fib skynet uts queens sort matmul;loops:loop uneven grain_loop"
+        topics = topics ";tasks from a worker:spawn chain yield ping_pong"
+        topics = topics ";tasks from outside:outside submit busy one_by_one"
+        topics = topics ";sleep:wake wake_p90 wake_p99 idle;queues:fifo lifo steal"
+        split(topics, topic, ";")
+        for (t = 1; t in topic; t++) {
+            split(topic[t], part, ":")
+            split(part[2], cases, " ")
+            first = sorted + 1
+            for (c = 1; c in cases; c++)
+                for (i = 1; i <= row_count; i++)
+                    if (rows[i] ~ ("^" cases[c] " ")) { by_topic[++sorted] = rows[i]; taken[i] = 1 }
+            if (sorted >= first) heading[first] = part[1]
+        }
+        for (i = 1; i <= row_count; i++) if (!(i in taken)) by_topic[++sorted] = rows[i]
+    }
     $1 == "case" || NF < 7 { next }
     {
         r = $1 " " $2 ($3 > 0 ? " " $3 : "")
@@ -61,8 +81,10 @@ sort -t, -k1,1 -k2,2n -k3,3n -k4,4 -k6,6g "$1" | awk -F, -v mode="$2" '
         flush()
         if (mode == "best") print "| case | workers | wsq | median | best peer | times ahead |\n|---|---|---|---|---|---|"
         else print "# case workers [grain ns]: wsq [least..median]; peer (times wsq is ahead)"
+        sort_rows()
         for (i = 1; i <= row_count; i++) {
-            row = rows[i]
+            row = by_topic[i]
+            if (mode == "best" && i in heading) print "| **" heading[i] "** | | | | | |"
             if (!((row, "wsq") in figure)) continue
             if (mode == "best") print_best(row)
             else print_row(row)

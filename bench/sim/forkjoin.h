@@ -120,13 +120,25 @@ static double run_skynet(wsq_pool *pool, double units) {
     return units;
 }
 
-/* ---- uts: a binomial tree; 100 ns a node, as its hash takes; unit: a node. The root has 40
- * children for each 10,000 nodes; from there on a node has eight children or none: 250 nodes below
- * each on the average, and now and then many thousands ---- */
+/* ---- uts: a binomial tree; 100 ns a node, as its hash takes; unit: a node. The root has as many
+ * children as make the tree large enough; from there on a node has eight children or none: 250
+ * nodes below each on the average, and now and then many thousands ---- */
 
 enum { UTS_ARITY = 8, UTS_NODE_NS = 100, UTS_SUBTREE = 250 };
 
 typedef struct uts_job { wsq_job job; uint64_t hash; long roots, nodes; } uts_job;
+
+static inline bool uts_leaf(uint64_t hash) {
+    return fraction(hash) >= (1.0 - 1.0 / UTS_SUBTREE) / UTS_ARITY;
+}
+
+/* The nodes of a subtree, in no time. */
+static double uts_count(uint64_t hash) {
+    double nodes = 1;
+    for (int i = 0; i < UTS_ARITY && !uts_leaf(hash); i++)
+        nodes += uts_count(scramble(hash + (uint64_t)i));
+    return nodes;
+}
 
 static void uts_run(wsq_ctx ctx, wsq_job *job);
 
@@ -134,7 +146,7 @@ static long uts(wsq_ctx ctx, uint64_t hash) {
     uts_job jobs[UTS_ARITY];
     long nodes = 1;
     sim_work(UTS_NODE_NS);
-    if (fraction(hash) >= (1.0 - 1.0 / UTS_SUBTREE) / UTS_ARITY) return nodes;
+    if (uts_leaf(hash)) return nodes;
     for (int i = 0; i < UTS_ARITY; i++) {
         jobs[i].roots = 0;
         jobs[i].hash = scramble(hash + (uint64_t)i);
@@ -165,7 +177,9 @@ static void uts_run(wsq_ctx ctx, wsq_job *job) {
 static void uts_root(wsq_ctx ctx, void *arg) { uts_run(ctx, &((uts_job *)arg)->job); }
 
 static double run_uts(wsq_pool *pool, double units) {
-    uts_job call = {.hash = 42, .roots = (long)(units / UTS_SUBTREE)};
+    uts_job call = {.hash = 42};
+    for (double nodes = 0; nodes < units; call.roots++)
+        nodes += uts_count(scramble(call.hash + (uint64_t)call.roots));
     run_root(pool, uts_root, &call);
     return (double)call.nodes;
 }

@@ -118,10 +118,10 @@ static void ask_load(const sim_machine *machine) {
     unsigned list[MOST];
     int count = workers_list(machine, list);
     sim.machine = machine;
-    printf("\nan open load: tasks of 1 us to 1 ms come from %d threads; us from arrival to start; "
-           "%s\n%7s%9s%9s%9s%9s%12s%8s%8s%8s%8s\n",
-           LOAD_THREADS, machine->what, "load", "workers", "median", "99%", "99.9%", "service 99%",
-           "awake", "busy", "wakes", "line");
+    printf("\nan open load: tasks of 1 us to 1 ms come from a thread for %d workers, %d at least; "
+           "us from arrival to start; %s\n%7s%9s%9s%9s%9s%12s%8s%8s%8s%8s\n",
+           LOAD_WORKERS, LOAD_THREADS, machine->what, "load", "workers", "median", "99%", "99.9%",
+           "service 99%", "awake", "busy", "wakes", "line");
     for (int s = 0; s < 3; s++) {
         for (int i = 0; i < count; i++) {
             size_t tasks = (options.quick ? 200u : 1000u) * list[i] + 5000;
@@ -196,8 +196,8 @@ static const struct {
 
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
-static void usage(const char *wrong) {
-    if (wrong != NULL) fprintf(stderr, "questions: what is \"%s\"?\n", wrong);
+static void usage(const char *problem, const char *word) {
+    fprintf(stderr, "questions: %s: %s\n", problem, word);
     fprintf(stderr, "questions [-q] [-m MACHINE]... [-n WORKERS]... [-c FILE] [QUESTION...]\n"
                     "machines:\n");
     for (size_t i = 0; i < SIM_MACHINES; i++)
@@ -211,21 +211,22 @@ static void usage(const char *wrong) {
 static const sim_machine *machine_named(const char *name) {
     for (size_t i = 0; i < SIM_MACHINES; i++)
         if (strcmp(sim_machines[i].name, name) == 0) return &sim_machines[i];
-    usage(name);
+    usage("no such machine", name);
     return NULL;
 }
 
 static unsigned workers_named(const char *text) {
     char *end;
     unsigned long n = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != 0 || n == 0 || n > 1024) usage(text);
+    if (*text < '0' || *text > '9' || *end != 0 || n == 0 || n > 1024)
+        usage("a number of workers is from 1 to 1024", text);
     return (unsigned)n;
 }
 
 static int question_named(const char *name) {
     for (int i = 0; i < QUESTIONS; i++)
         if (strcmp(questions[i].name, name) == 0) return i;
-    usage(name);
+    usage("no such question", name);
     return 0;
 }
 
@@ -235,14 +236,18 @@ static int program(int argc, char **argv) {
         const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool option = word[0] == '-' && word[1] != 0 && word[2] == 0;
         if (count == MOST || options.machine_count == MOST || options.worker_count == MOST)
-            usage(word);
+            usage("too many arguments, from here on", word);
         if (option && word[1] == 'q') {
             options.quick = true;
-        } else if (option && strchr("mnc", word[1]) != NULL && value != NULL) {
+        } else if (option && strchr("mnc", word[1]) != NULL) {
+            if (value == NULL) usage("its value is missing", word);
             i++;
             if (word[1] == 'm') options.machines[options.machine_count++] = machine_named(value);
             if (word[1] == 'n') options.workers[options.worker_count++] = workers_named(value);
-            if (word[1] == 'c' && (report_csv = fopen(value, "w")) == NULL) usage(value);
+            if (word[1] == 'c' && (report_csv = fopen(value, "w")) == NULL)
+                usage("cannot be written", value);
+        } else if (word[0] == '-') {
+            usage("no such option", word);
         } else {
             asked[count++] = question_named(word);
         }
@@ -251,7 +256,8 @@ static int program(int argc, char **argv) {
         options.machines[options.machine_count++] = machine_named("128");
     for (int m = 0; m < options.machine_count; m++) {
         for (int i = 0; i < options.worker_count; i++)
-            if (options.workers[i] > options.machines[m]->cores) usage("more workers than cores");
+            if (options.workers[i] > options.machines[m]->cores)
+                usage("fewer cores than workers has the machine", options.machines[m]->name);
         for (int i = 0; i < QUESTIONS; i++) {
             bool wanted = count == 0;
             for (int k = 0; k < count; k++) wanted = wanted || asked[k] == i;

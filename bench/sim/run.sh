@@ -4,7 +4,7 @@
 #   run.sh BUILD [-q]      -q: the machine of 128 cores only, fewer numbers of workers
 set -eu
 if [ $# -lt 1 ] || [ ! -x "$1/bench/sim/questions" ]; then
-    echo "run.sh: $1/bench/sim/questions is not there: make sim builds it" >&2
+    echo "run.sh: ${1:-BUILD}/bench/sim/questions is not there: make sim builds it" >&2
     exit 2
 fi
 build=$1

@@ -50,9 +50,9 @@ static double spread_loop(const sim_machine *machine, unsigned workers) {
     return (double)(run_end - run_start) / 200e3;
 }
 
-/* ---- an open load: Poisson's arrivals from four threads outside ---- */
+/* ---- an open load: Poisson's arrivals from threads outside; one can feed 8 workers ---- */
 
-enum { LOAD_THREADS = 4 };
+enum { LOAD_THREADS = 4, LOAD_WORKERS = 8 };
 
 typedef struct load_result {
     double wait_p50, wait_p99, wait_p999, service_mean, service_p99; /* us */
@@ -84,7 +84,10 @@ static load_result load_run(const sim_machine *machine, unsigned workers, double
     qsort(values, count, sizeof *values, double_order);
     result.service_p99 = quantile(values, count, 0.99);
     sim_meter meter = sim_meter_start();
-    run_submitters(pool, units, count, LOAD_THREADS, result.service_mean * 1e3 / workers / share);
+    unsigned threads = workers / LOAD_WORKERS;
+    if (threads < LOAD_THREADS) threads = LOAD_THREADS;
+    if (threads > SIM_OUTSIDE) threads = SIM_OUTSIDE;
+    run_submitters(pool, units, count, threads, result.service_mean * 1e3 / workers / share);
     sim_meter_stop(&meter);
     for (size_t i = 0; i < count; i++) values[i] = units[i].wait / 1e3;
     qsort(values, count, sizeof *values, double_order);

@@ -50,8 +50,8 @@ static bool shows(const wsq_pool *pool, int run, int wait) {
 }
 
 int main(void) {
-    const wsq_allocator memory = {take, give, NULL};
-    const wsq_hooks hooks = {watch, NULL};
+    const wsq_allocator memory = {.allocate = take, .release = give};
+    const wsq_hooks hooks = {.event = watch};
     wsq_config config = {.workers = HELD, .allocator = &memory, .hooks = &hooks};
     wsq_pool *pool;
     if (wsq_pool_create(&pool, &config) != WSQ_OK) return 1;

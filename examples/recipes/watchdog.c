@@ -1,0 +1,93 @@
+/* A watchdog: waits for a pool, and when nothing moves for a while says which task waits for a wake
+ * that somebody has forgotten, since when, and by which name.
+ *     cc -O2 -pthread watchdog.c -o watchdog && ./watchdog
+ *
+ * The pool keeps a list of its tasks (wsq_config.list_tasks), which costs a lock at each step of a
+ * task: for tests, or for a server that has the fault and does not say where. Without the list the
+ * same call still tells which threads wait, and how many tasks there are. */
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
+#include <stdatomic.h>
+#include <string.h>
+
+/* As wsq_pool_wait; but when no function was called between two looks, `patience_ns` apart, it
+ * writes what the pool does to `file`, and returns WSQ_ERR_TIMEOUT. Any thread outside the pool. */
+static wsq_result wait_watched(wsq_pool *pool, uint64_t patience_ns, FILE *file) {
+    uint64_t before = UINT64_MAX;
+    wsq_result result;
+    while ((result = wsq_pool_wait_for(pool, patience_ns)) == WSQ_ERR_TIMEOUT) {
+        wsq_stats stats;
+        wsq_pool_stats(pool, &stats);
+        if (stats.run == before) {
+            wsq_pool_dump(pool, file);
+            break;
+        }
+        before = stats.run;
+    }
+    return result;
+}
+
+/* ---- the check: letters are delivered to many, and one of them is not told ---- */
+
+enum { READERS = 20, FORGOTTEN = 13 };
+
+struct reader {
+    wsq_task task;
+    atomic_bool letter;
+};
+
+static struct reader readers[READERS];
+
+static wsq_poll read_letter(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    return atomic_load(&wsq_container_of(task, struct reader, task)->letter) ? WSQ_DONE
+                                                                            : WSQ_PENDING;
+}
+
+static wsq_poll deliver(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    for (int i = 0; i < READERS; i++) {
+        if (i == FORGOTTEN) continue;
+        atomic_store(&readers[i].letter, true);
+        wsq_wake(&readers[i].task);
+    }
+    return WSQ_DONE;
+}
+
+static const char *name_of(void *user, uintptr_t function) {
+    (void)user;
+    return function == (uintptr_t)read_letter ? "read_letter"
+           : function == (uintptr_t)deliver   ? "deliver"
+                                              : NULL;
+}
+
+int main(void) {
+    const wsq_hooks hooks = {.name = name_of};
+    wsq_config config = {.workers = 2, .hooks = &hooks, .list_tasks = true};
+    wsq_pool *pool;
+    wsq_task postman;
+    FILE *file = tmpfile();
+    char line[300];
+    int waiting = 0;
+    if (!file || wsq_pool_create(&pool, &config) != WSQ_OK) return 1;
+    for (int i = 0; i < READERS; i++) {
+        wsq_task_init(&readers[i].task, read_letter);
+        wsq_spawn(pool, &readers[i].task);
+    }
+    wsq_task_init(&postman, deliver);
+    wsq_spawn(pool, &postman);
+
+    if (wait_watched(pool, 50000000, file) != WSQ_ERR_TIMEOUT) return 1;
+    rewind(file);
+    while (fgets(line, sizeof line, file)) {
+        fputs(line, stdout);
+        waiting += strstr(line, "waits for a wake") && strstr(line, "(read_letter)");
+    }
+    fclose(file);
+
+    atomic_store(&readers[FORGOTTEN].letter, true);
+    wsq_wake(&readers[FORGOTTEN].task);
+    if (wsq_pool_wait(pool) != WSQ_OK) return 1;
+    wsq_pool_destroy(pool);
+    return waiting == 1 ? 0 : 1;
+}

@@ -1,0 +1,215 @@
+/* The end of a pool, in the explorer: when all its threads are still, waits that are in vain return, and
+ * what is queued after that is cancelled by whoever queued it. */
+#include "explore_items.h"
+
+static void cancel_pool(void) { explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK); }
+
+static wsq_config some_standins(void) {
+    wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
+    return config;
+}
+
+/* A task that is woken at any moment of the shutdown, or after it, is over when both have returned; and a
+ * thread that has woken it may wait for it. */
+static void wakes_and_waits(void *arg) {
+    (void)arg;
+    send(0);
+    wsq_result result = wsq_task_wait(&items[0].task);
+    explore_check(result == (items[0].done ? WSQ_OK : WSQ_ERR_CANCELLED));
+    explore_check(items[0].done + items[0].cleaned == 1);
+}
+
+static void woken_late(void) {
+    wsq_config config = {.caller_runs = explore_choose(2) != 0};
+    begin(1, config);
+    items[0].waits = true;
+    spawn(0);
+    if (config.caller_runs) explore_check(wsq_pool_run_one(pool));
+    else explore_wait_quiet();
+    if (explore_choose(2)) wsq_task_set_worker(&items[0].task, 0);
+    explore_fiber *other = explore_start(wakes_and_waits, NULL);
+    cancel_pool();
+    if (explore_choose(2)) explore_wait_quiet();
+    explore_join_one(other);
+    explore_check(items[0].done + items[0].cleaned == 1);
+    explore_pool_end(pool);
+}
+
+/* A task waits for one that is pending, or held behind such a one; another task wakes that. When the wait
+ * is over, the other one has not run, or what it woke is over. */
+static wsq_poll run_awaiting(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    wsq_result result = wsq_task_wait(&items[it->sends].task);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
+    int over = items[it->sends].done + items[it->sends].cleaned;
+    explore_check(over == 1 || (result == WSQ_ERR_CANCELLED && !items[2].done));
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll run_waking(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    for (int i = (int)explore_choose(20); i > 0 && !wsq_cancelled(ctx); i--) wsqi_pause();
+    send(1);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void begin_awaiting(wsq_config config) {
+    begin(1 + (unsigned)explore_choose(2), config);
+    items[1].waits = true;
+    items[0].task.fn = run_awaiting;
+    items[0].sends = 1;
+    items[2].task.fn = run_waking;
+    spawn(1);
+    explore_wait_quiet();
+}
+
+static void end_awaiting(void) {
+    if (explore_choose(2)) explore_wait_quiet();
+    cancel_pool();
+    for (int i = 0; i < ITEMS; i++) explore_check(items[i].done + items[i].cleaned <= 1);
+    explore_check(!items[0].runs || items[0].done);
+    explore_pool_end(pool);
+}
+
+static void wait_beside_a_wake(void) {
+    begin_awaiting(some_standins());
+    if (explore_choose(2)) {
+        follow(3, 1);
+        items[0].sends = 3;
+        spawn(3);
+    }
+    spawn(0);
+    spawn(2);
+    end_awaiting();
+}
+
+/* The wait is in a job that another thread has stolen: a worker, or one that is in a run. */
+static void job_awaits(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    (void)run_awaiting(ctx, &items[0].task);
+}
+
+static wsq_poll run_joining(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job = {0};
+    wsq_fork(&ctx, &job, job_awaits);
+    if (explore_choose(2)) explore_wait_quiet(); /* it is stolen */
+    wsq_join(&ctx, &job);
+    explore_check(items[0].done);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+/* It joins a job of its own, and so looks for others. */
+static void job_lingers(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    for (int i = 0; i < 10; i++) wsqi_pause();
+}
+
+static void run_beside(wsq_ctx ctx, void *arg) {
+    wsq_job job = {0};
+    (void)arg;
+    wsq_fork(&ctx, &job, job_lingers);
+    if (explore_choose(2)) explore_wait_quiet();
+    wsq_join(&ctx, &job);
+}
+
+static void guest(void *arg) {
+    wsq_result result = wsq_run(pool, run_beside, arg); /* as a task, where a worker is the guest */
+    explore_check(result == WSQ_OK || result == WSQ_ERR_CLOSED || result == WSQ_ERR_CANCELLED);
+}
+
+static void join_beside_a_wake(void) {
+    begin_awaiting(some_standins());
+    items[3].task.fn = run_joining;
+    spawn(3);
+    if (explore_choose(2)) spawn(2);
+    explore_fiber *other = explore_choose(2) ? explore_start(guest, NULL) : NULL;
+    if (explore_choose(2)) explore_wait_quiet();
+    cancel_pool();
+    if (other != NULL) explore_join_one(other);
+    explore_check(!items[3].runs || items[3].done);
+    explore_pool_end(pool);
+}
+
+/* Where the caller runs: the thread that pumps waits in the middle of a task, and is released; or a task
+ * is left for whoever shuts down. */
+static void pumper(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 3; i++) (void)wsq_pool_run_one(pool);
+}
+
+static void pumped_wait(void) {
+    wsq_config config = {.caller_runs = true};
+    begin(1 + (unsigned)explore_choose(2), config);
+    items[0].task.fn = run_awaiting;
+    items[0].sends = 1;
+    items[1].waits = true;
+    items[2].task.fn = run_waking;
+    spawn(1);
+    explore_check(wsq_pool_run_one(pool));
+    spawn(0);
+    if (explore_choose(2)) spawn(2);
+    spawn(3);
+    explore_fiber *other = explore_start(pumper, NULL);
+    if (explore_choose(2)) explore_wait_quiet();
+    cancel_pool();
+    explore_join_one(other);
+    explore_check(!items[0].runs || items[0].done);
+    explore_check(items[3].done + items[3].cleaned == 1);
+    explore_pool_end(pool);
+}
+
+/* Lent threads: one leaves, or was never there, with tasks in its queues. */
+static void lent(void *arg) {
+    (void)arg;
+    (void)wsq_worker_enter(pool);
+}
+
+static void left_behind(void) {
+    wsq_config config = {.lend_only = true};
+    begin(2, config);
+    for (int i = 0; i < 4; i++) {
+        if (i < 2) wsq_task_set_worker(&items[i].task, (unsigned)i);
+        spawn(i);
+    }
+    explore_fiber *other = explore_start(lent, NULL);
+    if (explore_choose(2)) explore_wait_quiet();
+    if (explore_choose(2)) wsq_worker_dismiss(pool, 0);
+    cancel_pool();
+    explore_join_one(other);
+    for (int i = 0; i < 4; i++) explore_check(items[i].done + items[i].cleaned == 1);
+    explore_pool_end(pool);
+}
+
+/* A stand-in that is not needed any more lies down, or gets up, meanwhile. */
+static wsq_poll run_blocking(wsq_ctx ctx, wsq_task *task) {
+    wsq_block_begin(ctx);
+    if (explore_choose(2)) explore_wait_quiet();
+    wsq_block_end(ctx);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void standin_lies_down(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(1, config);
+    items[0].task.fn = items[2].task.fn = run_blocking;
+    for (int i = 0; i < 4; i++) spawn(i);
+    if (explore_choose(2)) explore_wait_quiet();
+    cancel_pool();
+    for (int i = 0; i < 4; i++) explore_check(items[i].done + items[i].cleaned == 1);
+    explore_pool_end(pool);
+}
+
+int main(void) {
+    explore_random("still: woken late", woken_late, 3000);
+    explore_random("still: a wait beside a wake", wait_beside_a_wake, 3000);
+    explore_random("still: a join beside a wake", join_beside_a_wake, 3000);
+    explore_random("still: a wait that pumps", pumped_wait, 2500);
+    explore_random("still: left behind", left_behind, 2000);
+    explore_random("still: a stand-in lies down", standin_lies_down, 1500);
+    return explore_end();
+}
