@@ -98,7 +98,10 @@ print_table() {
 
 # The source of a program, and the flags that make it one.
 source_of() { # program
-    case $1 in test_*) path=test/$1 ;; *) path=test/explore/explore_$1 ;; esac
+    case $1 in
+    test_*) path=test/$1 ;;
+    *) if [ -f "test/stress/$1.c" ]; then path=test/stress/$1; else path=test/explore/explore_$1; fi ;;
+    esac
     sed -n "s|^$path ||p" $variants | grep . || echo "$path.c"
 }
 
