@@ -3655,7 +3655,7 @@ static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
 /* A lane of the global queue. */
 static inline wsqi_inject *wsqi_share(wsq_pool *pool, uint32_t n) {
     n = pool->shares > 1 ? n % pool->shares : 0;
-    return &pool->lanes[n == 0 ? WSQ_NORMAL : WSQ_LOW + n];
+    return &pool->lanes[n == 0 ? 0 : WSQ_LOW + n]; /* WSQ_NORMAL is 0 */
 }
 
 /* This thread's, in which what it spawns stays in order. */
@@ -8456,7 +8456,7 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
 static unsigned wsqi_shares_for(const wsq_pool *pool) {
     unsigned shares = pool->workers / WSQI_SHARE_WORKERS;
     if (pool->order != WSQ_FIFO || pool->caller_runs || shares == 0) return 1;
-    return shares < WSQI_SHARES ? shares : WSQI_SHARES;
+    return shares < WSQI_SHARES ? shares : (unsigned)WSQI_SHARES;
 }
 
 /* False: no memory for a queue. */
