@@ -365,8 +365,10 @@ template <class F> class task : public wsq_task {
     task &operator=(const task &) = delete;
     // Runs it again after WSQ_PENDING: wsq_wake.
     void wake() { wsq_wake(this); }
-    // Calls it off, unless it runs: wsq_task_cancel.
-    void cancel() { wsq_task_cancel(this); }
+    // Before it is spawned: cancel knows whether it has begun. wsq_task_set_revocable.
+    void set_revocable(bool revocable = true) { wsq_task_set_revocable(this, revocable); }
+    // Calls it off, unless it runs. True: it does not run any more. wsq_task_cancel.
+    bool cancel() { return wsq_task_cancel(this); }
     // Has it ended? wsq_task_done.
     bool done() const { return wsq_task_done(this); }
     // Waits for its end; throws if it was called off: wsq_task_wait.

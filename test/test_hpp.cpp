@@ -176,6 +176,13 @@ static void future_unwanted(wsq::pool &pool) {
     pool.spawn(sleeper);
     sleeper.cancel();
     CHECK(throws<wsq::error>([&] { sleeper.wait(); }));
+    std::atomic<bool> called{false};
+    wsq::task late([&] { return called = true, WSQ_DONE; });
+    late.set_revocable();
+    pool.spawn(late);
+    bool off = late.cancel(); // whichever was first
+    CHECK(throws<wsq::error>([&] { late.wait(); }) == off);
+    CHECK(called != off);
     pool.wait();
 }
 
