@@ -57,7 +57,7 @@ static inline unsigned wsqi_cpu_count(void) { return sim.machine->cores; }
 
 static inline wsqi_worker *wsqi_self_get(void) { return (wsqi_worker *)sim.running->self; }
 static inline void wsqi_self_set(wsqi_worker *self) { sim.running->self = self; }
-#define wsqi_thread_key() ((uintptr_t)sim.running)
+#define wsqi_thread_key() ((uintptr_t)sim.running->id)
 
 /* ---- places ---- */
 

@@ -15,9 +15,10 @@ echo "# wsq.h in virtual time; $(${CC:-cc} --version | head -n 1)"
 if [ "${2:-}" = -q ]; then
     "$build/bench/sim/questions" -q -c "$out/128.csv"
 else
-    for machine in here 16 64 128 1024; do
+    for machine in here 16 64 128; do
         "$build/bench/sim/questions" -m $machine -c "$out/$machine.csv"
     done
+    "$build/bench/sim/questions" -q -m 1024 -n 1024 -c "$out/1024.csv" weak spread steps
 fi
 if ! command -v gnuplot > /dev/null; then
     echo "# no plots: gnuplot is not installed"
