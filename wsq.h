@@ -5301,9 +5301,9 @@ static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
     wsqi_check_quiet(pool);
 }
 
-/* Any thread. False: the pool takes no more tasks from outside. By a compare-and-swap: added, looked
- * at and taken back, the count would tell a wait meanwhile that tasks were left (64 threads that
- * feed 128 simulated cores: 51 against 71% efficient). */
+/* Any thread. False: the pool takes no more tasks from outside. By a compare-and-swap: if it were
+ * added, looked at and taken back, the count would meanwhile tell a wait that tasks were left (64
+ * threads that feed 128 simulated cores: 51 against 71% efficient). */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     uint64_t outside = wsqi_load_hint(&pool->outside);
     do {

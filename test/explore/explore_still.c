@@ -1,5 +1,6 @@
 /* The end of a pool, in the explorer: when all its threads are still, waits that are in vain return, and
  * what is queued after that is cancelled by whoever queued it. */
+#define WSQI_SHARE_WORKERS 1 /* a lane of the global queue for each worker */
 #include "explore_items.h"
 
 static void cancel_pool(void) { explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK); }
@@ -172,9 +173,11 @@ static void left_behind(void) {
     wsq_config config = {.lend_only = true};
     begin(2, config);
     for (int i = 0; i < 4; i++) {
+        explore_key = explore_choose(2) ? 1 : 2;
         if (i < 2) wsq_task_set_worker(&items[i].task, (unsigned)i);
         spawn(i);
     }
+    explore_key = 0;
     explore_fiber *other = explore_start(lent, NULL);
     if (explore_choose(2)) explore_wait_quiet();
     if (explore_choose(2)) wsq_worker_dismiss(pool, 0);
