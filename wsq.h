@@ -225,11 +225,14 @@
  * outside returns WSQ_ERR_CLOSED, and the task stays the caller's. Then it ends the work that is
  * there. With WSQ_DRAIN all of it runs to its end, and so does what it spawns. With WSQ_CANCEL the
  * functions that are running return as usual, but no other task starts: each of them is cancelled.
- * The scheduler calls the cleanup of a cancelled task (wsq_task_set_cleanup) in place of its
+ * The workers go on, but they call the cleanup of a task (wsq_task_set_cleanup) in place of its
  * function, and the task's waiters get WSQ_ERR_CANCELLED. So memory that the function
- * would have freed is freed by the cleanup, or by the owner of the task. A task that is pending
- * during a WSQ_CANCEL, or that waits for a predecessor, is cancelled when it is woken; its memory
- * must stay until the pool is gone.
+ * would have freed is freed by the cleanup, or by the owner of the task. When nothing is left to
+ * do, but a function still waits for a task that is pending, or held, or for a group with such
+ * tasks, then that wait returns WSQ_ERR_CANCELLED, and so on until none is left. A task that is
+ * pending during a WSQ_CANCEL, or that waits for a predecessor, is cancelled when it is woken; its
+ * memory must stay until the pool is gone. A function that waits in another pool, or blocks, keeps
+ * its own pool from ending until it goes on.
  *
  * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. While it
  * is called no other thread may be inside a call on the pool or on one of its tasks, groups or
@@ -8258,8 +8261,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
         wsqi_wait_park(wait);
     }
     wsqi_pool_join(pool, pool->workers);
-    wsqi_fence_sc(); /* P4 */
-    wsqi_sweep(pool);
+    wsqi_sweep(pool); /* behind a full barrier (P4), for what was queued since */
     wsqi_duty_end(pool);
 }
 
