@@ -879,6 +879,7 @@
  *   wsqi_cas_rlx/acq/rel/acqrel/sc(p, &expected, value)   strong; true if done; failure is relaxed
  *   wsqi_load_own(p) and the like           relaxed, and the name says why that is enough:
  *       _own     only this thread writes the word
+ *       _fenced  a full barrier before it orders it, whose label stands there
  *       _hint    what is read or asked for is checked again where it counts
  *       _stat    a statistic
  *       _locked  a lock orders it
@@ -959,6 +960,7 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
 
 /* Relaxed accesses by their reasons. */
 #define wsqi_load_own(p) wsqi_load_rlx(p)
+#define wsqi_load_fenced(p) wsqi_load_rlx(p)
 #define wsqi_load_hint(p) wsqi_load_rlx(p)
 #define wsqi_load_stat(p) wsqi_load_rlx(p)
 #define wsqi_load_locked(p) wsqi_load_rlx(p)
@@ -4206,8 +4208,7 @@ static void wsqi_wake_self(wsqi_worker *self) {
 static bool wsqi_unattended(wsq_pool *pool) {
     const wsqi_worker *where[2];
     wsqi_fence_sc(); /* I6: as a notifier. */
-    /* Relaxed: I6. */
-    return wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0 &&
+    return wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0 &&
            wsqi_look_tasks(pool, where, UINT_MAX) != 0;
 }
 
@@ -4309,7 +4310,7 @@ static void wsqi_call_all(wsq_pool *pool) {
 }
 
 static bool wsqi_wait_called(const wsqi_wait *wait) {
-    return wsqi_load_rlx(&wait->called) != 0; /* Relaxed: the waiter listens again (W2). */
+    return wsqi_load_hint(&wait->called) != 0; /* the waiter listens again (W2) */
 }
 
 static bool wsqi_wait_late(const wsqi_wait *wait) {
@@ -4330,8 +4331,7 @@ enum { WSQI_LENT_VACANT, WSQI_LENT_HERE, WSQI_LENT_DISMISSED, WSQI_LENT_MASK };
 
 /* Owner only: a thread that was lent shall leave. */
 static bool wsqi_dismissed(wsqi_worker *self) {
-    /* Relaxed: a request; I2 orders it for a sleeper. */
-    return (wsqi_load_rlx(&self->lent) & WSQI_LENT_MASK) == WSQI_LENT_DISMISSED;
+    return (wsqi_load_hint(&self->lent) & WSQI_LENT_MASK) == WSQI_LENT_DISMISSED;
 }
 
 /* ---- what a shutdown counts: see >>stop ---- */
@@ -4343,7 +4343,7 @@ static void wsqi_check_still(wsq_pool *pool);
 static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or who looks saw it awake. */
     wsqi_fence_sc();
-    if (WSQI_LIKELY(wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN)) return; /* Relaxed: P4. */
+    if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     /* P7: whoever looks after that sees it awake. Pairs with P8. */
     wsqi_add_acqrel(&pool->changes, 1u);
@@ -4361,22 +4361,21 @@ static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what it cancelled is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->on_duty, 0u - 1u) - 1;
     wsqi_check_still(pool);
-    /* Relaxed: whoever waits for that to be so looks again. */
-    if (left == 0 && wsqi_load_rlx(pool->phase) == WSQI_PHASE_OVER) wsqi_call_all(pool);
+    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call_all(pool);
 }
 
 /* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
 static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
     wsq_pool *pool = self->pool;
-    /* Relaxed: shutdown hands out tokens when the pool is over. */
-    while (wsqi_asleep(self) && wsqi_load_rlx(pool->phase) != WSQI_PHASE_OVER) {
+    /* A shutdown hands out tokens when the pool is over. */
+    while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL && (wsqi_wait_called(wait) || wsqi_wait_late(wait));
         over = over || (wait == NULL && wsqi_dismissed(self));
         if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
     }
-    /* Relaxed: the search that follows passes the watch on, behind I9. */
-    if (watching) wsqi_store_rlx(&pool->watcher, 0u);
+    /* The search that follows passes the watch on, behind I9. */
+    if (watching) wsqi_store_hint(&pool->watcher, 0u);
 }
 
 /* Owner only, awake again. A kernel may wake a thread where it ran last, even beside its waker, and
@@ -4387,7 +4386,7 @@ static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watchin
 static void wsqi_leave_waker(wsqi_worker *self) {
     uint32_t from = wsqi_load_hint(&self->pool->jobs_from);
     if (from == 0) return;
-    wsqi_store_rlx(&self->pool->jobs_from, 0u); /* Relaxed: likewise. */
+    wsqi_store_hint(&self->pool->jobs_from, 0u);
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
     /* A thread that was lent is the user's, and so is its affinity mask. */
     if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0 && !self->pool->lend_only)
@@ -4462,8 +4461,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
      * W5. */
     wsqi_fence_sc();
-    /* Relaxed: the barrier orders it. */
-    if (wsqi_load_rlx(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
+    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
 }
 
@@ -5812,19 +5810,19 @@ static void wsqi_worker_clear(wsqi_worker *self) {
 /* How many stand-ins should be active. A worker asleep in a join is no loss by itself, for what it
  * waits for runs elsewhere; unless that blocks. */
 static uint32_t wsqi_standins_needed(wsq_pool *pool) {
-    uint32_t blocked = wsqi_load_rlx(&pool->blocked); /* Relaxed: hints, or B3 orders them. */
-    bool none = blocked == 0 && wsqi_load_rlx(&pool->absent) == 0;
-    return none ? 0 : blocked + wsqi_load_rlx(&pool->joined);
+    uint32_t blocked = wsqi_load_hint(&pool->blocked); /* hints, or B3 orders them */
+    bool none = blocked == 0 && wsqi_load_hint(&pool->absent) == 0;
+    return none ? 0 : blocked + wsqi_load_hint(&pool->joined);
 }
 
 /* Does every thread of the pool block, or sleep in a join, and no more can be had? Then nobody is
  * left to run tasks, and who waits has to. (A stand-in that waits may be one too many: then its
  * worker works. But that goes to sleep in a join later.) */
 static bool wsqi_standins_spent(wsq_pool *pool) {
-    /* Relaxed: hints, or B3 and the lock order them. */
-    uint32_t threads = pool->workers + wsqi_load_rlx(&pool->standins);
-    return wsqi_load_rlx(&pool->exhausted) != 0 &&
-           threads <= wsqi_load_rlx(&pool->blocked) + wsqi_load_rlx(&pool->joined);
+    /* Hints, or B3 and the lock order them. */
+    uint32_t threads = pool->workers + wsqi_load_hint(&pool->standins);
+    return wsqi_load_hint(&pool->exhausted) != 0 &&
+           threads <= wsqi_load_hint(&pool->blocked) + wsqi_load_hint(&pool->joined);
 }
 
 /* Owner only: it was one too many. False: not any more. */
@@ -5834,17 +5832,17 @@ static bool wsqi_standin_retire(wsqi_worker *self) {
     uint32_t active = wsqi_load_locked(&pool->standins);
     bool surplus = active > wsqi_standins_needed(pool);
     if (surplus) {
-        wsqi_store_rlx(&pool->standins, active - 1); /* Relaxed: likewise. */
-        wsqi_store_rlx(&self->dormant, (uint32_t)WSQI_STANDIN_DORMANT);
+        wsqi_store_locked(&pool->standins, active - 1);
+        wsqi_store_locked(&self->dormant, (uint32_t)WSQI_STANDIN_DORMANT);
     }
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
     if (!surplus) return false;
     wsqi_worker_clear(self);
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_duty_end(pool);
-    /* Relaxed: the token orders what comes after (I2), and shutdown gives one, too. */
-    while (wsqi_load_rlx(&self->dormant) != WSQI_STANDIN_ACTIVE &&
-           wsqi_load_rlx(pool->phase) != WSQI_PHASE_OVER)
+    /* The token orders what comes after (I2), and a shutdown gives one, too. */
+    while (wsqi_load_hint(&self->dormant) != WSQI_STANDIN_ACTIVE &&
+           wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER)
         wsqi_token_wait(self, 0);
     wsqi_duty_begin(pool);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
@@ -5868,8 +5866,7 @@ static void wsqi_serve(wsqi_worker *self) {
     while (stays || !wsqi_relieved(self)) {
         wsq_task *task = wsqi_find_work(self);
         if (task != NULL) wsqi_work(self, task);
-        /* Relaxed: nothing is left, for nobody would see to it. */
-        else if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_OVER) break;
+        else if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         else wsqi_sleep(self, NULL);
     }
     wsqi_worker_clear(self);
@@ -5910,11 +5907,10 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
     wsqi_worker *vacant = NULL;
     for (unsigned i = pool->workers; i < crew; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
-        uint32_t dormant = wsqi_load_rlx(&worker->dormant); /* Relaxed: likewise. */
+        uint32_t dormant = wsqi_load_locked(&worker->dormant);
         if (dormant == WSQI_STANDIN_NO_THREAD) vacant = worker;
         if (dormant != WSQI_STANDIN_DORMANT) continue;
-        /* Relaxed: the token orders it (I2). */
-        wsqi_store_rlx(&worker->dormant, (uint32_t)WSQI_STANDIN_ACTIVE);
+        wsqi_store_locked(&worker->dormant, (uint32_t)WSQI_STANDIN_ACTIVE);
         wsqi_token_give(worker);
         return true;
     }
@@ -5940,14 +5936,14 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
     wsqi_a32 *count = self->host != NULL ? &pool->blocked : &pool->absent;
     if (pool->max_standins == 0) return false;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    /* Relaxed: the lock orders both; a shutdown takes it once. */
-    uint32_t before = wsqi_load_rlx(count);
-    bool here = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
+    /* A shutdown takes the lock once, after it has set the phase. */
+    uint32_t before = wsqi_load_locked(count);
+    bool here = wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN;
     if (here) {
-        wsqi_store_rlx(count, before + 1); /* Relaxed: likewise. */
+        wsqi_store_locked(count, before + 1);
         here = wsqi_standins_fill(pool) > before && !wsqi_standins_spent(pool);
         here = here || self->host == NULL;
-        if (!here) wsqi_store_rlx(count, before); /* Relaxed: likewise. */
+        if (!here) wsqi_store_locked(count, before);
     }
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
     return here;
@@ -5957,8 +5953,7 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
 static void wsqi_standin_joined(wsq_pool *pool) {
     if (wsqi_standins_needed(pool) == 0) return;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    /* Relaxed: as in wsqi_standin_begin. */
-    if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
+    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
     bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
     if (spent) wsqi_call_all(pool); /* one that waits shall work */
@@ -7097,8 +7092,7 @@ static void wsqi_join_call(wsqi_worker *victim, const wsq_job *job) {
     wsqi_token_give(victim);
     /* P4: either this sees the pool stop, or the join sees the job done. */
     wsqi_fence_sc();
-    /* Relaxed: the barrier orders it. */
-    if (wsqi_load_rlx(victim->pool->phase) != WSQI_PHASE_RUN) wsqi_call(victim->pool, job);
+    if (wsqi_load_fenced(victim->pool->phase) != WSQI_PHASE_RUN) wsqi_call(victim->pool, job);
 }
 
 /* Thief: takes the victim's oldest public job and runs it. */
@@ -7183,9 +7177,9 @@ static wsqi_worker *wsqi_absent_begin(wsqi_worker *self) {
 
 /* The pool stops, and awaits the end of what this thread does in it. */
 static bool wsqi_join_stops(const wsqi_worker *self) {
-    /* Relaxed: a shutdown wakes who misses it. */
+    /* A shutdown wakes who misses it. */
     return (self->host != NULL || self->frames != NULL) &&
-           wsqi_load_rlx(self->pool->phase) != WSQI_PHASE_RUN;
+           wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
 }
 
 /* Then it waits as for anything else. The job is marked as waited for. */
@@ -7350,7 +7344,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsqi_add_rlx(&pool->guests, 0u - 1u); /* Relaxed: the barrier below orders it. */
     /* I6: as a notifier; the sleeper in whose place it worked may be wanted by others now. */
     wsqi_fence_sc();
-    if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) wsqi_pass_on(pool); /* Relaxed: I6. */
+    if (wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0) wsqi_pass_on(pool);
 }
 
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
@@ -8120,8 +8114,8 @@ static void wsqi_sweep(wsq_pool *pool) {
 
 /* Any thread; it queued a task behind a full barrier. */
 static void wsqi_check_over(wsq_pool *pool) {
-    /* P4. Relaxed: the barrier orders it; see wsqi_pool_stop. */
-    if (!WSQI_LIKELY(wsqi_load_rlx(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
+    /* P4: see wsqi_pool_stop. */
+    if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
 }
 
 /* The pool is still. Is a task of the group in the middle of its run? One below on the stack of
@@ -8187,7 +8181,7 @@ static void wsqi_check_still(wsq_pool *pool) {
     unsigned called;
     /* P4: who sleeps is seen below by who set the phase, or sees it. */
     wsqi_fence_sc();
-    if (wsqi_load_rlx(pool->phase) != WSQI_PHASE_CANCEL) return; /* Relaxed: P4. */
+    if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* P8: who woke up before is seen awake. Pairs with P7. */
     uint32_t look = wsqi_add_acqrel(&pool->changes, 1u) + 1, cancel = WSQI_PHASE_CANCEL;
     uint32_t idle = wsqi_load_acq(&pool->idle);       /* P5: what it queued before it slept */
