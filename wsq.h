@@ -5825,8 +5825,8 @@ static bool wsqi_standins_spent(wsq_pool *pool) {
            threads <= wsqi_load_hint(&pool->blocked) + wsqi_load_hint(&pool->joined);
 }
 
-/* Owner only: it was one too many. False: not any more. */
-static bool wsqi_standin_retire(wsqi_worker *self) {
+/* Owner only, one too many it seems: it lies dormant until it is needed or the pool is over. */
+static void wsqi_standin_retire(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
     uint32_t active = wsqi_load_locked(&pool->standins);
@@ -5836,7 +5836,7 @@ static bool wsqi_standin_retire(wsqi_worker *self) {
         wsqi_store_locked(&self->dormant, (uint32_t)WSQI_STANDIN_DORMANT);
     }
     wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
-    if (!surplus) return false;
+    if (!surplus) return;
     wsqi_worker_clear(self);
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_duty_end(pool);
@@ -5846,7 +5846,6 @@ static bool wsqi_standin_retire(wsqi_worker *self) {
         wsqi_token_wait(self, 0);
     wsqi_duty_begin(pool);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
-    return true;
 }
 
 /* Owner only, between two tasks: shall it make room? A stand-in that is not needed any more lies
