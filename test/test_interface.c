@@ -351,7 +351,7 @@ static void spinning(void) {
 /* ---- loops that stop ---- */
 
 typedef struct hunt {
-    bool alone; /* on one worker: then nothing behind the wanted step is visited */
+    bool alone; /* on one thread: then nothing behind the wanted step is visited */
     size_t wanted, found, inner;
     atomic_size_t visited;
 } hunt;
@@ -412,7 +412,8 @@ static void hunts(wsq_ctx ctx, void *arg) {
 
 static void loops_that_stop(void) {
     for (unsigned workers = 1; workers <= 3; workers += 2) {
-        wsq_pool *pool = pool_new((wsq_config){.workers = workers});
+        /* The one that is alone is the caller, in a pool without threads. */
+        wsq_pool *pool = pool_new((wsq_config){.workers = workers, .caller_runs = workers == 1});
         hunt one = {.alone = workers == 1, .wanted = 4321, .inner = 3};
         CHECK_EQ(wsq_run(pool, hunts, &one), WSQ_OK);
         pool_end(pool);
