@@ -971,7 +971,6 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
 #define wsqi_store_init(p, d) wsqi_store_rlx(p, d)
 #define wsqi_add_hint(p, d) wsqi_add_rlx(p, d)
 #define wsqi_add_stat(p, d) wsqi_add_rlx(p, d)
-#define wsqi_add_locked(p, d) wsqi_add_rlx(p, d)
 
 /* A replacing header may define these too. */
 #ifndef wsqi_get
