@@ -3276,15 +3276,30 @@ enum { WSQI_SHARES = 16 };
 
 typedef struct wsqi_loop wsqi_loop; /* see >>parallel */
 
-/* What a worker was about when it began something else, in the middle of a task; on its stack. */
+/* What a worker is about; of what it began in the middle of another task, what waits below on its
+ * stack. */
 typedef struct wsqi_frame {
-    struct wsqi_frame *outer;
-    wsq_task *task;
-    wsq_group *group;
-    struct wsqi_loop *loop;
-    wsq_ctx floor;
-    uint32_t budget_left;
+    struct wsqi_frame *outer; /* the next below, or NULL */
+    wsq_task *task;           /* the running one, or NULL */
+    wsq_group *group;         /* its group, or NULL */
+    struct wsqi_loop *loop;   /* the innermost one that it is in, or NULL */
+    wsq_ctx floor;            /* where the job stack of what it starts next begins */
+    uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
+
+/* From one visit to the global queue to the next. */
+typedef struct wsqi_turn {
+    uint32_t left;  /* tasks until then */
+    uint32_t count; /* turns so far; every WSQI_LOW_TURN-th is a WSQ_LOW task's */
+    uint64_t start; /* when it began; 0: the worker has run dry since */
+    uint64_t run;   /* counters.run then */
+} wsqi_turn;
+
+/* Tasks of one group that are done, and that the group does not know of yet. */
+typedef struct wsqi_ends {
+    wsq_group *group; /* NULL: none */
+    uint64_t count;
+} wsqi_ends;
 
 /* One worker: the start of its block; its job stack fills the rest. */
 struct wsqi_worker {
@@ -3295,25 +3310,18 @@ struct wsqi_worker {
     wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
-    uint32_t turn_left;   /* owner: tasks until the global queue has its turn */
-    uint32_t turns;       /* owner: of which every WSQI_LOW_TURN-th is a WSQ_LOW task's */
+    wsqi_turn turn;       /* owner */
     uint32_t looks;       /* owner: [streaks of WSQ_HIGH tasks | those in this one] */
     uint32_t lifo_left;   /* owner: tasks of the LIFO slot until the queue has its turn */
-    uint32_t budget_left; /* owner: what wsq_budget_take still gives the running task */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
     uint32_t wait_depth;  /* owner: waits that are helping, likewise */
-    wsq_ctx floor;        /* owner: where the job stack of what it starts next begins */
     /* owner: jobs that a full stack ran at once, and that are not joined yet */
     uint32_t run_at_fork;
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it stole tasks last */
     bool spilled;         /* owner, alone: its ring's newer half follows what went before */
-    wsq_task *task;        /* owner: the running one, or NULL */
-    wsq_group *group;      /* owner: its group, or NULL */
-    wsqi_loop *loop;       /* owner: the innermost one that it is in, or NULL */
-    wsqi_frame *frames;    /* owner: what waits below it on this stack, the newest first */
-    wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
-    uint64_t done_count;
+    wsqi_frame frame;      /* owner: what it is about */
+    wsqi_ends ends;        /* owner */
     wsq_future *spare;     /* owner: futures to use again */
     uint32_t tombstones;   /* owner: futures it ran while it waited; perhaps still in its ring */
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
@@ -3321,8 +3329,6 @@ struct wsqi_worker {
     bool suspicious;      /* owner: its last time-out found an unattended task */
     uint8_t vain;         /* owner: searches since the last that found something; modulo 256 */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
-    uint64_t turn_start;  /* owner: when the turn began; 0: it has run dry since */
-    uint64_t turn_run;    /* owner: counters.run then */
     wsq_random random;
     wsq_tune tune;
     /* thieves: the ring's head when it held one task; the watcher: counters.run at its last look */
@@ -4526,7 +4532,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsqi_notify_others(self);
     if (pool->workers > 1) return;
     self->spilled = true; /* and it looks at the order before it takes the next */
-    self->turn_left = 0;
+    self->turn.left = 0;
 }
 
 /* Owner only. To the back of the own queue; the caller notifies. */
@@ -4598,7 +4604,7 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
-    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turns; /* each lane has its turn */
+    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* each in its turn */
     wsq_task *next = NULL, *one;
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
         next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
@@ -4787,21 +4793,21 @@ static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
 static void wsqi_turn_clock(wsqi_worker *self) {
     uint64_t now = self->pool->caller_runs ? 1 : wsqi_clock_ns();
     uint64_t run = wsqi_load_own(&self->counters.run);
-    if (self->turn_start != 0 && !self->pool->caller_runs) {
-        wsq_tune_update(&self->tune, now - self->turn_start, (uint32_t)(run - self->turn_run));
+    if (self->turn.start != 0 && !self->pool->caller_runs) {
+        wsq_tune_update(&self->tune, now - self->turn.start, (uint32_t)(run - self->turn.run));
         wsqi_store_stat(&self->counters.average_task_ns, self->tune.average_ns);
         wsqi_store_stat(&self->counters.interval, self->tune.interval);
     }
-    self->turn_start = now;
-    self->turn_run = run;
+    self->turn.start = now;
+    self->turn.run = run;
 }
 
 /* Owner only: it ran dry. What comes now is no task's time; a turn that was too short to tell is
  * lost. */
 static void wsqi_turn_stop(wsqi_worker *self) {
-    uint64_t run = wsqi_load_own(&self->counters.run) - self->turn_run;
-    if (self->turn_start != 0 && run >= 16) wsqi_turn_clock(self);
-    self->turn_start = 0;
+    uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
+    if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
+    self->turn.start = 0;
 }
 
 /* WSQ_LOW tasks starve no longer than this many turns, about 16 ms. A guess. */
@@ -4818,14 +4824,14 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsqi_turn_clock(self);
     if (self->spilled) wsqi_order_keep(self);
     wsqi_timers_fire(pool);
-    if (self->turns % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
+    if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
         over = (task = wsqi_take_low(self)) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL && lifo) over = true;
-    if (task == NULL && (!lifo || self->turns % 2 != 0)) task = wsqi_take_local(self);
+    if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
     if (over || wsqi_global_room(self, task != NULL) != 0) {
-        self->turns++;
-        self->turn_left = self->tune.interval - 1; /* with the one that it finds now */
+        self->turn.count++;
+        self->turn.left = self->tune.interval - 1; /* with the one that it finds now */
     }
     task = wsqi_take_global(self, task);
     return task != NULL ? task : wsqi_take_local(self);
@@ -4905,7 +4911,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
  * or something is urgent. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
-    if (!WSQI_LIKELY(self->turn_left != 0)) return wsqi_take_turn(self); /* 0. */
+    if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
     if (!WSQI_LIKELY(wsqi_load_hint(&self->pool->attention) == 0))
         task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
@@ -4932,15 +4938,15 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (!stolen) break;
         task = wsqi_find_near(self); /* a job was run: everything may look different now */
     } while (task == NULL);
-    if (task != NULL && self->turn_start == 0) wsqi_turn_clock(self);
+    if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);
     return task;
 }
 
 /* The next task, or NULL: time to sleep. */
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
-    uint32_t left = self->turn_left;
+    uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
-    if (left != 0) self->turn_left = left - 1; /* jobs that it runs as a thief do not count */
+    if (left != 0) self->turn.left = left - 1; /* jobs that it runs as a thief do not count */
     if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
@@ -4950,7 +4956,7 @@ WSQI_COLD static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task);
 
 /* Owner only: one task. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
-    if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
+    if (!WSQI_LIKELY(self->ends.group == NULL) && wsqi_task_group(task) != self->ends.group)
         wsqi_group_flush(self);
     if (WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN))
         wsqi_task_run(self, task);
@@ -4958,27 +4964,17 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
 }
 
 /* Owner only: begins something else, whose jobs go from `floor` on. */
-static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *frame, wsq_ctx floor) {
-    frame->outer = self->frames;
-    frame->task = self->task;
-    frame->group = self->group;
-    frame->loop = self->loop;
-    frame->floor = self->floor;
-    frame->budget_left = self->budget_left;
-    self->frames = frame;
-    self->floor = floor;
-    self->task = NULL;
-    self->group = NULL;
-    self->loop = NULL;
+static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
+    *former = self->frame;
+    self->frame.outer = former;
+    self->frame.task = NULL;
+    self->frame.group = NULL;
+    self->frame.loop = NULL;
+    self->frame.floor = floor;
 }
 
-static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *frame) {
-    self->task = frame->task;
-    self->group = frame->group;
-    self->loop = frame->loop;
-    self->floor = frame->floor;
-    self->budget_left = frame->budget_left;
-    self->frames = frame->outer;
+static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
+    self->frame = *former;
 }
 
 /* ==========================================================================
@@ -5128,7 +5124,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
         wsqi_queue_special(pool, task);
         return;
     }
-    bool next = self->turn_left != 0 && wsqi_queue_length(self) == 0 &&
+    bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL; /* only a thief empties it meanwhile */
     if (next ? !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]) : pool->order == WSQ_LIFO)
         wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
@@ -5156,32 +5152,32 @@ WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
 
 #ifdef WSQ_NO_HOOKS
 WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
-    return task->fn(self->floor, task);
+    return task->fn(self->frame.floor, task);
 }
 #else
 WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task) {
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, task, 0);
-    wsq_poll poll = task->fn(self->floor, task);
+    wsq_poll poll = task->fn(self->frame.floor, task);
     wsqi_event(self, WSQ_EVENT_TASK_END, task, poll);
     return poll;
 }
 
 WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
     if (wsqi_told(self->pool)) return wsqi_task_call_told(self, task);
-    return task->fn(self->floor, task);
+    return task->fn(self->frame.floor, task);
 }
 #endif
 
 /* Owner only, behind a function that it has called: of its jobs none is public any more. */
 #define wsqi_check_joined(self) \
     WSQ_ASSERT(wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
-                   wsqi_entry_index((self)->floor) && \
+                   wsqi_entry_index((self)->frame.floor) && \
                "a job that was forked, and not joined by the function that forked it")
 
 /* Owner only: one call of the function. True: the task is over. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
-    self->task = task;
-    self->budget_left = self->pool->budget;
+    self->frame.task = task;
+    self->frame.budget_left = self->pool->budget;
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = wsqi_task_call(self, task);
     WSQ_ASSERT(poll <= WSQ_GONE && "a task's function returned what is no wsq_poll");
@@ -5520,8 +5516,8 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_host();
     if (self == NULL) return true;
-    if (self->budget_left == 0) return false;
-    self->budget_left--;
+    if (self->frame.budget_left == 0) return false;
+    self->frame.budget_left--;
     return true;
 }
 
@@ -5767,7 +5763,7 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     while (above != NULL && above->outer != self) above = above->outer;
     if (above != NULL) above->outer = outer;
     if (former != self) self->outer = former;
-    wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->floor);
+    wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->frame.floor);
     wsqi_self_set(self);
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
@@ -6043,7 +6039,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->self = wsqi_local(pool);
     wait->host = wsqi_wait_host();
     /* What a guest does for itself, it may end when it likes. */
-    wait->off_duty = wait->self == NULL && inside != NULL && inside->frames != NULL;
+    wait->off_duty = wait->self == NULL && inside != NULL && inside->frame.outer != NULL;
     wait->inside = wait->self != NULL || wait->off_duty;
     wait->listed = wait->blocked = wait->replaced = wait->released = false;
     wait->key = key;
@@ -6147,13 +6143,13 @@ static void wsqi_wait_park(wsqi_wait *wait) {
 /* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
 static void wsqi_wait_work(wsqi_wait *wait) {
     wsqi_worker *self = wait->self;
-    wsq_ctx floor = self->floor;
+    wsq_ctx floor = self->frame.floor;
     self->wait_depth++;
-    self->floor = wsqi_full_mark(self);
+    self->frame.floor = wsqi_full_mark(self);
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_run_nested(self, task);
     else wsqi_sleep(self, wait);
-    self->floor = floor;
+    self->frame.floor = floor;
     self->wait_depth--;
 }
 
@@ -6349,7 +6345,7 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task
  * Invariant: `word` counts the tasks that are spawned and not told done; never too few. Who brings
  *            it to zero takes WAITED and THEN with it, and does what they ask for.
  * Writers:   everybody. A worker counts the ends of a batch of tasks of one group at once
- *            (done_group), before it runs anything else, searches, blocks or sleeps.
+ *            (ends), before it runs anything else, searches, blocks or sleeps.
  * Source:    Go's WaitGroup, Java's Phaser; the batches are ours.
  * ========================================================================== */
 
@@ -6395,13 +6391,13 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (word & WSQI_GROUP_WAITED) wsqi_call(pool, group);
 }
 
-/* Owner only: tells what done_group holds back. */
+/* Owner only: tells the group what `ends` holds back. */
 static void wsqi_group_flush(wsqi_worker *self) {
-    wsq_group *group = self->done_group;
-    uint64_t n = self->done_count;
+    wsq_group *group = self->ends.group;
+    uint64_t n = self->ends.count;
     if (group == NULL) return;
-    self->done_group = NULL;
-    self->done_count = 0;
+    self->ends.group = NULL;
+    self->ends.count = 0;
     wsqi_group_down(self->pool, group, n, 0);
     wsqi_count_finished(self, n); /* after it: who waits for the pool may free the group */
 }
@@ -6409,18 +6405,18 @@ static void wsqi_group_flush(wsqi_worker *self) {
 /* Owner only. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
                                   uint32_t state) {
-    wsq_group *former = self->group;
+    wsq_group *former = self->frame.group;
     if ((state & WSQI_TASK_OPEN) == 0 && wsq_group_cancelled(group)) {
         wsqi_cancel_task(self->pool, task);
         return;
     }
-    self->group = group;
+    self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
-    self->group = former;
-    if (!over || self->done_group != group) wsqi_group_flush(self); /* perhaps it waits for these */
+    self->frame.group = former;
+    if (!over || self->ends.group != group) wsqi_group_flush(self); /* perhaps it waits for these */
     if (!over) return;
-    self->done_group = group;
-    self->done_count++;
+    self->ends.group = group;
+    self->ends.count++;
 }
 
 /* One task more. Relaxed: before the task can end; the spawn orders it. */
@@ -6604,8 +6600,8 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
-    if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
-    const wsq_task *task = self->task;
+    if (self->frame.group != NULL && wsq_group_cancelled(self->frame.group)) return true;
+    const wsq_task *task = self->frame.task;
     if (task != NULL && (wsqi_load_hint(&task->state) & WSQI_TASK_POISONED)) return true;
     return wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
 }
@@ -7130,9 +7126,9 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     if (self->searching) wsqi_search_end(self);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
-    wsqi_frame_push(self, &frame, self->floor);
+    wsqi_frame_push(self, &frame, self->frame.floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
-    wsqi_get(&job->fn)(self->floor, job);
+    wsqi_get(&job->fn)(self->frame.floor, job);
     wsqi_check_joined(self);
     wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
     wsqi_frame_pop(self, &frame);
@@ -7190,7 +7186,7 @@ static wsqi_worker *wsqi_absent_begin(wsqi_worker *self) {
 /* The pool stops, and awaits the end of what this thread does in it. */
 static bool wsqi_join_stops(const wsqi_worker *self) {
     /* A shutdown wakes who misses it. */
-    return (self->host != NULL || self->frames != NULL) &&
+    return (self->host != NULL || self->frame.outer != NULL) &&
            wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
 }
 
@@ -7247,11 +7243,11 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
 /* Owner only. The job was stolen: helps, then sleeps, until it is done. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
-    wsq_ctx floor = self->floor;
+    wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
     uint64_t spin_end = 0;
     bool asked = false; /* to help, and has not looked since */
-    self->floor = top;
+    self->frame.floor = top;
     self->help_depth++;
     /* J4: what the job did is visible. Pairs with J3. */
     while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
@@ -7266,7 +7262,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     }
     if (asked) wsqi_pass_on(self->pool); /* somebody else shall */
     self->help_depth--;
-    self->floor = floor;
+    self->frame.floor = floor;
 }
 
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
@@ -7369,10 +7365,10 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) {
-        wsqi_loop *loop = self->loop; /* `fn` is no part of it */
-        self->loop = NULL;
+        wsqi_loop *loop = self->frame.loop; /* `fn` is no part of it */
+        self->frame.loop = NULL;
         fn(wsqi_full_mark(self), arg);
-        self->loop = loop;
+        self->frame.loop = loop;
     } else if (!full) {
         return WSQ_ERR_MEMORY;
     } else {
@@ -7389,7 +7385,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
 WSQ_API bool wsqi_ctx_here(wsq_ctx ctx) {
     wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_self_get();
     while (self != NULL && self != block) self = self->outer;
-    return self != NULL && ctx >= self->floor;
+    return self != NULL && ctx >= self->frame.floor;
 }
 
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
@@ -7472,7 +7468,7 @@ static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
-    wsqi_loop *loop = wsqi_worker_of(ctx)->loop;
+    wsqi_loop *loop = wsqi_worker_of(ctx)->frame.loop;
     if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
 }
 
@@ -7503,8 +7499,8 @@ static void wsqi_for_split(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t mi
 /* Owner only: the loop that the body may stop. Returns the one around it. */
 static inline wsqi_loop *wsqi_loop_enter(wsq_ctx ctx, wsqi_loop *loop) {
     wsqi_worker *self = wsqi_worker_of(ctx);
-    wsqi_loop *outer = self->loop;
-    self->loop = loop;
+    wsqi_loop *outer = self->frame.loop;
+    self->frame.loop = loop;
     return outer;
 }
 
@@ -8137,8 +8133,7 @@ static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_g
     for (unsigned i = 0; i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         if (worker == self) continue;
-        if (worker->group == group) return true;
-        for (wsqi_frame *frame = worker->frames; frame != NULL; frame = frame->outer)
+        for (const wsqi_frame *frame = &worker->frame; frame != NULL; frame = frame->outer)
             if (frame->group == group) return true;
     }
     return false;
@@ -8358,14 +8353,14 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     self->parker.parking = &pool->parking;
     self->index = index;
     self->lifo_left = pool->lifo_cap;
-    self->floor = wsqi_base(self);
-    uint32_t start = wsqi_entry_index(self->floor);
+    self->frame.floor = wsqi_base(self);
+    uint32_t start = wsqi_entry_index(self->frame.floor);
     wsqi_store_init(&self->range, wsqi_range_pack(start, start));
     wsqi_steal_request(self);                                             /* nothing is public */
     wsq_random_seed(&self->random, pool->seed + index);
     self->tune = pool->tune;
     self->order = pool->order;
-    self->turn_left = self->tune.interval;
+    self->turn.left = self->tune.interval;
     wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
     wsqi_store_init(&self->counters.interval, self->tune.interval);
     wsq_ring_init(&self->ring);
