@@ -869,7 +869,7 @@
 
 /* --------------------------------------------------------------------------
  * >>vocabulary of atomics: every shared word is one of three wrapped types, every access names its
- * order. WSQ_ATOMIC_HEADER replaces the lot (a model checker, a tester, another compiler).
+ * order. WSQ_ATOMIC_HEADER replaces them all (a model checker, a tester, another compiler).
  *
  *   wsqi_a32, wsqi_a64, wsqi_aptr        a struct whose member is v: plain access does not compile
  *   wsqi_load_rlx/acq/sc(p)              the value
@@ -1971,7 +1971,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
  *  J7     join sleeps                  full barrier  I7 J5       likewise
- *  B4 B5  thread lent; leaves          acq; rel      each other  two threads share a block's past
+ *  B4 B5  thread lent; leaves           acq; rel      each other  two threads share a block's past
  *  J8 J9  guest enters; leaves         acq+rel       each other  two guests share a block's past
  * ========================================================================== */
 
@@ -2055,20 +2055,21 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
 /* ==========================================================================
  * >>platform
  * Purpose:   threads, a clock, the usable cores, one thread-local, and waiting on an address.
- * Invariant: wsqi_lot_wait sleeps only while the word holds the expected value; a wake after a
+ * Invariant: wsqi_parking_wait sleeps only while the word holds the expected value; a wake after a
  *            change of the word is never lost; it may return early for no reason.
  * Writers:   nobody but the functions themselves.
  * Source:    Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks (2002).
  *
  * A WSQ_PLATFORM_HEADER supplies these, as types, static functions or macros:
  *
- *     wsqi_lot       a pool has one; where its threads sleep
- *     bool wsqi_lot_init(wsqi_lot *lot)       false, and nothing taken: the system said no
- *     void wsqi_lot_fini(wsqi_lot *lot)       nobody sleeps there any more
- *     void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns)
+ *     wsqi_parking       a pool has one; where its threads sleep
+ *     bool wsqi_parking_init(wsqi_parking *self)       false, and nothing taken: the system said no
+ *     void wsqi_parking_fini(wsqi_parking *self)       nobody sleeps there any more
+ *     void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
+ *                            uint64_t timeout_ns)
  *                                             timeout_ns 0: none; else an hour at most. It leaves
  *                                             errno as it was
- *     void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all)
+ *     void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all)
  *                                             one sleeper, or all; more is allowed. The word is a
  *                                             name only: its memory may be gone
  *     wsqi_thread    a worker has one; it stays in place until it is joined
@@ -2149,30 +2150,31 @@ static uint64_t wsqi_clock_ns(void) {
     return whole * 1000000000u + part * 1000000000u / (uint64_t)second.QuadPart;
 }
 
-typedef struct wsqi_lot {
+typedef struct wsqi_parking {
     wsqi_wait_fn wait;
     wsqi_wake_fn wake_one, wake_all;
-} wsqi_lot;
+} wsqi_parking;
 
-static bool wsqi_lot_init(wsqi_lot *lot) {
-    lot->wait = (wsqi_wait_fn)wsqi_find("WaitOnAddress");
-    lot->wake_one = (wsqi_wake_fn)wsqi_find("WakeByAddressSingle");
-    lot->wake_all = (wsqi_wake_fn)wsqi_find("WakeByAddressAll");
-    return lot->wait != NULL && lot->wake_one != NULL && lot->wake_all != NULL;
+static bool wsqi_parking_init(wsqi_parking *self) {
+    self->wait = (wsqi_wait_fn)wsqi_find("WaitOnAddress");
+    self->wake_one = (wsqi_wake_fn)wsqi_find("WakeByAddressSingle");
+    self->wake_all = (wsqi_wake_fn)wsqi_find("WakeByAddressAll");
+    return self->wait != NULL && self->wake_one != NULL && self->wake_all != NULL;
 }
 
-static void wsqi_lot_fini(wsqi_lot *lot) { (void)lot; }
+static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 
 /* A time-out has the system's tick, up to 16 ms. */
-static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
+                              uint64_t timeout_ns) {
     uint64_t ms = (timeout_ns + 999999) / 1000000;
     DWORD error = GetLastError(); /* the caller's */
-    lot->wait(word, &expected, sizeof expected, timeout_ns ? (DWORD)ms : INFINITE);
+    self->wait(word, &expected, sizeof expected, timeout_ns ? (DWORD)ms : INFINITE);
     SetLastError(error);
 }
 
-static void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
-    (all ? lot->wake_all : lot->wake_one)((void *)word);
+static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
+    (all ? self->wake_all : self->wake_one)((void *)word);
 }
 
 typedef struct wsqi_thread {
@@ -2417,27 +2419,28 @@ static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
 
 #if !defined(WSQI_SLEEP_PTHREAD)
 
-typedef struct wsqi_lot { char unused; } wsqi_lot;
+typedef struct wsqi_parking { char unused; } wsqi_parking;
 
-static bool wsqi_lot_init(wsqi_lot *lot) {
-    lot->unused = 0;
+static bool wsqi_parking_init(wsqi_parking *self) {
+    self->unused = 0;
     return true;
 }
 
-static void wsqi_lot_fini(wsqi_lot *lot) { (void)lot; }
+static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 
 /* Errors are ordinary here, and none of the caller's: the word has changed, a signal came, the time
  * is up; or the word's memory was freed meanwhile, and whoever waited there is gone. */
-static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
+                              uint64_t timeout_ns) {
     int saved = errno;
-    (void)lot;
+    (void)self;
     wsqi_kernel_wait(word, expected, timeout_ns);
     errno = saved;
 }
 
-static void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
+static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
     int saved = errno;
-    (void)lot;
+    (void)self;
     wsqi_kernel_wake(word, all);
     errno = saved;
 }
@@ -2445,24 +2448,24 @@ static void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
 #else
 
 /* A guess: two waiters that share a bucket only cost each other a spurious return. */
-#define WSQI_LOT_BUCKETS 16
+#define WSQI_PARKING_BUCKETS 16
 
 typedef struct wsqi_bucket {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
 } wsqi_bucket;
 
-typedef struct wsqi_lot { wsqi_bucket buckets[WSQI_LOT_BUCKETS]; } wsqi_lot;
+typedef struct wsqi_parking { wsqi_bucket buckets[WSQI_PARKING_BUCKETS]; } wsqi_parking;
 
-static wsqi_bucket *wsqi_lot_bucket(wsqi_lot *lot, const wsqi_a32 *word) {
+static wsqi_bucket *wsqi_parking_bucket(wsqi_parking *self, const wsqi_a32 *word) {
     uint64_t hash = ((uint64_t)(uintptr_t)word >> 2) * 0x9E3779B97F4A7C15u;
-    return &lot->buckets[hash >> 60];
+    return &self->buckets[hash >> 60];
 }
 
-static void wsqi_lot_close(wsqi_lot *lot, int count) {
+static void wsqi_parking_close(wsqi_parking *self, int count) {
     while (count-- > 0) {
-        pthread_cond_destroy(&lot->buckets[count].changed);
-        pthread_mutex_destroy(&lot->buckets[count].mutex);
+        pthread_cond_destroy(&self->buckets[count].changed);
+        pthread_mutex_destroy(&self->buckets[count].mutex);
     }
 }
 
@@ -2495,21 +2498,24 @@ static void wsqi_cond_wait(wsqi_bucket *bucket, uint64_t timeout_ns) {
 
 #endif
 
-static bool wsqi_lot_init(wsqi_lot *lot) {
-    for (int i = 0; i < WSQI_LOT_BUCKETS; i++) {
-        bool mutex = pthread_mutex_init(&lot->buckets[i].mutex, NULL) == 0;
-        if (mutex && wsqi_cond_init(&lot->buckets[i].changed) == 0) continue;
-        if (mutex) pthread_mutex_destroy(&lot->buckets[i].mutex);
-        wsqi_lot_close(lot, i);
+static bool wsqi_parking_init(wsqi_parking *self) {
+    for (int i = 0; i < WSQI_PARKING_BUCKETS; i++) {
+        bool mutex = pthread_mutex_init(&self->buckets[i].mutex, NULL) == 0;
+        if (mutex && wsqi_cond_init(&self->buckets[i].changed) == 0) continue;
+        if (mutex) pthread_mutex_destroy(&self->buckets[i].mutex);
+        wsqi_parking_close(self, i);
         return false;
     }
     return true;
 }
 
-static void wsqi_lot_fini(wsqi_lot *lot) { wsqi_lot_close(lot, WSQI_LOT_BUCKETS); }
+static void wsqi_parking_fini(wsqi_parking *self) {
+    wsqi_parking_close(self, WSQI_PARKING_BUCKETS);
+}
 
-static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
-    wsqi_bucket *bucket = wsqi_lot_bucket(lot, word);
+static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
+                              uint64_t timeout_ns) {
+    wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
     pthread_mutex_lock(&bucket->mutex);
     /* Who changed the word takes the mutex before it wakes, so either this sees the change or the
      * wake comes after the wait began. */
@@ -2524,8 +2530,8 @@ static void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint
     pthread_mutex_unlock(&bucket->mutex);
 }
 
-static void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
-    wsqi_bucket *bucket = wsqi_lot_bucket(lot, word);
+static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
+    wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
     (void)all; /* the bucket may hold waiters of other words, so everybody looks */
     pthread_mutex_lock(&bucket->mutex);
     pthread_cond_broadcast(&bucket->changed);
@@ -2849,8 +2855,10 @@ static unsigned wsqi_cpu_count(void) {
  * and whoever sleeps goes to sleep again. A guess. */
 #define WSQI_LONGEST_NS 3600000000000u
 
-static void wsqi_lot_sleep(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
-    wsqi_lot_wait(lot, word, expected, timeout_ns < WSQI_LONGEST_NS ? timeout_ns : WSQI_LONGEST_NS);
+static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
+                               uint64_t timeout_ns) {
+    if (timeout_ns > WSQI_LONGEST_NS) timeout_ns = WSQI_LONGEST_NS;
+    wsqi_parking_wait(self, word, expected, timeout_ns);
 }
 
 /* Memory on an `alignment` boundary (a power of two, a pointer's at least), or NULL. */
@@ -2898,16 +2906,16 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 
 /* ---- a mutex, for what is rare; 0 free, 1 held, 2 held and wanted (Drepper 2004) ---- */
 
-static void wsqi_mutex_lock(wsqi_lot *lot, wsqi_a32 *mutex) {
+static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
     uint32_t free = 0;
     /* M1: what the last holder wrote is visible. Pairs with M2. Failure: somebody holds it. */
     if (wsqi_cas_acq(mutex, &free, 1u)) return;
-    while (wsqi_xchg_acq(mutex, 2u) != 0) wsqi_lot_wait(lot, mutex, 2, 0); /* M1 */
+    while (wsqi_xchg_acq(mutex, 2u) != 0) wsqi_parking_wait(self, mutex, 2, 0); /* M1 */
 }
 
-static void wsqi_mutex_unlock(wsqi_lot *lot, wsqi_a32 *mutex) {
+static void wsqi_mutex_unlock(wsqi_parking *self, wsqi_a32 *mutex) {
     /* M2: see M1. */
-    if (wsqi_xchg_rel(mutex, 0u) == 2) wsqi_lot_wake(lot, mutex, false);
+    if (wsqi_xchg_rel(mutex, 0u) == 2) wsqi_parking_wake(self, mutex, false);
 }
 
 /* ==========================================================================
@@ -3247,7 +3255,7 @@ typedef struct wsqi_inject {
 /* What a thread sleeps on, and nothing else: its worker's, or one on its stack. */
 typedef struct wsqi_parker {
     wsqi_a32 token; /* WSQI_TOKEN_* */
-    wsqi_lot *lot;
+    wsqi_parking *parking;
 } wsqi_parker;
 
 /* A thread that waits for a task, a group, a future (each known by its address) or the pool. */
@@ -3269,15 +3277,30 @@ enum { WSQI_SHARES = 16 };
 
 typedef struct wsqi_loop wsqi_loop; /* see >>parallel */
 
-/* What a worker was about when it began something else, in the middle of a task; on its stack. */
+/* What a worker is about; of what it began in the middle of another task, what waits below on its
+ * stack. */
 typedef struct wsqi_frame {
-    struct wsqi_frame *outer;
-    wsq_task *task;
-    wsq_group *group;
-    struct wsqi_loop *loop;
-    wsq_ctx floor;
-    uint32_t budget_left;
+    struct wsqi_frame *outer; /* the next below, or NULL */
+    wsq_task *task;           /* the running one, or NULL */
+    wsq_group *group;         /* its group, or NULL */
+    struct wsqi_loop *loop;   /* the innermost one that it is in, or NULL */
+    wsq_ctx floor;            /* where the job stack of what it starts next begins */
+    uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
+
+/* From one visit to the global queue to the next. */
+typedef struct wsqi_turn {
+    uint32_t left;  /* tasks until then */
+    uint32_t count; /* turns so far; every WSQI_LOW_TURN-th is a WSQ_LOW task's */
+    uint64_t start; /* when it began; 0: the worker has run dry since */
+    uint64_t run;   /* counters.run then */
+} wsqi_turn;
+
+/* Tasks of one group that are done, and that the group does not know of yet. */
+typedef struct wsqi_ends {
+    wsq_group *group; /* NULL: none */
+    uint64_t count;
+} wsqi_ends;
 
 /* One worker: the start of its block; its job stack fills the rest. */
 struct wsqi_worker {
@@ -3288,34 +3311,25 @@ struct wsqi_worker {
     wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
-    uint32_t turn_left;   /* owner: tasks until the global queue has its turn */
-    uint32_t turns;       /* owner: of which every WSQI_LOW_TURN-th is a WSQ_LOW task's */
-    uint32_t looks;       /* owner: [rows of WSQ_HIGH tasks | those in this row] */
+    wsqi_turn turn;       /* owner */
+    uint32_t looks;       /* owner: [streaks of WSQ_HIGH tasks | those in this one] */
     uint32_t lifo_left;   /* owner: tasks of the LIFO slot until the queue has its turn */
-    uint32_t budget_left; /* owner: what wsq_budget_take still gives the running task */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
     uint32_t wait_depth;  /* owner: waits that are helping, likewise */
-    wsq_ctx floor;        /* owner: where the job stack of what it starts next begins */
     /* owner: jobs that a full stack ran at once, and that are not joined yet */
     uint32_t run_at_fork;
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it stole tasks last */
     bool spilled;         /* owner, alone: its ring's newer half follows what went before */
-    wsq_task *task;        /* owner: the running one, or NULL */
-    wsq_group *group;      /* owner: its group, or NULL */
-    wsqi_loop *loop;       /* owner: the innermost one that it is in, or NULL */
-    wsqi_frame *frames;    /* owner: what waits below it on this stack, the newest first */
-    wsq_group *done_group; /* owner: the group whose done_count tasks are done, and not told */
-    uint64_t done_count;
+    wsqi_frame frame;      /* owner: what it is about */
+    wsqi_ends ends;        /* owner */
     wsq_future *spare;     /* owner: futures to use again */
-    uint32_t stale;        /* owner: futures it ran while it waited; perhaps still in its ring */
+    uint32_t tombstones;   /* owner: futures it ran while it waited; perhaps still in its ring */
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
     bool replaced;         /* owner: and a stand-in works meanwhile */
     bool suspicious;      /* owner: its last time-out found an unattended task */
     uint8_t vain;         /* owner: searches since the last that found something; modulo 256 */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
-    uint64_t turn_start;  /* owner: when the turn began; 0: it has run dry since */
-    uint64_t turn_run;    /* owner: counters.run then */
     wsq_random random;
     wsq_tune tune;
     /* thieves: the ring's head when it held one task; the watcher: counters.run at its last look */
@@ -3327,7 +3341,7 @@ struct wsqi_worker {
     uint32_t beside;  /* owner: so often in a row it woke up on its waker's processor */
     wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
     wsqi_a32 dormant; /* a stand-in that nobody needs; standin_lock's holder writes */
-    wsqi_a32 lent; /* 4 * (threads lent for it so far) + WSQI_LENT_*; see >>pool */
+    wsqi_a32 lease; /* 4 * (threads lent for it so far) + WSQI_LEASE_*; see >>pool */
     wsqi_aptr returned; /* its futures that others have freed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
@@ -3350,7 +3364,7 @@ enum {
     WSQI_TASK_PENDING = 16,   /* it waits for a wake, or was woken and is queued for that */
     WSQI_TASK_CANCELLED = 32, /* with DONE */
     WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
-    WSQI_TASK_DOOMED = 128,   /* it will be cancelled: it was asked to, or a predecessor was */
+    WSQI_TASK_POISONED = 128,   /* it will be cancelled: it was asked to, or a predecessor was */
     WSQI_TASK_OPEN = 256,     /* a revocable task that has not started */
     WSQI_TASK_BLOCKER = 512,  /* and all bits above: how many ends it waits for, unqueued */
     WSQI_TASK_LIVE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING /* spawned, and not over */
@@ -3364,8 +3378,8 @@ typedef struct wsqi_timer {
 struct wsq_pool {
     const char *copy; /* of the code that created it; see wsqi_check_copy */
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
-    /* the block of each worker, stand-in, guest, or NULL until there is one; written before `crew`
-     * or `guests_made` counts it */
+    /* the block of each worker, stand-in, guest, or NULL until there is one; written before
+     * `threads_made` or `guests_made` counts it */
     wsqi_worker **table;
     wsqi_worker *first; /* the workers' blocks lie one behind the other */
     unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
@@ -3388,7 +3402,7 @@ struct wsq_pool {
     wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_a32 attention;    /* tasks queued that come before others: WSQ_HIGH, pinned */
-    wsqi_a32 crew;         /* workers and stand-ins that have been started; see standin_lock */
+    wsqi_a32 threads_made; /* workers and stand-ins that have a block; standin_lock writes */
     wsqi_a32 guests_made;  /* standin_lock writes: guests that have a block */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
@@ -3405,7 +3419,7 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
     wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
-    wsqi_lot lot;
+    wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
     wsqi_a64 *taken;    /* a bit for each guest block in use */
@@ -3444,16 +3458,16 @@ static inline bool wsqi_task_new(uint32_t state) {
     return (state & (WSQI_TASK_LIVE | WSQI_TASK_DONE)) == 0;
 }
 
-/* Of one that is counted in `crew` or `guests_made`; who learns its number from elsewhere learns it
- * by an acquire. */
+/* Of one that is counted in `threads_made` or `guests_made`; who learns its number from elsewhere
+ * learns it by an acquire. */
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return wsqi_get(&pool->table[index]);
 }
 
 /* Workers and stand-ins in use: the blocks from 0 on that have a queue. */
-static unsigned wsqi_crew(const wsq_pool *pool) {
+static unsigned wsqi_threads_made(const wsq_pool *pool) {
     /* B1: the block of the last one is filled. Pairs with B2. */
-    return wsqi_load_acq(&pool->crew);
+    return wsqi_load_acq(&pool->threads_made);
 }
 
 static unsigned wsqi_guests_made(const wsq_pool *pool) {
@@ -3462,7 +3476,7 @@ static unsigned wsqi_guests_made(const wsq_pool *pool) {
 
 /* Any number: is there such a block? */
 static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
-    if (index < pool->guest_base) return index < wsqi_crew(pool);
+    if (index < pool->guest_base) return index < wsqi_threads_made(pool);
     return index - pool->guest_base < wsqi_guests_made(pool);
 }
 
@@ -3564,13 +3578,13 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #define WSQI_LISTS 1
 #define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
 
-WSQI_COLD static void wsqi_event_tell(wsqi_worker *self, wsq_event event, const void *subject,
+WSQI_COLD static void wsqi_event_report(wsqi_worker *self, wsq_event event, const void *subject,
                                       uint64_t value) {
     self->pool->hooks.event(self->pool->hooks.user, event, self->index, subject, value);
 }
 
 /* Any thread. */
-WSQI_COLD static void wsqi_event_tell_here(wsq_pool *pool, wsq_event event, const void *subject,
+WSQI_COLD static void wsqi_event_report_here(wsq_pool *pool, wsq_event event, const void *subject,
                                            uint64_t value) {
     const wsqi_worker *self = wsqi_inside(pool);
     unsigned index = self != NULL ? self->index : WSQ_OUTSIDE;
@@ -3580,14 +3594,14 @@ WSQI_COLD static void wsqi_event_tell_here(wsq_pool *pool, wsq_event event, cons
 #define wsqi_event(self, what, subject, value) \
     do { \
         if (wsqi_told((self)->pool)) \
-            wsqi_event_tell((self), (what), (subject), (uint64_t)(value)); \
+            wsqi_event_report((self), (what), (subject), (uint64_t)(value)); \
     } while (0)
 
 /* Of a task, by any thread that keeps its memory from going. */
 #define wsqi_event_here(pool, what, subject, value) \
     do { \
         if (wsqi_told(pool)) \
-            wsqi_event_tell_here((pool), (what), (subject), (uint64_t)(value)); \
+            wsqi_event_report_here((pool), (what), (subject), (uint64_t)(value)); \
     } while (0)
 #endif
 
@@ -3761,7 +3775,7 @@ static void wsqi_park(wsqi_parker *self, uint64_t timeout_ns) {
     uint32_t token = WSQI_TOKEN_NONE;
     /* Relaxed: nothing is read on the strength of it. Failure: the token is here already. */
     if (wsqi_cas_rlx(&self->token, &token, WSQI_TOKEN_ASLEEP))
-        wsqi_lot_sleep(self->lot, &self->token, WSQI_TOKEN_ASLEEP, timeout_ns);
+        wsqi_parking_sleep(self->parking, &self->token, WSQI_TOKEN_ASLEEP, timeout_ns);
     /* I1: what was done before the token was given is visible. Pairs with I2. */
     wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
 }
@@ -3770,7 +3784,7 @@ static void wsqi_park(wsqi_parker *self, uint64_t timeout_ns) {
 static void wsqi_unpark(wsqi_parker *parker) {
     /* I2: what the sleeper waits for is visible to it. Pairs with I1. */
     if (wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
-        wsqi_lot_wake(parker->lot, &parker->token, false);
+        wsqi_parking_wake(parker->parking, &parker->token, false);
 }
 
 static void wsqi_token_wait(wsqi_worker *self, uint64_t timeout_ns) {
@@ -3837,12 +3851,12 @@ static void wsqi_place_update(wsqi_worker *self) {
 
 /* As wsqi_bitmap_claim, one that is near. */
 static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned words) {
-    unsigned best = WSQI_ANYWHERE, index = 0, crew = wsqi_crew(self->pool);
+    unsigned best = WSQI_ANYWHERE, index = 0, made = wsqi_threads_made(self->pool);
     for (unsigned w = 0; w < words && best != 0; w++) {
         uint64_t bits = wsqi_load_hint(&bitmap[w]);
         for (; bits != 0 && best != 0; bits &= bits - 1) {
             unsigned one = w * 64 + wsqi_lowest_bit(bits);
-            if (one >= crew) continue; /* so new that its block is not visible yet */
+            if (one >= made) continue; /* so new that its block is not visible yet */
             unsigned distance = wsqi_distance(self->pool, self->index, one);
             if (distance >= best) continue;
             best = distance;
@@ -3903,7 +3917,9 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
 
 /* From a worker's own thread: alone in its pool it has nobody to wake. Relaxed: the first worker
  * starts the second. */
-static inline bool wsqi_alone(const wsq_pool *pool) { return wsqi_load_rlx(&pool->crew) <= 1; }
+static inline bool wsqi_alone(const wsq_pool *pool) {
+    return wsqi_load_rlx(&pool->threads_made) <= 1;
+}
 
 /* As wsqi_notify, from a worker's own thread. */
 static inline void wsqi_notify_others(wsqi_worker *self) {
@@ -3919,14 +3935,14 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
-     * the search, or in wsqi_steal_tell, sees this one. */
+     * the search, or in wsqi_notify_stolen, sees this one. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) > 1) return;
     if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
-static inline void wsqi_poke(wsqi_worker *worker) {
+static inline void wsqi_steal_request(wsqi_worker *worker) {
     /* That the request is not overwritten unseen is J5's business. */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
@@ -3945,9 +3961,9 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
-/* The n-th block in use, of crew + wsqi_guests_made: the stand-ins never started are left out. */
-static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned crew, unsigned n) {
-    return wsqi_block(pool, n < crew ? n : n - crew + pool->guest_base);
+/* The n-th block in use, of made + wsqi_guests_made: the stand-ins never started are left out. */
+static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
+    return wsqi_block(pool, n < made ? n : n - made + pool->guest_base);
 }
 
 static size_t wsqi_queue_length(const wsqi_worker *worker) {
@@ -3968,12 +3984,12 @@ static unsigned wsqi_look_start(const wsq_pool *pool) {
 /* Who has a job to give, or NULL. Asks for some where none is public. The caller passed a full
  * barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
-    unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     unsigned start = wsqi_look_start(pool);
     for (unsigned i = 0; i < count; i++) {
-        wsqi_worker *worker = wsqi_nth(pool, crew, (start + i) % count);
+        wsqi_worker *worker = wsqi_nth(pool, made, (start + i) % count);
         if (!wsqi_range_empty(worker)) return worker;
-        wsqi_poke(worker);
+        wsqi_steal_request(worker);
     }
     return NULL;
 }
@@ -3983,14 +3999,14 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
  * watcher, unless there is one. Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
-    unsigned crew = wsqi_crew(pool), start = wsqi_look_start(pool), found = 0;
+    unsigned made = wsqi_threads_made(pool), start = wsqi_look_start(pool), found = 0;
     size_t amount = 0;
     where[0] = where[1] = NULL;
     for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
         if (!wsqi_inject_empty(&pool->lanes[i])) return 1;
     if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return 1;
-    for (unsigned i = 0; i < crew && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
-        wsqi_worker *worker = wsqi_block(pool, (start + i) % crew);
+    for (unsigned i = 0; i < made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
+        wsqi_worker *worker = wsqi_block(pool, (start + i) % made);
         size_t length = wsqi_queue_length(worker);
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
         amount += length;
@@ -4122,14 +4138,14 @@ static void wsqi_search_end(wsqi_worker *self) {
 #define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: not only the timers */
 
 /* A slot was filled, or the first timer is earlier now; the caller read `watcher` after that. */
-static void wsqi_watch_tell(wsq_pool *pool, uint32_t watcher) {
+static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_token_give(wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1));
     else if (wsqi_sleeping(wsqi_load_sc(&pool->idle)) != 0) wsqi_notify(pool); /* I11 */
 }
 
 static bool wsqi_slots_full(wsq_pool *pool) {
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) {
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) {
         /* I10: either this sees the slot full or who filled it sees no watcher. Pairs with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
     }
@@ -4175,8 +4191,8 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
 /* The watcher. True: a slot is full and its owner is in the same task as at the last look. */
 static bool wsqi_watch_look(wsq_pool *pool) {
     bool late = false;
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) {
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
         if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
@@ -4298,17 +4314,17 @@ static void wsqi_bucket_call(wsqi_waiters *bucket, const void *key) {
 /* Any thread. Whoever waits for what has this address looks again. It may be gone already. */
 static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *bucket = wsqi_bucket_for(pool, key);
-    wsqi_mutex_lock(&pool->lot, &bucket->lock);
+    wsqi_mutex_lock(&pool->parking, &bucket->lock);
     wsqi_bucket_call(bucket, key);
-    wsqi_mutex_unlock(&pool->lot, &bucket->lock);
+    wsqi_mutex_unlock(&pool->parking, &bucket->lock);
 }
 
 /* Likewise, for whatever they wait. */
 static void wsqi_call_all(wsq_pool *pool) {
     for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_mutex_lock(&pool->lot, &pool->waiting[i].lock);
+        wsqi_mutex_lock(&pool->parking, &pool->waiting[i].lock);
         wsqi_bucket_call(&pool->waiting[i], NULL);
-        wsqi_mutex_unlock(&pool->lot, &pool->waiting[i].lock);
+        wsqi_mutex_unlock(&pool->parking, &pool->waiting[i].lock);
     }
 }
 
@@ -4330,11 +4346,11 @@ static bool wsqi_inbox_calls(wsqi_worker *self) {
     return !wsqi_inject_empty(&self->inbox);
 }
 
-enum { WSQI_LENT_VACANT, WSQI_LENT_HERE, WSQI_LENT_DISMISSED, WSQI_LENT_MASK };
+enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK };
 
 /* Owner only: a thread that was lent shall leave. */
 static bool wsqi_dismissed(wsqi_worker *self) {
-    return (wsqi_load_hint(&self->lent) & WSQI_LENT_MASK) == WSQI_LENT_DISMISSED;
+    return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
 }
 
 /* ---- what a shutdown counts: see >>stop ---- */
@@ -4347,10 +4363,10 @@ static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or who looks saw it awake. */
     wsqi_fence_sc();
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
     /* P7: whoever looks after that sees it awake. Pairs with P8. */
     wsqi_add_acqrel(&pool->changes, 1u);
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
 }
 
 /* Any thread: it may run or cancel tasks from here on. */
@@ -4433,12 +4449,12 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
 static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
     /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
     uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++)
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++)
         finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
     *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
-    crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) /* Relaxed: P2 orders it. */
+    made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
     for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: likewise. */
         spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
@@ -4482,7 +4498,7 @@ WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task);
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
 static void wsqi_timers_fire(wsq_pool *pool);
 WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
-WSQI_COLD static bool wsqi_stale_purge(wsqi_worker *self);
+WSQI_COLD static bool wsqi_tombstones_purge(wsqi_worker *self);
 
 /* Owner only. What is behind the ring's older half, then the task, if there is one, move to the
  * global queue as one batch; the task alone while a thief is at the ring. */
@@ -4512,7 +4528,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
         wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
         return;
     }
-    if (self->stale >= WSQ_RING_CAPACITY / 2 && wsqi_stale_purge(self) &&
+    if (self->tombstones >= WSQ_RING_CAPACITY / 2 && wsqi_tombstones_purge(self) &&
         wsqi_ring_push(&self->ring, task))
         return;
     wsqi_stat(self->counters.overflows, 1);
@@ -4522,7 +4538,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsqi_notify_others(self);
     if (pool->workers > 1) return;
     self->spilled = true; /* and it looks at the order before it takes the next */
-    self->turn_left = 0;
+    self->turn.left = 0;
 }
 
 /* Owner only. To the back of the own queue; the caller notifies. */
@@ -4553,7 +4569,7 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
         wsqi_notify_others(self);
     } else {
         uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11 */
-        if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_watch_tell(pool, watcher);
+        if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
     }
 }
 
@@ -4594,7 +4610,7 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
-    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turns; /* each lane has its turn */
+    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* each in its turn */
     wsq_task *next = NULL, *one;
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
         next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
@@ -4615,7 +4631,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only. It runs this one first: what else is here is for others, if it was to be the next and
  * so was told to nobody. */
-static void wsqi_tell_rest(wsqi_worker *self, const wsq_task *task, uint32_t left) {
+static void wsqi_notify_left(wsqi_worker *self, const wsq_task *task, uint32_t left) {
     if (task == NULL || self->searching) return;
     if (left > 0 || wsqi_queue_length(self) != 0) wsqi_notify_others(self);
 }
@@ -4624,29 +4640,31 @@ static void wsqi_tell_rest(wsqi_worker *self, const wsq_task *task, uint32_t lef
 static wsq_task *wsqi_take_low(wsqi_worker *self) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, &self->pool->lanes[WSQ_LOW], 1, &left);
-    wsqi_tell_rest(self, task, left);
+    wsqi_notify_left(self, task, left);
     return task;
 }
 
 /* So many tasks in a row may be WSQ_HIGH; the one after them is another. A guess. */
-#define WSQI_HIGH_ROW 15u
+#define WSQI_HIGH_STREAK 15u
 
 /* Owner only. What comes before all others: WSQ_HIGH tasks; and of the tasks that these leave room
  * for, every other one is pinned to this worker. dry: nothing else is here. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
-    uint32_t left = 0, row = self->looks % (WSQI_HIGH_ROW + 1);
+    uint32_t left = 0, streak = self->looks % (WSQI_HIGH_STREAK + 1);
     wsq_task *task = NULL;
-    if (dry || row < WSQI_HIGH_ROW) task = wsqi_inject_take(pool, &pool->lanes[WSQ_HIGH], 1, &left);
+    if (dry || streak < WSQI_HIGH_STREAK)
+        task = wsqi_inject_take(pool, &pool->lanes[WSQ_HIGH], 1, &left);
     if (task != NULL) {
-        self->looks += row < WSQI_HIGH_ROW;
+        self->looks += streak < WSQI_HIGH_STREAK;
     } else {
-        self->looks += WSQI_HIGH_ROW + 1 - row; /* a row ends; every other one with a pinned task */
-        if (dry || self->looks / (WSQI_HIGH_ROW + 1) % 2 != 0)
+        /* the streak ends; every other one with a pinned task */
+        self->looks += WSQI_HIGH_STREAK + 1 - streak;
+        if (dry || self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0)
             task = wsqi_inject_take(pool, &self->inbox, 1, &left);
     }
     if (task != NULL) wsqi_add_hint(&pool->attention, 0u - 1u);
-    wsqi_tell_rest(self, task, left);
+    wsqi_notify_left(self, task, left);
     return task;
 }
 
@@ -4669,10 +4687,10 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
         item = wsq_ring_steal(&victim->ring, &self->ring);
     }
     if (item == NULL) return NULL;
-    uint32_t rest = wsqi_load_own(&self->ring.tail) - before;
+    uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     self->source = victim->index + 1;
     wsqi_stat(self->counters.steals, 1);
-    wsqi_stat(self->counters.tasks_stolen, 1 + rest);
+    wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
     return (wsq_task *)item;
 }
@@ -4707,7 +4725,7 @@ static bool wsqi_jobs_allowed(const wsq_pool *pool) {
  * run. */
 static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     bool all = slots || pool->caller_runs;
     unsigned visits = all ? count : distance != WSQI_ANYWHERE ? WSQI_VISITS : 3 * WSQI_VISITS;
     unsigned start = wsq_random_below(&self->random, count);
@@ -4715,7 +4733,7 @@ static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, ws
     wsqi_asleep_look look = {UINT_MAX, 0};
     for (unsigned i = 0; i < count && *task == NULL; i++) {
         unsigned n = start + i < count ? start + i : start + i - count;
-        wsqi_worker *victim = wsqi_nth(pool, crew, n);
+        wsqi_worker *victim = wsqi_nth(pool, made, n);
         if (victim == self || (!all && wsqi_looks_asleep(&look, victim))) continue;
         if (distance != WSQI_ANYWHERE &&
             wsqi_distance(pool, self->index, victim->index) != distance)
@@ -4723,7 +4741,7 @@ static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, ws
         if (visits-- == 0) break;
         wsqi_stat(self->counters.steal_attempts, 1);
         if (jobs && wsqi_job_steal(self, victim)) return true;
-        if (n >= crew) continue;
+        if (n >= made) continue;
         *task = wsqi_steal_tasks(self, victim);
         if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
     }
@@ -4755,7 +4773,7 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
 
 /* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on
  * their way, and their owner has told nobody of what it pushed behind them. */
-static void wsqi_steal_tell(wsqi_worker *self) {
+static void wsqi_notify_stolen(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     /* I6: and either this sees what was pushed or wsqi_notify_pushed sees what was stolen. */
     wsqi_fence_sc();
@@ -4781,21 +4799,21 @@ static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
 static void wsqi_turn_clock(wsqi_worker *self) {
     uint64_t now = self->pool->caller_runs ? 1 : wsqi_clock_ns();
     uint64_t run = wsqi_load_own(&self->counters.run);
-    if (self->turn_start != 0 && !self->pool->caller_runs) {
-        wsq_tune_update(&self->tune, now - self->turn_start, (uint32_t)(run - self->turn_run));
+    if (self->turn.start != 0 && !self->pool->caller_runs) {
+        wsq_tune_update(&self->tune, now - self->turn.start, (uint32_t)(run - self->turn.run));
         wsqi_store_stat(&self->counters.average_task_ns, self->tune.average_ns);
         wsqi_store_stat(&self->counters.interval, self->tune.interval);
     }
-    self->turn_start = now;
-    self->turn_run = run;
+    self->turn.start = now;
+    self->turn.run = run;
 }
 
 /* Owner only: it ran dry. What comes now is no task's time; a turn that was too short to tell is
  * lost. */
 static void wsqi_turn_stop(wsqi_worker *self) {
-    uint64_t run = wsqi_load_own(&self->counters.run) - self->turn_run;
-    if (self->turn_start != 0 && run >= 16) wsqi_turn_clock(self);
-    self->turn_start = 0;
+    uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
+    if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
+    self->turn.start = 0;
 }
 
 /* WSQ_LOW tasks starve no longer than this many turns, about 16 ms. A guess. */
@@ -4812,14 +4830,14 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsqi_turn_clock(self);
     if (self->spilled) wsqi_order_keep(self);
     wsqi_timers_fire(pool);
-    if (self->turns % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
+    if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
         over = (task = wsqi_take_low(self)) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL && lifo) over = true;
-    if (task == NULL && (!lifo || self->turns % 2 != 0)) task = wsqi_take_local(self);
+    if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
     if (over || wsqi_global_room(self, task != NULL) != 0) {
-        self->turns++;
-        self->turn_left = self->tune.interval - 1; /* with the one that it finds now */
+        self->turn.count++;
+        self->turn.left = self->tune.interval - 1; /* with the one that it finds now */
     }
     task = wsqi_take_global(self, task);
     return task != NULL ? task : wsqi_take_local(self);
@@ -4847,7 +4865,7 @@ static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
     *task = wsqi_take_urgent(self, true);
     if (*task == NULL) {
         if (wsqi_steal_pass(self, false, task)) return true;
-        if (*task != NULL && !self->searching) wsqi_steal_tell(self);
+        if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
     }
     if (*task == NULL) *task = wsqi_take_global(self, NULL);
     if (*task == NULL) *task = wsqi_take_low(self);
@@ -4878,7 +4896,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (*task == NULL && !self->searching && !pool->caller_runs &&
         wsqi_steal_pass(self, false, task))
         return true;
-    if (*task != NULL && !self->searching) wsqi_steal_tell(self);
+    if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
     /* With half of the workers in it the crowd is large enough. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
     bool spin = self->searching || pool->caller_runs || pool->spin_ns != 0 || !crowd;
@@ -4899,7 +4917,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
  * or something is urgent. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
-    if (!WSQI_LIKELY(self->turn_left != 0)) return wsqi_take_turn(self); /* 0. */
+    if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
     if (!WSQI_LIKELY(wsqi_load_hint(&self->pool->attention) == 0))
         task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
@@ -4926,15 +4944,15 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (!stolen) break;
         task = wsqi_find_near(self); /* a job was run: everything may look different now */
     } while (task == NULL);
-    if (task != NULL && self->turn_start == 0) wsqi_turn_clock(self);
+    if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);
     return task;
 }
 
 /* The next task, or NULL: time to sleep. */
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
-    uint32_t left = self->turn_left;
+    uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
-    if (left != 0) self->turn_left = left - 1; /* jobs that it runs as a thief do not count */
+    if (left != 0) self->turn.left = left - 1; /* jobs that it runs as a thief do not count */
     if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
@@ -4944,7 +4962,7 @@ WSQI_COLD static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task);
 
 /* Owner only: one task. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
-    if (!WSQI_LIKELY(self->done_group == NULL) && wsqi_task_group(task) != self->done_group)
+    if (!WSQI_LIKELY(self->ends.group == NULL) && wsqi_task_group(task) != self->ends.group)
         wsqi_group_flush(self);
     if (WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN))
         wsqi_task_run(self, task);
@@ -4952,27 +4970,17 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
 }
 
 /* Owner only: begins something else, whose jobs go from `floor` on. */
-static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *frame, wsq_ctx floor) {
-    frame->outer = self->frames;
-    frame->task = self->task;
-    frame->group = self->group;
-    frame->loop = self->loop;
-    frame->floor = self->floor;
-    frame->budget_left = self->budget_left;
-    self->frames = frame;
-    self->floor = floor;
-    self->task = NULL;
-    self->group = NULL;
-    self->loop = NULL;
+static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
+    *former = self->frame;
+    self->frame.outer = former;
+    self->frame.task = NULL;
+    self->frame.group = NULL;
+    self->frame.loop = NULL;
+    self->frame.floor = floor;
 }
 
-static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *frame) {
-    self->task = frame->task;
-    self->group = frame->group;
-    self->loop = frame->loop;
-    self->floor = frame->floor;
-    self->budget_left = frame->budget_left;
-    self->frames = frame->outer;
+static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
+    self->frame = *former;
 }
 
 /* ==========================================================================
@@ -4980,9 +4988,9 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *frame) {
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
  * Invariant: no bit: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: it waits for
  *            a wake, and the thread that then sets NOTIFIED queues it. NOTIFIED: to be run (again).
- *            DOOMED: a run that begins by a read-modify-write sees it, and is none. So it is known
- *            that a task will not run once DOOMED came beside PENDING, OPEN or a BLOCKER; beside
- *            none of them the task may be running, and only its end tells.
+ *            POISONED: a run that begins by a read-modify-write sees it, and is none. So a task
+ *            will not run once POISONED came beside PENDING, OPEN or a BLOCKER; beside none of them
+ *            it may be running, and only its end shows whether it has run.
  * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them.
  * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
  *            ours: a task's first run, and its next after a yield, cost no read-modify-write,
@@ -5122,7 +5130,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
         wsqi_queue_special(pool, task);
         return;
     }
-    bool next = self->turn_left != 0 && wsqi_queue_length(self) == 0 &&
+    bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL; /* only a thief empties it meanwhile */
     if (next ? !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]) : pool->order == WSQ_LIFO)
         wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
@@ -5139,7 +5147,7 @@ static void wsqi_requeue_woken(wsqi_worker *self, wsq_task *task) {
 /* The task's function said WSQ_PENDING: it sleeps until a wake, unless one came while it ran. */
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
-    while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_DOOMED)) == 0) {
+    while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
         /* T3: what the task did is visible to its next run, through who wakes it. Pairs with T4.
          * Failure: relaxed, somebody added a bit, retried. ACTIVE goes, PENDING comes. */
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
@@ -5150,32 +5158,32 @@ WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
 
 #ifdef WSQ_NO_HOOKS
 WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
-    return task->fn(self->floor, task);
+    return task->fn(self->frame.floor, task);
 }
 #else
 WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task) {
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, task, 0);
-    wsq_poll poll = task->fn(self->floor, task);
+    wsq_poll poll = task->fn(self->frame.floor, task);
     wsqi_event(self, WSQ_EVENT_TASK_END, task, poll);
     return poll;
 }
 
 WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
     if (wsqi_told(self->pool)) return wsqi_task_call_told(self, task);
-    return task->fn(self->floor, task);
+    return task->fn(self->frame.floor, task);
 }
 #endif
 
 /* Owner only, behind a function that it has called: of its jobs none is public any more. */
 #define wsqi_check_joined(self) \
     WSQ_ASSERT(wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
-                   wsqi_entry_index((self)->floor) && \
+                   wsqi_entry_index((self)->frame.floor) && \
                "a job that was forked, and not joined by the function that forked it")
 
 /* Owner only: one call of the function. True: the task is over. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
-    self->task = task;
-    self->budget_left = self->pool->budget;
+    self->frame.task = task;
+    self->frame.budget_left = self->pool->budget;
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = wsqi_task_call(self, task);
     WSQ_ASSERT(poll <= WSQ_GONE && "a task's function returned what is no wsq_poll");
@@ -5212,7 +5220,7 @@ WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
     do {
         /* T5: what was done before it was cancelled is visible to its cleanup. */
         state = wsqi_load_acq(&task->state);
-        if (state & WSQI_TASK_DOOMED) return false;
+        if (state & WSQI_TASK_POISONED) return false;
     } while (!wsqi_task_begin(task, state));
     return true;
 }
@@ -5221,7 +5229,7 @@ WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
 WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
-    const uint32_t odd = WSQI_TASK_DOOMED | WSQI_TASK_OPEN;
+    const uint32_t odd = WSQI_TASK_POISONED | WSQI_TASK_OPEN;
     if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | odd)) == 0) &&
         ((state & odd) != 0 || !wsqi_task_begin(task, state)) && !wsqi_task_start(task, state)) {
         wsqi_cancel_task(self->pool, task);
@@ -5255,7 +5263,7 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
         if ((state & WSQI_TASK_LIVE) == 0) return (state & WSQI_TASK_CANCELLED) != 0;
-        next = state | WSQI_TASK_DOOMED;
+        next = state | WSQI_TASK_POISONED;
         if (state & WSQI_TASK_PENDING) next |= WSQI_TASK_NOTIFIED;
         /* T4: as a wake, for the cleanup. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, &state, next));
@@ -5278,7 +5286,7 @@ static inline void wsqi_task_reopen(wsq_task *task) {
  * it was last seen, then as it was. home: see wsqi_task_pool. hold: 0, or one more
  * WSQI_TASK_BLOCKER, for wsqi_task_unblock. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
-    const uint32_t keep = WSQI_TASK_FOLLOWED | WSQI_TASK_DOOMED | (0u - WSQI_TASK_BLOCKER);
+    const uint32_t keep = WSQI_TASK_FOLLOWED | WSQI_TASK_POISONED | (0u - WSQI_TASK_BLOCKER);
     do {
         if (*state & WSQI_TASK_LIVE) return false;
         /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
@@ -5460,7 +5468,7 @@ static void wsqi_task_held(wsq_pool *pool) {
 
 /* Any thread, which has reserved the task. Relaxed: others only take blockers away, and never that
  * of this thread. */
-static wsqi_hold wsqi_spawn_tell(wsq_pool *pool, const wsq_task *task) {
+static wsqi_hold wsqi_spawn_report(wsq_pool *pool, const wsq_task *task) {
     uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_BLOCKER - 1;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
     return others != 0 ? WSQI_HOLD_TOLD : WSQI_HOLD_NONE;
@@ -5476,7 +5484,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
         uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
         wsqi_store_own(&task->flags, kept | pin);
     }
-    if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
+    if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
     return WSQ_OK;
 }
 
@@ -5526,8 +5534,8 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_host();
     if (self == NULL) return true;
-    if (self->budget_left == 0) return false;
-    self->budget_left--;
+    if (self->frame.budget_left == 0) return false;
+    self->frame.budget_left--;
     return true;
 }
 
@@ -5584,7 +5592,7 @@ static void wsqi_timers_unlock(wsq_pool *pool) {
     /* I11: either this thread sees who sleeps and watches, or a sleeper sees the timer. Pairs with
      * I10. */
     wsqi_store_sc(&pool->timer_next, next);
-    wsqi_mutex_unlock(&pool->lot, &pool->timer_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->timer_lock);
 }
 
 /* Owner only, in the pool's turn: wakes every task whose time has come, in the order of their
@@ -5594,7 +5602,7 @@ static void wsqi_timers_fire(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return;
     uint64_t now = wsqi_clock_ns();
     if (wsqi_load_hint(&pool->timer_next) > now) return;
-    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->timer_lock);
     while (pool->timer_count != 0 && pool->timers[0].at <= now) {
         wsq_task *task = pool->timers[0].task;
         wsqi_timer_remove(pool, 0);
@@ -5613,7 +5621,7 @@ WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay
     timer.at = wsqi_clock_ns();
     timer.at = delay_ns < WSQI_NEVER - 1 - timer.at ? timer.at + delay_ns : WSQI_NEVER - 1;
     timer.task = task;
-    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->timer_lock);
     bool grown = wsqi_timers_grow(pool), first = false;
     if (grown) {
         timer.order = wsqi_get(&pool->timer_order);
@@ -5622,14 +5630,14 @@ WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay
         first = pool->timers[0].order == timer.order;
     }
     wsqi_timers_unlock(pool);
-    if (first) wsqi_watch_tell(pool, wsqi_load_sc(&pool->watcher)); /* I11 */
+    if (first) wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watcher)); /* I11 */
     return grown ? WSQ_OK : WSQ_ERR_MEMORY;
 }
 
 WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
     bool found = false;
     if (wsqi_forked(pool)) return false;
-    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->timer_lock);
     for (size_t i = pool->timer_count; i > 0;) {
         if (i > pool->timer_count || pool->timers[i - 1].task != task) {
             i--;
@@ -5657,7 +5665,7 @@ WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
 static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
     wsq_task *task = edge->task;
     /* E3: before the last thing it waits for is taken away. */
-    if (cancelled) wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_DOOMED);
+    if (cancelled) wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_POISONED);
     wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
 }
 
@@ -5773,7 +5781,7 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     while (above != NULL && above->outer != self) above = above->outer;
     if (above != NULL) above->outer = outer;
     if (former != self) self->outer = former;
-    wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->floor);
+    wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->frame.floor);
     wsqi_self_set(self);
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
@@ -5845,14 +5853,14 @@ static bool wsqi_standins_spent(wsq_pool *pool) {
 /* Owner only, one too many it seems: it lies dormant until it is needed or the pool is over. */
 static void wsqi_standin_retire(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
     uint32_t active = wsqi_load_locked(&pool->standins);
     bool surplus = active > wsqi_standins_needed(pool);
     if (surplus) {
         wsqi_store_locked(&pool->standins, active - 1);
         wsqi_store_locked(&self->dormant, (uint32_t)WSQI_STANDIN_DORMANT);
     }
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
     if (!surplus) return;
     wsqi_worker_clear(self);
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
@@ -5902,14 +5910,14 @@ static bool wsqi_worker_start(wsqi_worker *self);
 
 /* standin_lock's holder: a thread for a stand-in without one, or for a new one. */
 static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
-    unsigned crew = wsqi_load_own(&pool->crew);
+    unsigned made = wsqi_load_own(&pool->threads_made);
     if (vacant == NULL) {
-        if (crew == pool->guest_base) return false;
-        vacant = wsqi_block_make(pool, crew);
+        if (made == pool->guest_base) return false;
+        vacant = wsqi_block_make(pool, made);
         if (vacant == NULL) return false;
         /* B2: the block is filled before others look into it; and it is counted before its thread
          * can offer anything. Pairs with B1. */
-        wsqi_store_rel(&pool->crew, crew + 1);
+        wsqi_store_rel(&pool->threads_made, made + 1);
     }
     bool started = wsqi_worker_start(vacant);
     wsqi_store_locked(&vacant->dormant,
@@ -5919,9 +5927,9 @@ static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
 
 /* standin_lock's holder: one more stand-in works. */
 static bool wsqi_standin_rouse(wsq_pool *pool) {
-    unsigned crew = wsqi_load_locked(&pool->crew);
+    unsigned made = wsqi_load_locked(&pool->threads_made);
     wsqi_worker *vacant = NULL;
-    for (unsigned i = pool->workers; i < crew; i++) {
+    for (unsigned i = pool->workers; i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         uint32_t dormant = wsqi_load_locked(&worker->dormant);
         if (dormant == WSQI_STANDIN_NO_THREAD) vacant = worker;
@@ -5951,7 +5959,7 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_a32 *count = self->host != NULL ? &pool->blocked : &pool->absent;
     if (pool->max_standins == 0) return false;
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
     /* A shutdown takes the lock once, after it has set the phase. */
     uint32_t before = wsqi_load_locked(count);
     bool here = wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN;
@@ -5961,26 +5969,26 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
         here = here || self->host == NULL;
         if (!here) wsqi_store_locked(count, before);
     }
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
     return here;
 }
 
 /* A worker is about to sleep in a join; it has passed a full barrier (B3) since it was counted. */
 static void wsqi_standin_joined(wsq_pool *pool) {
     if (wsqi_standins_needed(pool) == 0) return;
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
     bool spent = wsqi_standins_spent(pool);
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
     if (spent) wsqi_call_all(pool); /* one that waits shall work */
 }
 
 static void wsqi_standin_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_a32 *count = self->host != NULL ? &pool->blocked : &pool->absent;
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
     wsqi_store_locked(count, wsqi_load_locked(count) - 1);
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
 }
 
 /* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
@@ -6031,7 +6039,7 @@ static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
 
 /* What this thread is while it waits, where that is missed: a worker of some pool with threads, or
  * else a guest of one. */
-static wsqi_worker *wsqi_missed(void) {
+static wsqi_worker *wsqi_wait_host(void) {
     wsqi_worker *guest = NULL;
     for (wsqi_worker *self = wsqi_self_get(); self != NULL; self = self->outer) {
         if (self->pool->caller_runs) continue;
@@ -6047,9 +6055,9 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
     wait->pool = pool;
     wait->self = wsqi_local(pool);
-    wait->host = wsqi_missed();
+    wait->host = wsqi_wait_host();
     /* What a guest does for itself, it may end when it likes. */
-    wait->off_duty = wait->self == NULL && inside != NULL && inside->frames != NULL;
+    wait->off_duty = wait->self == NULL && inside != NULL && inside->frame.outer != NULL;
     wait->inside = wait->self != NULL || wait->off_duty;
     wait->listed = wait->blocked = wait->replaced = wait->released = false;
     wait->key = key;
@@ -6059,7 +6067,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
     wsqi_store_init(&wait->own.token, WSQI_TOKEN_NONE);
-    wait->own.lot = &pool->lot;
+    wait->own.parking = &pool->parking;
     /* A worker sleeps on its own, in a run inside a task too, where the block is a guest's. */
     if (wait->self != NULL) block = wait->self;
     wait->parker = block != NULL ? &block->parker : &wait->own;
@@ -6068,21 +6076,21 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
 static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
     wait->since = 0;
-    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     wait->next = bucket->first;
     wait->link = &bucket->first;
     if (wait->next != NULL) wait->next->link = &wait->next;
     bucket->first = wait;
-    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
+    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
     wait->listed = true;
 }
 
 static void wsqi_wait_unlist(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     *wait->link = wait->next;
     if (wait->next != NULL) wait->next->link = wait->link;
-    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
+    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
     wait->listed = false;
 }
 
@@ -6097,13 +6105,13 @@ static void wsqi_wait_listen(wsqi_wait *wait) {
 /* The waiter sleeps elsewhere from here on. wsqi_wait_called tells of who called it just before. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     wait->parker = parker;
-    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
+    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
 }
 
 /* The function that waits, in whichever pool, blocks, or goes on. */
-static void wsqi_wait_tell(const wsqi_wait *wait, wsq_event event) {
+static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
     if (block != NULL) wsqi_event(block, event, wait->key, 0);
 }
@@ -6112,14 +6120,14 @@ static void wsqi_wait_tell(const wsqi_wait *wait, wsq_event event) {
 WSQI_COLD static void wsqi_wait_date(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
     uint64_t now = wsqi_clock_ns();
-    wsqi_mutex_lock(&wait->pool->lot, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     wait->since = now;
-    wsqi_mutex_unlock(&wait->pool->lot, &bucket->lock);
+    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
 }
 
 WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
     if (wait->replaced) wsqi_standin_end(wait->host);
-    wsqi_wait_tell(wait, WSQ_EVENT_UNBLOCK);
+    wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
 }
 
 static void wsqi_wait_end(wsqi_wait *wait) {
@@ -6153,13 +6161,13 @@ static void wsqi_wait_park(wsqi_wait *wait) {
 /* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
 static void wsqi_wait_work(wsqi_wait *wait) {
     wsqi_worker *self = wait->self;
-    wsq_ctx floor = self->floor;
+    wsq_ctx floor = self->frame.floor;
     self->wait_depth++;
-    self->floor = wsqi_full_mark(self);
+    self->frame.floor = wsqi_full_mark(self);
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_run_nested(self, task);
     else wsqi_sleep(self, wait);
-    self->floor = floor;
+    self->frame.floor = floor;
     self->wait_depth--;
 }
 
@@ -6167,7 +6175,7 @@ static void wsqi_wait_work(wsqi_wait *wait) {
  * one nothing is prepared: two that wait would wake each other for ever.) */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
-    if (!wait->blocked) wsqi_wait_tell(wait, WSQ_EVENT_BLOCK);
+    if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     if (WSQI_LISTS && !wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
     if (host == NULL) return false;
@@ -6354,15 +6362,15 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task
  * Purpose:   tasks that are waited for, or cancelled, together.
  * Invariant: `word` counts the tasks that are spawned and not told done; never too few. Who brings
  *            it to zero takes WAITED and THEN with it, and does what they ask for.
- * Writers:   everybody. A worker tells the ends of a row of tasks of one group at once
- *            (done_group), before it runs anything else, searches, blocks or sleeps.
- * Source:    Go's WaitGroup, Java's Phaser; the rows are ours.
+ * Writers:   everybody. A worker counts the ends of a batch of tasks of one group at once
+ *            (ends), before it runs anything else, searches, blocks or sleeps.
+ * Source:    Go's WaitGroup, Java's Phaser; the batches are ours.
  * ========================================================================== */
 
 enum {
     WSQI_GROUP_WAITED = 1, /* somebody sleeps until it is done */
     WSQI_GROUP_THEN = 2,   /* tasks wait in `then` */
-    WSQI_GROUP_MISSED = 4, /* one of its tasks was cancelled; until wsq_group_init */
+    WSQI_GROUP_CANCELLED = 4, /* one of its tasks was cancelled; until wsq_group_init */
     WSQI_GROUP_TASK = 8    /* and all bits above: tasks that are not done */
 };
 
@@ -6386,13 +6394,13 @@ static void wsqi_group_start(wsq_group *group) {
     }
 }
 
-/* n of its tasks are done; missed: WSQI_GROUP_MISSED, or 0. From the count of zero on its memory
- * may be gone, unless tasks wait for it. */
-static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t missed) {
+/* n of its tasks are done; cancelled: WSQI_GROUP_CANCELLED, or 0. From the count of zero on its
+ * memory may be gone, unless tasks wait for it. */
+static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     do {
-        next = (word - n * WSQI_GROUP_TASK) | missed;
-        if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_MISSED;
+        next = (word - n * WSQI_GROUP_TASK) | cancelled;
+        if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_CANCELLED;
         /* K3: what the tasks did is visible to who sees the group done. Pairs with itself and K4.
          * Failure: relaxed, retried. */
     } while (!wsqi_cas_acqrel(&group->word, &word, next));
@@ -6401,13 +6409,13 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (word & WSQI_GROUP_WAITED) wsqi_call(pool, group);
 }
 
-/* Owner only: tells what done_group holds back. */
+/* Owner only: tells the group what `ends` holds back. */
 static void wsqi_group_flush(wsqi_worker *self) {
-    wsq_group *group = self->done_group;
-    uint64_t n = self->done_count;
+    wsq_group *group = self->ends.group;
+    uint64_t n = self->ends.count;
     if (group == NULL) return;
-    self->done_group = NULL;
-    self->done_count = 0;
+    self->ends.group = NULL;
+    self->ends.count = 0;
     wsqi_group_down(self->pool, group, n, 0);
     wsqi_count_finished(self, n); /* after it: who waits for the pool may free the group */
 }
@@ -6415,18 +6423,18 @@ static void wsqi_group_flush(wsqi_worker *self) {
 /* Owner only. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
                                   uint32_t state) {
-    wsq_group *former = self->group;
+    wsq_group *former = self->frame.group;
     if ((state & WSQI_TASK_OPEN) == 0 && wsq_group_cancelled(group)) {
         wsqi_cancel_task(self->pool, task);
         return;
     }
-    self->group = group;
+    self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
-    self->group = former;
-    if (!over || self->done_group != group) wsqi_group_flush(self); /* perhaps it waits for these */
+    self->frame.group = former;
+    if (!over || self->ends.group != group) wsqi_group_flush(self); /* perhaps it waits for these */
     if (!over) return;
-    self->done_group = group;
-    self->done_count++;
+    self->ends.group = group;
+    self->ends.count++;
 }
 
 /* One task more. Relaxed: before the task can end; the spawn orders it. */
@@ -6541,7 +6549,7 @@ static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
         /* K4: what its tasks did is visible. Pairs with K3. */
         uint64_t word = wsqi_load_acq(&group->word);
         if (word < WSQI_GROUP_TASK)
-            return (word & WSQI_GROUP_MISSED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED
+            return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED
                                                                              : WSQ_OK;
         if (over) return WSQ_ERR_CANCELLED;
         if (wait->self != NULL && !wsqi_wait_late(wait) &&
@@ -6575,13 +6583,13 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
-        if (!wsqi_task_unblock(task, wsqi_spawn_tell(pool, task))) wsqi_task_held(pool);
+        if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
         return WSQ_OK;
     }
     /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
      * orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
-    wsqi_hold hold = wsqi_spawn_tell(pool, task);
+    wsqi_hold hold = wsqi_spawn_report(pool, task);
     void *head = wsqi_load_hint(&group->then);
     do {
         wsqi_set(&task->next, (wsq_task *)head);
@@ -6610,8 +6618,9 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
-    if (self->group != NULL && wsq_group_cancelled(self->group)) return true;
-    if (self->task != NULL && (wsqi_load_hint(&self->task->state) & WSQI_TASK_DOOMED)) return true;
+    if (self->frame.group != NULL && wsq_group_cancelled(self->frame.group)) return true;
+    const wsq_task *task = self->frame.task;
+    if (task != NULL && (wsqi_load_hint(&task->state) & WSQI_TASK_POISONED)) return true;
     return wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
 }
 
@@ -6676,10 +6685,10 @@ static wsq_future *wsqi_future_chunk(wsq_pool *pool, wsqi_worker *home) {
         chunk->futures[i].home = home;
         chunk->futures[i].next = i + 1 < WSQI_FUTURE_CHUNK ? &chunk->futures[i + 1] : NULL;
     }
-    if (home != NULL) wsqi_mutex_lock(&pool->lot, &pool->future_lock);
+    if (home != NULL) wsqi_mutex_lock(&pool->parking, &pool->future_lock);
     chunk->next = (wsqi_chunk *)pool->future_chunks;
     pool->future_chunks = chunk;
-    if (home != NULL) wsqi_mutex_unlock(&pool->lot, &pool->future_lock);
+    if (home != NULL) wsqi_mutex_unlock(&pool->parking, &pool->future_lock);
     return chunk->futures;
 }
 
@@ -6699,10 +6708,10 @@ static wsq_future *wsqi_future_take(wsq_pool *pool, wsqi_worker *home, wsq_futur
 static wsq_future *wsqi_future_create(wsq_pool *pool) {
     wsqi_worker *self = wsqi_local(pool);
     if (self != NULL) return wsqi_future_take(pool, self, &self->spare, &self->returned);
-    wsqi_mutex_lock(&pool->lot, &pool->future_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->future_lock);
     wsq_future *future =
         wsqi_future_take(pool, NULL, &pool->future_spare, &pool->future_returned);
-    wsqi_mutex_unlock(&pool->lot, &pool->future_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->future_lock);
     return future;
 }
 
@@ -6787,11 +6796,11 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
 
 /* Owner only: takes the futures out of its queue that it has run already, while it waited for them.
  * Nested waits would fill every queue with them. False: there was none. */
-static bool wsqi_stale_purge(wsqi_worker *self) {
+static bool wsqi_tombstones_purge(wsqi_worker *self) {
     bool lifo = self->pool->order == WSQ_LIFO;
-    wsq_task *rest = NULL, **end = &rest, *task;
+    wsq_task *kept = NULL, **end = &kept, *task;
     uint64_t purged = 0;
-    self->stale = 0;
+    self->tombstones = 0;
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
         task = (wsq_task *)(lifo ? wsq_deque_pop(&self->deque) : wsqi_ring_pop(&self->ring));
         if (task == NULL) break;
@@ -6802,13 +6811,13 @@ static bool wsqi_stale_purge(wsqi_worker *self) {
             purged++;
             continue;
         }
-        wsqi_set(&task->next, lifo ? rest : NULL); /* either way, the oldest is put back first */
-        if (lifo) rest = task;
+        wsqi_set(&task->next, lifo ? kept : NULL); /* either way, the oldest is put back first */
+        if (lifo) kept = task;
         else wsqi_set(end, task), end = &task->next;
     }
     wsqi_count_finished(self, purged);
-    while ((task = rest) != NULL) {
-        rest = wsqi_get(&task->next);
+    while ((task = kept) != NULL) {
+        kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
     }
     wsqi_notify_others(self); /* who may have looked meanwhile */
@@ -6896,7 +6905,7 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
 
 /* Who has claimed it: its place in a queue is a tombstone now. Relaxed: the claim decides. */
 static inline void wsqi_future_bury(wsq_future *future) {
-    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_DOOMED));
+    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_POISONED));
 }
 
 /* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
@@ -6920,8 +6929,8 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
      * it. A ring looks for such places when it is full. */
     wsqi_future_bury(future);
     wsqi_future_call(self, future, word);
-    if (++self->stale >= WSQ_RING_CAPACITY / 2 && self->pool->order == WSQ_LIFO)
-        wsqi_stale_purge(self);
+    if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->pool->order == WSQ_LIFO)
+        wsqi_tombstones_purge(self);
     return true;
 }
 
@@ -7080,7 +7089,8 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     }
     /* A searcher sets the traps itself, at the latest when it leaves. */
     bool searched = wsqi_searching(wsqi_load_hint(&self->pool->idle)) != 0;
-    if (WSQI_PUBLISH_ALWAYS || (wanted && !searched && wsqi_range_empty(self))) wsqi_poke(self);
+    if (WSQI_PUBLISH_ALWAYS || (wanted && !searched && wsqi_range_empty(self)))
+        wsqi_steal_request(self);
     if (wanted && exposed) wsqi_notify_jobs(self->pool, self);
 }
 
@@ -7090,7 +7100,7 @@ static void wsqi_fork_full(wsqi_worker *self, wsq_ctx mark) {
     wsq_job *job = wsqi_get(&mark->job);
     wsqi_get(&job->fn)(mark, job);
     self->run_at_fork++;
-    wsqi_poke(self);
+    wsqi_steal_request(self);
 }
 
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
@@ -7116,7 +7126,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
     do {
         if (wsqi_range_top(range) == wsqi_range_bottom(range)) {
-            wsqi_poke(victim);
+            wsqi_steal_request(victim);
             return false;
         }
         next = range + 1; /* top is the lower half */
@@ -7125,18 +7135,18 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     } while (!wsqi_cas_acq(&victim->range, &range, next));
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
-    /* The last one: more, please. Poked at each theft, the victim publishes at each next fork (uts
+    /* The last one: more, please. Asked at each theft, the victim publishes at each next fork (uts
      * with 2 workers: 10.1 against 9.8 ms). */
-    if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_poke(victim);
+    if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
     wsqi_store_hint(&self->lead, victim->index + 1);
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
-    wsqi_frame_push(self, &frame, self->floor);
+    wsqi_frame_push(self, &frame, self->frame.floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
-    wsqi_get(&job->fn)(self->floor, job);
+    wsqi_get(&job->fn)(self->frame.floor, job);
     wsqi_check_joined(self);
     wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
     wsqi_frame_pop(self, &frame);
@@ -7164,7 +7174,7 @@ static bool wsqi_take_back(wsqi_worker *self) {
 static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     wsq_pool *pool = self->pool;
     uint32_t thief = wsqi_load_hint(&job->thief);
-    unsigned crew = wsqi_crew(pool), count = crew + wsqi_guests_made(pool);
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     unsigned start = wsq_random_below(&self->random, count);
     if (thief != 0 && wsqi_block_known(pool, thief - 1) &&
         wsqi_job_steal(self, wsqi_block(pool, thief - 1)))
@@ -7173,7 +7183,7 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     wsqi_asleep_look look = {UINT_MAX, 0};
     for (unsigned i = 0; i < count && visits > 0; i++) {
         unsigned n = start + i < count ? start + i : start + i - count;
-        wsqi_worker *victim = wsqi_nth(pool, crew, n);
+        wsqi_worker *victim = wsqi_nth(pool, made, n);
         if (victim == self || wsqi_looks_asleep(&look, victim)) continue;
         if (wsqi_job_steal(self, victim)) return true;
         visits--;
@@ -7184,7 +7194,7 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
 /* A guest is about to sleep in a join. If its thread is a worker of another pool, a stand-in takes
  * its place there, for what the join waits for may need that pool. Returns that worker, or NULL. */
 static wsqi_worker *wsqi_absent_begin(wsqi_worker *self) {
-    wsqi_worker *home = self->host == NULL ? wsqi_missed() : NULL;
+    wsqi_worker *home = self->host == NULL ? wsqi_wait_host() : NULL;
     if (home == NULL || home->host == NULL || home->pool == self->pool) return NULL;
     if (home->blocking != 0) return NULL; /* wsq_block_begin saw to that */
     wsqi_block_prepare(home);
@@ -7194,7 +7204,7 @@ static wsqi_worker *wsqi_absent_begin(wsqi_worker *self) {
 /* The pool stops, and awaits the end of what this thread does in it. */
 static bool wsqi_join_stops(const wsqi_worker *self) {
     /* A shutdown wakes who misses it. */
-    return (self->host != NULL || self->frames != NULL) &&
+    return (self->host != NULL || self->frame.outer != NULL) &&
            wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
 }
 
@@ -7251,11 +7261,11 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
 /* Owner only. The job was stolen: helps, then sleeps, until it is done. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
-    wsq_ctx floor = self->floor;
+    wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
     uint64_t spin_end = 0;
     bool asked = false; /* to help, and has not looked since */
-    self->floor = top;
+    self->frame.floor = top;
     self->help_depth++;
     /* J4: what the job did is visible. Pairs with J3. */
     while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
@@ -7270,7 +7280,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     }
     if (asked) wsqi_pass_on(self->pool); /* somebody else shall */
     self->help_depth--;
-    self->floor = floor;
+    self->frame.floor = floor;
 }
 
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
@@ -7322,12 +7332,12 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool) {
 /* One more than `made`, unless another thread was faster. False: no memory. */
 static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
     bool ok = true;
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
     if (wsqi_load_locked(&pool->guests_made) == made) {
         ok = wsqi_block_make(pool, pool->guest_base + made) != NULL;
         if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_start. */
     }
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
     return ok;
 }
 
@@ -7374,10 +7384,10 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) {
-        wsqi_loop *loop = self->loop; /* `fn` is no part of it */
-        self->loop = NULL;
+        wsqi_loop *loop = self->frame.loop; /* `fn` is no part of it */
+        self->frame.loop = NULL;
         fn(wsqi_full_mark(self), arg);
-        self->loop = loop;
+        self->frame.loop = loop;
     } else if (!full) {
         return WSQ_ERR_MEMORY;
     } else {
@@ -7394,7 +7404,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
 WSQ_API bool wsqi_ctx_here(wsq_ctx ctx) {
     wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_self_get();
     while (self != NULL && self != block) self = self->outer;
-    return self != NULL && ctx >= self->floor;
+    return self != NULL && ctx >= self->frame.floor;
 }
 
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
@@ -7477,7 +7487,7 @@ static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
-    wsqi_loop *loop = wsqi_worker_of(ctx)->loop;
+    wsqi_loop *loop = wsqi_worker_of(ctx)->frame.loop;
     if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
 }
 
@@ -7508,8 +7518,8 @@ static void wsqi_for_split(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t mi
 /* Owner only: the loop that the body may stop. Returns the one around it. */
 static inline wsqi_loop *wsqi_loop_enter(wsq_ctx ctx, wsqi_loop *loop) {
     wsqi_worker *self = wsqi_worker_of(ctx);
-    wsqi_loop *outer = self->loop;
-    self->loop = loop;
+    wsqi_loop *outer = self->frame.loop;
+    self->frame.loop = loop;
     return outer;
 }
 
@@ -7667,7 +7677,7 @@ typedef struct wsqi_list {
     wsqi_a32 lock;          /* wsqi_mutex_lock; all that follows, but the hooks, is under it */
     wsqi_listed *places;    /* a hash table: each task at the first free place from its own on */
     size_t capacity, count; /* capacity: a power of two */
-    bool missed;            /* for some tasks there was no memory */
+    bool partial;           /* for some tasks there was no memory */
     wsq_hooks hooks;        /* the user's */
 } wsqi_list;
 
@@ -7723,7 +7733,7 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
 static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
     wsqi_list *list = pool->list;
     if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->allocator)) {
-        list->missed = true;
+        list->partial = true;
         return NULL;
     }
     wsqi_listed *place = wsqi_list_at(list, task);
@@ -7740,11 +7750,11 @@ static void wsqi_list_note(wsq_pool *pool, wsq_event event, unsigned worker, con
     wsqi_list *list = pool->list;
     uint64_t now = wsqi_clock_ns();
     bool goes_on = value == WSQ_PENDING || value == WSQ_YIELD;
-    wsqi_mutex_lock(&pool->lot, &list->lock);
+    wsqi_mutex_lock(&pool->parking, &list->lock);
     wsqi_listed *place = event == WSQ_EVENT_SPAWN ? wsqi_list_add(pool, (const wsq_task *)subject)
                                                   : wsqi_list_at(list, subject);
     if (place == NULL || place->task == NULL) { /* a job, or it was missed */
-        wsqi_mutex_unlock(&pool->lot, &list->lock);
+        wsqi_mutex_unlock(&pool->parking, &list->lock);
         return;
     }
     place->since = now;
@@ -7761,7 +7771,7 @@ static void wsqi_list_note(wsq_pool *pool, wsq_event event, unsigned worker, con
     } else {
         wsqi_list_remove(list, place);
     }
-    wsqi_mutex_unlock(&pool->lot, &list->lock);
+    wsqi_mutex_unlock(&pool->parking, &list->lock);
 }
 
 /* The pool's hook, when it has a list. */
@@ -7851,10 +7861,10 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
         return;
     }
     if (list != NULL) {
-        wsqi_mutex_lock(&pool->lot, &list->lock);
+        wsqi_mutex_lock(&pool->parking, &list->lock);
         const wsqi_listed *place = wsqi_list_at(list, object);
         if (place->task != NULL) function = place->function;
-        wsqi_mutex_unlock(&pool->lot, &list->lock);
+        wsqi_mutex_unlock(&pool->parking, &list->lock);
     }
     fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
     if (function != 0) wsqi_dump_function(dump, function);
@@ -7896,7 +7906,7 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
 static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t bit = wsqi_bit(worker);
     unsigned word = worker->index / 64;
-    if (pool->lend_only && (wsqi_load_hint(&worker->lent) & WSQI_LENT_MASK) == WSQI_LENT_VACANT)
+    if (pool->lend_only && (wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_VACANT)
         return "has no thread";
     if (worker->index >= pool->workers && wsqi_load_hint(&worker->dormant) != WSQI_STANDIN_ACTIVE)
         return "not needed";
@@ -7908,8 +7918,8 @@ static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
 
 static void wsqi_dump_workers(const wsqi_dump *dump) {
     wsq_pool *pool = dump->pool;
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) {
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         wsqi_dump_who(dump, "  ", i);
         fprintf(dump->file,
@@ -7933,7 +7943,7 @@ typedef struct wsqi_dump_wait {
 
 static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi_dump_wait *out) {
     size_t count = 0;
-    wsqi_mutex_lock(&dump->pool->lot, &bucket->lock);
+    wsqi_mutex_lock(&dump->pool->parking, &bucket->lock);
     for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next, count++) {
         const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
         if (count >= WSQI_DUMP_WAITS) continue;
@@ -7942,7 +7952,7 @@ static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi
         out[count].worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
         out[count].elsewhere = worker != NULL && worker->pool != dump->pool;
     }
-    wsqi_mutex_unlock(&dump->pool->lot, &bucket->lock);
+    wsqi_mutex_unlock(&dump->pool->parking, &bucket->lock);
     return count;
 }
 
@@ -7965,7 +7975,7 @@ static void wsqi_dump_waits(const wsqi_dump *dump) {
 
 /* The first ones, in the order of their times. Returns how many are set. */
 static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
-    wsqi_mutex_lock(&pool->lot, &pool->timer_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->timer_lock);
     size_t count = pool->timer_count, kept = 0;
     for (size_t i = 0; i < count; i++) {
         size_t k = kept;
@@ -7975,7 +7985,7 @@ static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
         }
         if (k < WSQI_DUMP_TIMERS) first[k] = pool->timers[i];
     }
-    wsqi_mutex_unlock(&pool->lot, &pool->timer_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->timer_lock);
     return count;
 }
 
@@ -7998,25 +8008,25 @@ static int wsqi_listed_order(const void *one, const void *two) {
 }
 
 /* A copy of the list, sorted; the caller frees `*bytes` of it. NULL: no memory, or no task. *count:
- * tasks in the copy; *missed: about how many there are besides. */
-static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes, uint64_t *missed) {
+ * tasks in the copy; *others: about how many there are besides. */
+static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes, uint64_t *others) {
     wsqi_list *list = pool->list;
     uint64_t held, pending = wsqi_pending(pool, &held);
-    wsqi_mutex_lock(&pool->lot, &list->lock);
+    wsqi_mutex_lock(&pool->parking, &list->lock);
     size_t room = list->count + list->count / 2, n = 0;
-    wsqi_mutex_unlock(&pool->lot, &list->lock);
+    wsqi_mutex_unlock(&pool->parking, &list->lock);
     *bytes = room * sizeof(wsqi_listed);
     wsqi_listed *copy = room == 0 ? NULL
                                   : (wsqi_listed *)wsqi_allocate(pool->allocator, *bytes,
                                                                  sizeof(uint64_t));
     if (copy == NULL) room = 0;
-    wsqi_mutex_lock(&pool->lot, &list->lock);
+    wsqi_mutex_lock(&pool->parking, &list->lock);
     for (size_t i = 0; i < list->capacity && n < room; i++) {
         if (list->places[i].task != NULL) copy[n++] = list->places[i];
     }
-    *missed = list->count - n;
-    if (list->missed && pending > list->count) *missed += pending - list->count;
-    wsqi_mutex_unlock(&pool->lot, &list->lock);
+    *others = list->count - n;
+    if (list->partial && pending > list->count) *others += pending - list->count;
+    wsqi_mutex_unlock(&pool->parking, &list->lock);
     if (n != 0) qsort(copy, n, sizeof *copy, wsqi_listed_order);
     *count = n;
     return copy;
@@ -8037,13 +8047,13 @@ static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
 
 static void wsqi_dump_tasks(const wsqi_dump *dump) {
     size_t count, bytes;
-    uint64_t missed;
+    uint64_t others;
     wsq_pool *pool = dump->pool;
     if (pool->list == NULL) return;
-    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &bytes, &missed);
+    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &bytes, &others);
     for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
-    if (count > WSQI_DUMP_TASKS) missed += count - WSQI_DUMP_TASKS;
-    if (missed != 0) wsqi_dump_more(dump, "task ", missed);
+    if (count > WSQI_DUMP_TASKS) others += count - WSQI_DUMP_TASKS;
+    if (others != 0) wsqi_dump_more(dump, "task ", others);
     wsqi_release(pool->allocator, tasks, bytes);
 }
 
@@ -8083,7 +8093,7 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
-    if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_MISSED);
+    if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
 }
 
@@ -8138,12 +8148,11 @@ static void wsqi_check_over(wsq_pool *pool) {
 /* The pool is still. Is a task of the group in the middle of its run? One below on the stack of
  * who waits does not count, for it is older than any group of the task that waits. */
 static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) {
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         if (worker == self) continue;
-        if (worker->group == group) return true;
-        for (wsqi_frame *frame = worker->frames; frame != NULL; frame = frame->outer)
+        for (const wsqi_frame *frame = &worker->frame; frame != NULL; frame = frame->outer)
             if (frame->group == group) return true;
     }
     return false;
@@ -8165,7 +8174,7 @@ static unsigned wsqi_waits_look(wsq_pool *pool, bool release, unsigned *called) 
     *called = 0;
     for (int i = 0; i < WSQI_BUCKETS; i++) {
         wsqi_waiters *bucket = &pool->waiting[i];
-        wsqi_mutex_lock(&pool->lot, &bucket->lock);
+        wsqi_mutex_lock(&pool->parking, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             /* P8: who is awake has said so. Pairs with P7. */
             if (!wait->inside || wsqi_load_acq(&wait->asleep) == 0) continue;
@@ -8177,15 +8186,15 @@ static unsigned wsqi_waits_look(wsq_pool *pool, bool release, unsigned *called) 
                 wsqi_unpark(wait->parker);
             }
         }
-        wsqi_mutex_unlock(&pool->lot, &bucket->lock);
+        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
     return asleep;
 }
 
 /* Tasks are queued somewhere. */
 static bool wsqi_tasks_left(wsq_pool *pool) {
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) {
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         if (wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL) return true;
     }
@@ -8212,12 +8221,12 @@ static void wsqi_check_still(wsq_pool *pool) {
     unsigned asleep = wsqi_waits_look(pool, false, &called);
     if (called != 0) return;
     /* The lock keeps still whoever wakes up now: what it has on its stack is looked at. */
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
     /* Relaxed: nobody woke up before, of whom something was seen (P8). Failure: who did looks when
      * it sleeps again. */
     bool still = wsqi_cas_rlx(&pool->changes, &look, look + 1);
     if (still && asleep != 0) wsqi_waits_look(pool, true, &called);
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
     if (!still || asleep != 0) return;
     /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
     wsqi_add_rlx(&pool->on_duty, 1u);
@@ -8227,20 +8236,20 @@ static void wsqi_check_still(wsq_pool *pool) {
 }
 
 static void wsqi_tokens_give(wsq_pool *pool) {
-    unsigned crew = wsqi_crew(pool), all = crew + wsqi_guests_made(pool);
-    for (unsigned i = 0; i < all; i++) wsqi_token_give(wsqi_nth(pool, crew, i));
+    unsigned made = wsqi_threads_made(pool), all = made + wsqi_guests_made(pool);
+    for (unsigned i = 0; i < all; i++) wsqi_token_give(wsqi_nth(pool, made, i));
 }
 
 /* The pool is over: waits for the first `count` threads, and the stand-ins. */
 static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     /* no stand-in starts from here on, for the phase has changed */
-    wsqi_mutex_lock(&pool->lot, &pool->standin_lock);
-    wsqi_mutex_unlock(&pool->lot, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
     wsqi_tokens_give(pool);
-    unsigned crew = wsqi_crew(pool);
+    unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    for (unsigned i = pool->workers; i < crew; i++) {
+    for (unsigned i = pool->workers; i < made; i++) {
         if (wsqi_load_locked(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
             wsqi_thread_join(&wsqi_block(pool, i)->thread);
     }
@@ -8358,17 +8367,17 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     memset((void *)self, 0, sizeof *self);
     self->pool = pool;
     self->host = self;
-    self->parker.lot = &pool->lot;
+    self->parker.parking = &pool->parking;
     self->index = index;
     self->lifo_left = pool->lifo_cap;
-    self->floor = wsqi_base(self);
-    uint32_t start = wsqi_entry_index(self->floor);
+    self->frame.floor = wsqi_base(self);
+    uint32_t start = wsqi_entry_index(self->frame.floor);
     wsqi_store_init(&self->range, wsqi_range_pack(start, start));
-    wsqi_poke(self);                                             /* nothing is public */
+    wsqi_steal_request(self);                                             /* nothing is public */
     wsq_random_seed(&self->random, pool->seed + index);
     self->tune = pool->tune;
     self->order = pool->order;
-    self->turn_left = self->tune.interval;
+    self->turn.left = self->tune.interval;
     wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
     wsqi_store_init(&self->counters.interval, self->tune.interval);
     wsq_ring_init(&self->ring);
@@ -8401,8 +8410,8 @@ static bool wsqi_worker_start(wsqi_worker *self) {
 static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator_copy;
     const wsq_allocator *allocator = pool->allocator != NULL ? &copy : NULL;
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; pool->order == WSQ_LIFO && i < crew; i++)
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; pool->order == WSQ_LIFO && i < made; i++)
         wsq_deque_fini(&wsqi_block(pool, i)->deque);
     wsqi_chunk *chunk = (wsqi_chunk *)pool->future_chunks, *next;
     for (; chunk != NULL; chunk = next) {
@@ -8412,7 +8421,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     if (WSQI_LISTS) wsqi_list_free(pool, allocator);
     wsqi_release(allocator, pool->places, 4096 * sizeof *pool->places);
     wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
-    if (!wsqi_forked(pool)) wsqi_lot_fini(&pool->lot); /* there, the parent's threads still wait */
+    if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* there, the parent's still wait */
     if (pool->phase != &pool->own_phase) wsqi_guard_destroy(pool->phase);
     for (unsigned i = pool->workers; i < pool->blocks; i++)
         wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
@@ -8453,7 +8462,7 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) 
     }
     if (block_bytes / WSQ_BLOCK_SIZE == workers)
         pool->first = (wsqi_worker *)wsqi_blocks_take(config->allocator, block_bytes);
-    if (pool->first != NULL && wsqi_lot_init(&pool->lot)) return pool;
+    if (pool->first != NULL && wsqi_parking_init(&pool->parking)) return pool;
     wsqi_blocks_give(config->allocator, pool->first, block_bytes);
     wsqi_release(config->allocator, pool, bytes);
     return NULL;
@@ -8520,7 +8529,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     for (unsigned i = 0; i < pool->workers && ok; i++) {
         wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
         ok = wsqi_worker_init(wsqi_block(pool, i), pool, i);
-        wsqi_store_init(&pool->crew, i + 1);
+        wsqi_store_init(&pool->threads_made, i + 1);
     }
     return ok;
 }
@@ -8571,13 +8580,13 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
 /* ---- lent threads ---- */
 
 /* A worker without a thread, or NULL. */
-static wsqi_worker *wsqi_lent_take(wsq_pool *pool) {
+static wsqi_worker *wsqi_lease_take(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
-        uint32_t lent = wsqi_load_hint(&worker->lent);
-        if ((lent & WSQI_LENT_MASK) != WSQI_LENT_VACANT) continue;
+        uint32_t lease = wsqi_load_hint(&worker->lease);
+        if ((lease & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT) continue;
         /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
-        if (wsqi_cas_acq(&worker->lent, &lent, lent + WSQI_LENT_HERE)) return worker;
+        if (wsqi_cas_acq(&worker->lease, &lease, lease + WSQI_LEASE_HERE)) return worker;
     }
     return NULL;
 }
@@ -8591,7 +8600,7 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     /* Relaxed: behind a full barrier (P4) either this sees the pool stop, or the shutdown awaits
      * the end of its duty. */
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        wsqi_worker *self = wsqi_lent_take(pool);
+        wsqi_worker *self = wsqi_lease_take(pool);
         result = self != NULL ? WSQ_OK : WSQ_ERR_INVALID;
         if (self != NULL) {
             self->outer = wsqi_self_get();
@@ -8599,7 +8608,7 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
             wsqi_serve(self);
             wsqi_self_set(self->outer);
             /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, which comes too late. */
-            wsqi_store_rel(&self->lent, (wsqi_load_rlx(&self->lent) | WSQI_LENT_MASK) + 1);
+            wsqi_store_rel(&self->lease, (wsqi_load_rlx(&self->lease) | WSQI_LEASE_MASK) + 1);
         }
     }
     wsqi_duty_end(pool);
@@ -8609,11 +8618,11 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
     if (pool == NULL || !pool->lend_only || worker >= pool->workers || wsqi_forked(pool)) return;
     wsqi_worker *self = wsqi_block(pool, worker);
-    uint32_t lent = wsqi_load_hint(&self->lent);
+    uint32_t lease = wsqi_load_hint(&self->lease);
     /* Relaxed: a request. Failure: that thread has been dismissed, or has left, and this is not
      * for the next one. */
-    if ((lent & WSQI_LENT_MASK) == WSQI_LENT_HERE &&
-        wsqi_cas_rlx(&self->lent, &lent, lent - WSQI_LENT_HERE + WSQI_LENT_DISMISSED))
+    if ((lease & WSQI_LEASE_MASK) == WSQI_LEASE_HERE &&
+        wsqi_cas_rlx(&self->lease, &lease, lease - WSQI_LEASE_HERE + WSQI_LEASE_DISMISSED))
         wsqi_token_give(self);
 }
 
@@ -8632,7 +8641,7 @@ WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
     wsqi_check_pool(pool);
     memset(out, 0, sizeof *out);
-    unsigned crew = wsqi_crew(pool);
+    unsigned made = wsqi_threads_made(pool);
     if (!wsqi_block_known(pool, index)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
     wsqi_counters *from = &worker->counters;
@@ -8656,7 +8665,7 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     out->joins_parked = wsqi_load_stat(&from->joins_parked);
     out->average_task_ns = wsqi_load_stat(&from->average_task_ns);
     out->interval = wsqi_load_stat(&from->interval);
-    out->queue_depth = index < crew ? wsqi_queue_length(worker) : 0;
+    out->queue_depth = index < made ? wsqi_queue_length(worker) : 0;
 }
 
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
@@ -8664,8 +8673,8 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
     /* P2: what has finished comes first, of all, so that it never exceeds what is spawned. */
     uint64_t finished = wsqi_load_acq(&pool->dropped);
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++)
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++)
         finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < pool->blocks; i++) {
@@ -8681,28 +8690,28 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     out->interval /= pool->workers;
 }
 
-static void wsqi_stats_row(FILE *file, const char *name, const wsq_stats *row) {
+static void wsqi_stats_line(FILE *file, const char *name, const wsq_stats *line) {
     fprintf(file,
             "%-7s%11" PRIu64 "%9" PRIu64 "%11" PRIu64 "%9" PRIu64 "%8" PRIu64 "%9" PRIu64
             "%8" PRIu64 "%8" PRIu64 "%8" PRIu64 "%10" PRIu64 "%6" PRIu64 "\n",
-            name, row->run, row->lifo_hits, row->local_pops, row->global_tasks, row->steals,
-            row->tasks_stolen, row->jobs_stolen, row->parks, row->wakes_sent, row->average_task_ns,
-            row->interval);
+            name, line->run, line->lifo_hits, line->local_pops, line->global_tasks, line->steals,
+            line->tasks_stolen, line->jobs_stolen, line->parks, line->wakes_sent,
+            line->average_task_ns, line->interval);
 }
 
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
-    wsq_stats row;
+    wsq_stats line;
     char name[16];
     fprintf(file, "%-7s%11s%9s%11s%9s%8s%9s%8s%8s%8s%10s%6s\n", "worker", "run", "lifo", "local",
             "global", "steals", "stolen", "jobs", "parks", "wakes", "ns/task", "every");
-    unsigned crew = wsqi_crew(pool);
-    for (unsigned i = 0; i < crew; i++) {
-        wsq_worker_stats(pool, i, &row);
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) {
+        wsq_worker_stats(pool, i, &line);
         snprintf(name, sizeof name, "%s%u", i < pool->workers ? "" : "+", i);
-        wsqi_stats_row(file, name, &row);
+        wsqi_stats_line(file, name, &line);
     }
-    wsq_pool_stats(pool, &row);
-    wsqi_stats_row(file, "pool", &row);
+    wsq_pool_stats(pool, &line);
+    wsqi_stats_line(file, "pool", &line);
 }
 
 #if defined(WSQI_GNU)

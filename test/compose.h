@@ -150,12 +150,12 @@ static inline void hoard_new(hoard *self) {
 /* Futures that are neither free nor done for; the pool is at rest, or shut down. */
 static inline long futures_out(wsq_pool *pool) {
     long out = 0;
-    unsigned crew = wsqi_crew(pool);
+    unsigned made = wsqi_threads_made(pool);
     for (wsqi_chunk *chunk = pool->future_chunks; chunk != NULL; chunk = chunk->next)
         out += WSQI_FUTURE_CHUNK;
     for (wsq_future *one = pool->future_spare; one != NULL; one = one->next) out--;
     for (wsq_future *one = wsqi_load_acq(&pool->future_returned); one != NULL; one = one->next) out--;
-    for (unsigned i = 0; i < crew; i++) {
+    for (unsigned i = 0; i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         for (wsq_future *one = worker->spare; one != NULL; one = one->next) out--;
         for (wsq_future *one = wsqi_load_acq(&worker->returned); one != NULL; one = one->next) out--;

@@ -21,12 +21,12 @@ static inline unsigned pool_bits(wsqi_a64 *bitmap, unsigned words) {
 }
 
 static inline void pool_rest(wsq_pool *pool) {
-    unsigned crew; /* stand-ins in excess may still be on their way to lie dormant, as searchers */
+    unsigned threads; /* stand-ins in excess may still be on their way to lie dormant, as searchers */
     do {
         test_nap(20000);
-        crew = pool->workers + wsqi_load_acq(&pool->standins);
-    } while (wsqi_load_acq(&pool->idle) != crew * WSQI_SLEEPING);
-    CHECK_EQ(pool_bits(pool->sleepers, pool->words), crew);
+        threads = pool->workers + wsqi_load_acq(&pool->standins);
+    } while (wsqi_load_acq(&pool->idle) != threads * WSQI_SLEEPING);
+    CHECK_EQ(pool_bits(pool->sleepers, pool->words), threads);
     CHECK_EQ(pool_bits(pool->joiners, pool->words), 0);
     CHECK_EQ(pool_bits(pool->taken, pool->words), 0);
     CHECK_EQ(wsqi_load_acq(&pool->guests), 0);

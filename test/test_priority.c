@@ -41,7 +41,7 @@ static void overtake_on(wsq_config config) {
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     for (unsigned i = 0; i < COUNT; i++) {
         wrong += low[i].runs != 1 || normal[i].runs != 1 || high[i].runs != 1;
-        wrong += high[i].began > normal[i / WSQI_HIGH_ROW + 1].began; /* one behind each row */
+        wrong += high[i].began > normal[i / WSQI_HIGH_STREAK + 1].began; /* one behind each row */
         wrong += i > 0 && high[i - 1].began > high[i].began;
         wrong += i > 0 && low[i - 1].began > low[i].began;
         for (unsigned k = 0; k < COUNT; k++) wrong += normal[k].began > low[i].began;

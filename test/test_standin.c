@@ -73,7 +73,7 @@ static void all_blocked_on(wsq_config config) {
         CHECK_EQ(key.runs, 2);
         for (unsigned i = 0; i < workers; i++) CHECK_EQ(waiters[i].runs, 1);
     }
-    CHECK(wsqi_crew(pool) <= pool->workers + pool->max_standins);
+    CHECK(wsqi_threads_made(pool) <= pool->workers + pool->max_standins);
     pool_close(pool);
 }
 
@@ -114,7 +114,7 @@ static void nested_on(wsq_config config, unsigned depth, bool first) {
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
         for (unsigned i = 0; i < depth; i++) CHECK_EQ(waiters[i].runs, 1);
     }
-    CHECK(wsqi_crew(pool) <= pool->workers + pool->max_standins);
+    CHECK(wsqi_threads_made(pool) <= pool->workers + pool->max_standins);
     pool_close(pool);
 }
 
@@ -254,7 +254,7 @@ static void blocks_without_standins(void) {
         CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
         CHECK_EQ(wsq_run(pool, run_and_block, &ran), WSQ_OK);
         CHECK(ran);
-        if (kinds[k].workers == 1) CHECK_EQ(wsqi_crew(pool), 1);
+        if (kinds[k].workers == 1) CHECK_EQ(wsqi_threads_made(pool), 1);
         pool_close(pool);
     }
 }
@@ -283,7 +283,7 @@ static void come_and_go(void) {
         else for (int i = 0; i < 6; i++) CHECK_EQ(wsq_task_wait(&waiters[i].task), WSQ_OK);
     }
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-    CHECK(wsqi_crew(pool) <= pool->workers + pool->max_standins);
+    CHECK(wsqi_threads_made(pool) <= pool->workers + pool->max_standins);
     pool_close(pool);
 }
 

@@ -56,9 +56,9 @@ static inline int virtual_join(pthread_t handle) {
 
 /* The futex calls of wake.c. */
 static inline long virtual_futex(uint32_t *word, int operation, uint32_t value) {
-    wsqi_lot lot = {0};
-    if ((operation & 1) == 0) wsqi_lot_wait(&lot, (wsqi_a32 *)(void *)word, value, 0);
-    else wsqi_lot_wake(&lot, (wsqi_a32 *)(void *)word, false);
+    wsqi_parking parking = {0};
+    if ((operation & 1) == 0) wsqi_parking_wait(&parking, (wsqi_a32 *)(void *)word, value, 0);
+    else wsqi_parking_wake(&parking, (wsqi_a32 *)(void *)word, false);
     return 0;
 }
 

@@ -51,12 +51,12 @@ static void model_pool(void) {
     pool.phase = &pool.own_phase;
     wsqi_store_rlx(&pool.own_phase, (uint32_t)WSQI_PHASE_RUN);
     wsqi_store_rlx(&pool.timer_next, WSQI_NEVER);
-    wsqi_store_rlx(&pool.crew, (uint32_t)WORKERS);
+    wsqi_store_rlx(&pool.threads_made, (uint32_t)WORKERS);
     for (unsigned i = 0; i < WORKERS; i++) {
         table[i] = &workers[i];
         workers[i].pool = &pool;
         workers[i].index = i;
-        workers[i].parker.lot = &pool.lot;
+        workers[i].parker.parking = &pool.parking;
     }
 }
 

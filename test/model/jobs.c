@@ -29,7 +29,7 @@ static void job_run(wsq_ctx ctx, wsq_job *job) {
 static void block_init(struct model_block *block) {
     block->worker.pool = &pool;
     wsqi_store_rlx(&block->worker.range, wsqi_range_pack(FIRST, FIRST));
-    wsqi_poke(&block->worker);
+    wsqi_steal_request(&block->worker);
 }
 
 static void *thief(void *arg) {
