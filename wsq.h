@@ -3335,6 +3335,7 @@ struct wsqi_worker {
     /* thieves: the ring's head when it held one task; the watcher: counters.run at its last look */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 seen_head;
     wsqi_a64 seen_run;
+    wsqi_a32 robbed; /* thieves: 1 while one of them is at the ring */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
@@ -4678,13 +4679,30 @@ static bool wsqi_fresh(wsqi_worker *victim) {
     return true;
 }
 
+/* One thief at a time is at a ring; the others pass by, before they touch the lines that the owner
+ * needs for each push (one spawner of tasks of 0.5 us, 64 simulated cores: 33 instead of 3% of what
+ * it can feed). Only a hint: the ring decides who gets what. A thief that is held up here keeps the
+ * others away, as one that copies does. */
+static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
+    uint32_t nobody = 0;
+    void *item = NULL;
+    if (wsqi_load_hint(&victim->robbed) != 0 || wsq_ring_length(&victim->ring) == 0) return NULL;
+    /* Relaxed: nothing is read on the strength of it. Failure: another is there. */
+    if (!wsqi_cas_rlx(&victim->robbed, &nobody, 1u)) return NULL;
+    if (!wsqi_fresh(victim)) item = wsq_ring_steal(&victim->ring, &self->ring);
+    wsqi_store_hint(&victim->robbed, 0u);
+    return item;
+}
+
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
     if (self->pool->order == WSQ_LIFO) {
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
-    } else if (self->pool->caller_runs || !wsqi_fresh(victim)) {
+    } else if (self->pool->caller_runs) {
         item = wsq_ring_steal(&victim->ring, &self->ring);
+    } else {
+        item = wsqi_ring_rob(self, victim);
     }
     if (item == NULL) return NULL;
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
