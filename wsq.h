@@ -3341,6 +3341,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
     uint32_t beside;  /* owner: so often in a row it woke up on its waker's processor */
     wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
+    wsqi_a32 pinned;  /* tasks in its inbox; who pushes one adds it, the owner takes it off */
     wsqi_a32 dormant; /* a stand-in that nobody needs; standin_lock's holder writes */
     wsqi_a32 lease; /* 4 * (threads lent for it so far) + WSQI_LEASE_*; see >>pool */
     wsqi_aptr returned; /* its futures that others have freed */
@@ -3402,7 +3403,7 @@ struct wsq_pool {
     size_t bytes, block_bytes; /* of the two allocations */
     wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
-    wsqi_a32 attention;    /* tasks queued that come before others: WSQ_HIGH, pinned */
+    wsqi_a32 attention;    /* WSQ_HIGH tasks that are queued */
     wsqi_a32 threads_made; /* workers and stand-ins that have a block; standin_lock writes */
     wsqi_a32 guests_made;  /* standin_lock writes: guests that have a block */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
@@ -4656,7 +4657,8 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_task *task = NULL;
     if (dry || streak < WSQI_HIGH_STREAK)
         task = wsqi_inject_take(pool, &pool->lanes[WSQ_HIGH], 1, &left);
-    if (task != NULL) {
+    bool high = task != NULL;
+    if (high) {
         self->looks += streak < WSQI_HIGH_STREAK;
     } else {
         /* the streak ends; every other one with a pinned task */
@@ -4664,7 +4666,7 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
         if (dry || self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0)
             task = wsqi_inject_take(pool, &self->inbox, 1, &left);
     }
-    if (task != NULL) wsqi_add_hint(&pool->attention, 0u - 1u);
+    if (task != NULL) wsqi_add_hint(high ? &pool->attention : &self->pinned, 0u - 1u);
     wsqi_notify_left(self, task, left);
     return task;
 }
@@ -4936,7 +4938,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
-    if (!WSQI_LIKELY(wsqi_load_hint(&self->pool->attention) == 0))
+    if (!WSQI_LIKELY((wsqi_load_hint(&self->pool->attention) | wsqi_load_hint(&self->pinned)) == 0))
         task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
@@ -5124,14 +5126,14 @@ static void wsqi_check_over(wsq_pool *pool);
 /* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task), lane = flags & WSQI_FLAG_LANE;
-    if (lane == WSQ_HIGH || (flags & WSQI_FLAG_PINNED) != 0)
-        wsqi_add_hint(&pool->attention, 1u);
     if ((flags & WSQI_FLAG_PINNED) == 0) {
+        if (lane == WSQ_HIGH) wsqi_add_hint(&pool->attention, 1u);
         wsqi_inject_push(&pool->lanes[lane], task, task);
         wsqi_notify_rmw(pool);
         return;
     }
     wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
+    wsqi_add_hint(&worker->pinned, 1u);
     wsqi_inject_push(&worker->inbox, task, task);
     /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
     wsqi_token_give(pool->caller_runs ? wsqi_block(pool, 0) : worker);
@@ -6302,7 +6304,7 @@ static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
         wsq_task *next = wsqi_inject_take(self->pool, &self->inbox, 1, &left);
         if (next == NULL) return NULL;
         if (wsqi_is_wanted(next, task, group)) {
-            wsqi_add_hint(&self->pool->attention, 0u - 1u);
+            wsqi_add_hint(&self->pinned, 0u - 1u);
             return next;
         }
         wsqi_inject_push(&self->inbox, next, next);
