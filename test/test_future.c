@@ -418,7 +418,7 @@ static void then_of(wsq_pool *pool) {
         step_new(&one.step, read_future, NULL);
         one.future = submit(pool, increment, i);
         if (i % 3 == 1) test_spin((uint32_t)(i % 512));
-        if (i % 3 == 2 && pool->caller_runs) pump(pool);
+        if (i % 3 == 2 && pool->config.caller_runs) pump(pool);
         wsq_future *same = one.future;
         if (wsq_future_then(same, &one.step.task) != WSQ_OK) FAIL("then");
         if (wsq_task_wait(&one.step.task) != WSQ_OK || one.result != i + 1) FAIL("the result, then");
