@@ -1956,8 +1956,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          likewise
- *  F1 F2  free futures taken; given    acq; rel      each other  two uses of a future overlap
- *  F3     reference dropped; claim     acq+rel       itself      likewise; or it is called twice
+ *  F3     reference dropped; claim     acq+rel       itself      two uses overlap; or two calls
  *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
@@ -3301,6 +3300,12 @@ typedef struct wsqi_ends {
     uint64_t count;
 } wsqi_ends;
 
+/* Free futures of a worker's own; see >>future. */
+typedef struct wsqi_futures {
+    wsq_task *first; /* linked by `next` */
+    uint32_t freed;  /* of them, freed by this worker; the others are fewer than it takes at once */
+} wsqi_futures;
+
 /* One worker: the start of its block; its job stack fills the rest. */
 struct wsqi_worker {
     wsqi_front front; /* the traps; see >>forkjoin */
@@ -3322,7 +3327,7 @@ struct wsqi_worker {
     bool spilled;         /* owner, alone: its ring's newer half follows what went before */
     wsqi_frame frame;      /* owner: what it is about */
     wsqi_ends ends;        /* owner */
-    wsq_future *spare;     /* owner: futures to use again */
+    wsqi_futures futures;  /* owner */
     uint32_t tombstones;   /* owner: futures it ran while it waited; perhaps still in its ring */
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
     bool replaced;         /* owner: and a stand-in works meanwhile */
@@ -3341,7 +3346,6 @@ struct wsqi_worker {
     wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
     wsqi_a32 dormant; /* a stand-in that nobody needs; the pool lock's holder writes */
     wsqi_a32 lease; /* 4 * (threads lent for it so far) + WSQI_LEASE_*; see >>pool */
-    wsqi_aptr returned; /* its futures that others have freed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
@@ -3452,9 +3456,8 @@ struct wsq_pool {
     wsqi_timers timers;
     wsqi_standins standins;
     wsqi_duty duty;
-    wsqi_aptr future_returned; /* futures of outside threads that others freed */
-    wsq_future *future_spare;  /* lock: futures to use again */
-    void *future_chunks;       /* lock: their memory */
+    wsqi_inject futures; /* to use again; `lock` is held to take some */
+    void *future_chunks; /* their memory; under `lock` */
     struct wsqi_list *list;    /* of all tasks; NULL: none; see >>dump */
 };
 
@@ -6645,10 +6648,10 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
  * Invariant: a future is referred to by its place in a queue and by its handle; who takes the last
- *            reference away puts it on a list, to be used again. Who sets CLAIMED runs it.
- * Writers:   word: everybody. result: who claimed it. spare: the worker that made it, and whoever
- *            frees it pushes to `returned`.
- * Source:    free lists with remote free: mimalloc (Leijen, Zorn, de Moura 2019), Michael's way.
+ *            reference away frees it. A free one is on the list of the worker that freed it, or
+ *            with the pool, and no worker keeps more than two batches. Who sets CLAIMED runs it.
+ * Writers:   word: everybody. result: who claimed it. A worker's list: the worker.
+ * Source:    magazines and their depot: Bonwick, Adams (2001).
  * ========================================================================== */
 
 struct wsq_future {
@@ -6657,8 +6660,6 @@ struct wsq_future {
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
     wsqi_aptr then;      /* a task to start when it is done */
-    wsq_future *next;    /* on a list of free ones */
-    wsqi_worker *home;   /* whose list; NULL: the pool's */
     wsqi_a32 word;       /* WSQI_FUTURE_* */
 };
 
@@ -6671,67 +6672,68 @@ enum {
     WSQI_FUTURE_REF = 32        /* and all bits above: references */
 };
 
-/* A guess: 64 futures of 112 bytes, in two pages. */
+/* A guess: 64 futures of 96 bytes. */
+#ifndef WSQI_FUTURE_CHUNK
 #define WSQI_FUTURE_CHUNK 64
+#endif
+#define WSQI_FUTURE_BATCH ((WSQI_FUTURE_CHUNK + 1) / 2) /* what a worker takes, or gives back */
 
 typedef struct wsqi_chunk {
     struct wsqi_chunk *next;
     wsq_future futures[WSQI_FUTURE_CHUNK];
 } wsqi_chunk;
 
-/* A list of new ones, all of this home; NULL: no memory. */
-static wsq_future *wsqi_future_chunk(wsq_pool *pool, wsqi_worker *home) {
+/* The pool lock's holder: more free ones. False: no memory. */
+static bool wsqi_futures_make(wsq_pool *pool) {
     wsqi_chunk *chunk =
         (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
-    if (chunk == NULL) return NULL;
-    for (int i = 0; i < WSQI_FUTURE_CHUNK; i++) {
-        chunk->futures[i].home = home;
-        chunk->futures[i].next = i + 1 < WSQI_FUTURE_CHUNK ? &chunk->futures[i + 1] : NULL;
-    }
-    if (home != NULL) wsqi_mutex_lock(&pool->parking, &pool->lock);
+    if (chunk == NULL) return false;
     chunk->next = (wsqi_chunk *)pool->future_chunks;
     pool->future_chunks = chunk;
-    if (home != NULL) wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return chunk->futures;
+    for (int i = 1; i < WSQI_FUTURE_CHUNK; i++)
+        wsqi_set(&chunk->futures[i].task.next, &chunk->futures[i - 1].task);
+    wsqi_inject_push(&pool->futures, &chunk->futures[WSQI_FUTURE_CHUNK - 1].task,
+                     &chunk->futures[0].task);
+    return true;
 }
 
-/* The list's owner: one from *spare, else from those that came back, else a new one. */
-static wsq_future *wsqi_future_take(wsq_pool *pool, wsqi_worker *home, wsq_future **spare,
-                                    wsqi_aptr *returned) {
-    /* F1: what its last user did with it is over. Pairs with F2. */
-    if (*spare == NULL && wsqi_load_hint(returned) != NULL)
-        *spare = (wsq_future *)wsqi_xchg_acq(returned, NULL);
-    if (*spare == NULL) *spare = wsqi_future_chunk(pool, home);
-    wsq_future *future = *spare;
-    if (future != NULL) *spare = wsqi_get(&future->next);
-    return future;
+/* Any thread: up to `most` free ones, as a chain; NULL: no memory. */
+static wsq_task *wsqi_futures_take(wsq_pool *pool, uint32_t most) {
+    uint32_t left;
+    wsq_task *chain = NULL;
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    if (!wsqi_inject_empty(&pool->futures) || wsqi_futures_make(pool))
+        chain = wsqi_inject_take(pool, &pool->futures, most, &left);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    return chain;
 }
 
 /* Any thread; NULL: no memory. */
 static wsq_future *wsqi_future_create(wsq_pool *pool) {
     wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL) return wsqi_future_take(pool, self, &self->spare, &self->returned);
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsq_future *future =
-        wsqi_future_take(pool, NULL, &pool->future_spare, &pool->future_returned);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return future;
+    wsq_task *task = self != NULL ? self->futures.first : NULL;
+    if (task == NULL) task = wsqi_futures_take(pool, self != NULL ? WSQI_FUTURE_BATCH : 1);
+    if (task == NULL) return NULL;
+    if (self != NULL) {
+        self->futures.first = wsqi_get(&task->next);
+        if (self->futures.freed != 0) self->futures.freed--;
+    }
+    return wsq_container_of(task, wsq_future, task);
 }
 
 /* Any thread; nobody refers to it. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
-    wsqi_worker *home = future->home;
-    wsqi_aptr *returned = home != NULL ? &home->returned : &pool->future_returned;
-    if (home != NULL && home == wsqi_local(pool)) {
-        wsqi_set(&future->next, home->spare);
-        home->spare = future;
-        return;
+    wsqi_worker *self = wsqi_local(pool);
+    wsq_task *first = &future->task, *last = first;
+    if (self != NULL) {
+        wsqi_set(&first->next, self->futures.first);
+        self->futures.first = first;
+        if (++self->futures.freed < WSQI_FUTURE_BATCH) return;
+        for (int i = 1; i < WSQI_FUTURE_BATCH; i++) last = wsqi_get(&last->next);
+        self->futures.first = wsqi_get(&last->next);
+        self->futures.freed = 0;
     }
-    void *head = wsqi_load_hint(returned);
-    do {
-        wsqi_set(&future->next, (wsq_future *)head);
-        /* F2: see F1. Failure: retried. */
-    } while (!wsqi_cas_rel(returned, &head, future));
+    wsqi_inject_push(&pool->futures, first, last);
 }
 
 /* Any thread: one reference less. */

@@ -153,13 +153,10 @@ static inline long futures_out(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
     for (wsqi_chunk *chunk = pool->future_chunks; chunk != NULL; chunk = chunk->next)
         out += WSQI_FUTURE_CHUNK;
-    for (wsq_future *one = pool->future_spare; one != NULL; one = one->next) out--;
-    for (wsq_future *one = wsqi_load_acq(&pool->future_returned); one != NULL; one = one->next) out--;
-    for (unsigned i = 0; i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        for (wsq_future *one = worker->spare; one != NULL; one = one->next) out--;
-        for (wsq_future *one = wsqi_load_acq(&worker->returned); one != NULL; one = one->next) out--;
-    }
+    for (wsq_task *one = wsqi_load_acq(&pool->futures.incoming); one != NULL; one = one->next) out--;
+    out -= wsqi_load_acq(&pool->futures.length);
+    for (unsigned i = 0; i < made; i++)
+        for (wsq_task *one = wsqi_block(pool, i)->futures.first; one != NULL; one = one->next) out--;
     return out;
 }
 
