@@ -467,7 +467,8 @@
  *
  *     Idle must cost nothing?           a pool without work makes no system call, even with timers
  *                                       set: one sleeper has a time-out then
- *     Does a join run strange tasks?    no: jobs only, 32 deep at most; a wait, what it waits for
+ *     Does a join run strange tasks?    no: jobs only, 32 deep at most. A wait runs what it waits
+ *                                       for, and no other as long as there are stand-ins
  *     Stack overflow from helping?      bounded (see WAITING); chains of tasks do not recurse
  *     Wait for one task, or some?       wsq_task_wait, wsq_group_wait, wsq_future_get, and each
  *                                       with a time-out (_for)
