@@ -467,7 +467,8 @@
  *
  *     Idle must cost nothing?           a pool without work makes no system call, even with timers
  *                                       set: one sleeper has a time-out then
- *     Does a join run strange tasks?    no: jobs only, 32 deep at most; a wait, what it waits for
+ *     Does a join run strange tasks?    no: jobs only, 32 deep at most. A wait runs what it waits
+ *                                       for, and no other as long as there are stand-ins
  *     Stack overflow from helping?      bounded (see WAITING); chains of tasks do not recurse
  *     Wait for one task, or some?       wsq_task_wait, wsq_group_wait, wsq_future_get, and each
  *                                       with a time-out (_for)
@@ -1744,8 +1745,9 @@ WSQ_API void wsq_group_fail(wsq_group *group, int error);
 WSQ_API int wsq_group_error(const wsq_group *group);
 
 /* This returns how many tasks of the group are spawned and not done. Any thread may call this; the
- * number is a snapshot. A worker that runs several tasks of the group one after the other takes
- * them off together, so it may be too high by these. */
+ * number is a snapshot. At 0, what they did is visible to the caller. A worker that runs several
+ * tasks of the group one after the other takes them off together, so the number may be too high by
+ * these. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
 /* ---- fork and join: wsq_fork, wsq_join and wsq_reclaim follow in >>inline ---- */
@@ -6390,29 +6392,44 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     return WSQ_OK;
 }
 
-/* The tasks that waited for the group may start. */
-static void wsqi_group_start(wsq_group *group) {
+/* Takes the tasks that wait for the group, in front of those that `then` begins with. */
+static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     /* K1: their links are visible. Pairs with K2. */
-    wsq_task *task = (wsq_task *)wsqi_xchg_acq(&group->then, NULL), *next;
-    for (; task != NULL; task = next) {
+    wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL), *last = first;
+    if (first == NULL) return then;
+    while (wsqi_get(&last->next) != NULL) last = wsqi_get(&last->next);
+    wsqi_set(&last->next, then);
+    return first;
+}
+
+/* These waited for a group, and may start. */
+static void wsqi_group_start(wsq_task *task) {
+    for (wsq_task *next; task != NULL; task = next) {
         next = wsqi_get(&task->next);
         wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
     }
 }
 
 /* n of its tasks are done; cancelled: WSQI_GROUP_CANCELLED, or 0. From the count of zero on its
- * memory may be gone, unless tasks wait for it. */
+ * memory may be gone. So the tasks that wait for it are taken before, while it still counts one. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
-    do {
+    wsq_task *then = NULL;
+    for (;;) {
+        bool last = word / WSQI_GROUP_TASK == n, take = last && (word & WSQI_GROUP_THEN);
         next = (word - n * WSQI_GROUP_TASK) | cancelled;
-        if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_CANCELLED;
+        if (take) next = next - WSQI_GROUP_THEN + WSQI_GROUP_TASK;
+        else if (last) next &= WSQI_GROUP_CANCELLED;
         /* K3: what the tasks did is visible to who sees the group done. Pairs with itself and K4.
          * Failure: relaxed, retried. */
-    } while (!wsqi_cas_acqrel(&group->word, &word, next));
-    if (next >= WSQI_GROUP_TASK) return;
-    if (word & WSQI_GROUP_THEN) wsqi_group_start(group);
-    if (word & WSQI_GROUP_WAITED) wsqi_call(pool, group);
+        if (!wsqi_cas_acqrel(&group->word, &word, next)) continue;
+        if (!take) break;
+        then = wsqi_group_take(group, then);
+        word = next;
+        n = 1;
+    }
+    wsqi_group_start(then);
+    if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
 /* Owner only: tells the group what `ends` holds back. */
@@ -6607,7 +6624,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         if (wsqi_cas_rel(&group->word, &word, word | WSQI_GROUP_THEN)) break;
         word = wsqi_load_acq(&group->word); /* K4 */
     }
-    if (word < WSQI_GROUP_TASK) wsqi_group_start(group);
+    if (word < WSQI_GROUP_TASK) wsqi_group_start(wsqi_group_take(group, NULL));
     /* Held last, so that it never seems to be held beside what would free it. */
     if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
     return WSQ_OK;
@@ -6641,7 +6658,8 @@ WSQ_API int wsq_group_error(const wsq_group *group) {
 }
 
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
-    return wsqi_load_hint(&group->word) / WSQI_GROUP_TASK;
+    /* K4: at zero, what its tasks did is visible, and the group may go. Pairs with K3. */
+    return wsqi_load_acq(&group->word) / WSQI_GROUP_TASK;
 }
 
 /* ==========================================================================
