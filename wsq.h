@@ -82,7 +82,7 @@
  *
  *        outside threads                        worker 0            worker 1
  *              |                              +-----------+       +-----------+
- *              v            batches of 4..64  | LIFO slot |       | LIFO slot |
+ *              v            one, or up to 64  | LIFO slot |       | LIFO slot |
  *      [ global queue ] --------------------> | ring      | half  | ring      |
  *              ^                              |  o o o o -+-----> |  o o      |
  *              |        the newer half        | job stack | one   | job stack |
@@ -93,7 +93,7 @@
  *     0. every `interval` tasks, its turn: timers fire, what is in the global queue gets in line
  *        behind its ring, and every 16th time a WSQ_LOW task runs
  *     1. WSQ_HIGH tasks and its own pinned ones; its LIFO slot, at most 3 times in a row; its ring
- *     2. a batch from the global queue
+ *     2. the global queue: a batch, or one task if tasks take long, and few wait
  *     3. the others, near ones first, from a random one on: a published job, then half of the ring;
  *        at most half of the workers search at the same time
  *     4. the global queue once more, and WSQ_LOW tasks
@@ -276,8 +276,11 @@
  * a task may wait for an older one, whatever that does, and n blocking tasks on n workers keep the
  * next one from starting. In the default order, WSQ_FIFO, each worker has a ring and steals from
  * others; a task never lies in a ring behind one that the same outside thread spawned later, unless
- * a stand-in left it there, and that is all. Priorities, pins, wakes, waits and WSQ_YIELD have an
- * order of their own: a woken task may come next, one that yields comes last.
+ * a stand-in left it there, and that is all that is promised. (While a worker's tasks take 20 us
+ * and more, on average, and fewer than 16 for each worker wait, tasks from outside start in order
+ * in this pool, too, if it has no more than 15 workers. A new pool begins so.) What replaces a
+ * thread pool whose queue has an order takes WSQ_SHARED. Priorities, pins, wakes, waits and
+ * WSQ_YIELD have an order of their own: a woken task may come next, one that yields comes last.
  *
  * A task has a PRIORITY from its spawn on. WSQ_HIGH overtakes all others as soon as any worker is
  * between two tasks. WSQ_LOW runs when nothing else is to be had. wsq_spawn_on PINS a task to one
@@ -467,7 +470,8 @@
  *
  *     Idle must cost nothing?           a pool without work makes no system call, even with timers
  *                                       set: one sleeper has a time-out then
- *     Does a join run strange tasks?    no: jobs only, 32 deep at most; a wait, what it waits for
+ *     Does a join run strange tasks?    no: jobs only, 32 deep at most. A wait runs what it waits
+ *                                       for, and no other as long as there are stand-ins
  *     Stack overflow from helping?      bounded (see WAITING); chains of tasks do not recurse
  *     Wait for one task, or some?       wsq_task_wait, wsq_group_wait, wsq_future_get, and each
  *                                       with a time-out (_for)
@@ -493,6 +497,7 @@
  *                                       bytes, what runs, what waits: recipes/figures.c
  *     Resize, pause?                    lend_only: recipes/resize.c
  *     A limit for some tasks? A gang?   recipes/limit.c; recipes/gang.c
+ *     In place of a pool with a queue?  WSQ_SHARED, whose tasks start in the order of the queue
  *     Continuations, dynamic graphs?    wsq_future_then, wsq_group_then, wsq_task_after, any time
  *                                       before the later task is spawned
  *     MPI, libraries with own threads?  their callbacks spawn and wake, on any thread; what must be
@@ -1744,8 +1749,9 @@ WSQ_API void wsq_group_fail(wsq_group *group, int error);
 WSQ_API int wsq_group_error(const wsq_group *group);
 
 /* This returns how many tasks of the group are spawned and not done. Any thread may call this; the
- * number is a snapshot. A worker that runs several tasks of the group one after the other takes
- * them off together, so it may be too high by these. */
+ * number is a snapshot. At 0, what they did is visible to the caller. A worker that runs several
+ * tasks of the group one after the other takes them off together, so the number may be too high by
+ * these. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
 /* ---- fork and join: wsq_fork, wsq_join and wsq_reclaim follow in >>inline ---- */
@@ -1956,8 +1962,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          likewise
- *  F1 F2  free futures taken; given    acq; rel      each other  two uses of a future overlap
- *  F3     reference dropped; claim     acq+rel       itself      likewise; or it is called twice
+ *  F3     reference dropped; claim     acq+rel       itself      two uses overlap; or two calls
  *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
@@ -3302,6 +3307,12 @@ typedef struct wsqi_ends {
     uint64_t count;
 } wsqi_ends;
 
+/* Free futures of a worker's own; see >>future. */
+typedef struct wsqi_futures {
+    wsq_task *first; /* linked by `next` */
+    uint32_t freed;  /* of them, freed by this worker; the others are fewer than it takes at once */
+} wsqi_futures;
+
 /* One worker: the start of its block; its job stack fills the rest. */
 struct wsqi_worker {
     wsqi_front front; /* the traps; see >>forkjoin */
@@ -3323,7 +3334,7 @@ struct wsqi_worker {
     bool spilled;         /* owner, alone: its ring's newer half follows what went before */
     wsqi_frame frame;      /* owner: what it is about */
     wsqi_ends ends;        /* owner */
-    wsq_future *spare;     /* owner: futures to use again */
+    wsqi_futures futures;  /* owner */
     uint32_t tombstones;   /* owner: futures it ran while it waited; perhaps still in its ring */
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
     bool replaced;         /* owner: and a stand-in works meanwhile */
@@ -3342,9 +3353,8 @@ struct wsqi_worker {
     uint32_t beside;  /* owner: so often in a row it woke up on its waker's processor */
     wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
     wsqi_a32 pinned;  /* tasks in its inbox; who pushes one adds it, the owner takes it off */
-    wsqi_a32 dormant; /* a stand-in that nobody needs; standin_lock's holder writes */
+    wsqi_a32 dormant; /* a stand-in that nobody needs; the pool lock's holder writes */
     wsqi_a32 lease; /* 4 * (threads lent for it so far) + WSQI_LEASE_*; see >>pool */
-    wsqi_aptr returned; /* its futures that others have freed */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
@@ -3377,41 +3387,65 @@ typedef struct wsqi_timer {
     wsq_task *task;
 } wsqi_timer;
 
+/* Under the pool's lock; see >>timer. */
+typedef struct wsqi_timers {
+    wsqi_timer *heap; /* the next one first */
+    size_t count, capacity;
+    uint64_t order;
+} wsqi_timers;
+
+/* The pool lock's holder writes, but `joined`; see >>wait. */
+typedef struct wsqi_standins {
+    wsqi_a32 active;    /* stand-ins at work */
+    wsqi_a32 blocked;   /* workers that block */
+    wsqi_a32 absent;    /* guests that do, which may be thieves */
+    wsqi_a32 exhausted; /* more stand-ins were needed than there are */
+    wsqi_a32 joined;    /* workers and stand-ins asleep in a join, which run no tasks */
+} wsqi_standins;
+
+/* Who may run or cancel tasks; see >>stop. */
+typedef struct wsqi_duty {
+    wsqi_a32 threads;  /* so many may */
+    wsqi_a32 changes;  /* how often one of them woke up, or somebody looked */
+    wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
+} wsqi_duty;
+
+/* Who is near whom; see >>idle. Written before the first worker starts, but `of_block`. */
+typedef struct wsqi_places {
+    bool matter;         /* not all are the same */
+    unsigned cpus;       /* in `of_cpu`; 0: the topology knows */
+    uint32_t *of_cpu;    /* of each processor */
+    wsqi_a32 *of_block;  /* its owner writes, rarely */
+    wsq_topology topology;
+} wsqi_places;
+
 struct wsq_pool {
     const char *copy; /* of the code that created it; see wsqi_check_copy */
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
-    /* the block of each worker, stand-in, guest, or NULL until there is one; written before
-     * `threads_made` or `guests_made` counts it */
-    wsqi_worker **table;
-    wsqi_worker *first; /* the workers' blocks lie one behind the other */
-    unsigned workers, max_standins, guest_base, blocks, words; /* words of each bitmap */
+    unsigned workers, guest_base, blocks, words; /* words of each bitmap */
     unsigned shares; /* lanes of the global queue */
-    uint32_t lifo_cap, budget, spin_rounds;
+    uint32_t spin_rounds;
     uint32_t wake_slot; /* lifo_cap; 0: none, or somebody is to be told before the slot is filled */
-    bool caller_runs, lend_only;
-    wsq_order order;
     uint32_t turn; /* caller_runs: which worker's */
-    uint64_t park_timeout_ns;
-    uint64_t spin_ns; /* 0: spin_rounds count instead */
-    wsq_allocator allocator_copy;
+    /* the block of each worker, stand-in, guest, or NULL until there is one; written before
+     * `threads_made` or `guests_made` counts it. The workers' lie one behind the other */
+    wsqi_worker **table;
+    wsq_config config; /* as the pool was asked for, defaults filled in */
+    wsq_allocator allocator;
     wsq_hooks hooks;
-    wsq_topology topology;
-    bool placed;       /* not all places are the same */
-    unsigned cpus;     /* in `places`; 0: the topology knows */
-    uint32_t *places;  /* of each processor */
-    const wsq_allocator *allocator;
-    size_t bytes, block_bytes; /* of the two allocations */
+    char name[12];
+    wsqi_places places;
     wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_a32 attention;    /* WSQ_HIGH tasks that are queued */
-    wsqi_a32 threads_made; /* workers and stand-ins that have a block; standin_lock writes */
-    wsqi_a32 guests_made;  /* standin_lock writes: guests that have a block */
+    wsqi_a32 threads_made; /* workers and stand-ins that have a block; the lock's holder writes */
+    wsqi_a32 guests_made;  /* guests that have one; likewise */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
     /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none. Not on S's line, for
      * all look at it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
-    wsqi_a64 timer_next; /* when the next timer is due, UINT64_MAX: none; timer_lock's holder */
+    wsqi_a64 timer_next; /* when the next timer is due, UINT64_MAX: none; under `lock` */
     /* tasks by wsq_priority: WSQ_NORMAL's, and those behind WSQ_LOW's, are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
@@ -3425,27 +3459,14 @@ struct wsq_pool {
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
     wsqi_a64 *taken;    /* a bit for each guest block in use */
-    wsqi_a32 *place;    /* of each block, as wsq_topology says; its owner writes, rarely */
-    wsqi_a32 timer_lock, standin_lock, future_lock; /* wsqi_mutex_lock */
-    wsqi_a64 held;                            /* tasks spawned that wait for predecessors */
-    wsqi_timer *timers;                       /* timer_lock: a heap, the next one first */
-    size_t timer_count, timer_capacity;       /* timer_lock */
-    uint64_t timer_order;                     /* timer_lock */
-    wsqi_a32 blocked, standins; /* standin_lock writes: blocked workers, active stand-ins */
-    wsqi_a32 absent;            /* standin_lock writes: blocked guests, which may be thieves */
-    wsqi_a32 exhausted;         /* standin_lock writes: more stand-ins were needed than there are */
-    wsqi_a32 joined;            /* workers and stand-ins asleep in a join, which run no tasks */
-    wsqi_a32 on_duty;           /* threads that may run or cancel tasks; see wsqi_check_still */
-    wsqi_a32 changes;           /* how often one of them woke up, or somebody looked */
-    wsqi_a32 sweeping;          /* 1: a thread cancels what is queued; see wsqi_check_over */
-    size_t stack_size;
-    uint64_t seed;
-    wsq_tune tune; /* as each worker's begins */
-    char name[12];
-    wsqi_aptr future_returned;                /* futures of outside threads that others freed */
-    wsq_future *future_spare;                 /* future_lock: futures to use again */
-    void *future_chunks;                      /* future_lock: their memory */
-    struct wsqi_list *list;                   /* of all tasks; NULL: none; see >>dump */
+    wsqi_a64 held;      /* tasks spawned that wait for predecessors */
+    wsqi_a32 lock;      /* wsqi_mutex_lock: timers, stand-ins, guests, free futures */
+    wsqi_timers timers;
+    wsqi_standins standins;
+    wsqi_duty duty;
+    wsqi_inject futures; /* to use again; `lock` is held to take some */
+    void *future_chunks; /* their memory; under `lock` */
+    struct wsqi_list *list;    /* of all tasks; NULL: none; see >>dump */
 };
 
 enum {
@@ -3837,17 +3858,18 @@ static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
 enum { WSQI_ANYWHERE = 3 }; /* distances are less: the same cache 0, the same node 1, another 2 */
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
-    uint32_t a = wsqi_load_hint(&pool->place[one]), b = wsqi_load_hint(&pool->place[two]);
+    uint32_t a = wsqi_load_hint(&pool->places.of_block[one]);
+    uint32_t b = wsqi_load_hint(&pool->places.of_block[two]);
     return a == b ? 0 : a >> 16 == b >> 16 ? 1 : 2;
 }
 
 /* Owner only. */
 static void wsqi_place_update(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    if (!pool->placed) return;
-    uint32_t place = pool->cpus != 0 ? pool->places[wsqi_cpu_now() % pool->cpus]
-                                     : pool->topology.place(self->index, pool->topology.user);
-    wsqi_a32 *word = &pool->place[self->index]; /* its line stays with those who read it */
+    wsqi_places *places = &self->pool->places;
+    if (!places->matter) return;
+    uint32_t place = places->cpus != 0 ? places->of_cpu[wsqi_cpu_now() % places->cpus]
+                                       : places->topology.place(self->index, places->topology.user);
+    wsqi_a32 *word = &places->of_block[self->index]; /* its line stays with those who read it */
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
@@ -3880,7 +3902,7 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     int index;
     if (lead == NULL) lead = self;
     do {
-        index = self != NULL && pool->placed
+        index = self != NULL && pool->places.matter
                     ? wsqi_bitmap_claim_near(self, pool->sleepers, pool->words)
                     : wsqi_bitmap_claim(pool->sleepers, pool->words);
         if (index < 0) wsqi_pause();
@@ -3969,7 +3991,7 @@ static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
 }
 
 static size_t wsqi_queue_length(const wsqi_worker *worker) {
-    return worker->pool->order == WSQ_LIFO ? wsq_deque_length(&worker->deque)
+    return worker->pool->config.order == WSQ_LIFO ? wsq_deque_length(&worker->deque)
                                            : wsq_ring_length(&worker->ring);
 }
 
@@ -4086,7 +4108,7 @@ static void wsqi_search_begin(wsqi_worker *self) {
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
     /* Whoever is missing in S has work, and comes here after that. */
-    if (pool->caller_runs || pool->lend_only ||
+    if (pool->config.caller_runs || pool->config.lend_only ||
         wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers)
         wsqi_check_quiet(pool);
 }
@@ -4260,10 +4282,10 @@ static void wsqi_park_end(wsqi_worker *self) {
 /* Owner only, asleep: one nap, until `deadline` at most. Returns whether it still watches. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
-    uint64_t start = 0, until = WSQI_NEVER;
-    if (watching || pool->park_timeout_ns != 0 || deadline != WSQI_NEVER) start = wsqi_clock_ns();
+    uint64_t start = 0, until = WSQI_NEVER, timeout = pool->config.park_timeout_ns;
+    if (watching || timeout != 0 || deadline != WSQI_NEVER) start = wsqi_clock_ns();
     if (watching) until = wsqi_watch_until(self, start);
-    else if (pool->park_timeout_ns != 0) until = start + pool->park_timeout_ns;
+    else if (timeout != 0) until = start + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
     uint64_t end = deadline < until ? deadline : until;
     wsqi_token_wait(self, end == WSQI_NEVER ? 0 : end > start ? end - start : 1);
@@ -4342,7 +4364,7 @@ static bool wsqi_wait_late(const wsqi_wait *wait) {
  * worker sleeps for all, any that is pinned. */
 static bool wsqi_inbox_calls(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    for (unsigned i = 0; i < pool->workers && pool->caller_runs; i++) {
+    for (unsigned i = 0; i < pool->workers && pool->config.caller_runs; i++) {
         if (!wsqi_inject_empty(&wsqi_block(pool, i)->inbox)) return true;
     }
     return !wsqi_inject_empty(&self->inbox);
@@ -4365,22 +4387,22 @@ static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or who looks saw it awake. */
     wsqi_fence_sc();
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
-    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
     /* P7: whoever looks after that sees it awake. Pairs with P8. */
-    wsqi_add_acqrel(&pool->changes, 1u);
-    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
+    wsqi_add_acqrel(&pool->duty.changes, 1u);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
 /* Any thread: it may run or cancel tasks from here on. */
 static void wsqi_duty_begin(wsq_pool *pool) {
-    wsqi_add_rlx(&pool->on_duty, 1u); /* Relaxed: the barrier that follows orders it. */
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
     wsqi_woke(pool);
 }
 
 /* Likewise: not any more. */
 static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what it cancelled is visible. Pairs with P5. */
-    uint32_t left = wsqi_add_acqrel(&pool->on_duty, 0u - 1u) - 1;
+    uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_check_still(pool);
     if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call_all(pool);
 }
@@ -4405,12 +4427,13 @@ static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watchin
  * Woken twice in a row on the processor of who has jobs, it moves to another; if that does not
  * help, again at the fourth time, the eighth... Not so for tasks: `wake` became no better. */
 static void wsqi_leave_waker(wsqi_worker *self) {
-    uint32_t from = wsqi_load_hint(&self->pool->jobs_from);
+    wsq_pool *pool = self->pool;
+    uint32_t from = wsqi_load_hint(&pool->jobs_from);
     if (from == 0) return;
-    wsqi_store_hint(&self->pool->jobs_from, 0u);
+    wsqi_store_hint(&pool->jobs_from, 0u);
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
     /* A thread that was lent is the user's, and so is its affinity mask. */
-    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0 && !self->pool->lend_only)
+    if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0 && !pool->config.lend_only)
         wsqi_cpu_leave();
 }
 
@@ -4582,7 +4605,7 @@ WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
         self->lifo_left--;
         return true;
     }
-    self->lifo_left = self->pool->lifo_cap;
+    self->lifo_left = self->pool->config.lifo_cap;
     return wsqi_queue_length(self) == 0;
 }
 
@@ -4594,17 +4617,31 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
     }
-    task = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+    task = (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
                                                       : wsqi_ring_pop(&self->ring));
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
     return task;
 }
 
+/* Few tasks that take long, or may (a worker's average begins above the bound): each takes one at a
+ * time, so that they start in order and none lies behind one that blocks. With batches, of n tasks
+ * that block, on n workers, the last began after a later one in 9 of 10 new pools. Guesses, by
+ * which up to 15 simulated workers lose 2% at most; where the lanes are several they would lose
+ * more. */
+static bool wsqi_singly(const wsqi_worker *self) {
+    const wsq_pool *pool = self->pool;
+    return pool->shares == 1 && self->tune.average_ns >= 20000 &&
+           wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
+}
+
 /* Owner only: how many tasks of the global queue it can take. has: it has one to run already, and
  * they go behind what is here. A deque has no back: there they would bury it. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
-    if (self->pool->order == WSQ_FIFO) return wsqi_ring_room(&self->ring) + (has ? 0 : 1);
-    return has ? 0 : self->pool->order == WSQ_LIFO && wsqi_queue_length(self) == 0 ? 64 : 1;
+    if (self->pool->config.order == WSQ_FIFO) {
+        if (!has && wsqi_singly(self)) return 1;
+        return wsqi_ring_room(&self->ring) + (has ? 0 : 1);
+    }
+    return has ? 0 : self->pool->config.order == WSQ_LIFO && wsqi_queue_length(self) == 0 ? 64 : 1;
 }
 
 /* 2. A batch from the global queue. Its first is returned, unless there is a task already; the rest
@@ -4617,11 +4654,11 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
         next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
     if (next == NULL) return task;
-    if (left == 0) self->order = pool->order; /* see wsqi_order_keep */
+    if (left == 0) self->order = pool->config.order; /* see wsqi_order_keep */
     for (; (one = next) != NULL; count++) {
         next = wsqi_get(&one->next);
         if (task == NULL) task = one;
-        else if (pool->order == WSQ_LIFO) wsqi_push_local(self, one);
+        else if (pool->config.order == WSQ_LIFO) wsqi_push_local(self, one);
         else wsqi_ring_push(&self->ring, one); /* there is room */
     }
     wsqi_stat(self->counters.global_batches, 1);
@@ -4699,9 +4736,9 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
-    if (self->pool->order == WSQ_LIFO) {
+    if (self->pool->config.order == WSQ_LIFO) {
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
-    } else if (self->pool->caller_runs) {
+    } else if (self->pool->config.caller_runs) {
         item = wsq_ring_steal(&victim->ring, &self->ring);
     } else {
         item = wsqi_ring_rob(self, victim);
@@ -4720,7 +4757,7 @@ static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
     wsq_pool *pool = self->pool;
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    if (!pool->caller_runs && !wsqi_slot_late(victim)) return NULL;
+    if (!pool->config.caller_runs && !wsqi_slot_late(victim)) return NULL;
     /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
     if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
     wsqi_stat(self->counters.steals, 1);
@@ -4746,7 +4783,7 @@ static bool wsqi_jobs_allowed(const wsq_pool *pool) {
 static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    bool all = slots || pool->caller_runs;
+    bool all = slots || pool->config.caller_runs;
     unsigned visits = all ? count : distance != WSQI_ANYWHERE ? WSQI_VISITS : 3 * WSQI_VISITS;
     unsigned start = wsq_random_below(&self->random, count);
     bool jobs = wsqi_jobs_allowed(pool);
@@ -4804,7 +4841,7 @@ static void wsqi_notify_stolen(wsqi_worker *self) {
 
 /* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
 static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
-    if (!self->pool->placed) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
+    if (!self->pool->places.matter) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
     for (unsigned distance = 0; distance < WSQI_ANYWHERE && *task == NULL; distance++) {
         if (wsqi_steal_from(self, slots, distance, task)) return true;
     }
@@ -4817,9 +4854,9 @@ static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
  * dry, goes into the average. With caller_runs the time between two calls is not the pool's, and
  * the order must not depend on the clock: the interval stays as it is. */
 static void wsqi_turn_clock(wsqi_worker *self) {
-    uint64_t now = self->pool->caller_runs ? 1 : wsqi_clock_ns();
+    uint64_t now = self->pool->config.caller_runs ? 1 : wsqi_clock_ns();
     uint64_t run = wsqi_load_own(&self->counters.run);
-    if (self->turn.start != 0 && !self->pool->caller_runs) {
+    if (self->turn.start != 0 && !self->pool->config.caller_runs) {
         wsq_tune_update(&self->tune, now - self->turn.start, (uint32_t)(run - self->turn.run));
         wsqi_store_stat(&self->counters.average_task_ns, self->tune.average_ns);
         wsqi_store_stat(&self->counters.interval, self->tune.interval);
@@ -4845,7 +4882,7 @@ static void wsqi_turn_stop(wsqi_worker *self) {
  * urgent. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    bool lifo = pool->order == WSQ_LIFO, over = false;
+    bool lifo = pool->config.order == WSQ_LIFO, over = false;
     wsq_task *task = NULL;
     wsqi_turn_clock(self);
     if (self->spilled) wsqi_order_keep(self);
@@ -4867,11 +4904,12 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 
 /* Shall it look once more, in this round, before it sleeps? *end: the caller's, for all rounds. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
+    uint64_t spin_ns = pool->config.spin_ns;
     /* When the pool stops, one look is enough. */
     if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
-    if (pool->spin_ns == 0) return round < pool->spin_rounds;
+    if (spin_ns == 0) return round < pool->spin_rounds;
     uint64_t now = wsqi_clock_ns();
-    if (round == 0) *end = pool->spin_ns < WSQI_NEVER - now ? now + pool->spin_ns : WSQI_NEVER;
+    if (round == 0) *end = spin_ns < WSQI_NEVER - now ? now + spin_ns : WSQI_NEVER;
     return now < *end;
 }
 
@@ -4880,7 +4918,7 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
 static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     if (!self->searching &&
-        (pool->caller_runs || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
+        (pool->config.caller_runs || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
         wsqi_search_begin(self);
     *task = wsqi_take_urgent(self, true);
     if (*task == NULL) {
@@ -4901,7 +4939,7 @@ enum { WSQI_VAIN = 4, WSQI_VAIN_AGAIN = 16 };
 
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return self->vain >= WSQI_VAIN && self->vain % WSQI_VAIN_AGAIN != 0 &&
-           self->pool->spin_ns == 0;
+           self->pool->config.spin_ns == 0;
 }
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
@@ -4913,16 +4951,16 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
     /* S is one line for all: who finds work at once does not count itself as a searcher. */
-    if (*task == NULL && !self->searching && !pool->caller_runs &&
+    if (*task == NULL && !self->searching && !pool->config.caller_runs &&
         wsqi_steal_pass(self, false, task))
         return true;
     if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
     /* With half of the workers in it the crowd is large enough. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
-    bool spin = self->searching || pool->caller_runs || pool->spin_ns != 0 || !crowd;
+    bool spin = self->searching || pool->config.caller_runs || pool->config.spin_ns != 0 || !crowd;
     bool once = wsqi_discouraged(self);
     /* Who spins for long is counted, for the last to run dry tells who waits for the pool. */
-    if (*task == NULL && !self->searching && pool->spin_ns != 0) wsqi_search_begin(self);
+    if (*task == NULL && !self->searching && pool->config.spin_ns != 0) wsqi_search_begin(self);
     for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
         if (once && round != 0) break;
         if (wsqi_search_round(self, task)) return true;
@@ -4930,7 +4968,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     }
     if (*task == NULL && !self->searching) wsqi_search_begin(self);
     if (*task == NULL) self->vain = (uint8_t)(self->vain + 1);
-    return *task == NULL && (self->late || pool->caller_runs) && wsqi_steal_pass(self, true, task);
+    bool slots = self->late || pool->config.caller_runs;
+    return *task == NULL && slots && wsqi_steal_pass(self, true, task);
 }
 
 /* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
@@ -5136,7 +5175,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_add_hint(&worker->pinned, 1u);
     wsqi_inject_push(&worker->inbox, task, task);
     /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
-    wsqi_token_give(pool->caller_runs ? wsqi_block(pool, 0) : worker);
+    wsqi_token_give(pool->config.caller_runs ? wsqi_block(pool, 0) : worker);
     wsqi_fence_rmw(); /* P4: for wsqi_check_over. */
 }
 
@@ -5152,7 +5191,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     }
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL; /* only a thief empties it meanwhile */
-    if (next ? !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]) : pool->order == WSQ_LIFO)
+    if (next ? !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]) : pool->config.order == WSQ_LIFO)
         wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
     else
         wsqi_push_local(self, task);
@@ -5203,7 +5242,7 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
 /* Owner only: one call of the function. True: the task is over. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->frame.task = task;
-    self->frame.budget_left = self->pool->budget;
+    self->frame.budget_left = self->pool->config.budget;
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = wsqi_task_call(self, task);
     WSQ_ASSERT(poll <= WSQ_GONE && "a task's function returned what is no wsq_poll");
@@ -5376,7 +5415,7 @@ WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_
         if (self == NULL) wsqi_check_over(pool);
     } else if (self == NULL) {
         wsqi_inject_tasks(pool, task, task);
-    } else if (pool->lifo_cap != 0) {
+    } else if (pool->config.lifo_cap != 0) {
         wsqi_slot_put(self, task);
     } else {
         wsqi_push_local(self, task);
@@ -5564,24 +5603,24 @@ WSQ_API bool wsq_budget_take(void) {
  * Purpose:   wakes that come later, without a thread that polls.
  * Invariant: timer_next is the first deadline of the heap. While a timer is set and a worker
  *            sleeps, one sleeper, the watcher, sleeps no longer than that.
- * Writers:   the heap and timer_next: whoever holds timer_lock.
+ * Writers:   the heap and timer_next: whoever holds the pool's lock.
  * ========================================================================== */
 
 static bool wsqi_timer_before(const wsqi_timer *one, const wsqi_timer *two) {
     return one->at != two->at ? one->at < two->at : one->order < two->order;
 }
 
-/* timer_lock's holder. Puts the timer where the heap has a hole, or above. */
+/* The pool lock's holder. Puts the timer where the heap has a hole, or above. */
 static void wsqi_timer_up(wsqi_timer *heap, size_t hole, wsqi_timer timer) {
     for (; hole > 0 && wsqi_timer_before(&timer, &heap[(hole - 1) / 2]); hole = (hole - 1) / 2)
         heap[hole] = heap[(hole - 1) / 2];
     heap[hole] = timer;
 }
 
-/* timer_lock's holder. */
+/* The pool lock's holder. */
 static void wsqi_timer_remove(wsq_pool *pool, size_t hole) {
-    wsqi_timer *heap = pool->timers, last = heap[--pool->timer_count];
-    size_t count = pool->timer_count, child;
+    wsqi_timer *heap = pool->timers.heap, last = heap[--pool->timers.count];
+    size_t count = pool->timers.count, child;
     if (hole == count) return;
     while ((child = 2 * hole + 1) < count) {
         if (child + 1 < count && wsqi_timer_before(&heap[child + 1], &heap[child])) child++;
@@ -5591,28 +5630,30 @@ static void wsqi_timer_remove(wsq_pool *pool, size_t hole) {
     wsqi_timer_up(heap, hole, last);
 }
 
-/* timer_lock's holder. False: no memory, nothing has changed. */
+/* The pool lock's holder. False: no memory, nothing has changed. */
 static bool wsqi_timers_grow(wsq_pool *pool) {
-    size_t capacity = pool->timer_capacity != 0 ? pool->timer_capacity * 2 : 64;
-    if (pool->timer_count < pool->timer_capacity) return true;
-    if (capacity > SIZE_MAX / sizeof(wsqi_timer)) return false;
-    wsqi_timer *timers = (wsqi_timer *)wsqi_allocate(pool->allocator, capacity * sizeof *timers,
-                                                     sizeof(void *));
-    if (timers == NULL) return false;
-    if (pool->timer_count != 0) memcpy(timers, pool->timers, pool->timer_count * sizeof *timers);
-    wsqi_release(pool->allocator, pool->timers, pool->timer_capacity * sizeof *timers);
-    pool->timers = timers;
-    pool->timer_capacity = capacity;
+    const wsq_allocator *allocator = pool->config.allocator;
+    wsqi_timers *timers = &pool->timers;
+    size_t size = sizeof *timers->heap, bytes = timers->capacity * size;
+    size_t capacity = timers->capacity != 0 ? timers->capacity * 2 : 64;
+    if (timers->count < timers->capacity) return true;
+    if (capacity > SIZE_MAX / size) return false;
+    wsqi_timer *heap = (wsqi_timer *)wsqi_allocate(allocator, capacity * size, sizeof(void *));
+    if (heap == NULL) return false;
+    if (bytes != 0) memcpy(heap, timers->heap, bytes);
+    wsqi_release(allocator, timers->heap, bytes);
+    timers->heap = heap;
+    timers->capacity = capacity;
     return true;
 }
 
-/* timer_lock's holder, on unlocking. */
+/* The pool lock's holder, on unlocking. */
 static void wsqi_timers_unlock(wsq_pool *pool) {
-    uint64_t next = pool->timer_count != 0 ? pool->timers[0].at : WSQI_NEVER;
+    uint64_t next = pool->timers.count != 0 ? pool->timers.heap[0].at : WSQI_NEVER;
     /* I11: either this thread sees who sleeps and watches, or a sleeper sees the timer. Pairs with
      * I10. */
     wsqi_store_sc(&pool->timer_next, next);
-    wsqi_mutex_unlock(&pool->parking, &pool->timer_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
 /* Owner only, in the pool's turn: wakes every task whose time has come, in the order of their
@@ -5622,9 +5663,9 @@ static void wsqi_timers_fire(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return;
     uint64_t now = wsqi_clock_ns();
     if (wsqi_load_hint(&pool->timer_next) > now) return;
-    wsqi_mutex_lock(&pool->parking, &pool->timer_lock);
-    while (pool->timer_count != 0 && pool->timers[0].at <= now) {
-        wsq_task *task = pool->timers[0].task;
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    while (pool->timers.count != 0 && pool->timers.heap[0].at <= now) {
+        wsq_task *task = pool->timers.heap[0].task;
         wsqi_timer_remove(pool, 0);
         if (!wsqi_task_notify(task)) continue;
         wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
@@ -5641,13 +5682,13 @@ WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay
     timer.at = wsqi_clock_ns();
     timer.at = delay_ns < WSQI_NEVER - 1 - timer.at ? timer.at + delay_ns : WSQI_NEVER - 1;
     timer.task = task;
-    wsqi_mutex_lock(&pool->parking, &pool->timer_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
     bool grown = wsqi_timers_grow(pool), first = false;
     if (grown) {
-        timer.order = wsqi_get(&pool->timer_order);
-        wsqi_set(&pool->timer_order, timer.order + 1);
-        wsqi_timer_up(pool->timers, pool->timer_count++, timer);
-        first = pool->timers[0].order == timer.order;
+        timer.order = wsqi_get(&pool->timers.order);
+        wsqi_set(&pool->timers.order, timer.order + 1);
+        wsqi_timer_up(pool->timers.heap, pool->timers.count++, timer);
+        first = pool->timers.heap[0].order == timer.order;
     }
     wsqi_timers_unlock(pool);
     if (first) wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watcher)); /* I11 */
@@ -5657,9 +5698,9 @@ WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay
 WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
     bool found = false;
     if (wsqi_forked(pool)) return false;
-    wsqi_mutex_lock(&pool->parking, &pool->timer_lock);
-    for (size_t i = pool->timer_count; i > 0;) {
-        if (i > pool->timer_count || pool->timers[i - 1].task != task) {
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    for (size_t i = pool->timers.count; i > 0;) {
+        if (i > pool->timers.count || pool->timers.heap[i - 1].task != task) {
             i--;
         } else {
             wsqi_timer_remove(pool, i - 1); /* its parent may come here, not yet looked at */
@@ -5765,7 +5806,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 static bool wsqi_over(const wsq_pool *pool) {
     /* P5: what was run and cancelled is visible. Pairs with P6. */
     if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
-    return wsqi_load_acq(&pool->on_duty) == 0; /* P5 */
+    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
 }
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
@@ -5835,7 +5876,8 @@ enum { WSQI_STANDIN_ACTIVE, WSQI_STANDIN_DORMANT, WSQI_STANDIN_NO_THREAD };
 /* Likewise waits; one takes about 600 bytes, and what the task above it needs. A guess. */
 #define WSQI_WAIT_DEPTH 64
 
-static uint32_t wsqi_wait_depth(size_t stack_size) {
+static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
+    size_t stack_size = pool->config.stack_size;
     if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
     return (uint32_t)(stack_size / 2048);
 }
@@ -5855,32 +5897,33 @@ static void wsqi_worker_clear(wsqi_worker *self) {
 /* How many stand-ins should be active. A worker asleep in a join is no loss by itself, for what it
  * waits for runs elsewhere; unless that blocks. */
 static uint32_t wsqi_standins_needed(wsq_pool *pool) {
-    uint32_t blocked = wsqi_load_hint(&pool->blocked); /* hints, or B3 orders them */
-    bool none = blocked == 0 && wsqi_load_hint(&pool->absent) == 0;
-    return none ? 0 : blocked + wsqi_load_hint(&pool->joined);
+    uint32_t blocked = wsqi_load_hint(&pool->standins.blocked); /* hints, or B3 orders them */
+    bool none = blocked == 0 && wsqi_load_hint(&pool->standins.absent) == 0;
+    return none ? 0 : blocked + wsqi_load_hint(&pool->standins.joined);
 }
 
 /* Does every thread of the pool block, or sleep in a join, and no more can be had? Then nobody is
  * left to run tasks, and who waits has to. (A stand-in that waits may be one too many: then its
  * worker works. But that goes to sleep in a join later.) */
 static bool wsqi_standins_spent(wsq_pool *pool) {
+    const wsqi_standins *standins = &pool->standins;
     /* Hints, or B3 and the lock order them. */
-    uint32_t threads = pool->workers + wsqi_load_hint(&pool->standins);
-    return wsqi_load_hint(&pool->exhausted) != 0 &&
-           threads <= wsqi_load_hint(&pool->blocked) + wsqi_load_hint(&pool->joined);
+    uint32_t threads = pool->workers + wsqi_load_hint(&standins->active);
+    return wsqi_load_hint(&standins->exhausted) != 0 &&
+           threads <= wsqi_load_hint(&standins->blocked) + wsqi_load_hint(&standins->joined);
 }
 
 /* Owner only, one too many it seems: it lies dormant until it is needed or the pool is over. */
 static void wsqi_standin_retire(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
-    uint32_t active = wsqi_load_locked(&pool->standins);
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    uint32_t active = wsqi_load_locked(&pool->standins.active);
     bool surplus = active > wsqi_standins_needed(pool);
     if (surplus) {
-        wsqi_store_locked(&pool->standins, active - 1);
+        wsqi_store_locked(&pool->standins.active, active - 1);
         wsqi_store_locked(&self->dormant, (uint32_t)WSQI_STANDIN_DORMANT);
     }
-    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
     if (!surplus) return;
     wsqi_worker_clear(self);
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
@@ -5897,15 +5940,16 @@ static void wsqi_standin_retire(wsqi_worker *self) {
  * dormant here. True: its thread, which was lent, shall leave. */
 static bool wsqi_relieved(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    if (pool->lend_only) return wsqi_dismissed(self);
-    if (wsqi_load_hint(&pool->standins) > wsqi_standins_needed(pool)) wsqi_standin_retire(self);
+    if (pool->config.lend_only) return wsqi_dismissed(self);
+    if (wsqi_load_hint(&pool->standins.active) > wsqi_standins_needed(pool))
+        wsqi_standin_retire(self);
     return false;
 }
 
 /* The thread of a worker, of a stand-in, or one that was lent for a worker. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    bool stays = !pool->lend_only && self->index < pool->workers;
+    bool stays = !pool->config.lend_only && self->index < pool->workers;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
     while (stays || !wsqi_relieved(self)) {
         wsq_task *task = wsqi_find_work(self);
@@ -5928,7 +5972,7 @@ static void wsqi_serve_main(void *arg) {
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index);
 static bool wsqi_worker_start(wsqi_worker *self);
 
-/* standin_lock's holder: a thread for a stand-in without one, or for a new one. */
+/* The pool lock's holder: a thread for a stand-in without one, or for a new one. */
 static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
     unsigned made = wsqi_load_own(&pool->threads_made);
     if (vacant == NULL) {
@@ -5945,7 +5989,7 @@ static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
     return started;
 }
 
-/* standin_lock's holder: one more stand-in works. */
+/* The pool lock's holder: one more stand-in works. */
 static bool wsqi_standin_rouse(wsq_pool *pool) {
     unsigned made = wsqi_load_locked(&pool->threads_made);
     wsqi_worker *vacant = NULL;
@@ -5961,25 +6005,25 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
     return wsqi_standin_start(pool, vacant);
 }
 
-/* standin_lock's holder: as many as are needed, if there are. Returns how many work now. */
+/* The pool lock's holder: as many as are needed, if there are. Returns how many work now. */
 static uint32_t wsqi_standins_fill(wsq_pool *pool) {
-    uint32_t active = wsqi_load_locked(&pool->standins);
+    uint32_t active = wsqi_load_locked(&pool->standins.active);
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
     bool more = true;
     while (active < wsqi_standins_needed(pool) && (more = wsqi_standin_rouse(pool))) active++;
-    wsqi_store_locked(&pool->standins, active);
-    wsqi_store_locked(&pool->exhausted, more ? 0u : 1u);
+    wsqi_store_locked(&pool->standins.active, active);
+    wsqi_store_locked(&pool->standins.exhausted, more ? 0u : 1u);
     return active;
 }
 
 /* A worker is about to block, or a guest. False: nobody takes its place. */
 static bool wsqi_standin_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_a32 *count = self->host != NULL ? &pool->blocked : &pool->absent;
-    if (pool->max_standins == 0) return false;
-    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
+    wsqi_a32 *count = self->host != NULL ? &pool->standins.blocked : &pool->standins.absent;
+    if (pool->config.max_standins == 0) return false;
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
     /* A shutdown takes the lock once, after it has set the phase. */
     uint32_t before = wsqi_load_locked(count);
     bool here = wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN;
@@ -5989,26 +6033,26 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
         here = here || self->host == NULL;
         if (!here) wsqi_store_locked(count, before);
     }
-    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return here;
 }
 
 /* A worker is about to sleep in a join; it has passed a full barrier (B3) since it was counted. */
 static void wsqi_standin_joined(wsq_pool *pool) {
     if (wsqi_standins_needed(pool) == 0) return;
-    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
     bool spent = wsqi_standins_spent(pool);
-    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
     if (spent) wsqi_call_all(pool); /* one that waits shall work */
 }
 
 static void wsqi_standin_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_a32 *count = self->host != NULL ? &pool->blocked : &pool->absent;
-    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
+    wsqi_a32 *count = self->host != NULL ? &pool->standins.blocked : &pool->standins.absent;
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
     wsqi_store_locked(count, wsqi_load_locked(count) - 1);
-    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
 /* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
@@ -6030,7 +6074,7 @@ static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
-    if (self->pool->caller_runs || self->blocking++ != 0) return;
+    if (self->pool->config.caller_runs || self->blocking++ != 0) return;
     wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
     wsqi_block_prepare(self);
     self->replaced = wsqi_standin_begin(self);
@@ -6039,7 +6083,7 @@ WSQ_API void wsq_block_begin(wsq_ctx ctx) {
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
-    if (self->pool->caller_runs) return;
+    if (self->pool->config.caller_runs) return;
     WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
     if (--self->blocking != 0) return;
     if (self->replaced) wsqi_standin_end(self);
@@ -6062,7 +6106,7 @@ static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
 static wsqi_worker *wsqi_wait_host(void) {
     wsqi_worker *guest = NULL;
     for (wsqi_worker *self = wsqi_self_get(); self != NULL; self = self->outer) {
-        if (self->pool->caller_runs) continue;
+        if (self->pool->config.caller_runs) continue;
         if (self->host != NULL) return self->host;
         if (guest == NULL) guest = self;
     }
@@ -6237,14 +6281,14 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
     wsqi_worker *self = wait->self;
     if (wsqi_wait_late(wait)) return false;
     bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown calls all */
-    if (pool->caller_runs && (running || wait->inside) && wsqi_pump_enter(pool)) {
+    if (pool->config.caller_runs && (running || wait->inside) && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return true;
     }
     /* In a shutdown the worker cancels what it finds, until all are still. */
-    bool works = self != NULL && !pool->caller_runs;
+    bool works = self != NULL && !pool->config.caller_runs;
     bool replaced = (running || !works) && wsqi_wait_replace(wait);
-    if (running) works = works && !replaced && self->wait_depth < wsqi_wait_depth(pool->stack_size);
+    if (running) works = works && !replaced && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
         wsqi_wait_work(wait);
         return true;
@@ -6319,12 +6363,12 @@ static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
     if (next != NULL && wsqi_is_wanted(next, task, group)) return next;
     if (next != NULL) wsqi_push_local(self, next);
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        next = (wsq_task *)(self->pool->order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+        next = (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
                                                           : wsqi_ring_pop(&self->ring));
         if (next == NULL) break;
         if (wsqi_is_wanted(next, task, group)) return next;
         wsqi_push_local(self, next);
-        if (self->pool->order == WSQ_LIFO) break; /* only the newest is in reach */
+        if (self->pool->config.order == WSQ_LIFO) break; /* only the newest is in reach */
     }
     return wsqi_inbox_take_back(self, task, group);
 }
@@ -6404,29 +6448,44 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     return WSQ_OK;
 }
 
-/* The tasks that waited for the group may start. */
-static void wsqi_group_start(wsq_group *group) {
+/* Takes the tasks that wait for the group, in front of those that `then` begins with. */
+static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     /* K1: their links are visible. Pairs with K2. */
-    wsq_task *task = (wsq_task *)wsqi_xchg_acq(&group->then, NULL), *next;
-    for (; task != NULL; task = next) {
+    wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL), *last = first;
+    if (first == NULL) return then;
+    while (wsqi_get(&last->next) != NULL) last = wsqi_get(&last->next);
+    wsqi_set(&last->next, then);
+    return first;
+}
+
+/* These waited for a group, and may start. */
+static void wsqi_group_start(wsq_task *task) {
+    for (wsq_task *next; task != NULL; task = next) {
         next = wsqi_get(&task->next);
         wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
     }
 }
 
 /* n of its tasks are done; cancelled: WSQI_GROUP_CANCELLED, or 0. From the count of zero on its
- * memory may be gone, unless tasks wait for it. */
+ * memory may be gone. So the tasks that wait for it are taken before, while it still counts one. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
-    do {
+    wsq_task *then = NULL;
+    for (;;) {
+        bool last = word / WSQI_GROUP_TASK == n, take = last && (word & WSQI_GROUP_THEN);
         next = (word - n * WSQI_GROUP_TASK) | cancelled;
-        if (next < WSQI_GROUP_TASK) next &= WSQI_GROUP_CANCELLED;
+        if (take) next = next - WSQI_GROUP_THEN + WSQI_GROUP_TASK;
+        else if (last) next &= WSQI_GROUP_CANCELLED;
         /* K3: what the tasks did is visible to who sees the group done. Pairs with itself and K4.
          * Failure: relaxed, retried. */
-    } while (!wsqi_cas_acqrel(&group->word, &word, next));
-    if (next >= WSQI_GROUP_TASK) return;
-    if (word & WSQI_GROUP_THEN) wsqi_group_start(group);
-    if (word & WSQI_GROUP_WAITED) wsqi_call(pool, group);
+        if (!wsqi_cas_acqrel(&group->word, &word, next)) continue;
+        if (!take) break;
+        then = wsqi_group_take(group, then);
+        word = next;
+        n = 1;
+    }
+    wsqi_group_start(then);
+    if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
 /* Owner only: tells the group what `ends` holds back. */
@@ -6621,7 +6680,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         if (wsqi_cas_rel(&group->word, &word, word | WSQI_GROUP_THEN)) break;
         word = wsqi_load_acq(&group->word); /* K4 */
     }
-    if (word < WSQI_GROUP_TASK) wsqi_group_start(group);
+    if (word < WSQI_GROUP_TASK) wsqi_group_start(wsqi_group_take(group, NULL));
     /* Held last, so that it never seems to be held beside what would free it. */
     if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
     return WSQ_OK;
@@ -6655,17 +6714,18 @@ WSQ_API int wsq_group_error(const wsq_group *group) {
 }
 
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
-    return wsqi_load_hint(&group->word) / WSQI_GROUP_TASK;
+    /* K4: at zero, what its tasks did is visible, and the group may go. Pairs with K3. */
+    return wsqi_load_acq(&group->word) / WSQI_GROUP_TASK;
 }
 
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
  * Invariant: a future is referred to by its place in a queue and by its handle; who takes the last
- *            reference away puts it on a list, to be used again. Who sets CLAIMED runs it.
- * Writers:   word: everybody. result: who claimed it. spare: the worker that made it, and whoever
- *            frees it pushes to `returned`.
- * Source:    free lists with remote free: mimalloc (Leijen, Zorn, de Moura 2019), Michael's way.
+ *            reference away frees it. A free one is on the list of the worker that freed it, or
+ *            with the pool, and no worker keeps more than two batches. Who sets CLAIMED runs it.
+ * Writers:   word: everybody. result: who claimed it. A worker's list: the worker.
+ * Source:    magazines and their depot: Bonwick, Adams (2001).
  * ========================================================================== */
 
 struct wsq_future {
@@ -6674,8 +6734,6 @@ struct wsq_future {
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
     wsqi_aptr then;      /* a task to start when it is done */
-    wsq_future *next;    /* on a list of free ones */
-    wsqi_worker *home;   /* whose list; NULL: the pool's */
     wsqi_a32 word;       /* WSQI_FUTURE_* */
 };
 
@@ -6688,67 +6746,68 @@ enum {
     WSQI_FUTURE_REF = 32        /* and all bits above: references */
 };
 
-/* A guess: 64 futures of 112 bytes, in two pages. */
+/* A guess: 64 futures of 96 bytes. */
+#ifndef WSQI_FUTURE_CHUNK
 #define WSQI_FUTURE_CHUNK 64
+#endif
+#define WSQI_FUTURE_BATCH ((WSQI_FUTURE_CHUNK + 1) / 2) /* what a worker takes, or gives back */
 
 typedef struct wsqi_chunk {
     struct wsqi_chunk *next;
     wsq_future futures[WSQI_FUTURE_CHUNK];
 } wsqi_chunk;
 
-/* A list of new ones, all of this home; NULL: no memory. */
-static wsq_future *wsqi_future_chunk(wsq_pool *pool, wsqi_worker *home) {
+/* The pool lock's holder: more free ones. False: no memory. */
+static bool wsqi_futures_make(wsq_pool *pool) {
     wsqi_chunk *chunk =
-        (wsqi_chunk *)wsqi_allocate(pool->allocator, sizeof *chunk, WSQ_CACHELINE);
-    if (chunk == NULL) return NULL;
-    for (int i = 0; i < WSQI_FUTURE_CHUNK; i++) {
-        chunk->futures[i].home = home;
-        chunk->futures[i].next = i + 1 < WSQI_FUTURE_CHUNK ? &chunk->futures[i + 1] : NULL;
-    }
-    if (home != NULL) wsqi_mutex_lock(&pool->parking, &pool->future_lock);
+        (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
+    if (chunk == NULL) return false;
     chunk->next = (wsqi_chunk *)pool->future_chunks;
     pool->future_chunks = chunk;
-    if (home != NULL) wsqi_mutex_unlock(&pool->parking, &pool->future_lock);
-    return chunk->futures;
+    for (int i = 1; i < WSQI_FUTURE_CHUNK; i++)
+        wsqi_set(&chunk->futures[i].task.next, &chunk->futures[i - 1].task);
+    wsqi_inject_push(&pool->futures, &chunk->futures[WSQI_FUTURE_CHUNK - 1].task,
+                     &chunk->futures[0].task);
+    return true;
 }
 
-/* The list's owner: one from *spare, else from those that came back, else a new one. */
-static wsq_future *wsqi_future_take(wsq_pool *pool, wsqi_worker *home, wsq_future **spare,
-                                    wsqi_aptr *returned) {
-    /* F1: what its last user did with it is over. Pairs with F2. */
-    if (*spare == NULL && wsqi_load_hint(returned) != NULL)
-        *spare = (wsq_future *)wsqi_xchg_acq(returned, NULL);
-    if (*spare == NULL) *spare = wsqi_future_chunk(pool, home);
-    wsq_future *future = *spare;
-    if (future != NULL) *spare = wsqi_get(&future->next);
-    return future;
+/* Any thread: up to `most` free ones, as a chain; NULL: no memory. */
+static wsq_task *wsqi_futures_take(wsq_pool *pool, uint32_t most) {
+    uint32_t left;
+    wsq_task *chain = NULL;
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    if (!wsqi_inject_empty(&pool->futures) || wsqi_futures_make(pool))
+        chain = wsqi_inject_take(pool, &pool->futures, most, &left);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    return chain;
 }
 
 /* Any thread; NULL: no memory. */
 static wsq_future *wsqi_future_create(wsq_pool *pool) {
     wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL) return wsqi_future_take(pool, self, &self->spare, &self->returned);
-    wsqi_mutex_lock(&pool->parking, &pool->future_lock);
-    wsq_future *future =
-        wsqi_future_take(pool, NULL, &pool->future_spare, &pool->future_returned);
-    wsqi_mutex_unlock(&pool->parking, &pool->future_lock);
-    return future;
+    wsq_task *task = self != NULL ? self->futures.first : NULL;
+    if (task == NULL) task = wsqi_futures_take(pool, self != NULL ? WSQI_FUTURE_BATCH : 1);
+    if (task == NULL) return NULL;
+    if (self != NULL) {
+        self->futures.first = wsqi_get(&task->next);
+        if (self->futures.freed != 0) self->futures.freed--;
+    }
+    return wsq_container_of(task, wsq_future, task);
 }
 
 /* Any thread; nobody refers to it. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
-    wsqi_worker *home = future->home;
-    wsqi_aptr *returned = home != NULL ? &home->returned : &pool->future_returned;
-    if (home != NULL && home == wsqi_local(pool)) {
-        wsqi_set(&future->next, home->spare);
-        home->spare = future;
-        return;
+    wsqi_worker *self = wsqi_local(pool);
+    wsq_task *first = &future->task, *last = first;
+    if (self != NULL) {
+        wsqi_set(&first->next, self->futures.first);
+        self->futures.first = first;
+        if (++self->futures.freed < WSQI_FUTURE_BATCH) return;
+        for (int i = 1; i < WSQI_FUTURE_BATCH; i++) last = wsqi_get(&last->next);
+        self->futures.first = wsqi_get(&last->next);
+        self->futures.freed = 0;
     }
-    void *head = wsqi_load_hint(returned);
-    do {
-        wsqi_set(&future->next, (wsq_future *)head);
-        /* F2: see F1. Failure: retried. */
-    } while (!wsqi_cas_rel(returned, &head, future));
+    wsqi_inject_push(&pool->futures, first, last);
 }
 
 /* Any thread: one reference less. */
@@ -6817,7 +6876,7 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
 /* Owner only: takes the futures out of its queue that it has run already, while it waited for them.
  * Nested waits would fill every queue with them. False: there was none. */
 static bool wsqi_tombstones_purge(wsqi_worker *self) {
-    bool lifo = self->pool->order == WSQ_LIFO;
+    bool lifo = self->pool->config.order == WSQ_LIFO;
     wsq_task *kept = NULL, **end = &kept, *task;
     uint64_t purged = 0;
     self->tombstones = 0;
@@ -6933,7 +6992,7 @@ static inline void wsqi_future_bury(wsq_future *future) {
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     /* Who has the handle sets THEN; the rest is checked. */
     uint32_t word = wsqi_load_hint(&future->word);
-    if (self->pool->order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
+    if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
         if (*whole) {
             bool ours = wsqi_future_claim(future); /* else it is cancelled at this moment */
@@ -6949,7 +7008,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
      * it. A ring looks for such places when it is full. */
     wsqi_future_bury(future);
     wsqi_future_call(self, future, word);
-    if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->pool->order == WSQ_LIFO)
+    if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->pool->config.order == WSQ_LIFO)
         wsqi_tombstones_purge(self);
     return true;
 }
@@ -7254,7 +7313,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
         return false;
     }
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
-    if (self->host != NULL) wsqi_add_rlx(&self->pool->joined, 1u); /* Relaxed: B3 orders it. */
+    /* Relaxed: B3 orders it. */
+    if (self->host != NULL) wsqi_add_rlx(&self->pool->standins.joined, 1u);
     /* J7: see J5. B3. */
     wsqi_fence_sc();
     if (self->host != NULL) wsqi_standin_joined(self->pool);
@@ -7273,7 +7333,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     }
     if (absent != NULL) wsqi_standin_end(absent);
     /* Seen late, a stand-in retires late. */
-    if (self->host != NULL) wsqi_add_hint(&self->pool->joined, 0u - 1u);
+    if (self->host != NULL) wsqi_add_hint(&self->pool->standins.joined, 0u - 1u);
     /* I5: a token that still comes is only spurious. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
@@ -7352,12 +7412,12 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool) {
 /* One more than `made`, unless another thread was faster. False: no memory. */
 static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
     bool ok = true;
-    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
     if (wsqi_load_locked(&pool->guests_made) == made) {
         ok = wsqi_block_make(pool, pool->guest_base + made) != NULL;
         if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_start. */
     }
-    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return ok;
 }
 
@@ -7606,7 +7666,7 @@ static void wsqi_reduce_half(wsq_ctx ctx, wsq_job *job) {
 static bool wsqi_reduce_split(wsq_ctx ctx, const wsqi_reduce_job *range, size_t middle) {
     wsqi_loop *loop = range->loop;
     const wsq_reducer *reducer = loop->reducer;
-    const wsq_allocator *allocator = wsq_pool_of(ctx)->allocator;
+    const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
     bool small = reducer->size <= WSQI_PARTIAL_INLINE;
     size_t bytes = (size_t)WSQI_LINE_UP(reducer->size);
     unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
@@ -7752,7 +7812,7 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
 /* The place of a task that is spawned, or NULL: no memory. */
 static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
     wsqi_list *list = pool->list;
-    if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->allocator)) {
+    if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->config.allocator)) {
         list->partial = true;
         return NULL;
     }
@@ -7809,12 +7869,12 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
 /* Before there are workers. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
     const size_t capacity = 64; /* a guess */
-    wsqi_list *list =
-        (wsqi_list *)wsqi_allocate(pool->allocator, sizeof *list, sizeof(uint64_t));
+    const wsq_allocator *allocator = pool->config.allocator;
+    wsqi_list *list = (wsqi_list *)wsqi_allocate(allocator, sizeof *list, sizeof(uint64_t));
     if (list == NULL) return false;
     memset((void *)list, 0, sizeof *list);
     pool->list = list;
-    list->places = (wsqi_listed *)wsqi_allocate(pool->allocator, capacity * sizeof *list->places,
+    list->places = (wsqi_listed *)wsqi_allocate(allocator, capacity * sizeof *list->places,
                                                 sizeof(uint64_t));
     if (list->places == NULL) return false;
     memset(list->places, 0, capacity * sizeof *list->places);
@@ -7913,7 +7973,7 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
     uint64_t held, pending = wsqi_pending(pool, &held);
     fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
             (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
-            wsqi_load_hint(&pool->standins), wsqi_load_hint(&pool->guests));
+            wsqi_load_hint(&pool->standins.active), wsqi_load_hint(&pool->guests));
     fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
             pending, held);
     wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH]);
@@ -7926,7 +7986,8 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
 static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t bit = wsqi_bit(worker);
     unsigned word = worker->index / 64;
-    if (pool->lend_only && (wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_VACANT)
+    uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
+    if (pool->config.lend_only && lease == WSQI_LEASE_VACANT)
         return "has no thread";
     if (worker->index >= pool->workers && wsqi_load_hint(&worker->dormant) != WSQI_STANDIN_ACTIVE)
         return "not needed";
@@ -7995,17 +8056,17 @@ static void wsqi_dump_waits(const wsqi_dump *dump) {
 
 /* The first ones, in the order of their times. Returns how many are set. */
 static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
-    wsqi_mutex_lock(&pool->parking, &pool->timer_lock);
-    size_t count = pool->timer_count, kept = 0;
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    size_t count = pool->timers.count, kept = 0;
     for (size_t i = 0; i < count; i++) {
         size_t k = kept;
         if (kept < WSQI_DUMP_TIMERS) kept++;
-        for (; k > 0 && wsqi_timer_before(&pool->timers[i], &first[k - 1]); k--) {
+        for (; k > 0 && wsqi_timer_before(&pool->timers.heap[i], &first[k - 1]); k--) {
             if (k < WSQI_DUMP_TIMERS) first[k] = first[k - 1];
         }
-        if (k < WSQI_DUMP_TIMERS) first[k] = pool->timers[i];
+        if (k < WSQI_DUMP_TIMERS) first[k] = pool->timers.heap[i];
     }
-    wsqi_mutex_unlock(&pool->parking, &pool->timer_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return count;
 }
 
@@ -8037,7 +8098,7 @@ static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes,
     wsqi_mutex_unlock(&pool->parking, &list->lock);
     *bytes = room * sizeof(wsqi_listed);
     wsqi_listed *copy = room == 0 ? NULL
-                                  : (wsqi_listed *)wsqi_allocate(pool->allocator, *bytes,
+                                  : (wsqi_listed *)wsqi_allocate(pool->config.allocator, *bytes,
                                                                  sizeof(uint64_t));
     if (copy == NULL) room = 0;
     wsqi_mutex_lock(&pool->parking, &list->lock);
@@ -8074,7 +8135,7 @@ static void wsqi_dump_tasks(const wsqi_dump *dump) {
     for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
     if (count > WSQI_DUMP_TASKS) others += count - WSQI_DUMP_TASKS;
     if (others != 0) wsqi_dump_more(dump, "task ", others);
-    wsqi_release(pool->allocator, tasks, bytes);
+    wsqi_release(pool->config.allocator, tasks, bytes);
 }
 
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
@@ -8149,9 +8210,9 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
         /* G3. Else another thread sweeps, or this one, further down its stack; it looks again. */
-        if (wsqi_xchg_acq(&pool->sweeping, 1u) != 0) break;
+        if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
-        wsqi_store_rel(&pool->sweeping, 0u); /* G4 */
+        wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4 */
         /* P4: either this sees what is queued now, or who queued it sees that nobody sweeps. */
         wsqi_fence_sc();
     }
@@ -8229,27 +8290,28 @@ static void wsqi_check_still(wsq_pool *pool) {
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* P8: who woke up before is seen awake. Pairs with P7. */
-    uint32_t look = wsqi_add_acqrel(&pool->changes, 1u) + 1, cancel = WSQI_PHASE_CANCEL;
+    uint32_t look = wsqi_add_acqrel(&pool->duty.changes, 1u) + 1, cancel = WSQI_PHASE_CANCEL;
     uint32_t idle = wsqi_load_acq(&pool->idle);       /* P5: what it queued before it slept */
-    uint32_t on_duty = wsqi_load_acq(&pool->on_duty); /* P5 */
+    uint32_t on_duty = wsqi_load_acq(&pool->duty.threads); /* P5 */
     if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) != on_duty) return;
     if (wsqi_tasks_left(pool)) {
         /* Whoever shuts down sees to a lane where no thread does. */
-        if (pool->caller_runs || (pool->lend_only && wsqi_queued(pool))) wsqi_call(pool, pool);
+        if (pool->config.caller_runs || (pool->config.lend_only && wsqi_queued(pool)))
+            wsqi_call(pool, pool);
         return;
     }
     unsigned asleep = wsqi_waits_look(pool, false, &called);
     if (called != 0) return;
     /* The lock keeps still whoever wakes up now: what it has on its stack is looked at. */
-    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
     /* Relaxed: nobody woke up before, of whom something was seen (P8). Failure: who did looks when
      * it sleeps again. */
-    bool still = wsqi_cas_rlx(&pool->changes, &look, look + 1);
+    bool still = wsqi_cas_rlx(&pool->duty.changes, &look, look + 1);
     if (still && asleep != 0) wsqi_waits_look(pool, true, &called);
-    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
     if (!still || asleep != 0) return;
     /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
-    wsqi_add_rlx(&pool->on_duty, 1u);
+    wsqi_add_rlx(&pool->duty.threads, 1u);
     /* P6: what was run is visible. Pairs with P5. Failure: another thread was faster. */
     if (wsqi_cas_rel(pool->phase, &cancel, (uint32_t)WSQI_PHASE_OVER)) wsqi_call(pool, pool);
     else wsqi_duty_end(pool);
@@ -8263,11 +8325,11 @@ static void wsqi_tokens_give(wsq_pool *pool) {
 /* The pool is over: waits for the first `count` threads, and the stand-ins. */
 static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     /* no stand-in starts from here on, for the phase has changed */
-    wsqi_mutex_lock(&pool->parking, &pool->standin_lock);
-    wsqi_mutex_unlock(&pool->parking, &pool->standin_lock);
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
     wsqi_tokens_give(pool);
     unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < count && !pool->caller_runs && !pool->lend_only; i++)
+    for (unsigned i = 0; i < count && !pool->config.caller_runs && !pool->config.lend_only; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
     for (unsigned i = pool->workers; i < made; i++) {
         if (wsqi_load_locked(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
@@ -8277,10 +8339,10 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
 
 /* Whoever shuts down, where workers may have no thread: it does their work. */
 static void wsqi_stop_help(wsq_pool *pool) {
-    if (pool->caller_runs && wsqi_pump_enter(pool)) {
+    if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
         while (wsqi_pump(pool)) {}
         wsqi_pump_leave(pool);
-    } else if (pool->lend_only) {
+    } else if (pool->config.lend_only) {
         wsqi_sweep(pool);
     }
 }
@@ -8382,6 +8444,23 @@ static wsq_result wsqi_config_check(const wsq_config *config) {
     return WSQ_OK;
 }
 
+/* What the zeroes of a config that was checked stand for. */
+static void wsqi_config_fill(wsq_config *config) {
+    bool alone = config->caller_runs || config->lend_only;
+    if (config->workers == 0) config->workers = config->caller_runs ? 1 : wsqi_cpu_count();
+    if (config->max_standins == 0)
+        config->max_standins = config->workers < WSQI_STANDINS ? WSQI_STANDINS : config->workers;
+    if (config->max_standins == WSQ_STANDINS_OFF || alone) config->max_standins = 0;
+    if (config->seed == 0) config->seed = wsqi_clock_ns();
+    /* So that a deadline does not wrap. */
+    if (config->park_timeout_ns >= WSQI_NEVER / 2) config->park_timeout_ns = 0;
+    if (config->caller_runs) config->spin_ns = WSQ_SPIN_OFF;
+    if (config->lifo_cap == 0) config->lifo_cap = 3;
+    /* no slot: nobody overtakes, or all do */
+    if (config->lifo_cap == WSQ_LIFO_OFF || config->order != WSQ_FIFO) config->lifo_cap = 0;
+    if (config->budget == 0) config->budget = 128;
+}
+
 /* False: no memory for its queue. */
 static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
     memset((void *)self, 0, sizeof *self);
@@ -8389,27 +8468,28 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     self->host = self;
     self->parker.parking = &pool->parking;
     self->index = index;
-    self->lifo_left = pool->lifo_cap;
+    self->lifo_left = pool->config.lifo_cap;
     self->frame.floor = wsqi_base(self);
     uint32_t start = wsqi_entry_index(self->frame.floor);
     wsqi_store_init(&self->range, wsqi_range_pack(start, start));
     wsqi_steal_request(self);                                             /* nothing is public */
-    wsq_random_seed(&self->random, pool->seed + index);
-    self->tune = pool->tune;
-    self->order = pool->order;
+    wsq_random_seed(&self->random, pool->config.seed + index);
+    wsq_tune_init(&self->tune, &pool->config);
+    self->order = pool->config.order;
     self->turn.left = self->tune.interval;
     wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
     wsqi_store_init(&self->counters.interval, self->tune.interval);
     wsq_ring_init(&self->ring);
-    return pool->order != WSQ_LIFO || index >= pool->guest_base ||
-           wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->allocator) == WSQ_OK;
+    return pool->config.order != WSQ_LIFO || index >= pool->guest_base ||
+           wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
-/* standin_lock's holder: the block of a new stand-in or guest, not counted yet; NULL: no memory. */
+/* The pool lock's holder: the block of a new stand-in or guest, not counted yet; NULL: no
+ * memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
     wsqi_worker *block = wsqi_block(pool, index); /* perhaps from an attempt that failed */
     if (block == NULL) {
-        block = (wsqi_worker *)wsqi_blocks_take(pool->allocator, WSQ_BLOCK_SIZE);
+        block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
         if (block == NULL) return NULL;
         wsqi_set(&pool->table[index], block);
     }
@@ -8420,18 +8500,26 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     char name[24];
     snprintf(name, sizeof name, "%s-%u", pool->name, self->index);
-    wsqi_add_rlx(&pool->on_duty, 1u); /* Relaxed: who starts it is on duty, or alone. */
-    if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->stack_size, name))
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: who starts it is on duty, or alone. */
+    if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
         return true;
-    wsqi_add_rlx(&pool->on_duty, 0u - 1u); /* Relaxed: likewise. */
+    wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: likewise. */
     return false;
 }
 
+enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess */
+
+/* Its own struct, and behind that bitmaps, table and places. */
+static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
+    return sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64) +
+           blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
+}
+
 static void wsqi_pool_free(wsq_pool *pool) {
-    wsq_allocator copy = pool->allocator_copy;
-    const wsq_allocator *allocator = pool->allocator != NULL ? &copy : NULL;
+    wsq_allocator copy = pool->allocator;
+    const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
     unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; pool->order == WSQ_LIFO && i < made; i++)
+    for (unsigned i = 0; pool->config.order == WSQ_LIFO && i < made; i++)
         wsq_deque_fini(&wsqi_block(pool, i)->deque);
     wsqi_chunk *chunk = (wsqi_chunk *)pool->future_chunks, *next;
     for (; chunk != NULL; chunk = next) {
@@ -8439,115 +8527,96 @@ static void wsqi_pool_free(wsq_pool *pool) {
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
     if (WSQI_LISTS) wsqi_list_free(pool, allocator);
-    wsqi_release(allocator, pool->places, 4096 * sizeof *pool->places);
-    wsqi_release(allocator, pool->timers, pool->timer_capacity * sizeof *pool->timers);
+    wsqi_release(allocator, pool->places.of_cpu, WSQI_CPUS * sizeof(uint32_t));
+    wsqi_release(allocator, pool->timers.heap, pool->timers.capacity * sizeof(wsqi_timer));
     if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* there, the parent's still wait */
     if (pool->phase != &pool->own_phase) wsqi_guard_destroy(pool->phase);
     for (unsigned i = pool->workers; i < pool->blocks; i++)
         wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
-    wsqi_blocks_give(allocator, pool->first, pool->block_bytes);
+    wsqi_blocks_give(allocator, pool->table[0], pool->workers * (size_t)WSQ_BLOCK_SIZE);
     wsqi_store_stat(&pool->alive, 0u);
-    wsqi_release(allocator, pool, pool->bytes);
+    wsqi_release(allocator, pool, wsqi_pool_bytes(pool->blocks, pool->words));
 }
 
-/* The pool's own memory, bitmaps and table behind it, and the workers'; no worker yet. */
-static wsq_pool *wsqi_pool_allocate(const wsq_config *config, unsigned workers) {
-    unsigned standins = config->max_standins;
-    if (standins == 0) standins = workers < WSQI_STANDINS ? WSQI_STANDINS : workers;
-    if (standins == WSQ_STANDINS_OFF || config->caller_runs || config->lend_only) standins = 0;
-    unsigned blocks = workers + standins + WSQ_GUESTS, words = (blocks + 63) / 64;
-    size_t bytes = sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64) +
-                   blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
-    size_t block_bytes = (size_t)workers * WSQ_BLOCK_SIZE;
+/* The pool's own memory and the workers', which are not set up. */
+static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
+    unsigned guest_base = config->workers + config->max_standins;
+    unsigned blocks = guest_base + WSQ_GUESTS, words = (blocks + 63) / 64;
+    size_t bytes = wsqi_pool_bytes(blocks, words);
+    size_t block_bytes = (size_t)config->workers * WSQ_BLOCK_SIZE;
     wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
     if (pool == NULL) return NULL;
     memset((void *)pool, 0, bytes);
     pool->copy = &wsqi_copy;
     wsqi_store_init(&pool->alive, WSQI_ALIVE);
-    pool->bytes = bytes;
-    pool->block_bytes = block_bytes;
-    pool->workers = workers;
-    pool->max_standins = standins;
-    pool->guest_base = workers + standins;
+    pool->config = *config;
+    pool->workers = config->workers;
+    pool->guest_base = guest_base;
     pool->blocks = blocks;
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
     pool->taken = pool->joiners + words;
     pool->table = (wsqi_worker **)(void *)(pool->taken + words);
-    pool->place = (wsqi_a32 *)(void *)(pool->table + blocks);
+    pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);
     if (config->allocator != NULL) {
-        pool->allocator_copy = *config->allocator;
-        pool->allocator = &pool->allocator_copy;
+        pool->allocator = *config->allocator;
+        pool->config.allocator = &pool->allocator;
     }
-    if (block_bytes / WSQ_BLOCK_SIZE == workers)
-        pool->first = (wsqi_worker *)wsqi_blocks_take(config->allocator, block_bytes);
-    if (pool->first != NULL && wsqi_parking_init(&pool->parking)) return pool;
-    wsqi_blocks_give(config->allocator, pool->first, block_bytes);
+    char *first = NULL;
+    if (block_bytes / WSQ_BLOCK_SIZE == config->workers)
+        first = (char *)wsqi_blocks_take(config->allocator, block_bytes);
+    for (unsigned i = 0; first != NULL && i < config->workers; i++)
+        wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(first + i * (size_t)WSQ_BLOCK_SIZE));
+    if (first != NULL && wsqi_parking_init(&pool->parking)) return pool;
+    wsqi_blocks_give(config->allocator, first, block_bytes);
     wsqi_release(config->allocator, pool, bytes);
     return NULL;
 }
 
 /* Who is near whom. With two workers, or where all are as near, that does not matter. */
 static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
-    const unsigned most = 4096; /* processors; a guess */
     if (config->topology != NULL) {
-        pool->topology = *config->topology;
-        pool->placed = true;
+        pool->places.topology = *config->topology;
+        pool->places.matter = true;
         return;
     }
-    if (pool->workers < 3 || pool->caller_runs) return;
-    uint32_t *places = (uint32_t *)wsqi_allocate(pool->allocator, most * sizeof *places,
+    if (pool->workers < 3 || pool->config.caller_runs) return;
+    uint32_t *places = (uint32_t *)wsqi_allocate(pool->config.allocator, WSQI_CPUS * sizeof *places,
                                                  sizeof(void *));
     if (places == NULL) return; /* then it is as if it did not matter */
-    memset(places, 0, most * sizeof *places);
-    pool->cpus = wsqi_places_read(places, most);
-    for (unsigned i = 1; i < pool->cpus; i++) {
-        if (places[i] != places[0]) pool->placed = true;
+    memset(places, 0, WSQI_CPUS * sizeof *places);
+    pool->places.cpus = wsqi_places_read(places, WSQI_CPUS);
+    for (unsigned i = 1; i < pool->places.cpus; i++) {
+        if (places[i] != places[0]) pool->places.matter = true;
     }
-    if (pool->placed) pool->places = places;
-    else wsqi_release(pool->allocator, places, most * sizeof *places);
+    if (pool->places.matter) pool->places.of_cpu = places;
+    else wsqi_release(pool->config.allocator, places, WSQI_CPUS * sizeof *places);
 }
 
 /* Lanes of the global queue; one where its order is that of the pool. */
 static unsigned wsqi_shares_for(const wsq_pool *pool) {
     unsigned shares = pool->workers / WSQI_SHARE_WORKERS;
-    if (pool->order != WSQ_FIFO || pool->caller_runs || shares == 0) return 1;
+    if (pool->config.order != WSQ_FIFO || pool->config.caller_runs || shares == 0) return 1;
     return shares < (unsigned)WSQI_SHARES ? shares : (unsigned)WSQI_SHARES;
 }
 
 /* False: no memory for a queue. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
-    char *blocks = (char *)pool->first;
     bool ok = true;
     pool->phase = wsqi_guard_create();
     if (pool->phase == NULL) pool->phase = &pool->own_phase;
     wsqi_store_init(pool->phase, (uint32_t)WSQI_PHASE_RUN);
-    pool->seed = config->seed != 0 ? config->seed : wsqi_clock_ns();
-    wsq_tune_init(&pool->tune, config);
-    pool->stack_size = config->stack_size;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
     ok = !(WSQI_LISTS && config->list_tasks) || wsqi_list_make(pool);
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
-    pool->caller_runs = config->caller_runs;
-    pool->lend_only = config->lend_only;
-    pool->order = config->order;
     pool->shares = wsqi_shares_for(pool);
-    /* So that a deadline does not wrap. */
-    pool->park_timeout_ns = config->park_timeout_ns < WSQI_NEVER / 2 ? config->park_timeout_ns : 0;
-    pool->budget = config->budget != 0 ? config->budget : 128;
-    pool->lifo_cap = config->lifo_cap == WSQ_LIFO_OFF ? 0
-                     : config->lifo_cap != 0          ? config->lifo_cap
-                                                      : 3;
-    if (pool->order != WSQ_FIFO) pool->lifo_cap = 0; /* no slot: nobody overtakes, or all do */
-    pool->wake_slot = wsqi_told(pool) ? 0 : pool->lifo_cap;
+    pool->wake_slot = wsqi_told(pool) ? 0 : config->lifo_cap;
+    pool->spin_rounds = config->spin_ns == WSQ_SPIN_OFF ? 1 : WSQI_SPIN_ROUNDS;
+    if (config->spin_ns == WSQ_SPIN_OFF) pool->config.spin_ns = 0;
     wsqi_pool_place(pool, config);
-    bool once = config->caller_runs || config->spin_ns == WSQ_SPIN_OFF;
-    pool->spin_rounds = once ? 1 : WSQI_SPIN_ROUNDS;
-    pool->spin_ns = once ? 0 : config->spin_ns;
     wsqi_store_init(&pool->timer_next, WSQI_NEVER);
     for (unsigned i = 0; i < pool->workers && ok; i++) {
-        wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
         ok = wsqi_worker_init(wsqi_block(pool, i), pool, i);
         wsqi_store_init(&pool->threads_made, i + 1);
     }
@@ -8566,17 +8635,15 @@ static bool wsqi_pool_start(wsq_pool *pool) {
 }
 
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
-    wsq_config defaults = WSQI_INIT;
+    wsq_config filled = WSQI_INIT;
     wsq_result result = WSQ_OK;
-    if (config == NULL) config = &defaults;
-    if (out == NULL || wsqi_config_check(config) != WSQ_OK) return WSQ_ERR_INVALID;
-    unsigned workers = config->workers != 0  ? config->workers
-                       : config->caller_runs ? 1
-                                             : wsqi_cpu_count();
-    wsq_pool *pool = wsqi_pool_allocate(config, workers);
+    if (config != NULL) filled = *config;
+    if (out == NULL || wsqi_config_check(&filled) != WSQ_OK) return WSQ_ERR_INVALID;
+    wsqi_config_fill(&filled);
+    wsq_pool *pool = wsqi_pool_allocate(&filled);
     if (pool == NULL) return WSQ_ERR_MEMORY;
-    if (!wsqi_pool_init(pool, config)) result = WSQ_ERR_MEMORY;
-    else if (!config->caller_runs && !config->lend_only && !wsqi_pool_start(pool))
+    if (!wsqi_pool_init(pool, &filled)) result = WSQ_ERR_MEMORY;
+    else if (!filled.caller_runs && !filled.lend_only && !wsqi_pool_start(pool))
         result = WSQ_ERR_THREAD;
     if (result == WSQ_OK) *out = pool;
     else wsqi_pool_free(pool);
@@ -8590,7 +8657,7 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
 }
 
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
-    WSQ_ASSERT(pool != NULL && pool->caller_runs && "wsq_pool_run_one needs caller_runs");
+    WSQ_ASSERT(pool != NULL && pool->config.caller_runs && "wsq_pool_run_one needs caller_runs");
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
     bool ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);
@@ -8612,7 +8679,7 @@ static wsqi_worker *wsqi_lease_take(wsq_pool *pool) {
 }
 
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
-    if (pool == NULL || !pool->lend_only) return WSQ_ERR_INVALID;
+    if (pool == NULL || !pool->config.lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsq_result result = WSQ_ERR_CLOSED;
@@ -8636,7 +8703,8 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
 }
 
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
-    if (pool == NULL || !pool->lend_only || worker >= pool->workers || wsqi_forked(pool)) return;
+    if (pool == NULL || !pool->config.lend_only || worker >= pool->workers) return;
+    if (wsqi_forked(pool)) return;
     wsqi_worker *self = wsqi_block(pool, worker);
     uint32_t lease = wsqi_load_hint(&self->lease);
     /* Relaxed: a request. Failure: that thread has been dismissed, or has left, and this is not

@@ -24,7 +24,7 @@ static inline void pool_rest(wsq_pool *pool) {
     unsigned threads; /* stand-ins in excess may still be on their way to lie dormant, as searchers */
     do {
         test_nap(20000);
-        threads = pool->workers + wsqi_load_acq(&pool->standins);
+        threads = pool->workers + wsqi_load_acq(&pool->standins.active);
     } while (wsqi_load_acq(&pool->idle) != threads * WSQI_SLEEPING);
     CHECK_EQ(pool_bits(pool->sleepers, pool->words), threads);
     CHECK_EQ(pool_bits(pool->joiners, pool->words), 0);
@@ -35,12 +35,12 @@ static inline void pool_rest(wsq_pool *pool) {
 
 static inline void pool_end(wsq_pool *pool) {
     wsq_stats stats;
-    bool runs = !pool->caller_runs && !pool->lend_only && wsqi_load_acq(pool->phase) == WSQI_PHASE_RUN;
+    bool runs = !pool->config.caller_runs && !pool->config.lend_only && wsqi_load_acq(pool->phase) == WSQI_PHASE_RUN;
     if (runs) pool_rest(pool);
     wsq_pool_stats(pool, &stats);
     CHECK_EQ(stats.queue_depth, 0);
     CHECK(stats.finished <= stats.spawned);
-    if (runs && pool->park_timeout_ns == 0) CHECK_EQ(stats.rescued, 0);
+    if (runs && pool->config.park_timeout_ns == 0) CHECK_EQ(stats.rescued, 0);
     wsq_pool_destroy(pool);
 }
 

@@ -255,7 +255,7 @@ static wsq_poll come(wsq_ctx ctx, step *self) {
 /* From outside, or as if by a task of worker 0. */
 static void arrive(wsq_pool *pool, step *one, enum lane lane) {
     wsqi_worker *outside = wsqi_self_get();
-    if (pool->caller_runs && (lane == INSIDE || lane == WOKEN)) wsqi_self_set(wsqi_block(pool, 0));
+    if (pool->config.caller_runs && (lane == INSIDE || lane == WOKEN)) wsqi_self_set(wsqi_block(pool, 0));
     if (lane == HIGH || lane == LOW)
         CHECK_EQ(wsq_task_set_priority(&one->task, lane == HIGH ? WSQ_HIGH : WSQ_LOW), WSQ_OK);
     if (lane == PINNED) CHECK_EQ(wsq_spawn_on(pool, 0, &one->task), WSQ_OK);

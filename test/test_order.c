@@ -191,11 +191,12 @@ static wsq_poll hold(wsq_ctx ctx, step *self) {
     return WSQ_DONE;
 }
 
-/* As many blocking tasks as workers, and one more, which can still be cancelled while they block. */
-static void a_fifth(void) {
+/* As many blocking tasks as workers, and one more, which can still be cancelled while they block. In the
+ * default order it is so, too, as long as tasks take long: these do. */
+static void a_fifth_in(wsq_order order, long nap_ns, size_t rounds) {
     for (unsigned workers = 1; workers <= 4; workers++) {
-        wsq_pool *pool = pool_new((wsq_config){.workers = workers, .order = WSQ_SHARED});
-        for (size_t round = 0; round < test_times(200); round++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = workers, .order = order});
+        for (size_t round = 0; round < rounds; round++) {
             step four[4], fifth;
             wsq_group group;
             CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
@@ -210,6 +211,7 @@ static void a_fifth(void) {
             atomic_store(&patience, PATIENCE);
             while (atomic_load(&started) < workers && patient()) sched_yield();
             if (!CHECK_EQ(atomic_load(&started), workers)) workers = 4, round = SIZE_MAX - 1;
+            if (nap_ns > 0) test_nap(nap_ns);
             wsq_group_cancel(&group);
             atomic_store(&released, true);
             CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
@@ -218,6 +220,12 @@ static void a_fifth(void) {
         pool_end(pool);
     }
     atomic_store(&started, 0);
+}
+
+static void a_fifth(void) {
+    a_fifth_in(WSQ_SHARED, 0, test_times(200));
+    a_fifth_in(WSQ_FIFO, 200000, test_times(200));
+    for (size_t i = 0; i < test_times(50); i++) a_fifth_in(WSQ_FIFO, 200000, 1);
 }
 
 /* Task i waits until its predecessor has written. Nobody but that one can let it go on. */

@@ -228,10 +228,10 @@ static void pinned_on(wsq_config config) {
             if (i % 5 == 1) priority(&pinned[i], i % 2 ? WSQ_HIGH : WSQ_LOW);
             spawn_on(pool, i % workers, &pinned[i]);
         }
-        if (pool->caller_runs) (void)pump(pool);
+        if (pool->config.caller_runs) (void)pump(pool);
         for (unsigned i = 0; i < SPREAD; i++) step_asleep(&pinned[i]);
         for (unsigned i = 0; i < SPREAD; i++) wsq_wake(&pinned[i].task); /* from outside */
-        if (pool->caller_runs) (void)pump(pool);
+        if (pool->config.caller_runs) (void)pump(pool);
         for (unsigned i = 0; i < SPREAD; i++) step_asleep(&pinned[i]);
         step_new(&waker, wake_all, NULL); /* and from a worker, which may be another one */
         spawn(pool, &waker);
