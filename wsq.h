@@ -3914,15 +3914,17 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_token_give(sleeper);
 }
 
-/* Takes a sleeper's place in S for a new searcher, unless `most` search already or too few
- * sleep. */
-static bool wsqi_idle_take(wsq_pool *pool, uint32_t spare, uint32_t most) {
+/* Takes the places of up to n sleepers in S for new searchers, unless `most` search already or too
+ * few sleep. Returns how many. */
+static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the caller's full barrier orders it. */
     while (wsqi_searching(idle) < most && wsqi_sleeping(idle) > spare) {
+        if (n > most - wsqi_searching(idle)) n = most - wsqi_searching(idle);
+        if (n > wsqi_sleeping(idle) - spare) n = wsqi_sleeping(idle) - spare;
         /* Relaxed: the bitmap orders (I3). Failure: decide anew. */
-        if (wsqi_cas_rlx(&pool->idle, &idle, idle - WSQI_SLEEPING + WSQI_SEARCHING)) return true;
+        if (wsqi_cas_rlx(&pool->idle, &idle, idle - n * (WSQI_SLEEPING - WSQI_SEARCHING))) return n;
     }
-    return false;
+    return 0;
 }
 
 /* Any thread; work was just made visible. Wakes one sleeper unless somebody searches already. */
@@ -3930,13 +3932,13 @@ static void wsqi_notify(wsq_pool *pool) {
     /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work: else
      * the work waits for nobody. Pairs with I7 and I8. */
     wsqi_fence_sc();
-    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* The same right behind a read-modify-write. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6 */
-    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* From a worker's own thread: alone in its pool it has nobody to wake. Relaxed: the first worker
@@ -3962,7 +3964,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
      * the search, or in wsqi_notify_stolen, sees this one. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) > 1) return;
-    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
@@ -3998,6 +4000,12 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
 /* Sleepers that one thread wakes at once. Measured (bench/sim): of 64 tasks for 64 sleepers the
  * last begins after 12 wake-up latencies, with 3 after 23, with 2 after 33. */
 enum { WSQI_WAKES = 4 };
+
+/* Of these, so many are taken from S at once: it is one line for all, and what holds the spread up
+ * beyond 64 workers (a burst of 512 for 512 sleepers: half have begun after 36 instead of 61
+ * latencies). With 4 those taken wait for their wake-ups too long (a burst of 64: 24 instead of 12).
+ */
+enum { WSQI_TAKEN = 2 };
 
 /* Where a look at all blocks begins: at this thread's, so that not all see the same first. */
 static unsigned wsqi_look_start(const wsq_pool *pool) {
@@ -4062,10 +4070,13 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
  * whether it woke one. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t spare, size_t amount) {
-    int woken = 0;
+    uint32_t taken = 1, woken = 0;
     uint32_t most = amount < pool->workers ? (uint32_t)amount : pool->workers;
-    for (; woken < WSQI_WAKES && wsqi_idle_take(pool, spare, most); woken++)
-        wsqi_wake_one(pool, woken % 2 != 0 && two != NULL ? two : one);
+    while (woken < WSQI_WAKES && taken != 0) {
+        taken = wsqi_idle_take(pool, WSQI_TAKEN, spare, most);
+        for (uint32_t i = 0; i < taken; i++, woken++)
+            wsqi_wake_one(pool, woken % 2 != 0 && two != NULL ? two : one);
+    }
     return woken != 0;
 }
 
@@ -4836,7 +4847,7 @@ static void wsqi_notify_stolen(wsqi_worker *self) {
     wsqi_fence_sc();
     if (wsqi_queue_length(self) == 0 && wsqi_queue_length(wsqi_block(pool, self->source - 1)) == 0)
         return;
-    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
