@@ -4003,8 +4003,7 @@ enum { WSQI_WAKES = 4 };
 
 /* Of these, so many are taken from S at once: it is one line for all, and what holds the spread up
  * beyond 64 workers (a burst of 512 for 512 sleepers: half have begun after 36 instead of 61
- * latencies). With 4 those taken wait for their wake-ups too long (a burst of 64: 24 instead of 12).
- */
+ * latencies). With 4 those taken wait too long for their wake-ups (a burst of 64: 24, not 12). */
 enum { WSQI_TAKEN = 2 };
 
 /* Where a look at all blocks begins: at this thread's, so that not all see the same first. */
