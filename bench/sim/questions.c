@@ -1,9 +1,10 @@
 /* What becomes of wsq on many cores: the questions of README.md, answered in virtual time.
  *
- *   questions [-q] [-m MACHINE]... [-n WORKERS]... [-w MS] [-c FILE] [QUESTION...]
+ *   questions [-q] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] [QUESTION...]
  *
- * -q: a minute's worth. -w: so much work for each worker in `weak` and `hot`. -c: a row of FILE for
- * each figure. Without -m the machine of 128 cores. */
+ * -q: a minute's worth. -r: only this workload, in `weak`, `strong`, `hot`. -w: so much work for
+ * each worker, in `weak` and `hot`. -c: a row of FILE for each figure. Without -m the machine of 128
+ * cores. */
 #include "efficiency.h"
 #include "steps.h"
 
@@ -15,8 +16,12 @@ static struct {
     int machine_count;
     unsigned workers[MOST];
     int worker_count;
+    bool rows[WORKLOADS];
+    int row_count;  /* 0: all */
     double work_ms; /* 0: as the question has it */
 } options;
+
+static bool row_wanted(int row) { return options.row_count == 0 || options.rows[row]; }
 
 /* ns: of work for each worker. */
 static double work_each(void) {
@@ -55,6 +60,7 @@ static void ask_efficiency(const sim_machine *machine, bool weak) {
     head(title, list, count);
     for (int w = 0; w < WORKLOADS; w++) {
         const workload *load = &workloads[w];
+        if (!row_wanted(w)) continue;
         outcome one = workload_alone(load, machine, weak ? ns : 4e6);
         printf("%-12s", load->name);
         for (int i = 0; i < count; i++) {
@@ -185,8 +191,9 @@ static void ask_hot(const sim_machine *machine) {
     unsigned n = list[count - 1];
     double ns = work_each() * n;
     for (int w = 0; w < WORKLOADS; w++)
-        workload_measure(&workloads[w], machine, n, ns / workloads[w].unit_ns, 10);
-    load_run(machine, n, 0.8, 500 * n, 10);
+        if (row_wanted(w))
+            workload_measure(&workloads[w], machine, n, ns / workloads[w].unit_ns, 10);
+    if (options.row_count == 0) load_run(machine, n, 0.8, 500 * n, 10);
 }
 
 /* ---- arguments ---- */
@@ -207,7 +214,7 @@ enum { QUESTIONS = sizeof questions / sizeof *questions };
 
 static void usage(const char *problem, const char *word) {
     fprintf(stderr, "questions: %s: %s\n", problem, word);
-    fprintf(stderr, "questions [-q] [-m MACHINE]... [-n WORKERS]... [-w MS] [-c FILE] "
+    fprintf(stderr, "questions [-q] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] "
                     "[QUESTION...]\n"
                     "machines:\n");
     for (size_t i = 0; i < SIM_MACHINES; i++)
@@ -231,6 +238,13 @@ static unsigned workers_named(const char *text) {
     if (*text < '0' || *text > '9' || *end != 0 || n == 0 || n > 1024)
         usage("a number of workers is from 1 to 1024", text);
     return (unsigned)n;
+}
+
+static int row_named(const char *name) {
+    for (int i = 0; i < WORKLOADS; i++)
+        if (strcmp(workloads[i].name, name) == 0) return i;
+    usage("no such row", name);
+    return 0;
 }
 
 static double work_named(const char *text) {
@@ -257,11 +271,15 @@ static int program(int argc, char **argv) {
             usage("too many arguments, from here on", word);
         if (option && word[1] == 'q') {
             options.quick = true;
-        } else if (option && strchr("mnwc", word[1]) != NULL) {
+        } else if (option && strchr("mnrwc", word[1]) != NULL) {
             if (value == NULL) usage("its value is missing", word);
             i++;
             if (word[1] == 'm') options.machines[options.machine_count++] = machine_named(value);
             if (word[1] == 'n') options.workers[options.worker_count++] = workers_named(value);
+            if (word[1] == 'r') {
+                options.rows[row_named(value)] = true;
+                options.row_count++;
+            }
             if (word[1] == 'w') options.work_ms = work_named(value);
             if (word[1] == 'c' && (report_csv = fopen(value, "w")) == NULL)
                 usage("cannot be written", value);
