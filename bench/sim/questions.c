@@ -3,8 +3,8 @@
  *   questions [-q] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] [QUESTION...]
  *
  * -q: a minute's worth. -r: only this workload, in `weak`, `strong`, `hot`. -w: so much work for
- * each worker, in `weak` and `hot`. -c: a row of FILE for each figure. Without -m the machine of 128
- * cores. */
+ * each worker, in `weak` and `hot`. -c: a row of FILE for each figure. Without -m it is the machine
+ * of 128 cores. */
 #include "efficiency.h"
 #include "steps.h"
 
