@@ -1967,7 +1967,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
  *  P5 P6  over, still?; off duty       acq; rel      each other  a waiter misses what was done
- *  P7 P8  awake; is the pool still?    acq+rel       each other  a wait is released beside its task
  *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
  *  W6     runs dry: S                  acq+rel       itself      the last one misses an end
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
@@ -3293,6 +3292,13 @@ typedef struct wsqi_frame {
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
+/* What others have seen of a worker. */
+typedef struct wsqi_marks {
+    wsqi_a64 head;   /* thieves: the ring's, when it held one task */
+    wsqi_a64 run;    /* the watcher: 1 + counters.run at its last look; 0: none */
+    wsqi_a32 robbed; /* thieves: 1 while one of them is at the ring */
+} wsqi_marks;
+
 /* From one visit to the global queue to the next. */
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until then */
@@ -3343,10 +3349,7 @@ struct wsqi_worker {
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
     wsq_random random;
     wsq_tune tune;
-    /* thieves: the ring's head when it held one task; the watcher: counters.run at its last look */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 seen_head;
-    wsqi_a64 seen_run;
-    wsqi_a32 robbed; /* thieves: 1 while one of them is at the ring */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_marks marks; /* others */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
@@ -3405,7 +3408,6 @@ typedef struct wsqi_standins {
 /* Who may run or cancel tasks; see >>stop. */
 typedef struct wsqi_duty {
     wsqi_a32 threads;  /* so many may */
-    wsqi_a32 changes;  /* how often one of them woke up, or somebody looked */
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
 } wsqi_duty;
 
@@ -4222,15 +4224,15 @@ static bool wsqi_watch_look(wsq_pool *pool) {
         wsqi_worker *worker = wsqi_block(pool, i);
         uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
         if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
-        else if (wsqi_load_hint(&worker->seen_run) == run) late = true;
-        wsqi_store_hint(&worker->seen_run, run);
+        else if (wsqi_load_hint(&worker->marks.run) == run) late = true;
+        wsqi_store_hint(&worker->marks.run, run);
     }
     return late;
 }
 
 /* It stays true until the owner moves on, and a task taken too early is only run too early. */
 static bool wsqi_slot_late(wsqi_worker *victim) {
-    return wsqi_load_hint(&victim->seen_run) == wsqi_load_hint(&victim->counters.run) + 1;
+    return wsqi_load_hint(&victim->marks.run) == wsqi_load_hint(&victim->counters.run) + 1;
 }
 
 /* ---- sleeping ---- */
@@ -4348,9 +4350,10 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
 /* Likewise, for whatever they wait. */
 static void wsqi_call_all(wsq_pool *pool) {
     for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_mutex_lock(&pool->parking, &pool->waiting[i].lock);
-        wsqi_bucket_call(&pool->waiting[i], NULL);
-        wsqi_mutex_unlock(&pool->parking, &pool->waiting[i].lock);
+        wsqi_waiters *bucket = &pool->waiting[i];
+        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        wsqi_bucket_call(bucket, NULL);
+        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
 }
 
@@ -4383,15 +4386,13 @@ static bool wsqi_dismissed(wsqi_worker *self) {
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* Any thread that may run or cancel tasks, awake again: whoever finds the pool still meanwhile
- * looks once more, or has released the waits before this one goes on. */
+/* Any thread that may run or cancel tasks, awake again. Once the pool stops it goes on behind the
+ * lock: whoever finds the pool still meanwhile, under it, has released the waits before. */
 static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or who looks saw it awake. */
     wsqi_fence_sc();
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    /* P7: whoever looks after that sees it awake. Pairs with P8. */
-    wsqi_add_acqrel(&pool->duty.changes, 1u);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
@@ -4467,7 +4468,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     self->searching = true;
     wsqi_woke(pool);
-    if (wait != NULL) wsqi_store_rel(&wait->asleep, 0u); /* P7 */
+    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S says again that it sleeps */
 }
 
 /* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
@@ -4710,8 +4711,8 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
-    if (wsqi_load_hint(&victim->seen_head) == head) return false;
-    wsqi_store_hint(&victim->seen_head, head);
+    if (wsqi_load_hint(&victim->marks.head) == head) return false;
+    wsqi_store_hint(&victim->marks.head, head);
     return true;
 }
 
@@ -4722,11 +4723,12 @@ static bool wsqi_fresh(wsqi_worker *victim) {
 static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     uint32_t nobody = 0;
     void *item = NULL;
-    if (wsqi_load_hint(&victim->robbed) != 0 || wsq_ring_length(&victim->ring) == 0) return NULL;
+    if (wsqi_load_hint(&victim->marks.robbed) != 0) return NULL;
+    if (wsq_ring_length(&victim->ring) == 0) return NULL;
     /* Relaxed: nothing is read on the strength of it. Failure: another is there. */
-    if (!wsqi_cas_rlx(&victim->robbed, &nobody, 1u)) return NULL;
+    if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
     if (!wsqi_fresh(victim)) item = wsq_ring_steal(&victim->ring, &self->ring);
-    wsqi_store_hint(&victim->robbed, 0u);
+    wsqi_store_hint(&victim->marks.robbed, 0u);
     return item;
 }
 
@@ -6223,7 +6225,7 @@ static void wsqi_wait_off_duty(wsqi_wait *wait) {
 
 static void wsqi_wait_on_duty(wsqi_wait *wait) {
     wsqi_duty_begin(wait->pool);
-    wsqi_store_rel(&wait->asleep, 0u); /* P7 */
+    wsqi_store_hint(&wait->asleep, 0u);
 }
 
 /* The thread sleeps until it is called, or for no reason. */
@@ -8194,8 +8196,8 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  *            asleep is counted in S. The pool is still when all on duty sleep, and nothing is
  *            queued. Then waits are released for what nobody will end, and the pool is over when
  *            there are none.
- * Writers:   on_duty: each thread, of itself. changes: each thread that wakes up; whoever looks.
- *            The phase: the first shutdown, then whoever finds the pool still.
+ * Writers:   duty.threads: each thread, of itself. The phase: the first shutdown, then, under the
+ *            pool's lock, whoever finds the pool still.
  * Source:    termination detection by a wave that every activity makes void (Dijkstra, Feijen, van
  *            Gasteren 1983).
  * ========================================================================== */
@@ -8290,8 +8292,7 @@ static unsigned wsqi_waits_look(wsq_pool *pool, bool release, unsigned *called) 
         wsqi_waiters *bucket = &pool->waiting[i];
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            /* P8: who is awake has said so. Pairs with P7. */
-            if (!wait->inside || wsqi_load_acq(&wait->asleep) == 0) continue;
+            if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5 orders it */
             asleep++;
             if (wsqi_wait_called(wait)) {
                 ++*called;
@@ -8315,39 +8316,40 @@ static bool wsqi_tasks_left(wsq_pool *pool) {
     return wsqi_queued(pool);
 }
 
-/* Any thread, once the pool stops, behind a full barrier: it went to sleep, or off duty. If that
- * was the last one, waits are released, or the pool is over. */
+/* The pool lock's holder: do all on duty sleep, and is nothing queued? */
+static bool wsqi_still(wsq_pool *pool) {
+    uint32_t idle = wsqi_load_acq(&pool->idle);            /* P5: what it queued before it slept */
+    uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
+    if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) != threads) return false;
+    if (!wsqi_tasks_left(pool)) return true;
+    /* Whoever shuts down sees to a lane where no thread does. */
+    if (pool->config.caller_runs || (pool->config.lend_only && wsqi_queued(pool)))
+        wsqi_call(pool, pool);
+    return false;
+}
+
+/* Any thread: it went to sleep, or off duty. Once the pool stops: if that was the last one, waits
+ * are released, or the pool is over. */
 static void wsqi_check_still(wsq_pool *pool) {
     unsigned called;
     /* P4: who sleeps is seen below by who set the phase, or sees it. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
-    /* P8: who woke up before is seen awake. Pairs with P7. */
-    uint32_t look = wsqi_add_acqrel(&pool->duty.changes, 1u) + 1, cancel = WSQI_PHASE_CANCEL;
-    uint32_t idle = wsqi_load_acq(&pool->idle);       /* P5: what it queued before it slept */
-    uint32_t on_duty = wsqi_load_acq(&pool->duty.threads); /* P5 */
-    if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) != on_duty) return;
-    if (wsqi_tasks_left(pool)) {
-        /* Whoever shuts down sees to a lane where no thread does. */
-        if (pool->config.caller_runs || (pool->config.lend_only && wsqi_queued(pool)))
-            wsqi_call(pool, pool);
-        return;
-    }
-    unsigned asleep = wsqi_waits_look(pool, false, &called);
-    if (called != 0) return;
-    /* The lock keeps still whoever wakes up now: what it has on its stack is looked at. */
+    /* The lock keeps still whoever wakes up meanwhile: what it has on its stack is looked at. */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    /* Relaxed: nobody woke up before, of whom something was seen (P8). Failure: who did looks when
-     * it sleeps again. */
-    bool still = wsqi_cas_rlx(&pool->duty.changes, &look, look + 1);
-    if (still && asleep != 0) wsqi_waits_look(pool, true, &called);
+    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool)) {
+        unsigned asleep = wsqi_waits_look(pool, false, &called);
+        if (asleep == 0) {
+            /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
+            wsqi_add_rlx(&pool->duty.threads, 1u);
+            /* P6: what was run is visible. Pairs with P5. */
+            wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+            wsqi_call(pool, pool);
+        } else if (called == 0) {
+            wsqi_waits_look(pool, true, &called);
+        }
+    }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    if (!still || asleep != 0) return;
-    /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
-    wsqi_add_rlx(&pool->duty.threads, 1u);
-    /* P6: what was run is visible. Pairs with P5. Failure: another thread was faster. */
-    if (wsqi_cas_rel(pool->phase, &cancel, (uint32_t)WSQI_PHASE_OVER)) wsqi_call(pool, pool);
-    else wsqi_duty_end(pool);
 }
 
 static void wsqi_tokens_give(wsq_pool *pool) {
