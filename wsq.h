@@ -3974,6 +3974,9 @@ static inline void wsqi_steal_request(wsqi_worker *worker) {
 }
 
 /* [bottom:32 | top:32]: a worker's public jobs; see >>forkjoin. */
+static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
+    return (uint64_t)bottom << 32 | top;
+}
 static inline uint32_t wsqi_range_bottom(uint64_t range) { return (uint32_t)(range >> 32); }
 static inline uint32_t wsqi_range_top(uint64_t range) { return (uint32_t)range; }
 
@@ -4522,7 +4525,6 @@ WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task);
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
 static void wsqi_timers_fire(wsq_pool *pool);
 WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
-WSQI_COLD static bool wsqi_tombstones_purge(wsqi_worker *self);
 
 /* Owner only. What is behind the ring's older half, then the task, if there is one, move to the
  * global queue as one batch; the task alone while a thief is at the ring. */
@@ -4552,9 +4554,6 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
         wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
         return;
     }
-    if (self->tombstones >= WSQ_RING_CAPACITY / 2 && wsqi_tombstones_purge(self) &&
-        wsqi_ring_push(&self->ring, task))
-        return;
     wsqi_stat(self->counters.overflows, 1);
     wsqi_spill(self, task);
     /* I6: a look while all of the ring was on its way found it empty, and who pushed behind others
@@ -5567,35 +5566,10 @@ static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) 
     return wsqi_spawn_slow(pool, task, home, 0);
 }
 
-/* Any thread; pin: WSQI_FLAG_PINNED and more, or 0. */
-static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin);
-
 /* The task's group by attribute, or NULL. */
 static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     bool grouped = (wsqi_load_own(&task->flags) & WSQI_FLAG_GROUPED) != 0;
     return grouped ? wsqi_task_group(task) : NULL;
-}
-
-WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
-    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
-    wsqi_check_task(task);
-    uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* and of no group */
-        return wsqi_spawn_plain(pool, task, state, pool);
-    wsq_group *group = wsqi_task_grouped(task);
-    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
-    return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
-}
-
-WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
-    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
-    wsqi_check_pool(pool);
-    wsqi_check_task(task);
-    if (worker >= pool->workers) return WSQ_ERR_INVALID;
-    uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
-    wsq_group *group = wsqi_task_grouped(task);
-    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, pin);
-    return group->pool == pool ? wsqi_spawn_into(group, task, pin) : WSQ_ERR_INVALID;
 }
 
 WSQ_API bool wsq_budget_take(void) {
@@ -5977,8 +5951,51 @@ static void wsqi_serve_main(void *arg) {
     wsqi_duty_end(self->pool);
 }
 
-static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index);
-static bool wsqi_worker_start(wsqi_worker *self);
+/* False: no memory for its queue. */
+static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
+    memset((void *)self, 0, sizeof *self);
+    self->pool = pool;
+    self->host = self;
+    self->parker.parking = &pool->parking;
+    self->index = index;
+    self->lifo_left = pool->config.lifo_cap;
+    self->frame.floor = wsqi_base(self);
+    uint32_t start = wsqi_entry_index(self->frame.floor);
+    wsqi_store_init(&self->range, wsqi_range_pack(start, start));
+    wsqi_steal_request(self);                                             /* nothing is public */
+    wsq_random_seed(&self->random, pool->config.seed + index);
+    wsq_tune_init(&self->tune, &pool->config);
+    self->order = pool->config.order;
+    self->turn.left = self->tune.interval;
+    wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
+    wsqi_store_init(&self->counters.interval, self->tune.interval);
+    wsq_ring_init(&self->ring);
+    return pool->config.order != WSQ_LIFO || index >= pool->guest_base ||
+           wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
+}
+
+/* The pool lock's holder: the block of a new stand-in or guest, not counted yet; NULL: no
+ * memory. */
+static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
+    wsqi_worker *block = wsqi_block(pool, index); /* perhaps from an attempt that failed */
+    if (block == NULL) {
+        block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
+        if (block == NULL) return NULL;
+        wsqi_set(&pool->table[index], block);
+    }
+    return wsqi_worker_init(block, pool, index) ? block : NULL;
+}
+
+static bool wsqi_worker_start(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    char name[24];
+    snprintf(name, sizeof name, "%s-%u", pool->name, self->index);
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: who starts it is on duty, or alone. */
+    if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
+        return true;
+    wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: likewise. */
+    return false;
+}
 
 /* The pool lock's holder: a thread for a stand-in without one, or for a new one. */
 static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
@@ -6529,6 +6546,7 @@ static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
 
+/* Any thread; pin: WSQI_FLAG_PINNED and more, or 0. */
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
     void *home = (char *)group + 1;
@@ -6538,6 +6556,28 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
                                  : wsqi_spawn_slow(pool, task, home, pin);
     if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
     return result;
+}
+
+WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    uint32_t state = wsqi_load_hint(&task->state);
+    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* and of no group */
+        return wsqi_spawn_plain(pool, task, state, pool);
+    wsq_group *group = wsqi_task_grouped(task);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
+    return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
+}
+
+WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_pool(pool);
+    wsqi_check_task(task);
+    if (worker >= pool->workers) return WSQ_ERR_INVALID;
+    uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
+    wsq_group *group = wsqi_task_grouped(task);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, pin);
+    return group->pool == pool ? wsqi_spawn_into(group, task, pin) : WSQ_ERR_INVALID;
 }
 
 WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
@@ -6882,8 +6922,8 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
 }
 
 /* Owner only: takes the futures out of its queue that it has run already, while it waited for them.
- * Nested waits would fill every queue with them. False: there was none. */
-static bool wsqi_tombstones_purge(wsqi_worker *self) {
+ * Nested waits would fill every queue with them. */
+static void wsqi_tombstones_purge(wsqi_worker *self) {
     bool lifo = self->pool->config.order == WSQ_LIFO;
     wsq_task *kept = NULL, **end = &kept, *task;
     uint64_t purged = 0;
@@ -6908,7 +6948,6 @@ static bool wsqi_tombstones_purge(wsqi_worker *self) {
         wsqi_push_local(self, task);
     }
     wsqi_notify_others(self); /* who may have looked meanwhile */
-    return purged != 0;
 }
 
 /* As wsq_spawn, of a task that nobody else can know: it needs no claim. */
@@ -7013,10 +7052,10 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     }
     if (!wsqi_future_claim(future)) return false;
     /* Its place in the queue is left behind, as a tombstone: it is no call, and no hook hears of
-     * it. A ring looks for such places when it is full. */
+     * it. From time to time the queue is searched for such places. */
     wsqi_future_bury(future);
     wsqi_future_call(self, future, word);
-    if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->pool->config.order == WSQ_LIFO)
+    if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->order != WSQ_SHARED)
         wsqi_tombstones_purge(self);
     return true;
 }
@@ -7120,10 +7159,6 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
 
 /* wsq_job.done; anything before it is public */
 enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE };
-
-static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
-    return (uint64_t)bottom << 32 | top;
-}
 
 static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
@@ -8467,52 +8502,6 @@ static void wsqi_config_fill(wsq_config *config) {
     /* no slot: nobody overtakes, or all do */
     if (config->lifo_cap == WSQ_LIFO_OFF || config->order != WSQ_FIFO) config->lifo_cap = 0;
     if (config->budget == 0) config->budget = 128;
-}
-
-/* False: no memory for its queue. */
-static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
-    memset((void *)self, 0, sizeof *self);
-    self->pool = pool;
-    self->host = self;
-    self->parker.parking = &pool->parking;
-    self->index = index;
-    self->lifo_left = pool->config.lifo_cap;
-    self->frame.floor = wsqi_base(self);
-    uint32_t start = wsqi_entry_index(self->frame.floor);
-    wsqi_store_init(&self->range, wsqi_range_pack(start, start));
-    wsqi_steal_request(self);                                             /* nothing is public */
-    wsq_random_seed(&self->random, pool->config.seed + index);
-    wsq_tune_init(&self->tune, &pool->config);
-    self->order = pool->config.order;
-    self->turn.left = self->tune.interval;
-    wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
-    wsqi_store_init(&self->counters.interval, self->tune.interval);
-    wsq_ring_init(&self->ring);
-    return pool->config.order != WSQ_LIFO || index >= pool->guest_base ||
-           wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
-}
-
-/* The pool lock's holder: the block of a new stand-in or guest, not counted yet; NULL: no
- * memory. */
-static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
-    wsqi_worker *block = wsqi_block(pool, index); /* perhaps from an attempt that failed */
-    if (block == NULL) {
-        block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
-        if (block == NULL) return NULL;
-        wsqi_set(&pool->table[index], block);
-    }
-    return wsqi_worker_init(block, pool, index) ? block : NULL;
-}
-
-static bool wsqi_worker_start(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    char name[24];
-    snprintf(name, sizeof name, "%s-%u", pool->name, self->index);
-    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: who starts it is on duty, or alone. */
-    if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
-        return true;
-    wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: likewise. */
-    return false;
 }
 
 enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess */
