@@ -5027,9 +5027,19 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     else wsqi_cancel_task(self->pool, task);
 }
 
+/* Field by field, since a model checker knows no copies of bytes. */
+static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
+    to->outer = from->outer;
+    to->task = from->task;
+    to->group = from->group;
+    to->loop = from->loop;
+    to->floor = from->floor;
+    to->budget_left = from->budget_left;
+}
+
 /* Owner only: begins something else, whose jobs go from `floor` on. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
-    *former = self->frame;
+    wsqi_frame_copy(former, &self->frame);
     self->frame.outer = former;
     self->frame.task = NULL;
     self->frame.group = NULL;
@@ -5038,7 +5048,7 @@ static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ct
 }
 
 static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
-    self->frame = *former;
+    wsqi_frame_copy(&self->frame, former);
 }
 
 /* ==========================================================================
