@@ -30,7 +30,7 @@ variants = $(foreach v,$(filter $(1)%,$(VARIANTS)),$(B)/$(call name,$(v)))
 BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 # A thousand cores on one: the questions, and benchmarks as they stand, in virtual time.
 SIM      = $(patsubst %,$(B)/bench/sim/%,questions litmus regress)
-VIRTUAL  = $(patsubst %,$(B)/bench/virtual/%,fib skynet spawn wake)
+VIRTUAL  = $(patsubst %,$(B)/bench/virtual/%,fib skynet spawn ring deque uts wake)
 EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/recipes/*.c)) \
            $(call cpp,examples/*.cpp)
 LAYER    = $(wildcard examples/*.hpp)

@@ -124,7 +124,7 @@ static void uts_root(wsq_ctx ctx, void *arg) {
 static void publish_root(wsq_ctx ctx, void *arg) {
     sum_job one;
     for (long i = *(long *)arg; i > 0; i--) {
-        wsqi_poke(wsqi_worker_of(ctx));
+        wsqi_steal_request(wsqi_worker_of(ctx));
         wsq_fork(&ctx, &one.job, sum_run);
         bench_check(wsq_reclaim(&ctx, &one.job), "taken back");
     }
@@ -141,7 +141,7 @@ static void path_theft(long n) {
     sum_job one;
     one.n = 1;
     while (n-- > 0) {
-        wsqi_poke(victim);
+        wsqi_steal_request(victim);
         wsq_fork(&ctx, &one.job, sum_run);
         bench_check(wsqi_job_steal(thief, victim), "stolen");
         bench_check(!wsq_reclaim(&ctx, &one.job) && one.result == 1, "joined");

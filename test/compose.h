@@ -94,11 +94,11 @@ static inline void gate_open(gate *self) { atomic_store(&self->open, true); }
 
 /* Holds every worker, one gate each. */
 static inline void gates_close(gate *doors, wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers && !pool->caller_runs; i++) gate_close(&doors[i], pool, (int)i);
+    for (unsigned i = 0; i < pool->workers && !pool->config.caller_runs; i++) gate_close(&doors[i], pool, (int)i);
 }
 
 static inline void gates_open(gate *doors, wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers && !pool->caller_runs; i++) gate_open(&doors[i]);
+    for (unsigned i = 0; i < pool->workers && !pool->config.caller_runs; i++) gate_open(&doors[i]);
 }
 
 static inline void *gates_cancel_main(void *pool) {
@@ -150,28 +150,25 @@ static inline void hoard_new(hoard *self) {
 /* Futures that are neither free nor done for; the pool is at rest, or shut down. */
 static inline long futures_out(wsq_pool *pool) {
     long out = 0;
-    unsigned crew = wsqi_crew(pool);
+    unsigned made = wsqi_threads_made(pool);
     for (wsqi_chunk *chunk = pool->future_chunks; chunk != NULL; chunk = chunk->next)
         out += WSQI_FUTURE_CHUNK;
-    for (wsq_future *one = pool->future_spare; one != NULL; one = one->next) out--;
-    for (wsq_future *one = wsqi_load_acq(&pool->future_returned); one != NULL; one = one->next) out--;
-    for (unsigned i = 0; i < crew; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        for (wsq_future *one = worker->spare; one != NULL; one = one->next) out--;
-        for (wsq_future *one = wsqi_load_acq(&worker->returned); one != NULL; one = one->next) out--;
-    }
+    for (wsq_task *one = wsqi_load_acq(&pool->futures.incoming); one != NULL; one = one->next) out--;
+    out -= wsqi_load_acq(&pool->futures.length);
+    for (unsigned i = 0; i < made; i++)
+        for (wsq_task *one = wsqi_block(pool, i)->futures.first; one != NULL; one = one->next) out--;
     return out;
 }
 
 /* At rest: what was spawned has finished, and no future is lost. */
 static inline void pool_settled(wsq_pool *pool) {
     wsq_stats stats;
-    if (!pool->caller_runs) pool_rest(pool);
+    if (!pool->config.caller_runs) pool_rest(pool);
     wsq_pool_stats(pool, &stats);
     CHECK_EQ(stats.spawned, stats.finished);
     CHECK_EQ(wsq_pool_pending(pool), 0);
     CHECK_EQ(wsqi_load_acq(&pool->held), 0);
-    CHECK_EQ(wsqi_load_acq(&pool->blocked), 0);
+    CHECK_EQ(wsqi_load_acq(&pool->standins.blocked), 0);
     CHECK_EQ(futures_out(pool), 0);
 }
 

@@ -21,12 +21,12 @@ static inline unsigned pool_bits(wsqi_a64 *bitmap, unsigned words) {
 }
 
 static inline void pool_rest(wsq_pool *pool) {
-    unsigned crew; /* stand-ins in excess may still be on their way to lie dormant, as searchers */
+    unsigned threads; /* stand-ins in excess may still be on their way to lie dormant, as searchers */
     do {
         test_nap(20000);
-        crew = pool->workers + wsqi_load_acq(&pool->standins);
-    } while (wsqi_load_acq(&pool->idle) != crew * WSQI_SLEEPING);
-    CHECK_EQ(pool_bits(pool->sleepers, pool->words), crew);
+        threads = pool->workers + wsqi_load_acq(&pool->standins.active);
+    } while (wsqi_load_acq(&pool->idle) != threads * WSQI_SLEEPING);
+    CHECK_EQ(pool_bits(pool->sleepers, pool->words), threads);
     CHECK_EQ(pool_bits(pool->joiners, pool->words), 0);
     CHECK_EQ(pool_bits(pool->taken, pool->words), 0);
     CHECK_EQ(wsqi_load_acq(&pool->guests), 0);
@@ -35,12 +35,12 @@ static inline void pool_rest(wsq_pool *pool) {
 
 static inline void pool_end(wsq_pool *pool) {
     wsq_stats stats;
-    bool runs = !pool->caller_runs && !pool->lend_only && wsqi_load_acq(pool->phase) == WSQI_PHASE_RUN;
+    bool runs = !pool->config.caller_runs && !pool->config.lend_only && wsqi_load_acq(pool->phase) == WSQI_PHASE_RUN;
     if (runs) pool_rest(pool);
     wsq_pool_stats(pool, &stats);
     CHECK_EQ(stats.queue_depth, 0);
     CHECK(stats.finished <= stats.spawned);
-    if (runs && pool->park_timeout_ns == 0) CHECK_EQ(stats.rescued, 0);
+    if (runs && pool->config.park_timeout_ns == 0) CHECK_EQ(stats.rescued, 0);
     wsq_pool_destroy(pool);
 }
 

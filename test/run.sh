@@ -77,6 +77,13 @@ no_warnings() { # a compile command
     done
 }
 
+# The models compiled as usual: one run of each, of all those that a model checker goes through.
+models() { # a compile command
+    for source in test/model/*.c; do
+        "$@" "$source" -o "$out/program" && timeout 20 "$out/program" || return 1
+    done
+}
+
 matrix() { # C compiler, C++ compiler
     if ! command -v "$1" >/dev/null; then
         skip "compile matrix of $1" 'not installed'
@@ -95,6 +102,7 @@ matrix() { # C compiler, C++ compiler
         "$1" -std=c99 -D_GNU_SOURCE -O2 $strict $guest -Wmissing-prototypes -c $dir/implementation.c -o "$runs/$1.o"
     check "$1 flags of other projects in their own files" \
         build "$1" -std=c99 -D_GNU_SOURCE -O2 $strict $guest $dir/guest.c $dir/implementation.c
+    check "$1 one run of each model" models $c11 -D_GNU_SOURCE -O1
     check "$1 two files" build $c11 -O2 $dir/user.c $dir/implementation.c
     check "$1 WSQ_STATIC in two files" build $c11 $dir/static_one.c $dir/static_two.c
     check "$1 WSQ_STATIC in two files that share a pool" \

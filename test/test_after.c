@@ -521,7 +521,7 @@ static void shutdown_with_held_tasks(void) {
         step_new(&never, NULL, NULL);
         step_new(&sleeper, pend_once, NULL);
         spawn(pool, &sleeper);
-        if (pool->caller_runs) CHECK_EQ(pump(pool), 1);
+        if (pool->config.caller_runs) CHECK_EQ(pump(pool), 1);
         else step_asleep(&sleeper);
         for (int i = 0; i < THREADS - 1; i++) {
             step_new(&held[i], NULL, NULL);

@@ -11,7 +11,7 @@ static wsq_future *future;
 static wsq_poll until_blocked(wsq_ctx ctx, step *self) {
     (void)ctx;
     (void)self;
-    while (wsqi_load_acq(&here->blocked) == 0) sched_yield();
+    while (wsqi_load_acq(&here->standins.blocked) == 0) sched_yield();
     return WSQ_DONE;
 }
 
@@ -31,7 +31,7 @@ static void pool_wait_on_anothers_worker(void) {
         step_new(&first, pool_wait_there, NULL);
         spawn(here, &first);
         await_task(&first);
-        CHECK_EQ(wsqi_load_acq(&here->blocked), 0);
+        CHECK_EQ(wsqi_load_acq(&here->standins.blocked), 0);
     }
     close_both();
 }
@@ -340,7 +340,7 @@ static void cleanup_wakes(void) {
 static wsq_poll wait_when_left(wsq_ctx ctx, step *self) {
     step *other = self->arg;
     until_stop(ctx);
-    while (wsqi_load_acq(&wsqi_block(here, 1)->lent) & 3) sched_yield();
+    while (wsqi_load_acq(&wsqi_block(here, 1)->lease) & 3) sched_yield();
     CHECK_EQ(wsq_task_wait(&other->task), WSQ_ERR_CANCELLED);
     return WSQ_DONE;
 }
@@ -358,7 +358,7 @@ static void lend_or_cancel(test_thread *self) {
         return;
     }
     for (unsigned i = 0; i < 2; i++)
-        while (wsqi_load_acq(&wsqi_block(here, i)->lent) % 4 == 0) sched_yield();
+        while (wsqi_load_acq(&wsqi_block(here, i)->lease) % 4 == 0) sched_yield();
     await(1);
     wsq_worker_dismiss(here, 1);
     cancel(here);

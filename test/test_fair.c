@@ -255,7 +255,7 @@ static wsq_poll come(wsq_ctx ctx, step *self) {
 /* From outside, or as if by a task of worker 0. */
 static void arrive(wsq_pool *pool, step *one, enum lane lane) {
     wsqi_worker *outside = wsqi_self_get();
-    if (pool->caller_runs && (lane == INSIDE || lane == WOKEN)) wsqi_self_set(wsqi_block(pool, 0));
+    if (pool->config.caller_runs && (lane == INSIDE || lane == WOKEN)) wsqi_self_set(wsqi_block(pool, 0));
     if (lane == HIGH || lane == LOW)
         CHECK_EQ(wsq_task_set_priority(&one->task, lane == HIGH ? WSQ_HIGH : WSQ_LOW), WSQ_OK);
     if (lane == PINNED) CHECK_EQ(wsq_spawn_on(pool, 0, &one->task), WSQ_OK);
@@ -295,7 +295,7 @@ static unsigned long wait_among(wsq_config config, unsigned crowded, enum lane l
 /* Of 16 tasks in a row 15 are WSQ_HIGH and, in a worker with pinned ones, one of 32 is plain; the interval is
  * 20 tasks here, and one turn of 16 is for a WSQ_LOW one. */
 static void starve_nobody(wsq_order order, uint32_t most) {
-    const unsigned long interval = 20, row = WSQI_HIGH_ROW + 1, all = CROWDED * YIELDERS + 1;
+    const unsigned long interval = 20, row = WSQI_HIGH_STREAK + 1, all = CROWDED * YIELDERS + 1;
     for (unsigned crowded = 0; crowded < 1 << CROWDED; crowded++) {
         for (enum lane lane = OUTSIDE; lane < LANES; lane++) {
             unsigned long waited = wait_among((wsq_config){.workers = 1, .caller_runs = true, .order = order,
@@ -375,7 +375,7 @@ static void full_ring(void) {
         step_new(&late, come, NULL);
         arrive(pool, &late, OUTSIDE);
         while (!wsq_task_done(&late.task) && steps++ < 100000) CHECK(wsq_pool_run_one(pool));
-        CHECK(steps <= (WSQI_HIGH_ROW + 1) * (FULL + 2) + interval);
+        CHECK(steps <= (WSQI_HIGH_STREAK + 1) * (FULL + 2) + interval);
         atomic_store(&came, true);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
         free(full);

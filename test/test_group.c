@@ -188,7 +188,7 @@ static wsq_poll spawn_both_and_wait(wsq_ctx ctx, step *self) {
 }
 
 static void help_of(wsq_pool *pool) {
-    if (pool->max_standins == 0) return; /* there a waiter helps with anything */
+    if (pool->config.max_standins == 0) return; /* there a waiter helps with anything */
     for (size_t round = 0; round < test_times(100); round++) {
         step waiter;
         memset((void *)&sentry, 0, sizeof sentry);

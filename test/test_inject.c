@@ -103,11 +103,11 @@ static void closed(void) {
     queue_new(1, 1);
     CHECK(wsqi_admit(&pool, 1));
     CHECK(wsqi_admit(&pool, 41));
-    CHECK_EQ(wsqi_load_rlx(&pool.outside), 2 * 42);
-    wsqi_store_rlx(&pool.outside, 2 * 42 + 1);
+    CHECK_EQ(wsqi_load_rlx(&pool.lanes[WSQ_NORMAL].outside), 2 * 42);
+    wsqi_store_rlx(&pool.lanes[WSQ_NORMAL].outside, 2 * 42 + 1);
     CHECK(!wsqi_admit(&pool, 1));
     CHECK(!wsqi_admit(&pool, 1000));
-    CHECK_EQ(wsqi_load_rlx(&pool.outside), 2 * 42 + 1);
+    CHECK_EQ(wsqi_load_rlx(&pool.lanes[WSQ_NORMAL].outside), 2 * 42 + 1);
 }
 
 /* ---- many producers ---- */

@@ -41,7 +41,7 @@ static void lend_and_spawn(test_thread *self) {
     }
     /* A thread that comes after the shutdown has begun would be refused. */
     for (unsigned i = 0; i < wsq_pool_workers(pool); i++)
-        while (wsqi_load_acq(&wsqi_block(pool, i)->lent) % 4 == 0) test_nap(20000);
+        while (wsqi_load_acq(&wsqi_block(pool, i)->lease) % 4 == 0) test_nap(20000);
     CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
 }
 

@@ -174,7 +174,7 @@ static void join_without_fork(wsq_pool *pool) { wsq_run(pool, never_forked, NULL
 static wsq_poll leave_a_job(wsq_ctx ctx, wsq_task *task) {
     static wsq_job job;
     (void)task;
-    wsqi_poke(wsqi_worker_of(ctx));
+    wsqi_steal_request(wsqi_worker_of(ctx));
     wsq_fork(&ctx, &job, job_run);
     return WSQ_DONE;
 }

@@ -8,7 +8,7 @@
 
 enum { SLEEPERS = 8 };
 
-static wsqi_lot lot;
+static wsqi_parking parking;
 
 /* ---- the clock, the cores, the thread's own word ---- */
 
@@ -60,23 +60,23 @@ static void threads(void) {
 static void returns_at_once(void) {
     wsqi_a32 word;
     wsqi_store_rlx(&word, 7);
-    wsqi_lot_wait(&lot, &word, 6, 0);
-    wsqi_lot_wait(&lot, &word, 8, WSQI_LONGEST_NS);
-    wsqi_lot_sleep(&lot, &word, 8, UINT64_MAX);
-    wsqi_lot_wait(&lot, &word, 7, 1);
-    wsqi_lot_wait(&lot, &word, 7, 999999999);
-    wsqi_lot_wait(&lot, &word, 7, 1000000001);
-    wsqi_lot_wake(&lot, &word, false);
-    wsqi_lot_wake(&lot, &word, true);
+    wsqi_parking_wait(&parking, &word, 6, 0);
+    wsqi_parking_wait(&parking, &word, 8, WSQI_LONGEST_NS);
+    wsqi_parking_sleep(&parking, &word, 8, UINT64_MAX);
+    wsqi_parking_wait(&parking, &word, 7, 1);
+    wsqi_parking_wait(&parking, &word, 7, 999999999);
+    wsqi_parking_wait(&parking, &word, 7, 1000000001);
+    wsqi_parking_wake(&parking, &word, false);
+    wsqi_parking_wake(&parking, &word, true);
 }
 
 static void errors_stay(void) {
     wsqi_a32 word;
     wsqi_store_rlx(&word, 7);
     errno = ENOTTY;
-    wsqi_lot_wait(&lot, &word, 6, 0);
-    wsqi_lot_wait(&lot, &word, 7, 1000);
-    wsqi_lot_wake(&lot, &word, true);
+    wsqi_parking_wait(&parking, &word, 6, 0);
+    wsqi_parking_wait(&parking, &word, 7, 1000);
+    wsqi_parking_wake(&parking, &word, true);
     CHECK_EQ(errno, ENOTTY);
 }
 
@@ -90,11 +90,11 @@ static void relay_run(test_thread *self) {
         uint32_t turn = wsqi_load_acq(word);
         if (turn >= shared->rounds) break;
         if (turn % shared->count != self->index) {
-            wsqi_lot_wait(&lot, word, turn, shared->timeout_ns);
+            wsqi_parking_wait(&parking, word, turn, shared->timeout_ns);
             continue;
         }
         wsqi_store_rel(word, turn + 1);
-        wsqi_lot_wake(&lot, word, true);
+        wsqi_parking_wake(&parking, word, true);
     }
 }
 
@@ -123,12 +123,12 @@ static void asleep(test_thread *self) {
     for (uint32_t i = 1; i <= (uint32_t)test_times(3000); i++) {
         if (self->index % 2 == 0) {
             wsqi_store_rel(mark, i);
-            wsqi_lot_wake(&lot, mark, false);
+            wsqi_parking_wake(&parking, mark, false);
         }
-        for (uint32_t seen; (seen = wsqi_load_acq(look)) != i;) wsqi_lot_wait(&lot, look, seen, 0);
+        for (uint32_t seen; (seen = wsqi_load_acq(look)) != i;) wsqi_parking_wait(&parking, look, seen, 0);
         if (self->index % 2 == 1) {
             wsqi_store_rel(mark, i);
-            wsqi_lot_wake(&lot, mark, false);
+            wsqi_parking_wake(&parking, mark, false);
         }
     }
 }
@@ -144,9 +144,9 @@ static void one_each(void) {
 
 static void lots_of_lots(void) {
     for (int i = 0; i < 100; i++) {
-        wsqi_lot one;
-        CHECK(wsqi_lot_init(&one));
-        wsqi_lot_fini(&one);
+        wsqi_parking one;
+        CHECK(wsqi_parking_init(&one));
+        wsqi_parking_fini(&one);
     }
 }
 
@@ -199,7 +199,7 @@ static void moving_keeps_the_mask(void) {
 
 int main(void) {
     test_begin("platform");
-    if (!CHECK(wsqi_lot_init(&lot))) return test_end();
+    if (!CHECK(wsqi_parking_init(&parking))) return test_end();
     RUN(clock_goes_on);
     RUN(cores);
     RUN(threads);
@@ -214,6 +214,6 @@ int main(void) {
 #if defined(__linux__) && !defined(WSQ_PLATFORM_HEADER)
     RUN(moving_keeps_the_mask);
 #endif
-    wsqi_lot_fini(&lot);
+    wsqi_parking_fini(&parking);
     return test_end();
 }

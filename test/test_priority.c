@@ -41,7 +41,7 @@ static void overtake_on(wsq_config config) {
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     for (unsigned i = 0; i < COUNT; i++) {
         wrong += low[i].runs != 1 || normal[i].runs != 1 || high[i].runs != 1;
-        wrong += high[i].began > normal[i / WSQI_HIGH_ROW + 1].began; /* one behind each row */
+        wrong += high[i].began > normal[i / WSQI_HIGH_STREAK + 1].began; /* one behind each row */
         wrong += i > 0 && high[i - 1].began > high[i].began;
         wrong += i > 0 && low[i - 1].began > low[i].began;
         for (unsigned k = 0; k < COUNT; k++) wrong += normal[k].began > low[i].began;
@@ -217,10 +217,10 @@ static void pinned_on(wsq_config config) {
             if (i % 5 == 1) priority(&pinned[i], i % 2 ? WSQ_HIGH : WSQ_LOW);
             spawn_on(pool, i % workers, &pinned[i]);
         }
-        if (pool->caller_runs) (void)pump(pool);
+        if (pool->config.caller_runs) (void)pump(pool);
         for (unsigned i = 0; i < SPREAD; i++) step_asleep(&pinned[i]);
         for (unsigned i = 0; i < SPREAD; i++) wsq_wake(&pinned[i].task); /* from outside */
-        if (pool->caller_runs) (void)pump(pool);
+        if (pool->config.caller_runs) (void)pump(pool);
         for (unsigned i = 0; i < SPREAD; i++) step_asleep(&pinned[i]);
         step_new(&waker, wake_all, NULL); /* and from a worker, which may be another one */
         spawn(pool, &waker);

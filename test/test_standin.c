@@ -73,7 +73,7 @@ static void all_blocked_on(wsq_config config) {
         CHECK_EQ(key.runs, 2);
         for (unsigned i = 0; i < workers; i++) CHECK_EQ(waiters[i].runs, 1);
     }
-    CHECK(wsqi_crew(pool) <= pool->workers + pool->max_standins);
+    CHECK(wsqi_threads_made(pool) <= pool->workers + pool->config.max_standins);
     pool_close(pool);
 }
 
@@ -114,7 +114,7 @@ static void nested_on(wsq_config config, unsigned depth, bool first) {
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
         for (unsigned i = 0; i < depth; i++) CHECK_EQ(waiters[i].runs, 1);
     }
-    CHECK(wsqi_crew(pool) <= pool->workers + pool->max_standins);
+    CHECK(wsqi_threads_made(pool) <= pool->workers + pool->config.max_standins);
     pool_close(pool);
 }
 
@@ -166,7 +166,7 @@ static void blocks_on(unsigned workers, size_t rounds) {
         spawn(pool, &opener);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     }
-    CHECK_EQ(wsqi_load_acq(&pool->blocked), 0);
+    CHECK_EQ(wsqi_load_acq(&pool->standins.blocked), 0);
     pool_close(pool);
 }
 
@@ -254,7 +254,7 @@ static void blocks_without_standins(void) {
         CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
         CHECK_EQ(wsq_run(pool, run_and_block, &ran), WSQ_OK);
         CHECK(ran);
-        if (kinds[k].workers == 1) CHECK_EQ(wsqi_crew(pool), 1);
+        if (kinds[k].workers == 1) CHECK_EQ(wsqi_threads_made(pool), 1);
         pool_close(pool);
     }
 }
@@ -283,7 +283,7 @@ static void come_and_go(void) {
         else for (int i = 0; i < 6; i++) CHECK_EQ(wsq_task_wait(&waiters[i].task), WSQ_OK);
     }
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-    CHECK(wsqi_crew(pool) <= pool->workers + pool->max_standins);
+    CHECK(wsqi_threads_made(pool) <= pool->workers + pool->config.max_standins);
     pool_close(pool);
 }
 
@@ -299,8 +299,8 @@ static void bound(void) {
     }
     step_new(&after, NULL, NULL);
     while (atomic_load(&door.blocked) < 3) sched_yield();
-    CHECK_EQ(wsqi_load_acq(&pool->blocked), 2);
-    CHECK_EQ(wsqi_load_acq(&pool->standins), 2);
+    CHECK_EQ(wsqi_load_acq(&pool->standins.blocked), 2);
+    CHECK_EQ(wsqi_load_acq(&pool->standins.active), 2);
     CHECK_EQ(atomic_load(&threads_started), before + 2);
     spawn(pool, &after);
     CHECK_EQ(wsq_task_wait(&after.task), WSQ_OK);
@@ -308,7 +308,7 @@ static void bound(void) {
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     pool_close(pool);
     pool = pool_new((wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
-    CHECK_EQ(pool->max_standins, 0);
+    CHECK_EQ(pool->config.max_standins, 0);
     pool_close(pool);
     wsq_config mad = {.workers = 1, .max_standins = UINT_MAX - 1};
     CHECK_EQ(wsq_pool_create(&pool, &mad), WSQ_ERR_INVALID);
@@ -375,7 +375,7 @@ static void time_outs(void) {
             CHECK_EQ(wsq_task_wait_for(NULL, 0), WSQ_ERR_INVALID);
             step_new(&key, pend_once, NULL);
             spawn(pool, &key);
-            if (pool->caller_runs) CHECK_EQ(pump(pool), 1);
+            if (pool->config.caller_runs) CHECK_EQ(pump(pool), 1);
             step_asleep(&key);
             for (unsigned i = 0; i < 3; i++) {
                 step_new(&waiters[i], wait_shortly, &key);
@@ -464,7 +464,7 @@ static void shutdown_on(wsq_config config, wsq_shutdown mode) {
     CHECK_EQ(wsq_pool_shutdown(pool, mode), WSQ_OK);
     if (mode == WSQ_DRAIN) pthread_join(thread, NULL);
     CHECK_EQ(atomic_load(&answers[mode == WSQ_CANCEL]), count);
-    CHECK_EQ(wsqi_load_acq(&pool->blocked), 0);
+    CHECK_EQ(wsqi_load_acq(&pool->standins.blocked), 0);
     wsq_pool_destroy(pool);
 }
 

@@ -212,8 +212,8 @@ static void pool_is_placed(void) {
     files = machine;
     CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK);
     files = NULL;
-    CHECK(pool->placed);
-    CHECK_EQ(pool->cpus, 4);
+    CHECK(pool->places.matter);
+    CHECK_EQ(pool->places.cpus, 4);
     wsq_pool_destroy(pool);
 }
 
@@ -307,7 +307,7 @@ static void no_huge_pages(void) {
     CHECK_EQ(wsq_pool_create(&pool, &config), WSQ_OK);
 #if !defined(WSQI_ASAN)
     bool known = access("/sys/kernel/mm/transparent_hugepage", F_OK) == 0 &&
-                 syscall(SYS_madvise, pool->first, 4096L, -1L) != 0; /* QEMU takes anything */
+                 syscall(SYS_madvise, wsqi_block(pool, 0), 4096L, -1L) != 0; /* QEMU takes anything */
     for (unsigned i = 0; known && i < 4; i++) CHECK(mapping_has(wsqi_block(pool, i), " nh"));
 #else
     (void)mapping_has;

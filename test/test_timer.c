@@ -56,7 +56,7 @@ static void alarms_new(wsq_pool *pool, alarm_task *alarms, unsigned count) {
         alarms[i].due = alarms[i].rang = 0;
         spawn(pool, &alarms[i].step);
     }
-    if (pool->caller_runs) (void)pump(pool);
+    if (pool->config.caller_runs) (void)pump(pool);
     for (unsigned i = 0; i < count; i++) step_asleep(&alarms[i].step);
 }
 
@@ -159,8 +159,8 @@ static void heap(void) {
         if (i % 3 == 2) CHECK(wsq_wake_cancel(pool, &marks[test_below(&random, i)]) || i > 0);
     }
     uint64_t last = 0, order = 0;
-    while (pool->timer_count > 0) {
-        wsqi_timer first = pool->timers[0];
+    while (pool->timers.count > 0) {
+        wsqi_timer first = pool->timers.heap[0];
         CHECK(first.at > last || (first.at == last && first.order > order));
         last = first.at;
         order = first.order;
@@ -190,7 +190,7 @@ static void cancel_takes_all(void) {
         for (unsigned i = 0; i < 8; i++) {
             CHECK_EQ(wsq_wake_cancel(pool, &marks[i]), set_of[i] != 0);
             left -= set_of[i];
-            CHECK_EQ(pool->timer_count, left);
+            CHECK_EQ(pool->timers.count, left);
         }
     }
     pool_close(pool);
@@ -295,7 +295,7 @@ static void timers_wakes_ends_of(wsq_pool *pool) {
     test_threads(3, wake_them, NULL);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     for (unsigned i = 0; i < BUSY; i++) CHECK(crowd[i].step.runs >= crowd[i].goal);
-    CHECK_EQ(pool->timer_count, 0);
+    CHECK_EQ(pool->timers.count, 0);
 }
 
 static void timers_wakes_ends(void) { on_every_kind(timers_wakes_ends_of); }
@@ -322,7 +322,7 @@ static void ticks(void) { on_every_kind(ticks_of); }
 
 /* The watcher sleeps for a later timer when an earlier one is set. */
 static void earlier_of(wsq_pool *pool) {
-    if (pool->caller_runs) return; /* nobody watches */
+    if (pool->config.caller_runs) return; /* nobody watches */
     for (size_t round = 0; round < test_times(50); round++) {
         alarms_new(pool, alarms, 2);
         set(pool, &alarms[0], 3600000000000u);
@@ -351,7 +351,7 @@ static wsq_poll work_on(wsq_ctx ctx, step *self) {
 
 static void under_load_of(wsq_pool *pool) {
     step workers[16];
-    if (pool->caller_runs) return;
+    if (pool->config.caller_runs) return;
     atomic_store(&stop_work, false);
     alarms_new(pool, alarms, SOME);
     for (int i = 0; i < 16; i++) {
@@ -405,7 +405,7 @@ static void many_of(wsq_pool *pool) {
         step_new(&alarms[i].step, ring, NULL);
         spawn(pool, &alarms[i].step);
     }
-    if (pool->caller_runs) (void)pump(pool);
+    if (pool->config.caller_runs) (void)pump(pool);
     for (unsigned i = 0; i < MANY; i++) step_asleep(&alarms[i].step);
     for (unsigned i = 0; i < MANY; i++) set(pool, &alarms[i], test_below(&random, 20000000));
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);

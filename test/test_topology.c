@@ -127,7 +127,7 @@ static void this_machine(void) {
     unsigned known = wsqi_places_read(places, 64);
     CHECK(known <= 64);
     wsq_pool *pool = pool_new((wsq_config){.workers = 4});
-    CHECK(!pool->placed || pool->cpus > 1);
+    CHECK(!pool->places.matter || pool->places.cpus > 1);
     pool_end(pool);
 }
 

@@ -38,6 +38,13 @@ near() {
     echo "far: $line" >>"$dir/errors.log"
 }
 
+# Each round begins with another peer, so that what comes for some seconds does not hit the same ones.
+begin_round() {
+    count=$(wc -l <"$dir/list")
+    from=$((7 * (round - 1) % count))
+    { tail -n +$((from + 1)) "$dir/list" && head -n "$from" "$dir/list"; } >"$dir/turn"
+}
+
 # one CASE WORKERS ARG: every peer that has the case, once. A line of output is "value unit [row]".
 one() {
     while IFS='|' read -r name command; do
@@ -48,7 +55,7 @@ one() {
             while read -r value unit row; do
                 echo "${row:-$1},$2,$3,$name,$round,$value,$unit" >>"$csv"
             done
-    done <"$dir/list"
+    done <"$dir/turn"
 }
 
 run_cases() {
@@ -88,6 +95,7 @@ else
 fi
 for round in $(seq "$first" $((first + rounds - 1))); do
     echo "round $round: $(date +%T)" >&2
+    begin_round
     run_cases
     case $sweeps in *grain*) sweep_grain ;; esac
     case $sweeps in *workers*) sweep_workers ;; esac

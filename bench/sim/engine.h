@@ -36,7 +36,7 @@ enum {
     SIM_ID_BITS = 11,
     SIM_CORES = 1 << SIM_ID_BITS,
     SIM_OUTSIDE = 128,          /* cores for threads that are none of the pool's */
-    SIM_STACK = 1 << 20,
+    SIM_STACK = 4 << 20,
     SIM_BUCKETS = 1024,         /* of sleepers, by the address that they sleep on */
     SIM_STREAMS = 4             /* sequences of lines that a core fetches ahead */
 };

@@ -206,20 +206,20 @@ static void rule_row(const sim_machine *m) {
 
 /* ---- sleep and wake ---- */
 
-static wsqi_lot lot;
+static wsqi_parking parking;
 static wsqi_a32 *bell;
 static double woken_at, rung_at, called_for;
 
 static void sleeper(void *arg) {
     (void)arg;
-    wsqi_lot_wait(&lot, bell, 0, 0);
+    wsqi_parking_wait(&parking, bell, 0, 0);
     woken_at = now();
 }
 
 static void timed_sleeper(void *arg) {
     (void)arg;
     rung_at = now();
-    wsqi_lot_wait(&lot, bell, 0, 1000000);
+    wsqi_parking_wait(&parking, bell, 0, 1000000);
     woken_at = now();
 }
 
@@ -230,7 +230,7 @@ static void rule_sleep(const sim_machine *m) {
     sim_nap(1000000);
     wsqi_store_rlx(bell, 1u);
     rung_at = now();
-    wsqi_lot_wake(&lot, bell, false);
+    wsqi_parking_wake(&parking, bell, false);
     called_for = now() - rung_at;
     sim_join(core);
     sim_end();

@@ -156,14 +156,14 @@ static void measure_scan(const char *name, bool chain) {
 
 /* ---- sleep and wake ---- */
 
-static wsqi_lot lot;
+static wsqi_parking parking;
 static wsqi_a32 bell;
 static wsqi_a64 woken_at;
 
 static void *sleeper(void *arg) {
     (void)arg;
     for (uint32_t seen = 0; seen < ROUNDS * 8; seen++) {
-        while (wsqi_load_acq(&bell) == seen) wsqi_lot_wait(&lot, &bell, seen, 0);
+        while (wsqi_load_acq(&bell) == seen) wsqi_parking_wait(&parking, &bell, seen, 0);
         wsqi_store_rel(&woken_at, bench_now());
     }
     return NULL;
@@ -172,14 +172,14 @@ static void *sleeper(void *arg) {
 static void measure_wake(void) {
     double calls[ROUNDS * 8], latencies[ROUNDS * 8];
     pthread_t thread;
-    wsqi_lot_init(&lot);
+    wsqi_parking_init(&parking);
     bench_check(pthread_create(&thread, NULL, sleeper, NULL) == 0, "thread");
     for (uint32_t i = 0; i < ROUNDS * 8; i++) {
         bench_sleep_us(300);
         wsqi_store_rel(&woken_at, 0);
         uint64_t start = bench_now(), at;
         wsqi_store_rel(&bell, i + 1);
-        wsqi_lot_wake(&lot, &bell, false);
+        wsqi_parking_wake(&parking, &bell, false);
         uint64_t called = bench_now();
         while ((at = wsqi_load_acq(&woken_at)) == 0) {}
         calls[i] = (double)(called - start);
@@ -190,10 +190,10 @@ static void measure_wake(void) {
     qsort(latencies, ROUNDS * 8, sizeof *latencies, bench_order);
     bench_line("measure/wake_call", calls[ROUNDS * 4], "ns", 0, "futex wake of a sleeper");
     bench_line("measure/wake_latency", latencies[ROUNDS * 4], "ns", 0, "until the sleeper runs");
-    MEASURE("wake_nobody", "futex wake without a sleeper", wsqi_lot_wake(&lot, &bell, false));
+    MEASURE("wake_nobody", "futex wake without a sleeper", wsqi_parking_wake(&parking, &bell, false));
     MEASURE("wait_refused", "futex wait whose word has changed",
-            wsqi_lot_wait(&lot, &bell, ROUNDS * 8 + 1, 0));
-    wsqi_lot_fini(&lot);
+            wsqi_parking_wait(&parking, &bell, ROUNDS * 8 + 1, 0));
+    wsqi_parking_fini(&parking);
 }
 
 int main(int argc, char **argv) {

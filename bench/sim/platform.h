@@ -2,26 +2,26 @@
 #ifndef SIM_PLATFORM_H
 #define SIM_PLATFORM_H
 
-typedef struct wsqi_lot { char unused; } wsqi_lot;
+typedef struct wsqi_parking { char unused; } wsqi_parking;
 typedef sim_core *wsqi_thread;
 
-static inline bool wsqi_lot_init(wsqi_lot *lot) {
-    lot->unused = 0;
+static inline bool wsqi_parking_init(wsqi_parking *parking) {
+    parking->unused = 0;
     return true;
 }
 
-static inline void wsqi_lot_fini(wsqi_lot *lot) { (void)lot; }
+static inline void wsqi_parking_fini(wsqi_parking *parking) { (void)parking; }
 
 static inline void sim_kernel(uint64_t ps) {
     sim.running->clock += ps;
     sim.running->kernel += ps;
 }
 
-static inline void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected,
+static inline void wsqi_parking_wait(wsqi_parking *parking, wsqi_a32 *word, uint32_t expected,
                                  uint64_t timeout_ns) {
     uint64_t now = sim.running->clock, limit = (SIM_NEVER >> SIM_ID_BITS) - now;
     uint64_t deadline = timeout_ns < limit / 1000 ? now + timeout_ns * 1000 : SIM_NEVER;
-    (void)lot;
+    (void)parking;
     sim_kernel(sim.price.wait_call);
     sim_turn(); /* whoever has changed the word by now did so before the kernel looks */
     if (wsqi_load_rlx(word) != expected) return;
@@ -30,8 +30,8 @@ static inline void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expecte
     sim_sleep(word, deadline);
 }
 
-static inline void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
-    (void)lot;
+static inline void wsqi_parking_wake(wsqi_parking *parking, wsqi_a32 *word, bool all) {
+    (void)parking;
     sim_turn();
     uint64_t latency = sim.price.wake_latency;
     unsigned woken = sim_wake(word, sim.running->clock + latency, all);

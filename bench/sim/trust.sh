@@ -17,16 +17,20 @@ while read -r program cases; do
         folder=$real rounds=${BENCH_ROUNDS:-5}
         [ $kind = real ] || folder=$virtual rounds=1
         # shellcheck disable=SC2086
-        BENCH_ROUNDS=$rounds "$folder/$program" $cases | sed "s/^/$kind /" >> "$lines"
+        UTS_NODE_NS=$(awk '/^real uts.t1_plain/ { printf "%.0f", $3 * 1e6 / 4130071 }' "$lines") \
+            BENCH_ROUNDS=$rounds "$folder/$program" $cases | sed "s/^/$kind /" >> "$lines"
     done
 done <<END
 fib fork_
 skynet wsq
 spawn handful many outside chain yield ping_pong submitters busy one_by_one asleep
+ring steal_half steal_one
+deque steal
+uts t1_
 wake
 END
 awk '
-    $2 !~ "/" || /target|to_called|to_inlined|speedup|bare|idle|p99|size/ { next }
+    $2 !~ "/" || /target|to_called|to_plain|to_inlined|speedup|bare|idle|p99|size/ { next }
     { key = $2; if (match($0, /workers=[0-9]+/)) key = key " " substr($0, RSTART + 8, RLENGTH - 8) }
     !(key in unit) { order[++n] = key; unit[key] = $4 }
     { value[$1, key] = $3 }

@@ -132,12 +132,12 @@ static void nearly_full(void) {
     begin(2);
     wsqi_worker *self = wsqi_block(pool, 0);
     uint32_t start = wsqi_entry_index(wsqi_full_mark(self)) - 3;
-    self->floor = wsqi_entry_at(self, start);
+    self->frame.floor = wsqi_entry_at(self, start);
     wsqi_store_rlx(&self->range, wsqi_range_pack(start, start));
     explore_start(thief, &first);
     act_as(0);
-    row(self->floor, 2 + explore_choose(5));
-    explore_check(compute(self->floor, 2) == 4);
+    row(self->frame.floor, 2 + explore_choose(5));
+    explore_check(compute(self->frame.floor, 2) == 4);
     finish();
 }
 

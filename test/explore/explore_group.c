@@ -219,6 +219,23 @@ static void group_until_quiet(void) {
     end(3);
 }
 
+/* Each of the signs that it may go is enough, whatever else is to come of its end: a task that starts
+ * then, a second waiter. */
+static void group_goes_at_once(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    wsq_group *brief = explore_malloc(sizeof *brief);
+    explore_check(wsq_group_init(brief, pool) == WSQ_OK);
+    for (int i = 0; i < 2; i++) explore_check(wsq_group_spawn(brief, &items[i].task) == WSQ_OK);
+    int thens = explore_choose(3);
+    for (int i = 2; i < 2 + thens; i++)
+        explore_check(wsq_group_then(brief, &items[i].task) == WSQ_OK);
+    if (explore_choose(2)) explore_check(wsq_group_wait(brief) == WSQ_OK);
+    else while (wsq_group_pending(brief) != 0) wsqi_pause();
+    for (int i = 0; i < 2; i++) explore_check(wsqi_get(&items[i].letter) == 1);
+    explore_free(brief);
+    end(2 + thens);
+}
+
 /* ---- in tasks ---- */
 
 /* Tasks of the group spawn others into it. */
@@ -325,6 +342,7 @@ int main(void) {
     explore_random("compose: a failed spawn", failed_group_spawn, 1000);
     explore_random("compose: cancel against a group", cancel_against_group, 2000);
     explore_random("compose: a group until the pool is quiet", group_until_quiet, 2000);
+    explore_random("compose: a group goes at once", group_goes_at_once, 2000);
     explore_random("compose: a group from inside", group_from_inside, 2000);
     explore_random("compose: a group across groups", group_across_groups, 2000);
     explore_random("compose: cancel what sleeps", cancel_what_sleeps, 2000);

@@ -2,6 +2,7 @@
 #include "explore_steps.h"
 
 static int once = 1, twice = 2;
+static bool stopping; /* read behind a refusal, which comes after it was set */
 
 static void lender(void *arg) {
     for (int i = 0; i < *(int *)arg; i++) {
@@ -65,7 +66,38 @@ static void lent_threads(void) {
     explore_pool_end(pool);
 }
 
+static void lone_lender(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 3; i++) {
+        wsq_result result = wsq_worker_enter(pool);
+        explore_check(result == WSQ_OK || (result == WSQ_ERR_CLOSED && stopping));
+        if (result == WSQ_ERR_CLOSED) return;
+    }
+}
+
+static void dismisser(void *arg) {
+    (void)arg;
+    wsq_worker_dismiss(pool, 0);
+}
+
+/* A dismissal that comes when its thread has left is nobody's: the place is free for the next. */
+static void dismissed_late(void) {
+    begin_lent();
+    stopping = false;
+    explore_start(lone_lender, NULL);
+    explore_start(dismisser, NULL);
+    if (explore_choose(2)) explore_wait_quiet();
+    wsq_worker_dismiss(pool, 0);
+    explore_wait_quiet();
+    wsq_worker_dismiss(pool, 0);
+    stopping = true;
+    cancels(NULL);
+    explore_check(wsqi_get(&entered) == wsqi_get(&left));
+    explore_pool_end(pool);
+}
+
 int main(void) {
+    explore_random("more: a dismissal that comes late", dismissed_late, 2000);
     explore_random("more: a lent thread against a stop", lent_against_stop, 2500);
     explore_random("more: lent threads", lent_threads, 2000);
     return explore_end();

@@ -10,7 +10,7 @@ enum { N = 240000 };
 static wsqi_a32 x, y, word;
 static uint32_t a, b, c, d;
 static int plain;
-static wsqi_lot lot;
+static wsqi_parking parking;
 
 static void clear(void) {
     x = y = word = (wsqi_a32){0};
@@ -243,11 +243,11 @@ SCENARIO(cas_between, 4 * a + last(&x), cas_zero_1, cas_after_store)
 
 /* ---- sleep and wake ---- */
 
-THREAD(sleeper, while (wsqi_load_acq(&word) == 0) wsqi_lot_wait(&lot, &word, 0u, 0);
+THREAD(sleeper, while (wsqi_load_acq(&word) == 0) wsqi_parking_wait(&parking, &word, 0u, 0);
        a = wsqi_load_rlx(&x);)
-THREAD(waker, wsqi_store_rlx(&x, 1u); wsqi_store_rel(&word, 1u); wsqi_lot_wake(&lot, &word, true);)
-THREAD(early_waker, wsqi_lot_wake(&lot, &word, true); wsqi_store_rel(&word, 1u);)
-THREAD(timed, while (wsqi_load_acq(&word) == 0) wsqi_lot_wait(&lot, &word, 0u, 1000);)
+THREAD(waker, wsqi_store_rlx(&x, 1u); wsqi_store_rel(&word, 1u); wsqi_parking_wake(&parking, &word, true);)
+THREAD(early_waker, wsqi_parking_wake(&parking, &word, true); wsqi_store_rel(&word, 1u);)
+THREAD(timed, while (wsqi_load_acq(&word) == 0) wsqi_parking_wait(&parking, &word, 0u, 1000);)
 SCENARIO(futex, a, sleeper, sleeper, waker)
 SCENARIO(futex_early, a, sleeper, early_waker)
 SCENARIO(futex_timed, a, timed, early_waker)

@@ -2,9 +2,9 @@
 #ifndef EXPLORE_PLATFORM_H
 #define EXPLORE_PLATFORM_H
 
-typedef struct wsqi_lot {
+typedef struct wsqi_parking {
     int unused;
-} wsqi_lot;
+} wsqi_parking;
 typedef explore_fiber *wsqi_thread;
 
 /* A scenario may say how many cores there seem to be, and how many threads can be started. */
@@ -13,19 +13,19 @@ static int explore_threads_left = EXPLORE_FIBERS;
 static uint32_t explore_threads; /* fibers that wsq.h started; explore_pool_make clears it */
 static void (*explore_before_thread)(void *arg); /* called with its argument, by who starts it */
 
-static inline bool wsqi_lot_init(wsqi_lot *lot) {
-    lot->unused = 0;
+static inline bool wsqi_parking_init(wsqi_parking *parking) {
+    parking->unused = 0;
     return true;
 }
 
-static inline void wsqi_lot_fini(wsqi_lot *lot) {
-    (void)lot;
+static inline void wsqi_parking_fini(wsqi_parking *parking) {
+    (void)parking;
 }
 
-#define wsqi_lot_wait(lot, word, expected, timeout) \
-    ((void)(lot), explore_wait(&(word)->v, &(word)->number, expected, timeout, EXPLORE_AT))
-#define wsqi_lot_wake(lot, word, all) \
-    ((void)(lot), explore_wake(&(word)->v, &(word)->number, all, EXPLORE_AT))
+#define wsqi_parking_wait(parking, word, expected, timeout) \
+    ((void)(parking), explore_wait(&(word)->v, &(word)->number, expected, timeout, EXPLORE_AT))
+#define wsqi_parking_wake(parking, word, all) \
+    ((void)(parking), explore_wake(&(word)->v, &(word)->number, all, EXPLORE_AT))
 
 static inline bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                                      size_t stack_size, const char *name) {

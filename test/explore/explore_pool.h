@@ -50,13 +50,13 @@ static inline void explore_check_parked(wsq_pool *pool) {
     for (unsigned w = 0; w < pool->words; w++) bits |= pool->sleepers[w].v;
     explore_check(wsqi_searching(pool->idle.v) == 0);
     unsigned asleep = pool->workers;
-    for (unsigned i = pool->workers; i < pool->crew.v; i++)
+    for (unsigned i = pool->workers; i < pool->threads_made.v; i++)
         asleep += pool->table[i]->dormant.v == WSQI_STANDIN_ACTIVE;
     explore_check(wsqi_sleeping(pool->idle.v) == asleep);
     explore_check((unsigned)__builtin_popcountll(bits) == asleep);
     for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
         explore_check(explore_queue_empty(&pool->lanes[i]));
-    for (unsigned i = 0; i < pool->crew.v; i++) {
+    for (unsigned i = 0; i < pool->threads_made.v; i++) {
         wsqi_worker *worker = pool->table[i];
         explore_check(worker->lifo.v == NULL && explore_queue_empty(&worker->inbox));
         explore_check(wsqi_head_real(worker->ring.head.v) == worker->ring.tail.v);

@@ -125,8 +125,34 @@ static void cancelled_lane(void) {
     explore_pool_end(pool);
 }
 
+static void late_spawner(void *arg) {
+    *(wsq_result *)arg = wsq_spawn(pool, &items[0].task);
+}
+
+/* A shutdown beside a spawn by way of any lane: that runs or is refused, and so are all later ones,
+ * whatever their lane. */
+static void closed_lanes(void) {
+    wsq_result late = WSQ_ERR_CLOSED;
+    memset(items, 0, sizeof items);
+    for (int i = 0; i < 3; i++) wsq_task_init(&items[i].task, run_item);
+    pool = explore_pool_make(2, plain);
+    if (explore_choose(2)) explore_wait_quiet();
+    explore_key = explore_choose(2) ? 1 : 2;
+    explore_start(late_spawner, &late);
+    explore_check(wsq_pool_shutdown(pool, WSQ_DRAIN) == WSQ_OK);
+    explore_wait_quiet();
+    explore_check(items[0].runs == (late == WSQ_OK));
+    for (int i = 1; i < 3; i++) {
+        explore_key = (unsigned)i;
+        explore_check(wsq_spawn(pool, &items[i].task) == WSQ_ERR_CLOSED);
+    }
+    explore_key = 0;
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("share: any lane", any_lane, 4000);
+    explore_random("share: closed lanes", closed_lanes, 3000);
     explore_random("share: cancelled lane", cancelled_lane, 2000);
     explore_random("share: spilled", spilled, 3000);
     explore_random("share: moved by a wait", moved_by_a_wait, 2000);

@@ -3,11 +3,7 @@
  * nothing ends, which the checker reports. */
 #include "model.h"
 
-#ifdef MODEL_imm /* two take minutes there */
-enum { WORKERS = 1, PRODUCERS = 1 };
-#else
 enum { WORKERS = 1, PRODUCERS = 2 };
-#endif
 
 typedef struct model_task {
     wsq_task task;
@@ -42,21 +38,18 @@ static void work(wsqi_worker *self) {
 }
 
 static void model_pool(void) {
-    pool.copy = &wsqi_copy;
+    model_pool_init(&pool);
     pool.workers = WORKERS;
     pool.words = 1;
     pool.table = table;
     pool.sleepers = &sleepers;
     pool.joiners = &joiners;
-    pool.phase = &pool.own_phase;
-    wsqi_store_rlx(&pool.own_phase, (uint32_t)WSQI_PHASE_RUN);
-    wsqi_store_rlx(&pool.timer_next, WSQI_NEVER);
-    wsqi_store_rlx(&pool.crew, (uint32_t)WORKERS);
+    wsqi_store_rlx(&pool.threads_made, (uint32_t)WORKERS);
     for (unsigned i = 0; i < WORKERS; i++) {
         table[i] = &workers[i];
         workers[i].pool = &pool;
         workers[i].index = i;
-        workers[i].parker.lot = &pool.lot;
+        workers[i].parker.parking = &pool.parking;
     }
 }
 

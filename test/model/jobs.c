@@ -28,8 +28,9 @@ static void job_run(wsq_ctx ctx, wsq_job *job) {
 
 static void block_init(struct model_block *block) {
     block->worker.pool = &pool;
+    block->worker.floor = block->entries;
     wsqi_store_rlx(&block->worker.range, wsqi_range_pack(FIRST, FIRST));
-    wsqi_poke(&block->worker);
+    wsqi_steal_request(&block->worker);
 }
 
 static void *thief(void *arg) {
@@ -40,6 +41,7 @@ static void *thief(void *arg) {
 
 int main(void) {
     pthread_t thread;
+    model_pool_init(&pool);
     block_init(&owner);
     block_init(&robber);
     pthread_create(&thread, NULL, thief, NULL);

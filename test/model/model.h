@@ -17,6 +17,15 @@
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 
+/* What wsq_pool_create sets up of a pool that has no worker yet, and no thread. */
+static inline void model_pool_init(wsq_pool *pool) {
+    pool->copy = &wsqi_copy;
+    pool->phase = &pool->own_phase;
+    wsqi_store_rlx(&pool->own_phase, (uint32_t)WSQI_PHASE_RUN);
+    wsqi_store_rlx(&pool->alive, WSQI_ALIVE);
+    wsqi_store_rlx(&pool->timer_next, WSQI_NEVER);
+}
+
 /* What is handed over: plain memory, so that a missing order is a race. */
 typedef struct model_item { int written, taken; } model_item;
 

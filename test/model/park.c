@@ -3,7 +3,7 @@
 #include "model.h"
 
 static wsqi_parker parker;
-static wsqi_lot lot;
+static wsqi_parking parking;
 static wsqi_a32 told[2];
 static model_item letters[2];
 
@@ -17,7 +17,7 @@ static void *teller(void *arg) {
 
 int main(void) {
     pthread_t threads[2];
-    parker.lot = &lot;
+    parker.parking = &parking;
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, teller, &told[i]);
     wsqi_park(&parker, 0); /* one of them at least */
     bool first = wsqi_load_rlx(&told[0]) != 0, second = wsqi_load_rlx(&told[1]) != 0;

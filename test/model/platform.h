@@ -3,21 +3,21 @@
 #ifndef MODEL_PLATFORM_H
 #define MODEL_PLATFORM_H
 
-typedef struct wsqi_lot { char unused; } wsqi_lot;
+typedef struct wsqi_parking { char unused; } wsqi_parking;
 typedef struct wsqi_thread { char unused; } wsqi_thread;
 
-static inline bool wsqi_lot_init(wsqi_lot *lot) {
-    lot->unused = 0;
+static inline bool wsqi_parking_init(wsqi_parking *parking) {
+    parking->unused = 0;
     return true;
 }
-static inline void wsqi_lot_fini(wsqi_lot *lot) { (void)lot; }
+static inline void wsqi_parking_fini(wsqi_parking *parking) { (void)parking; }
 
-static inline void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
-    (void)lot, (void)timeout_ns;
+static inline void wsqi_parking_wait(wsqi_parking *parking, wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
+    (void)parking, (void)timeout_ns;
     while (wsqi_load_rlx(word) == expected) {}
 }
-static inline void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
-    (void)lot, (void)word, (void)all;
+static inline void wsqi_parking_wake(wsqi_parking *parking, wsqi_a32 *word, bool all) {
+    (void)parking, (void)word, (void)all;
 }
 
 static inline bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,

@@ -25,45 +25,45 @@ static inline unsigned wsqi_cpu_count(void) { return 2; }
 
 /* ---- one bed for all sleepers: whoever is woken for nothing looks again ---- */
 
-typedef struct wsqi_lot { mtx_t mutex; cnd_t changed; } wsqi_lot;
+typedef struct wsqi_parking { mtx_t mutex; cnd_t changed; } wsqi_parking;
 
-static inline bool wsqi_lot_init(wsqi_lot *lot) {
-    if (mtx_init(&lot->mutex, mtx_timed) != thrd_success) return false;
-    if (cnd_init(&lot->changed) == thrd_success) return true;
-    mtx_destroy(&lot->mutex);
+static inline bool wsqi_parking_init(wsqi_parking *parking) {
+    if (mtx_init(&parking->mutex, mtx_timed) != thrd_success) return false;
+    if (cnd_init(&parking->changed) == thrd_success) return true;
+    mtx_destroy(&parking->mutex);
     return false;
 }
 
-static inline void wsqi_lot_fini(wsqi_lot *lot) {
-    cnd_destroy(&lot->changed);
-    mtx_destroy(&lot->mutex);
+static inline void wsqi_parking_fini(wsqi_parking *parking) {
+    cnd_destroy(&parking->changed);
+    mtx_destroy(&parking->mutex);
 }
 
-static inline void wsqi_lot_wait(wsqi_lot *lot, wsqi_a32 *word, uint32_t expected,
+static inline void wsqi_parking_wait(wsqi_parking *parking, wsqi_a32 *word, uint32_t expected,
                                  uint64_t timeout_ns) {
     uint64_t end = wsqi_clock_ns();
     end = timeout_ns < INT64_MAX - end ? end + timeout_ns : INT64_MAX;
     struct timespec until = {(time_t)(end / 1000000000u), (long)(end % 1000000000u)};
     int saved = errno;
-    mtx_lock(&lot->mutex);
+    mtx_lock(&parking->mutex);
     /* The word changes before the waker takes the mutex: either this sees that, or the wake finds
      * us asleep. */
     if (wsqi_load_rlx(word) != expected) {
     } else if (timeout_ns == 0) {
-        cnd_wait(&lot->changed, &lot->mutex);
+        cnd_wait(&parking->changed, &parking->mutex);
     } else {
-        cnd_timedwait(&lot->changed, &lot->mutex, &until);
+        cnd_timedwait(&parking->changed, &parking->mutex, &until);
     }
-    mtx_unlock(&lot->mutex);
+    mtx_unlock(&parking->mutex);
     errno = saved;
 }
 
-static inline void wsqi_lot_wake(wsqi_lot *lot, wsqi_a32 *word, bool all) {
+static inline void wsqi_parking_wake(wsqi_parking *parking, wsqi_a32 *word, bool all) {
     (void)word;
     (void)all;
-    mtx_lock(&lot->mutex);
-    cnd_broadcast(&lot->changed);
-    mtx_unlock(&lot->mutex);
+    mtx_lock(&parking->mutex);
+    cnd_broadcast(&parking->changed);
+    mtx_unlock(&parking->mutex);
 }
 
 /* ---- threads ---- */

@@ -146,8 +146,8 @@ model() {
     for source in test/model/*.c; do
         for memory in rc11 imm; do
             log=$out/$(basename "$source" .c).$memory
-            genmc --"$memory" --check-liveness -- -I. -ffp-contract=off -g0 "-DMODEL_$memory" \
-                "$source" >"$log" 2>&1
+            genmc --"$memory" --check-liveness -- -I. -ffp-contract=off -g0 "$source" \
+                >"$log" 2>&1
             status=$?
             count=$(sed -n 's/.*complete executions explored: *\([0-9]*\).*/\1/p' "$log")
             if [ $status -ne 0 ]; then

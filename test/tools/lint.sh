@@ -11,7 +11,8 @@
 #   locked     what is relaxed because a lock orders it stands in a function that takes one, or whose
 #              comment says who holds it
 #   shape      functions of at most 60 lines, 100 columns, no tabs, no #if in a function body,
-#              sections in the order of the table of contents, nothing left to do
+#              sections in the order of the table of contents, no tag of one that is not there,
+#              nothing left to do
 #   names      what stands at file scope begins with wsq_, wsqi_, WSQ_ or WSQI_
 #
 # and contracts.awk: every public name has its contract, every error is named, no text names a ghost.
@@ -215,6 +216,16 @@ function read_sections(   n, word, i) {
         if ($2 != expected[++section])
             breach(NR, "section " $2 ", where the contents have " expected[section])
     }
+    read_tags()
+}
+
+# Where a text sends its reader.
+function read_tags(   rest) {
+    rest = text
+    while (match(rest, />>[a-z]+/)) {
+        sent[substr(rest, RSTART, RLENGTH)] = NR
+        rest = substr(rest, RSTART + RLENGTH)
+    }
 }
 
 # ---- names ----
@@ -281,6 +292,8 @@ END {
         for (i in used) if (!(used[i] in table)) breach(table[label], "partner " used[i] " is not in the table")
     }
     for (label in mentioned) if (!(label in table)) breach(mentioned[label], "label " label " is not in the table")
+    for (i = 1; i <= sections; i++) delete sent[expected[i]]
+    for (i in sent) breach(sent[i], "no section " i)
     if (section != sections) breach(NR, "sections are missing: " section " of " sections)
     for (label in table) count++
     if (count < 10) breach(1, "no table of pairs")
