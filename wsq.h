@@ -609,6 +609,7 @@
  *     uv_cancel                     wsq_future_cancel: recipes/cancel.c
  *     the queue's order             wsq_config.order: WSQ_SHARED, where requests may block
  *     slow requests, at most half   recipes/limit.c
+ *     the threads take turns        no: the same worker is woken again, as long as one suffices
  *     few cores beside the loop     wsq_config.spin_ns: WSQ_SPIN_OFF gives it one at once
  *     uv_timer_start                wsq_wake_after
  *     UV_THREADPOOL_SIZE            wsq_config.workers
@@ -3838,7 +3839,9 @@ static bool wsqi_looks_asleep(wsqi_asleep_look *look, const wsqi_worker *worker)
     return (look->bits & wsqi_bit(worker)) != 0;
 }
 
-/* Clears the lowest bit that it can; its number, or -1 when all are clear. */
+/* Clears the lowest bit that it can; its number, or -1 when all are clear. The same sleepers are
+ * woken again and again, and stay warm (each in turn: a request at a time through libuv 14.8 instead
+ * of 11.0 us; 4 workers, 2 cores of EPYC, KVM). */
 static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
     for (unsigned w = 0; w < words; w++) {
         uint64_t bits = wsqi_load_hint(&bitmap[w]);
