@@ -3356,6 +3356,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
     uint32_t beside;  /* owner: so often in a row it woke up on its waker's processor */
     wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
+    wsqi_a32 pinned;  /* tasks in its inbox; who pushes one adds it, the owner takes it off */
     wsqi_a32 dormant; /* a stand-in that nobody needs; the pool lock's holder writes */
     wsqi_a32 lease; /* 4 * (threads lent for it so far) + WSQI_LEASE_*; see >>pool */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
@@ -3439,7 +3440,7 @@ struct wsq_pool {
     wsqi_places places;
     wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
-    wsqi_a32 attention;    /* tasks queued that come before others: WSQ_HIGH, pinned */
+    wsqi_a32 attention;    /* WSQ_HIGH tasks that are queued */
     wsqi_a32 threads_made; /* workers and stand-ins that have a block; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests that have one; likewise */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
@@ -3918,15 +3919,17 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_token_give(sleeper);
 }
 
-/* Takes a sleeper's place in S for a new searcher, unless `most` search already or too few
- * sleep. */
-static bool wsqi_idle_take(wsq_pool *pool, uint32_t spare, uint32_t most) {
+/* Takes the places of up to n sleepers in S for new searchers, unless `most` search already or too
+ * few sleep. Returns how many. */
+static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the caller's full barrier orders it. */
     while (wsqi_searching(idle) < most && wsqi_sleeping(idle) > spare) {
+        if (n > most - wsqi_searching(idle)) n = most - wsqi_searching(idle);
+        if (n > wsqi_sleeping(idle) - spare) n = wsqi_sleeping(idle) - spare;
         /* Relaxed: the bitmap orders (I3). Failure: decide anew. */
-        if (wsqi_cas_rlx(&pool->idle, &idle, idle - WSQI_SLEEPING + WSQI_SEARCHING)) return true;
+        if (wsqi_cas_rlx(&pool->idle, &idle, idle - n * (WSQI_SLEEPING - WSQI_SEARCHING))) return n;
     }
-    return false;
+    return 0;
 }
 
 /* Any thread; work was just made visible. Wakes one sleeper unless somebody searches already. */
@@ -3934,13 +3937,13 @@ static void wsqi_notify(wsq_pool *pool) {
     /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work: else
      * the work waits for nobody. Pairs with I7 and I8. */
     wsqi_fence_sc();
-    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* The same right behind a read-modify-write. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6 */
-    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* From a worker's own thread: alone in its pool it has nobody to wake. Relaxed: the first worker
@@ -3966,7 +3969,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
      * the search, or in wsqi_notify_stolen, sees this one. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) > 1) return;
-    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
@@ -4005,6 +4008,11 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
 /* Sleepers that one thread wakes at once. Measured (bench/sim): of 64 tasks for 64 sleepers the
  * last begins after 12 wake-up latencies, with 3 after 23, with 2 after 33. */
 enum { WSQI_WAKES = 4 };
+
+/* Of these, so many are taken from S at once: it is one line for all, and what holds the spread up
+ * beyond 64 workers (a burst of 512 for 512 sleepers: half have begun after 36 instead of 61
+ * latencies). With 4 those taken wait too long for their wake-ups (a burst of 64: 24, not 12). */
+enum { WSQI_TAKEN = 2 };
 
 /* Where a look at all blocks begins: at this thread's, so that not all see the same first. */
 static unsigned wsqi_look_start(const wsq_pool *pool) {
@@ -4069,10 +4077,13 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
  * whether it woke one. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t spare, size_t amount) {
-    int woken = 0;
+    uint32_t taken = 1, woken = 0;
     uint32_t most = amount < pool->workers ? (uint32_t)amount : pool->workers;
-    for (; woken < WSQI_WAKES && wsqi_idle_take(pool, spare, most); woken++)
-        wsqi_wake_one(pool, woken % 2 != 0 && two != NULL ? two : one);
+    while (woken < WSQI_WAKES && taken != 0) {
+        taken = wsqi_idle_take(pool, WSQI_TAKEN, spare, most);
+        for (uint32_t i = 0; i < taken; i++, woken++)
+            wsqi_wake_one(pool, woken % 2 != 0 && two != NULL ? two : one);
+    }
     return woken != 0;
 }
 
@@ -4696,7 +4707,8 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_task *task = NULL;
     if (dry || streak < WSQI_HIGH_STREAK)
         task = wsqi_inject_take(pool, &pool->lanes[WSQ_HIGH], 1, &left);
-    if (task != NULL) {
+    bool high = task != NULL;
+    if (high) {
         self->looks += streak < WSQI_HIGH_STREAK;
     } else {
         /* the streak ends; every other one with a pinned task */
@@ -4704,7 +4716,7 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
         if (dry || self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0)
             task = wsqi_inject_take(pool, &self->inbox, 1, &left);
     }
-    if (task != NULL) wsqi_add_hint(&pool->attention, 0u - 1u);
+    if (task != NULL) wsqi_add_hint(high ? &pool->attention : &self->pinned, 0u - 1u);
     wsqi_notify_left(self, task, left);
     return task;
 }
@@ -4838,7 +4850,7 @@ static void wsqi_notify_stolen(wsqi_worker *self) {
     wsqi_fence_sc();
     if (wsqi_queue_length(self) == 0 && wsqi_queue_length(wsqi_block(pool, self->source - 1)) == 0)
         return;
-    if (wsqi_idle_take(pool, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
@@ -4979,7 +4991,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
-    if (!WSQI_LIKELY(wsqi_load_hint(&self->pool->attention) == 0))
+    if (!WSQI_LIKELY((wsqi_load_hint(&self->pool->attention) | wsqi_load_hint(&self->pinned)) == 0))
         task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
@@ -5177,14 +5189,14 @@ static void wsqi_check_over(wsq_pool *pool);
 /* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task), lane = flags & WSQI_FLAG_LANE;
-    if (lane == WSQ_HIGH || (flags & WSQI_FLAG_PINNED) != 0)
-        wsqi_add_hint(&pool->attention, 1u);
     if ((flags & WSQI_FLAG_PINNED) == 0) {
+        if (lane == WSQ_HIGH) wsqi_add_hint(&pool->attention, 1u);
         wsqi_inject_push(&pool->lanes[lane], task, task);
         wsqi_notify_rmw(pool);
         return;
     }
     wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
+    wsqi_add_hint(&worker->pinned, 1u);
     wsqi_inject_push(&worker->inbox, task, task);
     /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
     wsqi_token_give(pool->config.caller_runs ? wsqi_block(pool, 0) : worker);
@@ -6378,7 +6390,7 @@ static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
         wsq_task *next = wsqi_inject_take(self->pool, &self->inbox, 1, &left);
         if (next == NULL) return NULL;
         if (wsqi_is_wanted(next, task, group)) {
-            wsqi_add_hint(&self->pool->attention, 0u - 1u);
+            wsqi_add_hint(&self->pinned, 0u - 1u);
             return next;
         }
         wsqi_inject_push(&self->inbox, next, next);
