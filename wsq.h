@@ -8345,7 +8345,7 @@ static bool wsqi_tasks_left(wsq_pool *pool) {
 static bool wsqi_still(wsq_pool *pool) {
     uint32_t idle = wsqi_load_acq(&pool->idle);            /* P5: what it queued before it slept */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
-    if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) != threads) return false;
+    if (wsqi_sleeping(idle) != threads) return false; /* who searches does not sleep */
     if (!wsqi_tasks_left(pool)) return true;
     /* Whoever shuts down sees to a lane where no thread does. */
     if (pool->config.caller_runs || (pool->config.lend_only && wsqi_queued(pool)))
