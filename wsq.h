@@ -24,8 +24,8 @@
  *     >>platforms where it runs
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
- *     >>pairs >>atomic >>platform >>random >>ring >>deque >>inject    implementation
- *     >>tune >>idle >>worker >>task >>timer >>after >>wait >>group >>future
+ *     >>pairs >>atomic >>platform >>random >>ring >>deque >>shared    implementation
+ *     >>inject >>tune >>idle >>worker >>task >>timer >>after >>wait >>group >>future
  *     >>forkjoin >>parallel >>dump >>stop >>pool
  *     >>licence
  *
@@ -722,6 +722,7 @@
  *                                                 when tasks wait for each other in a circle
  *            a file with another configuration    does not link any more, where it crashed
  *            a hook that knows every wsq_event    hears of five more, and of WSQ_OUTSIDE
+ *            a WSQ_PLATFORM_HEADER                wsqi_parking in place of wsqi_lot
  * 1.1.0  futures, groups, dependencies, cancellation, priorities, pinned tasks, timers, time-outs,
  *        stand-ins, hooks, fork(); Windows, BSDs, macOS, WebAssembly
  * 1.0.0  tasks, fork and join, loops and reductions, the two queues
@@ -3236,7 +3237,18 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 #endif
 
 /* ==========================================================================
- * The worker and the pool: what the sections below share.
+ * >>shared: the worker and the pool, which the sections below have in common
+ *
+ * States, and in brackets who changes them:
+ *   task      new -> active (its spawn) -> pending (its run) -> active (its next run, which a wake
+ *             has queued) -> done, cancelled or not (its run, or whoever cancels it in its place)
+ *   worker    at work -> searching -> asleep (itself) -> searching (whoever wakes it) -> at work;
+ *             at work -> blocked, in a wait or a join -> at work (itself, when it is called)
+ *   stand-in  as a worker; active -> dormant (itself), dormant or without a thread -> active
+ *             (whoever blocks), under the pool's lock
+ *   lease     vacant -> here (the thread that enters) -> dismissed (anybody) -> vacant (the thread)
+ *   pool      running -> cancelling (the first shutdown) -> over (whoever finds it still); forked
+ *             (the kernel, in a child)
  * ========================================================================== */
 
 typedef struct wsqi_counters {
