@@ -24,8 +24,8 @@
  *     >>platforms where it runs
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
- *     >>pairs >>atomic >>platform >>random >>ring >>deque >>inject    implementation
- *     >>tune >>idle >>worker >>task >>timer >>after >>wait >>group >>future
+ *     >>pairs >>atomic >>platform >>random >>ring >>deque >>shared    implementation
+ *     >>inject >>tune >>idle >>worker >>task >>timer >>after >>wait >>group >>future
  *     >>forkjoin >>parallel >>dump >>stop >>pool
  *     >>licence
  *
@@ -439,10 +439,10 @@
  *     WSQ_RING_START         for tests, everywhere: a ring's first index
  *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
  *
- * SIZE. A program that creates a pool, spawns, waits and destroys grows by 61 kB of code (gcc 12,
- * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 41 kB, without
+ * SIZE. A program that creates a pool, spawns, waits and destroys grows by 63 kB of code (gcc 12,
+ * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 42 kB, without
  * groups, dependencies, loops and whatever else nobody calls; with WSQ_STATIC, where the compiler
- * leaves that out, 37 kB; with WSQ_STATIC and -Os 28 kB; and 25 kB with WSQ_NO_STATS and
+ * leaves that out, 38 kB; with WSQ_STATIC and -Os 28 kB; and 25 kB with WSQ_NO_STATS and
  * WSQ_NO_HOOKS. Tables for unwinding add a third to that, unless -fno-asynchronous-unwind-tables
  * leaves them out. What is left knows stand-ins, timers, groups and jobs in a few places, 0.5 to
  * 2.5 kB each: no macro leaves them out. `make bench-size` measures it.
@@ -609,6 +609,7 @@
  *     uv_cancel                     wsq_future_cancel: recipes/cancel.c
  *     the queue's order             wsq_config.order: WSQ_SHARED, where requests may block
  *     slow requests, at most half   recipes/limit.c
+ *     the threads take turns        no: the same worker is woken again, as long as one suffices
  *     few cores beside the loop     wsq_config.spin_ns: WSQ_SPIN_OFF gives it one at once
  *     uv_timer_start                wsq_wake_after
  *     UV_THREADPOOL_SIZE            wsq_config.workers
@@ -721,6 +722,7 @@
  *                                                 when tasks wait for each other in a circle
  *            a file with another configuration    does not link any more, where it crashed
  *            a hook that knows every wsq_event    hears of five more, and of WSQ_OUTSIDE
+ *            a WSQ_PLATFORM_HEADER                wsqi_parking in place of wsqi_lot
  * 1.1.0  futures, groups, dependencies, cancellation, priorities, pinned tasks, timers, time-outs,
  *        stand-ins, hooks, fork(); Windows, BSDs, macOS, WebAssembly
  * 1.0.0  tasks, fork and join, loops and reductions, the two queues
@@ -1967,7 +1969,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
  *  P5 P6  over, still?; off duty       acq; rel      each other  a waiter misses what was done
- *  P7 P8  awake; is the pool still?    acq+rel       each other  a wait is released beside its task
  *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
  *  W6     runs dry: S                  acq+rel       itself      the last one misses an end
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
@@ -3236,7 +3237,18 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 #endif
 
 /* ==========================================================================
- * The worker and the pool: what the sections below share.
+ * >>shared: the worker and the pool, which the sections below have in common
+ *
+ * States, and in brackets who changes them:
+ *   task      new -> active (its spawn) -> pending (its run) -> active (its next run, which a wake
+ *             has queued) -> done, cancelled or not (its run, or whoever cancels it in its place)
+ *   worker    at work -> searching -> asleep (itself) -> searching (whoever wakes it) -> at work;
+ *             at work -> blocked, in a wait or a join -> at work (itself, when it is called)
+ *   stand-in  as a worker; active -> dormant (itself), dormant or without a thread -> active
+ *             (whoever blocks), under the pool's lock
+ *   lease     vacant -> here (the thread that enters) -> dismissed (anybody) -> vacant (the thread)
+ *   pool      running -> cancelling (the first shutdown) -> over (whoever finds it still); forked
+ *             (the kernel, in a child)
  * ========================================================================== */
 
 typedef struct wsqi_counters {
@@ -3293,6 +3305,13 @@ typedef struct wsqi_frame {
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
+/* What others have seen of a worker. */
+typedef struct wsqi_marks {
+    wsqi_a64 head;   /* thieves: the ring's, when it held one task */
+    wsqi_a64 run;    /* the watcher: 1 + counters.run at its last look; 0: none */
+    wsqi_a32 robbed; /* thieves: 1 while one of them is at the ring */
+} wsqi_marks;
+
 /* From one visit to the global queue to the next. */
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until then */
@@ -3343,10 +3362,7 @@ struct wsqi_worker {
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
     wsq_random random;
     wsq_tune tune;
-    /* thieves: the ring's head when it held one task; the watcher: counters.run at its last look */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 seen_head;
-    wsqi_a64 seen_run;
-    wsqi_a32 robbed; /* thieves: 1 while one of them is at the ring */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_marks marks; /* others */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
@@ -3406,7 +3422,6 @@ typedef struct wsqi_standins {
 /* Who may run or cancel tasks; see >>stop. */
 typedef struct wsqi_duty {
     wsqi_a32 threads;  /* so many may */
-    wsqi_a32 changes;  /* how often one of them woke up, or somebody looked */
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
 } wsqi_duty;
 
@@ -3839,7 +3854,9 @@ static bool wsqi_looks_asleep(wsqi_asleep_look *look, const wsqi_worker *worker)
     return (look->bits & wsqi_bit(worker)) != 0;
 }
 
-/* Clears the lowest bit that it can; its number, or -1 when all are clear. */
+/* Clears the lowest bit that it can; its number, or -1 when all are clear. The same sleepers are
+ * woken again and again, and stay warm (each in turn: a request at a time through libuv takes 14.8
+ * instead of 11.0 us; 4 workers, 2 cores of EPYC, KVM). */
 static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
     for (unsigned w = 0; w < words; w++) {
         uint64_t bits = wsqi_load_hint(&bitmap[w]);
@@ -3977,6 +3994,9 @@ static inline void wsqi_steal_request(wsqi_worker *worker) {
 }
 
 /* [bottom:32 | top:32]: a worker's public jobs; see >>forkjoin. */
+static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
+    return (uint64_t)bottom << 32 | top;
+}
 static inline uint32_t wsqi_range_bottom(uint64_t range) { return (uint32_t)(range >> 32); }
 static inline uint32_t wsqi_range_top(uint64_t range) { return (uint32_t)range; }
 
@@ -4230,15 +4250,15 @@ static bool wsqi_watch_look(wsq_pool *pool) {
         wsqi_worker *worker = wsqi_block(pool, i);
         uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
         if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
-        else if (wsqi_load_hint(&worker->seen_run) == run) late = true;
-        wsqi_store_hint(&worker->seen_run, run);
+        else if (wsqi_load_hint(&worker->marks.run) == run) late = true;
+        wsqi_store_hint(&worker->marks.run, run);
     }
     return late;
 }
 
 /* It stays true until the owner moves on, and a task taken too early is only run too early. */
 static bool wsqi_slot_late(wsqi_worker *victim) {
-    return wsqi_load_hint(&victim->seen_run) == wsqi_load_hint(&victim->counters.run) + 1;
+    return wsqi_load_hint(&victim->marks.run) == wsqi_load_hint(&victim->counters.run) + 1;
 }
 
 /* ---- sleeping ---- */
@@ -4356,9 +4376,10 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
 /* Likewise, for whatever they wait. */
 static void wsqi_call_all(wsq_pool *pool) {
     for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_mutex_lock(&pool->parking, &pool->waiting[i].lock);
-        wsqi_bucket_call(&pool->waiting[i], NULL);
-        wsqi_mutex_unlock(&pool->parking, &pool->waiting[i].lock);
+        wsqi_waiters *bucket = &pool->waiting[i];
+        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        wsqi_bucket_call(bucket, NULL);
+        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
 }
 
@@ -4391,15 +4412,13 @@ static bool wsqi_dismissed(wsqi_worker *self) {
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* Any thread that may run or cancel tasks, awake again: whoever finds the pool still meanwhile
- * looks once more, or has released the waits before this one goes on. */
+/* Any thread that may run or cancel tasks, awake again. Once the pool stops it goes on behind the
+ * lock: whoever finds the pool still meanwhile, under it, has released the waits before. */
 static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or who looks saw it awake. */
     wsqi_fence_sc();
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    /* P7: whoever looks after that sees it awake. Pairs with P8. */
-    wsqi_add_acqrel(&pool->duty.changes, 1u);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
@@ -4475,7 +4494,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     self->searching = true;
     wsqi_woke(pool);
-    if (wait != NULL) wsqi_store_rel(&wait->asleep, 0u); /* P7 */
+    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S says again that it sleeps */
 }
 
 /* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
@@ -4533,7 +4552,6 @@ WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task);
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
 static void wsqi_timers_fire(wsq_pool *pool);
 WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
-WSQI_COLD static bool wsqi_tombstones_purge(wsqi_worker *self);
 
 /* Owner only. What is behind the ring's older half, then the task, if there is one, move to the
  * global queue as one batch; the task alone while a thief is at the ring. */
@@ -4563,9 +4581,6 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
         wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
         return;
     }
-    if (self->tombstones >= WSQ_RING_CAPACITY / 2 && wsqi_tombstones_purge(self) &&
-        wsqi_ring_push(&self->ring, task))
-        return;
     wsqi_stat(self->counters.overflows, 1);
     wsqi_spill(self, task);
     /* I6: a look while all of the ring was on its way found it empty, and who pushed behind others
@@ -4636,7 +4651,7 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
 /* Few tasks that take long, or may (a worker's average begins above the bound): each takes one at a
  * time, so that they start in order and none lies behind one that blocks. With batches, of n tasks
  * that block, on n workers, the last began after a later one in 9 of 10 new pools. Guesses, by
- * which up to 15 simulated workers lose 2% at most; where the lanes are several they would lose
+ * which up to 15 simulated workers lose about 2% at most; with several lanes they would lose
  * more. */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
@@ -4723,8 +4738,8 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
-    if (wsqi_load_hint(&victim->seen_head) == head) return false;
-    wsqi_store_hint(&victim->seen_head, head);
+    if (wsqi_load_hint(&victim->marks.head) == head) return false;
+    wsqi_store_hint(&victim->marks.head, head);
     return true;
 }
 
@@ -4735,11 +4750,12 @@ static bool wsqi_fresh(wsqi_worker *victim) {
 static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     uint32_t nobody = 0;
     void *item = NULL;
-    if (wsqi_load_hint(&victim->robbed) != 0 || wsq_ring_length(&victim->ring) == 0) return NULL;
+    if (wsqi_load_hint(&victim->marks.robbed) != 0) return NULL;
+    if (wsq_ring_length(&victim->ring) == 0) return NULL;
     /* Relaxed: nothing is read on the strength of it. Failure: another is there. */
-    if (!wsqi_cas_rlx(&victim->robbed, &nobody, 1u)) return NULL;
+    if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
     if (!wsqi_fresh(victim)) item = wsq_ring_steal(&victim->ring, &self->ring);
-    wsqi_store_hint(&victim->robbed, 0u);
+    wsqi_store_hint(&victim->marks.robbed, 0u);
     return item;
 }
 
@@ -5038,9 +5054,19 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     else wsqi_cancel_task(self->pool, task);
 }
 
+/* Field by field, since a model checker knows no copies of bytes. */
+static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
+    to->outer = from->outer;
+    to->task = from->task;
+    to->group = from->group;
+    to->loop = from->loop;
+    to->floor = from->floor;
+    to->budget_left = from->budget_left;
+}
+
 /* Owner only: begins something else, whose jobs go from `floor` on. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
-    *former = self->frame;
+    wsqi_frame_copy(former, &self->frame);
     self->frame.outer = former;
     self->frame.task = NULL;
     self->frame.group = NULL;
@@ -5049,7 +5075,7 @@ static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ct
 }
 
 static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
-    self->frame = *former;
+    wsqi_frame_copy(&self->frame, former);
 }
 
 /* ==========================================================================
@@ -5569,35 +5595,10 @@ static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) 
     return wsqi_spawn_slow(pool, task, home, 0);
 }
 
-/* Any thread; pin: WSQI_FLAG_PINNED and more, or 0. */
-static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin);
-
 /* The task's group by attribute, or NULL. */
 static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     bool grouped = (wsqi_load_own(&task->flags) & WSQI_FLAG_GROUPED) != 0;
     return grouped ? wsqi_task_group(task) : NULL;
-}
-
-WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
-    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
-    wsqi_check_task(task);
-    uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* and of no group */
-        return wsqi_spawn_plain(pool, task, state, pool);
-    wsq_group *group = wsqi_task_grouped(task);
-    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
-    return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
-}
-
-WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
-    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
-    wsqi_check_pool(pool);
-    wsqi_check_task(task);
-    if (worker >= pool->workers) return WSQ_ERR_INVALID;
-    uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
-    wsq_group *group = wsqi_task_grouped(task);
-    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, pin);
-    return group->pool == pool ? wsqi_spawn_into(group, task, pin) : WSQ_ERR_INVALID;
 }
 
 WSQ_API bool wsq_budget_take(void) {
@@ -5979,8 +5980,51 @@ static void wsqi_serve_main(void *arg) {
     wsqi_duty_end(self->pool);
 }
 
-static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index);
-static bool wsqi_worker_start(wsqi_worker *self);
+/* False: no memory for its queue. */
+static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
+    memset((void *)self, 0, sizeof *self);
+    self->pool = pool;
+    self->host = self;
+    self->parker.parking = &pool->parking;
+    self->index = index;
+    self->lifo_left = pool->config.lifo_cap;
+    self->frame.floor = wsqi_base(self);
+    uint32_t start = wsqi_entry_index(self->frame.floor);
+    wsqi_store_init(&self->range, wsqi_range_pack(start, start));
+    wsqi_steal_request(self);                                             /* nothing is public */
+    wsq_random_seed(&self->random, pool->config.seed + index);
+    wsq_tune_init(&self->tune, &pool->config);
+    self->order = pool->config.order;
+    self->turn.left = self->tune.interval;
+    wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
+    wsqi_store_init(&self->counters.interval, self->tune.interval);
+    wsq_ring_init(&self->ring);
+    return pool->config.order != WSQ_LIFO || index >= pool->guest_base ||
+           wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
+}
+
+/* The pool lock's holder: the block of a new stand-in or guest, not counted yet; NULL: no
+ * memory. */
+static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
+    wsqi_worker *block = wsqi_block(pool, index); /* perhaps from an attempt that failed */
+    if (block == NULL) {
+        block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
+        if (block == NULL) return NULL;
+        wsqi_set(&pool->table[index], block);
+    }
+    return wsqi_worker_init(block, pool, index) ? block : NULL;
+}
+
+static bool wsqi_worker_start(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    char name[24];
+    snprintf(name, sizeof name, "%s-%u", pool->name, self->index);
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: who starts it is on duty, or alone. */
+    if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
+        return true;
+    wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: likewise. */
+    return false;
+}
 
 /* The pool lock's holder: a thread for a stand-in without one, or for a new one. */
 static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
@@ -6218,7 +6262,7 @@ static void wsqi_wait_off_duty(wsqi_wait *wait) {
 
 static void wsqi_wait_on_duty(wsqi_wait *wait) {
     wsqi_duty_begin(wait->pool);
-    wsqi_store_rel(&wait->asleep, 0u); /* P7 */
+    wsqi_store_hint(&wait->asleep, 0u);
 }
 
 /* The thread sleeps until it is called, or for no reason. */
@@ -6531,6 +6575,7 @@ static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
 
+/* Any thread; pin: WSQI_FLAG_PINNED and more, or 0. */
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
     void *home = (char *)group + 1;
@@ -6540,6 +6585,28 @@ static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin
                                  : wsqi_spawn_slow(pool, task, home, pin);
     if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
     return result;
+}
+
+WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    uint32_t state = wsqi_load_hint(&task->state);
+    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* and of no group */
+        return wsqi_spawn_plain(pool, task, state, pool);
+    wsq_group *group = wsqi_task_grouped(task);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
+    return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
+}
+
+WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_pool(pool);
+    wsqi_check_task(task);
+    if (worker >= pool->workers) return WSQ_ERR_INVALID;
+    uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
+    wsq_group *group = wsqi_task_grouped(task);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, pin);
+    return group->pool == pool ? wsqi_spawn_into(group, task, pin) : WSQ_ERR_INVALID;
 }
 
 WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
@@ -6884,8 +6951,8 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
 }
 
 /* Owner only: takes the futures out of its queue that it has run already, while it waited for them.
- * Nested waits would fill every queue with them. False: there was none. */
-static bool wsqi_tombstones_purge(wsqi_worker *self) {
+ * Nested waits would fill every queue with them. */
+static void wsqi_tombstones_purge(wsqi_worker *self) {
     bool lifo = self->pool->config.order == WSQ_LIFO;
     wsq_task *kept = NULL, **end = &kept, *task;
     uint64_t purged = 0;
@@ -6910,7 +6977,6 @@ static bool wsqi_tombstones_purge(wsqi_worker *self) {
         wsqi_push_local(self, task);
     }
     wsqi_notify_others(self); /* who may have looked meanwhile */
-    return purged != 0;
 }
 
 /* As wsq_spawn, of a task that nobody else can know: it needs no claim. */
@@ -7015,10 +7081,10 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
     }
     if (!wsqi_future_claim(future)) return false;
     /* Its place in the queue is left behind, as a tombstone: it is no call, and no hook hears of
-     * it. A ring looks for such places when it is full. */
+     * it. From time to time the queue is searched for such places. */
     wsqi_future_bury(future);
     wsqi_future_call(self, future, word);
-    if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->pool->config.order == WSQ_LIFO)
+    if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->order != WSQ_SHARED)
         wsqi_tombstones_purge(self);
     return true;
 }
@@ -7122,10 +7188,6 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
 
 /* wsq_job.done; anything before it is public */
 enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE };
-
-static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
-    return (uint64_t)bottom << 32 | top;
-}
 
 static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
@@ -8171,8 +8233,8 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  *            asleep is counted in S. The pool is still when all on duty sleep, and nothing is
  *            queued. Then waits are released for what nobody will end, and the pool is over when
  *            there are none.
- * Writers:   on_duty: each thread, of itself. changes: each thread that wakes up; whoever looks.
- *            The phase: the first shutdown, then whoever finds the pool still.
+ * Writers:   duty.threads: each thread, of itself. The phase: the first shutdown, then, under the
+ *            pool's lock, whoever finds the pool still.
  * Source:    termination detection by a wave that every activity makes void (Dijkstra, Feijen, van
  *            Gasteren 1983).
  * ========================================================================== */
@@ -8267,8 +8329,7 @@ static unsigned wsqi_waits_look(wsq_pool *pool, bool release, unsigned *called) 
         wsqi_waiters *bucket = &pool->waiting[i];
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            /* P8: who is awake has said so. Pairs with P7. */
-            if (!wait->inside || wsqi_load_acq(&wait->asleep) == 0) continue;
+            if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5 orders it */
             asleep++;
             if (wsqi_wait_called(wait)) {
                 ++*called;
@@ -8292,39 +8353,40 @@ static bool wsqi_tasks_left(wsq_pool *pool) {
     return wsqi_queued(pool);
 }
 
-/* Any thread, once the pool stops, behind a full barrier: it went to sleep, or off duty. If that
- * was the last one, waits are released, or the pool is over. */
+/* The pool lock's holder: do all on duty sleep, and is nothing queued? */
+static bool wsqi_still(wsq_pool *pool) {
+    uint32_t idle = wsqi_load_acq(&pool->idle);            /* P5: what it queued before it slept */
+    uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
+    if (wsqi_sleeping(idle) != threads) return false; /* who searches does not sleep */
+    if (!wsqi_tasks_left(pool)) return true;
+    /* Whoever shuts down sees to a lane where no thread does. */
+    if (pool->config.caller_runs || (pool->config.lend_only && wsqi_queued(pool)))
+        wsqi_call(pool, pool);
+    return false;
+}
+
+/* Any thread: it went to sleep, or off duty. Once the pool stops: if that was the last one, waits
+ * are released, or the pool is over. */
 static void wsqi_check_still(wsq_pool *pool) {
     unsigned called;
     /* P4: who sleeps is seen below by who set the phase, or sees it. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
-    /* P8: who woke up before is seen awake. Pairs with P7. */
-    uint32_t look = wsqi_add_acqrel(&pool->duty.changes, 1u) + 1, cancel = WSQI_PHASE_CANCEL;
-    uint32_t idle = wsqi_load_acq(&pool->idle);       /* P5: what it queued before it slept */
-    uint32_t on_duty = wsqi_load_acq(&pool->duty.threads); /* P5 */
-    if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) != on_duty) return;
-    if (wsqi_tasks_left(pool)) {
-        /* Whoever shuts down sees to a lane where no thread does. */
-        if (pool->config.caller_runs || (pool->config.lend_only && wsqi_queued(pool)))
-            wsqi_call(pool, pool);
-        return;
-    }
-    unsigned asleep = wsqi_waits_look(pool, false, &called);
-    if (called != 0) return;
-    /* The lock keeps still whoever wakes up now: what it has on its stack is looked at. */
+    /* The lock keeps still whoever wakes up meanwhile: what it has on its stack is looked at. */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    /* Relaxed: nobody woke up before, of whom something was seen (P8). Failure: who did looks when
-     * it sleeps again. */
-    bool still = wsqi_cas_rlx(&pool->duty.changes, &look, look + 1);
-    if (still && asleep != 0) wsqi_waits_look(pool, true, &called);
+    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool)) {
+        unsigned asleep = wsqi_waits_look(pool, false, &called);
+        if (asleep == 0) {
+            /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
+            wsqi_add_rlx(&pool->duty.threads, 1u);
+            /* P6: what was run is visible. Pairs with P5. */
+            wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+            wsqi_call(pool, pool);
+        } else if (called == 0) {
+            wsqi_waits_look(pool, true, &called);
+        }
+    }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    if (!still || asleep != 0) return;
-    /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
-    wsqi_add_rlx(&pool->duty.threads, 1u);
-    /* P6: what was run is visible. Pairs with P5. Failure: another thread was faster. */
-    if (wsqi_cas_rel(pool->phase, &cancel, (uint32_t)WSQI_PHASE_OVER)) wsqi_call(pool, pool);
-    else wsqi_duty_end(pool);
 }
 
 static void wsqi_tokens_give(wsq_pool *pool) {
@@ -8469,52 +8531,6 @@ static void wsqi_config_fill(wsq_config *config) {
     /* no slot: nobody overtakes, or all do */
     if (config->lifo_cap == WSQ_LIFO_OFF || config->order != WSQ_FIFO) config->lifo_cap = 0;
     if (config->budget == 0) config->budget = 128;
-}
-
-/* False: no memory for its queue. */
-static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
-    memset((void *)self, 0, sizeof *self);
-    self->pool = pool;
-    self->host = self;
-    self->parker.parking = &pool->parking;
-    self->index = index;
-    self->lifo_left = pool->config.lifo_cap;
-    self->frame.floor = wsqi_base(self);
-    uint32_t start = wsqi_entry_index(self->frame.floor);
-    wsqi_store_init(&self->range, wsqi_range_pack(start, start));
-    wsqi_steal_request(self);                                             /* nothing is public */
-    wsq_random_seed(&self->random, pool->config.seed + index);
-    wsq_tune_init(&self->tune, &pool->config);
-    self->order = pool->config.order;
-    self->turn.left = self->tune.interval;
-    wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
-    wsqi_store_init(&self->counters.interval, self->tune.interval);
-    wsq_ring_init(&self->ring);
-    return pool->config.order != WSQ_LIFO || index >= pool->guest_base ||
-           wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
-}
-
-/* The pool lock's holder: the block of a new stand-in or guest, not counted yet; NULL: no
- * memory. */
-static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
-    wsqi_worker *block = wsqi_block(pool, index); /* perhaps from an attempt that failed */
-    if (block == NULL) {
-        block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
-        if (block == NULL) return NULL;
-        wsqi_set(&pool->table[index], block);
-    }
-    return wsqi_worker_init(block, pool, index) ? block : NULL;
-}
-
-static bool wsqi_worker_start(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    char name[24];
-    snprintf(name, sizeof name, "%s-%u", pool->name, self->index);
-    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: who starts it is on duty, or alone. */
-    if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
-        return true;
-    wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: likewise. */
-    return false;
 }
 
 enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess */

@@ -79,7 +79,7 @@ static wsq_poll note_and_hatch(wsq_ctx ctx, step *self) {
         if (way > 1) hatch(wsq_pool_of(ctx), 50);
     }
     if (self->number % 7 == 1) hatch(wsq_pool_of(ctx), self->number % 31);
-    else if (self->number % 97 == 0) hatch(wsq_pool_of(ctx), 300);
+    else if (self->number > 0 && self->number % 97 == 0) hatch(wsq_pool_of(ctx), 300);
     return WSQ_DONE;
 }
 

@@ -28,7 +28,7 @@ static void job_run(wsq_ctx ctx, wsq_job *job) {
 
 static void block_init(struct model_block *block) {
     block->worker.pool = &pool;
-    block->worker.floor = block->entries;
+    block->worker.frame.floor = block->entries;
     wsqi_store_rlx(&block->worker.range, wsqi_range_pack(FIRST, FIRST));
     wsqi_steal_request(&block->worker);
 }
