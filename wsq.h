@@ -3326,10 +3326,11 @@ typedef struct wsqi_ends {
     uint64_t count;
 } wsqi_ends;
 
-/* Free futures of a worker's own; see >>future. */
+/* Free futures of a worker's own, or of all threads outside; see >>future. */
 typedef struct wsqi_futures {
-    wsq_task *first; /* linked by `next` */
-    uint32_t freed;  /* of them, freed by this worker; the others are fewer than it takes at once */
+    wsq_future *first; /* the newest */
+    uint32_t count;
+    wsq_future *batch; /* a whole batch more, or NULL */
 } wsqi_futures;
 
 /* One worker: the start of its block; its job stack fills the rest. */
@@ -3479,8 +3480,9 @@ struct wsq_pool {
     wsqi_timers timers;
     wsqi_standins standins;
     wsqi_duty duty;
-    wsqi_inject futures; /* to use again; `lock` is held to take some */
-    void *future_chunks; /* their memory; under `lock` */
+    wsqi_futures futures;        /* of threads outside; under `lock`, as the next two */
+    wsq_future *future_batches;  /* of nobody */
+    void *future_chunks;         /* their memory */
     struct wsqi_list *list;    /* of all tasks; NULL: none; see >>dump */
 };
 
@@ -6799,9 +6801,9 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
  * Invariant: a future is referred to by its place in a queue and by its handle; who takes the last
- *            reference away frees it. A free one is on the list of the worker that freed it, or
- *            with the pool, and no worker keeps more than two batches. Who sets CLAIMED runs it.
- * Writers:   word: everybody. result: who claimed it. A worker's list: the worker.
+ *            reference away frees it. Free ones lie with the worker that freed them, two batches at
+ *            most, or with the pool. Who sets CLAIMED runs it.
+ * Writers:   word: everybody. result: who claimed it. Free ones: the worker, the lock's holder.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
  * ========================================================================== */
 
@@ -6811,6 +6813,8 @@ struct wsq_future {
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
     wsqi_aptr then;      /* a task to start when it is done */
+    wsq_future *next;    /* of a free one: the next in its batch */
+    wsq_future *batch;   /* and of the first of a batch: the next batch */
     wsqi_a32 word;       /* WSQI_FUTURE_* */
 };
 
@@ -6823,68 +6827,108 @@ enum {
     WSQI_FUTURE_REF = 32        /* and all bits above: references */
 };
 
-/* A guess: 64 futures of 96 bytes. */
-#ifndef WSQI_FUTURE_CHUNK
-#define WSQI_FUTURE_CHUNK 64
+/* A guess: two batches, 64 futures of 112 bytes. */
+#ifndef WSQI_FUTURE_BATCH
+#define WSQI_FUTURE_BATCH 32
 #endif
-#define WSQI_FUTURE_BATCH ((WSQI_FUTURE_CHUNK + 1) / 2) /* what a worker takes, or gives back */
+enum { WSQI_FUTURE_CHUNK = 2 * WSQI_FUTURE_BATCH };
 
 typedef struct wsqi_chunk {
     struct wsqi_chunk *next;
     wsq_future futures[WSQI_FUTURE_CHUNK];
 } wsqi_chunk;
 
-/* The pool lock's holder: more free ones. False: no memory. */
+/* The pool lock's holder: a batch, linked by `next`, that nobody needs now. */
+static void wsqi_batch_give(wsq_pool *pool, wsq_future *batch) {
+    wsqi_set(&batch->batch, pool->future_batches);
+    pool->future_batches = batch;
+}
+
+/* The pool lock's holder: new ones. False: no memory. */
 static bool wsqi_futures_make(wsq_pool *pool) {
     wsqi_chunk *chunk =
         (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
     if (chunk == NULL) return false;
     chunk->next = (wsqi_chunk *)pool->future_chunks;
     pool->future_chunks = chunk;
-    for (int i = 1; i < WSQI_FUTURE_CHUNK; i++)
-        wsqi_set(&chunk->futures[i].task.next, &chunk->futures[i - 1].task);
-    wsqi_inject_push(&pool->futures, &chunk->futures[WSQI_FUTURE_CHUNK - 1].task,
-                     &chunk->futures[0].task);
+    for (int i = 0; i < WSQI_FUTURE_CHUNK; i++) {
+        wsq_future *last = i % WSQI_FUTURE_BATCH == 0 ? NULL : &chunk->futures[i - 1];
+        wsqi_set(&chunk->futures[i].next, last);
+        if ((i + 1) % WSQI_FUTURE_BATCH == 0) wsqi_batch_give(pool, &chunk->futures[i]);
+    }
     return true;
 }
 
-/* Any thread: up to `most` free ones, as a chain; NULL: no memory. */
-static wsq_task *wsqi_futures_take(wsq_pool *pool, uint32_t most) {
-    uint32_t left;
-    wsq_task *chain = NULL;
+/* The list's owner: one of those that it has, or NULL. */
+static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
+    wsq_future *future = own->first;
+    if (!WSQI_LIKELY(future != NULL)) {
+        future = own->batch;
+        own->batch = NULL;
+        own->count = WSQI_FUTURE_BATCH;
+        if (future == NULL) return NULL;
+    }
+    own->first = wsqi_get(&future->next);
+    own->count--;
+    return future;
+}
+
+/* The list's owner. */
+static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
+    wsqi_set(&future->next, own->first);
+    own->first = future;
+    own->count++;
+}
+
+/* The list's owner: a whole batch is put aside. Returns what lay there, which is too much, or
+ * NULL. */
+static wsq_future *wsqi_futures_shift(wsqi_futures *own) {
+    wsq_future *surplus = own->batch;
+    own->batch = own->first;
+    own->first = NULL;
+    own->count = 0;
+    return surplus;
+}
+
+/* Any thread; a worker has none left. NULL: no memory. */
+WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
+    wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (!wsqi_inject_empty(&pool->futures) || wsqi_futures_make(pool))
-        chain = wsqi_inject_take(pool, &pool->futures, most, &left);
+    wsq_future *future = self != NULL ? NULL : wsqi_futures_pop(own);
+    if (future == NULL && (pool->future_batches != NULL || wsqi_futures_make(pool))) {
+        own->batch = pool->future_batches;
+        pool->future_batches = wsqi_get(&own->batch->batch);
+        future = wsqi_futures_pop(own);
+    }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return chain;
+    return future;
 }
 
 /* Any thread; NULL: no memory. */
 static wsq_future *wsqi_future_create(wsq_pool *pool) {
     wsqi_worker *self = wsqi_local(pool);
-    wsq_task *task = self != NULL ? self->futures.first : NULL;
-    if (task == NULL) task = wsqi_futures_take(pool, self != NULL ? WSQI_FUTURE_BATCH : 1);
-    if (task == NULL) return NULL;
-    if (self != NULL) {
-        self->futures.first = wsqi_get(&task->next);
-        if (self->futures.freed != 0) self->futures.freed--;
+    wsq_future *future = self != NULL ? wsqi_futures_pop(&self->futures) : NULL;
+    return WSQI_LIKELY(future != NULL) ? future : wsqi_future_fetch(pool, self);
+}
+
+/* Any thread; a worker has a whole batch of them. */
+WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
+    wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    if (own->count == WSQI_FUTURE_BATCH) {
+        wsq_future *surplus = wsqi_futures_shift(own);
+        if (surplus != NULL) wsqi_batch_give(pool, surplus);
     }
-    return wsq_container_of(task, wsq_future, task);
+    wsqi_futures_push(own, future);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
 /* Any thread; nobody refers to it. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     wsqi_worker *self = wsqi_local(pool);
-    wsq_task *first = &future->task, *last = first;
-    if (self != NULL) {
-        wsqi_set(&first->next, self->futures.first);
-        self->futures.first = first;
-        if (++self->futures.freed < WSQI_FUTURE_BATCH) return;
-        for (int i = 1; i < WSQI_FUTURE_BATCH; i++) last = wsqi_get(&last->next);
-        self->futures.first = wsqi_get(&last->next);
-        self->futures.freed = 0;
-    }
-    wsqi_inject_push(&pool->futures, first, last);
+    if (WSQI_LIKELY(self != NULL && self->futures.count != WSQI_FUTURE_BATCH))
+        wsqi_futures_push(&self->futures, future);
+    else wsqi_future_return(pool, self, future);
 }
 
 /* Any thread: one reference less. */
