@@ -6,6 +6,7 @@ if [ $# -ne 2 ] || [ ! -r "$1" ]; then
     exit 2
 fi
 csv=$1 prefix=$2
+machine=$(awk -F, 'NR == 1 { print $3 }' "$csv")
 rows=$(mktemp)
 trap 'rm -f "$rows"' EXIT
 
@@ -27,7 +28,7 @@ styles() {
     done
 }
 
-plot() { # name question metric cases title y-axis settings
+plot() { # name question metric cases title y-axis settings style
     pick "$2" "$3" "$4" > "$rows"
     blocks=$(grep -c '^"' "$rows" || true)
     [ "$blocks" -gt 0 ] || return 0
@@ -35,14 +36,14 @@ plot() { # name question metric cases title y-axis settings
 set terminal svg size 900,560 font "sans,14" background "white"
 set output "$prefix-$1.svg"
 $(styles)
-set title "$5"
+set title "$5; machine: $machine"
 set xlabel "workers"
 set ylabel "$6"
 set key outside right
 set grid
 set logscale x 2
 $7
-plot for [i=0:$((blocks - 1))] "$rows" index i using 1:2 with linespoints lt i+1 \
+plot for [i=0:$((blocks - 1))] "$rows" index i using 1:2 with ${8:-linespoints} lt i+1 \
     title columnheader(1)
 END
 }
@@ -57,7 +58,7 @@ efficiency() { # question what
 efficiency weak 'for each worker'
 efficiency strong 'as a whole'
 plot curve curve us . 'A burst on sleepers: when the k-th of n tasks began' 'us' \
-    'set xlabel "k"; set yrange [0:*]'
+    'set xlabel "k"; set yrange [0:*]' lines
 plot spread spread latencies . 'A burst on n sleepers: until the last task began' \
     'wake-up latencies' 'set yrange [0:*]'
 plot load load p99_us . 'An open load: 99% of the tasks start within' 'us' 'set logscale y'

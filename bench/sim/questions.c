@@ -1,8 +1,10 @@
 /* What becomes of wsq on many cores: the questions of README.md, answered in virtual time.
  *
- *   questions [-q] [-m MACHINE]... [-n WORKERS]... [-c FILE] [QUESTION...]
+ *   questions [-q] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] [QUESTION...]
  *
- * -q: a minute's worth. -c: a row of FILE for each figure. Without -m the machine of 128 cores. */
+ * -q: a minute's worth. -r: only this workload, in `weak`, `strong`, `hot`. -w: so much work for
+ * each worker, in `weak` and `hot`. -c: a row of FILE for each figure. Without -m it is the machine
+ * of 128 cores. */
 #include "efficiency.h"
 #include "steps.h"
 
@@ -14,7 +16,17 @@ static struct {
     int machine_count;
     unsigned workers[MOST];
     int worker_count;
+    bool rows[WORKLOADS];
+    int row_count;  /* 0: all */
+    double work_ms; /* 0: as the question has it */
 } options;
+
+static bool row_wanted(int row) { return options.row_count == 0 || options.rows[row]; }
+
+/* ns: of work for each worker. */
+static double work_each(void) {
+    return options.work_ms != 0 ? options.work_ms * 1e6 : options.quick ? 0.5e6 : 1e6;
+}
 
 /* The numbers of workers to look at: 1, 2, 4 and so on; fewer of them in a hurry. */
 static int workers_list(const sim_machine *machine, unsigned *list) {
@@ -39,13 +51,16 @@ static void head(const char *title, const unsigned *list, int count) {
 static void ask_efficiency(const sim_machine *machine, bool weak) {
     unsigned list[MOST];
     int count = workers_list(machine, list);
-    double ns = (options.quick ? 0.5e6 : 1e6) * (weak ? 1 : 64);
+    double ns = weak ? work_each() : options.quick ? 32e6 : 64e6;
     const char *question = weak ? "weak" : "strong";
     sim.machine = machine;
-    head(weak ? "efficiency, % (work per worker fixed)" : "efficiency, % (work as a whole fixed)",
-         list, count);
+    char title[64];
+    snprintf(title, sizeof title, "efficiency, %% (%g ms of work %s)", ns / 1e6,
+             weak ? "for each worker" : "as a whole");
+    head(title, list, count);
     for (int w = 0; w < WORKLOADS; w++) {
         const workload *load = &workloads[w];
+        if (!row_wanted(w)) continue;
         outcome one = workload_alone(load, machine, weak ? ns : 4e6);
         printf("%-12s", load->name);
         for (int i = 0; i < count; i++) {
@@ -174,10 +189,11 @@ static void ask_hot(const sim_machine *machine) {
     unsigned list[MOST];
     int count = workers_list(machine, list);
     unsigned n = list[count - 1];
-    double ns = (options.quick ? 0.5e6 : 1e6) * n;
+    double ns = work_each() * n;
     for (int w = 0; w < WORKLOADS; w++)
-        workload_measure(&workloads[w], machine, n, ns / workloads[w].unit_ns, 10);
-    load_run(machine, n, 0.8, 500 * n, 10);
+        if (row_wanted(w))
+            workload_measure(&workloads[w], machine, n, ns / workloads[w].unit_ns, 10);
+    if (options.row_count == 0) load_run(machine, n, 0.8, 500 * n, 10);
 }
 
 /* ---- arguments ---- */
@@ -198,7 +214,8 @@ enum { QUESTIONS = sizeof questions / sizeof *questions };
 
 static void usage(const char *problem, const char *word) {
     fprintf(stderr, "questions: %s: %s\n", problem, word);
-    fprintf(stderr, "questions [-q] [-m MACHINE]... [-n WORKERS]... [-c FILE] [QUESTION...]\n"
+    fprintf(stderr, "questions [-q] [-m MACHINE]... [-n WORKERS]... [-r ROW]... [-w MS] [-c FILE] "
+                    "[QUESTION...]\n"
                     "machines:\n");
     for (size_t i = 0; i < SIM_MACHINES; i++)
         fprintf(stderr, "    %-8s %s\n", sim_machines[i].name, sim_machines[i].what);
@@ -223,6 +240,21 @@ static unsigned workers_named(const char *text) {
     return (unsigned)n;
 }
 
+static int row_named(const char *name) {
+    for (int i = 0; i < WORKLOADS; i++)
+        if (strcmp(workloads[i].name, name) == 0) return i;
+    usage("no such row", name);
+    return 0;
+}
+
+static double work_named(const char *text) {
+    char *end;
+    double ms = strtod(text, &end);
+    if ((*text < '0' || *text > '9') || *end != 0 || !(ms >= 0.01) || ms > 100)
+        usage("a work for each worker is from 0.01 to 100 ms", text);
+    return ms;
+}
+
 static int question_named(const char *name) {
     for (int i = 0; i < QUESTIONS; i++)
         if (strcmp(questions[i].name, name) == 0) return i;
@@ -239,11 +271,16 @@ static int program(int argc, char **argv) {
             usage("too many arguments, from here on", word);
         if (option && word[1] == 'q') {
             options.quick = true;
-        } else if (option && strchr("mnc", word[1]) != NULL) {
+        } else if (option && strchr("mnrwc", word[1]) != NULL) {
             if (value == NULL) usage("its value is missing", word);
             i++;
             if (word[1] == 'm') options.machines[options.machine_count++] = machine_named(value);
             if (word[1] == 'n') options.workers[options.worker_count++] = workers_named(value);
+            if (word[1] == 'r') {
+                options.rows[row_named(value)] = true;
+                options.row_count++;
+            }
+            if (word[1] == 'w') options.work_ms = work_named(value);
             if (word[1] == 'c' && (report_csv = fopen(value, "w")) == NULL)
                 usage("cannot be written", value);
         } else if (word[0] == '-') {

@@ -18,7 +18,9 @@ else
     for machine in here 16 64 128; do
         "$build/bench/sim/questions" -m $machine -c "$out/$machine.csv"
     done
-    "$build/bench/sim/questions" -q -m 1024 -n 1024 -c "$out/1024.csv" weak spread steps
+    "$build/bench/sim/questions" -q -m 1024 -n 64 -n 256 -n 1024 -c "$out/1024.csv" \
+        weak spread load steps
+    "$build/bench/sim/questions" -q -m 1024 -n 512 hot
 fi
 if ! command -v gnuplot > /dev/null; then
     echo "# no plots: gnuplot is not installed"

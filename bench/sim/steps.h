@@ -86,7 +86,7 @@ static load_result load_run(const sim_machine *machine, unsigned workers, double
     sim_meter meter = sim_meter_start();
     unsigned threads = workers / LOAD_WORKERS;
     if (threads < LOAD_THREADS) threads = LOAD_THREADS;
-    if (threads > SIM_OUTSIDE) threads = SIM_OUTSIDE;
+    if (threads >= SIM_OUTSIDE) threads = SIM_OUTSIDE - 1; /* the caller has one of those cores */
     run_submitters(pool, units, count, threads, result.service_mean * 1e3 / workers / share);
     sim_meter_stop(&meter);
     for (size_t i = 0; i < count; i++) values[i] = units[i].wait / 1e3;
