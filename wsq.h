@@ -5066,6 +5066,13 @@ static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->budget_left = from->budget_left;
 }
 
+/* Owner only. False: nothing is to be had, and it is a searcher now. */
+WSQI_HOT bool wsqi_step(wsqi_worker *self) {
+    wsq_task *task = wsqi_find_work(self);
+    if (task != NULL) wsqi_work(self, task);
+    return task != NULL;
+}
+
 /* Owner only: begins something else, whose jobs go from `floor` on. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
     wsqi_frame_copy(former, &self->frame);
@@ -5857,15 +5864,14 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     if (former != self) self->outer = former;
     wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->frame.floor);
     wsqi_self_set(self);
-    wsq_task *task = wsqi_find_work(self);
-    if (task != NULL) wsqi_work(self, task);
-    else wsqi_search_end(self);
+    bool ran = wsqi_step(self);
+    if (!ran) wsqi_search_end(self);
     wsqi_group_flush(self);
     wsqi_self_set(former);
     wsqi_frame_pop(self, &frame);
     self->outer = outer;
     if (above != NULL) above->outer = self;
-    return task != NULL;
+    return ran;
 }
 
 /* Likewise; false: no worker has anything to do. */
@@ -5965,10 +5971,9 @@ static void wsqi_serve(wsqi_worker *self) {
     bool stays = !pool->config.lend_only && self->index < pool->workers;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
     while (stays || !wsqi_relieved(self)) {
-        wsq_task *task = wsqi_find_work(self);
-        if (task != NULL) wsqi_work(self, task);
-        else if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
-        else wsqi_sleep(self, NULL);
+        if (wsqi_step(self)) continue;
+        if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
+        wsqi_sleep(self, NULL);
     }
     wsqi_worker_clear(self);
     wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
@@ -6281,13 +6286,13 @@ static void wsqi_wait_park(wsqi_wait *wait) {
 /* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
 static void wsqi_wait_work(wsqi_wait *wait) {
     wsqi_worker *self = wait->self;
-    wsq_ctx floor = self->frame.floor;
+    wsqi_frame frame;
     self->wait_depth++;
-    self->frame.floor = wsqi_full_mark(self);
-    wsq_task *task = wsqi_find_work(self);
-    if (task != NULL) wsqi_run_nested(self, task);
-    else wsqi_sleep(self, wait);
-    self->frame.floor = floor;
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
+    bool ran = wsqi_step(self);
+    wsqi_group_flush(self);
+    if (!ran) wsqi_sleep(self, wait);
+    wsqi_frame_pop(self, &frame);
     self->wait_depth--;
 }
 
