@@ -250,20 +250,27 @@ static void left_behind(void) {
     explore_pool_end(pool);
 }
 
-/* One that leaves has woken what the other one awaits. */
+/* One that leaves has woken what the other one awaits, when the pool has begun to stop. */
+static wsq_poll run_waking_late(wsq_ctx ctx, wsq_task *task) {
+    wsq_worker_dismiss(pool, wsq_worker_index(ctx));
+    while (!wsq_cancelled(ctx)) wsqi_pause();
+    return run_waking(ctx, task);
+}
+
 static void left_after_a_wake(void) {
     wsq_config config = {.lend_only = true};
     begin(2, config);
     init_awaiting();
+    items[2].task.fn = run_waking_late;
+    wsq_task_set_priority(&items[1].task, WSQ_HIGH);
     spawn(1);
-    explore_start(lent, NULL);
-    explore_wait_quiet();
     spawn(0);
+    explore_start(lent, NULL);
     explore_wait_quiet();
     explore_start(lent, NULL);
     spawn(2);
-    wsq_worker_dismiss(pool, 1);
-    end_awaiting();
+    cancel_pool();
+    explore_pool_end(pool);
 }
 
 /* A stand-in that is not needed any more lies down, or gets up, meanwhile. */
