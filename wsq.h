@@ -25,8 +25,8 @@
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>shared    implementation
- *     >>inject >>tune >>idle >>worker >>task >>timer >>after >>wait >>group >>future
- *     >>forkjoin >>parallel >>dump >>stop >>pool
+ *     >>inject >>tune >>idle >>worker >>task >>timer >>after >>run >>wait >>group
+ *     >>future >>forkjoin >>parallel >>dump >>stop >>pool
  *     >>licence
  *
  * --------------------------------------------------------------------------
@@ -5186,25 +5186,6 @@ WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
     wsqi_store_own(&task->flags, flags);
 }
 
-WSQI_COLD static void wsqi_task_close(wsq_task *task, bool cancelled);
-
-/* Any thread, which has just ended the task: somebody follows it, or waits for it. */
-WSQI_COLD static void wsqi_task_release(wsq_pool *pool, wsq_task *task, uint32_t former,
-                                        uint32_t state) {
-    if (former & WSQI_TASK_FOLLOWED) wsqi_task_close(task, (state & WSQI_TASK_CANCELLED) != 0);
-    if (former & WSQI_TASK_WAITED) wsqi_call(pool, task);
-}
-
-/* Any thread that took the task for itself. From the exchange on its memory may be gone, unless
- * others follow it: until they have been told, it stays. */
-WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
-    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. E1: who follows
-     * it is visible. Pairs with E2. */
-    uint32_t former = wsqi_xchg_acqrel(&task->state, state);
-    if (!WSQI_LIKELY((former & (WSQI_TASK_FOLLOWED | WSQI_TASK_WAITED)) == 0))
-        wsqi_task_release(pool, task, former, state);
-}
-
 static void wsqi_check_over(wsq_pool *pool);
 
 /* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
@@ -5222,126 +5203,6 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
     wsqi_token_give(pool->config.caller_runs ? wsqi_block(pool, 0) : worker);
     wsqi_fence_rmw(); /* P4: for wsqi_check_over. */
-}
-
-/* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
- * next to run here unless something else waits, and only then may it be worth another worker's
- * while. The back is in the global queue if there is none here: a deque has none for its owner, and
- * what waits in the global queue comes before a task that is alone here. */
-static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
-    wsq_pool *pool = self->pool;
-    if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
-        wsqi_queue_special(pool, task);
-        return;
-    }
-    bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
-                wsqi_load_hint(&self->lifo) == NULL; /* only a thief empties it meanwhile */
-    if (next ? !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]) : pool->config.order == WSQ_LIFO)
-        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
-    else
-        wsqi_push_local(self, task);
-    if (!next) wsqi_notify_others(self);
-}
-
-static void wsqi_requeue_woken(wsqi_worker *self, wsq_task *task) {
-    wsqi_event(self, WSQ_EVENT_WAKE, task, WSQ_CAUSE_EARLY);
-    wsqi_requeue(self, task);
-}
-
-/* The task's function said WSQ_PENDING: it sleeps until a wake, unless one came while it ran. */
-WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
-    uint32_t state = wsqi_load_hint(&task->state);
-    while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
-        /* T3: what the task did is visible to its next run, through who wakes it. Pairs with T4.
-         * Failure: relaxed, somebody added a bit, retried. ACTIVE goes, PENDING comes. */
-        if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
-            return;
-    }
-    wsqi_requeue_woken(self, task);
-}
-
-#ifdef WSQ_NO_HOOKS
-WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
-    return task->fn(self->frame.floor, task);
-}
-#else
-WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task) {
-    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, task, 0);
-    wsq_poll poll = task->fn(self->frame.floor, task);
-    wsqi_event(self, WSQ_EVENT_TASK_END, task, poll);
-    return poll;
-}
-
-WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
-    if (wsqi_told(self->pool)) return wsqi_task_call_told(self, task);
-    return task->fn(self->frame.floor, task);
-}
-#endif
-
-/* Owner only, behind a function that it has called: of its jobs none is public any more. */
-#define wsqi_check_joined(self) \
-    WSQ_ASSERT(wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
-                   wsqi_entry_index((self)->frame.floor) && \
-               "a job that was forked, and not joined by the function that forked it")
-
-/* Owner only: one call of the function. True: the task is over. */
-WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
-    self->frame.task = task;
-    self->frame.budget_left = self->pool->config.budget;
-    wsqi_count(&self->counters.run, 1);
-    wsq_poll poll = wsqi_task_call(self, task);
-    WSQ_ASSERT(poll <= WSQ_GONE && "a task's function returned what is no wsq_poll");
-    wsqi_check_joined(self);
-    if (WSQI_LIKELY(poll == WSQ_DONE)) wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
-    else if (poll == WSQ_PENDING) wsqi_task_pend(self, task);
-    else if (poll == WSQ_YIELD) wsqi_requeue(self, task);
-    return poll == WSQ_DONE || poll == WSQ_GONE;
-}
-
-/* Owner only. Who counts n more tasks as finished sees what they did. */
-static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
-    /* P1: their spawns above all. Pairs with P2. */
-    wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
-}
-
-static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
-                                            uint32_t state);
-
-/* Owner only, of a task that was woken, or is revocable. False: it is cancelled now, or somebody
- * added a bit. */
-WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
-    uint32_t next = state & ~(uint32_t)(WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING);
-    /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now on
-     * is for the next. Pairs with T4. Failure: relaxed, wsqi_task_start decides anew. */
-    return wsqi_cas_acqrel(&task->state, &state, next | WSQI_TASK_ACTIVE);
-}
-
-/* Likewise, or the task is cancelled. False: it does not run, and its state is as it was, so that
- * wsq_task_cancel still says so. */
-WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
-    wsq_group *group = wsqi_task_group(task);
-    if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
-    do {
-        /* T5: what was done before it was cancelled is visible to its cleanup. */
-        state = wsqi_load_acq(&task->state);
-        if (state & WSQI_TASK_POISONED) return false;
-    } while (!wsqi_task_begin(task, state));
-    return true;
-}
-
-/* Owner only. */
-WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
-    /* Relaxed: the queue ordered it; a later bit is a later run. */
-    uint32_t state = wsqi_load_rlx(&task->state);
-    const uint32_t odd = WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | odd)) == 0) &&
-        ((state & odd) != 0 || !wsqi_task_begin(task, state)) && !wsqi_task_start(task, state)) {
-        wsqi_cancel_task(self->pool, task);
-        return;
-    }
-    wsq_group *group = wsqi_task_group(task);
-    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group, state);
-    else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
 }
 
 /* Any thread. Makes a task runnable: the waker's LIFO slot on a worker, else the global queue. */
@@ -5401,16 +5262,6 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
          * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, state, (WSQI_TASK_ACTIVE | (*state & keep)) + hold));
     return true;
-}
-
-/* The spawn failed: the task is as it was, but for those who follow it since. */
-static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
-    uint32_t state = wsqi_load_hint(&task->state);
-    /* T2, T6: as a finish and a claim. Failure: relaxed, decide anew. */
-    while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_FOLLOWED))) {}
-    if ((former & WSQI_TASK_DONE) && (state & WSQI_TASK_FOLLOWED))
-        wsqi_task_close(task, (former & WSQI_TASK_CANCELLED) != 0);
-    if (state & WSQI_TASK_WAITED) wsqi_call(pool, task);
 }
 
 /* Any thread: these tasks were counted as spawned from outside, and are not. */
@@ -5810,6 +5661,160 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
         wsqi_edge_resolve(edge, (wsqi_load_rlx(&predecessor->state) & WSQI_TASK_CANCELLED) != 0);
     }
     return WSQ_OK;
+}
+
+/* ==========================================================================
+ * >>run: one run of a task, and its end
+ * Purpose:   the function is called, and what it returns decides what becomes of the task.
+ * Invariant: a task is run, or ended, by the one thread that took it out of its queue.
+ * Writers:   state: that thread; see >>task.
+ * ========================================================================== */
+
+/* Any thread, which has just ended the task: somebody follows it, or waits for it. */
+WSQI_COLD static void wsqi_task_release(wsq_pool *pool, wsq_task *task, uint32_t former,
+                                        uint32_t state) {
+    if (former & WSQI_TASK_FOLLOWED) wsqi_task_close(task, (state & WSQI_TASK_CANCELLED) != 0);
+    if (former & WSQI_TASK_WAITED) wsqi_call(pool, task);
+}
+
+/* Any thread that took the task for itself. From the exchange on its memory may be gone, unless
+ * others follow it: until they have been told, it stays. */
+WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
+    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. E1: who follows
+     * it is visible. Pairs with E2. */
+    uint32_t former = wsqi_xchg_acqrel(&task->state, state);
+    if (!WSQI_LIKELY((former & (WSQI_TASK_FOLLOWED | WSQI_TASK_WAITED)) == 0))
+        wsqi_task_release(pool, task, former, state);
+}
+
+/* The spawn failed: the task is as it was, but for those who follow it since. */
+static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
+    uint32_t state = wsqi_load_hint(&task->state);
+    /* T2, T6: as a finish and a claim. Failure: relaxed, decide anew. */
+    while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_FOLLOWED))) {}
+    if ((former & WSQI_TASK_DONE) && (state & WSQI_TASK_FOLLOWED))
+        wsqi_task_close(task, (former & WSQI_TASK_CANCELLED) != 0);
+    if (state & WSQI_TASK_WAITED) wsqi_call(pool, task);
+}
+
+/* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
+ * next to run here unless something else waits, and only then may it be worth another worker's
+ * while. The back is in the global queue if there is none here: a deque has none for its owner, and
+ * what waits in the global queue comes before a task that is alone here. */
+static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
+    wsq_pool *pool = self->pool;
+    if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
+        wsqi_queue_special(pool, task);
+        return;
+    }
+    bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
+                wsqi_load_hint(&self->lifo) == NULL; /* only a thief empties it meanwhile */
+    if (next ? !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]) : pool->config.order == WSQ_LIFO)
+        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
+    else
+        wsqi_push_local(self, task);
+    if (!next) wsqi_notify_others(self);
+}
+
+static void wsqi_requeue_woken(wsqi_worker *self, wsq_task *task) {
+    wsqi_event(self, WSQ_EVENT_WAKE, task, WSQ_CAUSE_EARLY);
+    wsqi_requeue(self, task);
+}
+
+/* The task's function said WSQ_PENDING: it sleeps until a wake, unless one came while it ran. */
+WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
+    uint32_t state = wsqi_load_hint(&task->state);
+    while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
+        /* T3: what the task did is visible to its next run, through who wakes it. Pairs with T4.
+         * Failure: relaxed, somebody added a bit, retried. ACTIVE goes, PENDING comes. */
+        if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
+            return;
+    }
+    wsqi_requeue_woken(self, task);
+}
+
+#ifdef WSQ_NO_HOOKS
+WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
+    return task->fn(self->frame.floor, task);
+}
+#else
+WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task) {
+    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, task, 0);
+    wsq_poll poll = task->fn(self->frame.floor, task);
+    wsqi_event(self, WSQ_EVENT_TASK_END, task, poll);
+    return poll;
+}
+
+WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
+    if (wsqi_told(self->pool)) return wsqi_task_call_told(self, task);
+    return task->fn(self->frame.floor, task);
+}
+#endif
+
+/* Owner only, behind a function that it has called: of its jobs none is public any more. */
+#define wsqi_check_joined(self) \
+    WSQ_ASSERT(wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
+                   wsqi_entry_index((self)->frame.floor) && \
+               "a job that was forked, and not joined by the function that forked it")
+
+/* Owner only: one call of the function. True: the task is over. */
+WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
+    self->frame.task = task;
+    self->frame.budget_left = self->pool->config.budget;
+    wsqi_count(&self->counters.run, 1);
+    wsq_poll poll = wsqi_task_call(self, task);
+    WSQ_ASSERT(poll <= WSQ_GONE && "a task's function returned what is no wsq_poll");
+    wsqi_check_joined(self);
+    if (WSQI_LIKELY(poll == WSQ_DONE)) wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
+    else if (poll == WSQ_PENDING) wsqi_task_pend(self, task);
+    else if (poll == WSQ_YIELD) wsqi_requeue(self, task);
+    return poll == WSQ_DONE || poll == WSQ_GONE;
+}
+
+/* Owner only. Who counts n more tasks as finished sees what they did. */
+static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
+    /* P1: their spawns above all. Pairs with P2. */
+    wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
+}
+
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
+                                            uint32_t state);
+
+/* Owner only, of a task that was woken, or is revocable. False: it is cancelled now, or somebody
+ * added a bit. */
+WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
+    uint32_t next = state & ~(uint32_t)(WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING);
+    /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now on
+     * is for the next. Pairs with T4. Failure: relaxed, wsqi_task_start decides anew. */
+    return wsqi_cas_acqrel(&task->state, &state, next | WSQI_TASK_ACTIVE);
+}
+
+/* Likewise, or the task is cancelled. False: it does not run, and its state is as it was, so that
+ * wsq_task_cancel still says so. */
+WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
+    wsq_group *group = wsqi_task_group(task);
+    if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
+    do {
+        /* T5: what was done before it was cancelled is visible to its cleanup. */
+        state = wsqi_load_acq(&task->state);
+        if (state & WSQI_TASK_POISONED) return false;
+    } while (!wsqi_task_begin(task, state));
+    return true;
+}
+
+/* Owner only. */
+WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
+    /* Relaxed: the queue ordered it; a later bit is a later run. */
+    uint32_t state = wsqi_load_rlx(&task->state);
+    const uint32_t odd = WSQI_TASK_POISONED | WSQI_TASK_OPEN;
+    if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | odd)) == 0) &&
+        ((state & odd) != 0 || !wsqi_task_begin(task, state)) && !wsqi_task_start(task, state)) {
+        wsqi_cancel_task(self->pool, task);
+        return;
+    }
+    wsq_group *group = wsqi_task_group(task);
+    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group, state);
+    else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
 }
 
 /* ==========================================================================
