@@ -208,7 +208,7 @@ static void dropped(void) {
         while (!wsq_future_done(after)) sched_yield();
         wsq_future_drop(after);
     }
-    CHECK_EQ(atomic_load(&memory.calls), 2 + 1); /* the pool, and one chunk */
+    CHECK(atomic_load(&memory.calls) <= 2 + 2); /* the pool; a chunk for the worker, and for us */
     pool_close(current);
     CHECK_EQ(atomic_load(&memory.live), 0);
     wsq_future_drop(NULL);
@@ -306,9 +306,10 @@ static void out_of_memory(void) {
     held = submit(current, increment, 0);
     CHECK_EQ(get(held), 1);
     atomic_store(&memory.left, 2);
-    uintptr_t all = 2 * 64; /* and what was freed elsewhere */
+    uintptr_t all = 2 * 64; /* and what was freed elsewhere, but what threads outside keep */
     for (wsqi_chunk *chunk = current->future_chunks; chunk != NULL; chunk = chunk->next) all += 64;
-    CHECK_EQ(get(submit(current, submit_until_full, 0)), all - 1); /* but its own */
+    uintptr_t got = (uintptr_t)get(submit(current, submit_until_full, 0));
+    CHECK(got < all && got >= all - 2 * WSQI_FUTURE_BATCH);
     atomic_store(&memory.left, LONG_MAX);
     CHECK_EQ(get(submit(current, increment, 1)), 2);
     pool_close(current);

@@ -1,6 +1,6 @@
 /* Futures in the explorer: got, dropped, followed, from outside and inside tasks, against shutdown; and
  * their memory, which the next one uses. */
-#define WSQI_FUTURE_CHUNK 1 /* so that each is used again at once */
+#define WSQI_FUTURE_BATCH 1 /* so that each soon goes to another thread */
 #include "explore_groups.h"
 
 /* Their memory is used again: the second takes what the first left, or a third thread. */

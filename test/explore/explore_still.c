@@ -5,8 +5,10 @@
 
 static void cancel_pool(void) { explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK); }
 
+/* With the smallest stack a task that waits has no room for another one above it. */
 static wsq_config some_standins(void) {
     wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
+    config.stack_size = explore_choose(4) == 0;
     return config;
 }
 
@@ -38,13 +40,16 @@ static void woken_late(void) {
 
 /* A task waits for one that is pending, or held behind such a one; another task wakes that. When the wait
  * is over, the other one has not run, or what it woke is over. */
+static bool sent_1, released; /* the explorer's own */
+
 static wsq_poll run_awaiting(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
     (void)ctx;
     wsq_result result = wsq_task_wait(&items[it->sends].task);
     explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
     int over = items[it->sends].done + items[it->sends].cleaned;
-    explore_check(over == 1 || (result == WSQ_ERR_CANCELLED && !items[2].done));
+    explore_check(over == 1 || (result == WSQ_ERR_CANCELLED && !sent_1));
+    released = over == 0;
     it->done = 1;
     return WSQ_DONE;
 }
@@ -52,17 +57,24 @@ static wsq_poll run_awaiting(wsq_ctx ctx, wsq_task *task) {
 static wsq_poll run_waking(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     for (int i = (int)explore_choose(20); i > 0 && !wsq_cancelled(ctx); i--) wsqi_pause();
+    explore_check(!released);
     send(1);
+    sent_1 = true;
     wsq_container_of(task, item, task)->done = 1;
     return WSQ_DONE;
 }
 
-static void begin_awaiting(wsq_config config) {
-    begin(1 + (unsigned)explore_choose(2), config);
+static void init_awaiting(void) {
+    sent_1 = released = false;
     items[1].waits = true;
     items[0].task.fn = run_awaiting;
     items[0].sends = 1;
     items[2].task.fn = run_waking;
+}
+
+static void begin_awaiting(wsq_config config) {
+    begin(1 + (unsigned)explore_choose(2), config);
+    init_awaiting();
     spawn(1);
     explore_wait_quiet();
 }
@@ -83,6 +95,60 @@ static void wait_beside_a_wake(void) {
         spawn(3);
     }
     spawn(0);
+    spawn(2);
+    end_awaiting();
+}
+
+/* Who was called goes on, and wakes what another one awaits: that wait is not in vain before. */
+static wsq_poll run_waking_after(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    wsq_result result = wsq_task_wait(&items[3].task);
+    explore_check(result != WSQ_OK || !released);
+    if (result == WSQ_OK) send(1);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll run_lingering(wsq_ctx ctx, wsq_task *task) {
+    for (int i = 10; i > 0 && !wsq_cancelled(ctx); i--) wsqi_pause();
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void wait_beside_a_called_one(void) {
+    wsq_config config = {.max_standins = WSQ_STANDINS_OFF};
+    begin(3, config);
+    init_awaiting();
+    items[2].task.fn = run_waking_after;
+    items[3].task.fn = run_lingering;
+    spawn(1);
+    explore_wait_quiet();
+    spawn(0);
+    explore_wait_quiet();
+    spawn(3);
+    spawn(2);
+    end_awaiting();
+}
+
+/* A task waits for a group whose task is below it on the stack, and waits for one that never comes. */
+static wsq_group group;
+
+static wsq_poll run_group_awaiting(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_check(wsq_group_wait(&group) == WSQ_ERR_CANCELLED);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void wait_above_its_group(void) {
+    wsq_config config = {.max_standins = WSQ_STANDINS_OFF};
+    begin(1, config);
+    wsq_group_init(&group, pool);
+    init_awaiting();
+    items[2].task.fn = run_group_awaiting;
+    spawn(1);
+    explore_check(wsq_group_spawn(&group, &items[0].task) == WSQ_OK);
+    explore_wait_quiet();
     spawn(2);
     end_awaiting();
 }
@@ -145,10 +211,7 @@ static void pumper(void *arg) {
 static void pumped_wait(void) {
     wsq_config config = {.caller_runs = true};
     begin(1 + (unsigned)explore_choose(2), config);
-    items[0].task.fn = run_awaiting;
-    items[0].sends = 1;
-    items[1].waits = true;
-    items[2].task.fn = run_waking;
+    init_awaiting();
     spawn(1);
     explore_check(wsq_pool_run_one(pool));
     spawn(0);
@@ -187,6 +250,29 @@ static void left_behind(void) {
     explore_pool_end(pool);
 }
 
+/* One that leaves has woken what the other one awaits, when the pool has begun to stop. */
+static wsq_poll run_waking_late(wsq_ctx ctx, wsq_task *task) {
+    wsq_worker_dismiss(pool, wsq_worker_index(ctx));
+    while (!wsq_cancelled(ctx)) wsqi_pause();
+    return run_waking(ctx, task);
+}
+
+static void left_after_a_wake(void) {
+    wsq_config config = {.lend_only = true};
+    begin(2, config);
+    init_awaiting();
+    items[2].task.fn = run_waking_late;
+    wsq_task_set_priority(&items[1].task, WSQ_HIGH);
+    spawn(1);
+    spawn(0);
+    explore_start(lent, NULL);
+    explore_wait_quiet();
+    explore_start(lent, NULL);
+    spawn(2);
+    cancel_pool();
+    explore_pool_end(pool);
+}
+
 /* A stand-in that is not needed any more lies down, or gets up, meanwhile. */
 static wsq_poll run_blocking(wsq_ctx ctx, wsq_task *task) {
     wsq_block_begin(ctx);
@@ -210,9 +296,12 @@ static void standin_lies_down(void) {
 int main(void) {
     explore_random("still: woken late", woken_late, 3000);
     explore_random("still: a wait beside a wake", wait_beside_a_wake, 3000);
+    explore_random("still: a wait beside a called one", wait_beside_a_called_one, 3000);
+    explore_random("still: a wait above its group", wait_above_its_group, 1000);
     explore_random("still: a join beside a wake", join_beside_a_wake, 3000);
     explore_random("still: a wait that pumps", pumped_wait, 2500);
     explore_random("still: left behind", left_behind, 2000);
+    explore_random("still: left after a wake", left_after_a_wake, 3000);
     explore_random("still: a stand-in lies down", standin_lies_down, 1500);
     return explore_end();
 }

@@ -102,6 +102,30 @@ static void over_while_waiting(void) {
     explore_pool_end(pool);
 }
 
+/* Who waits is held up anywhere; one thread does all the rest. */
+static void patient_with_group(void *arg) {
+    item *it = arg;
+    wsq_result result = wsq_group_wait(&group);
+    explore_check(result == (it->done ? WSQ_OK : WSQ_ERR_CANCELLED));
+}
+
+static void over_at_any_moment(void (*waiter)(void *arg)) {
+    wsq_config config = {.caller_runs = true, .max_standins = WSQ_STANDINS_OFF};
+    begin(1, config);
+    pool->spin_rounds = 0; /* who spins gives way */
+    explore_check(wsq_group_init(&group, pool) == WSQ_OK);
+    items[0].step = at_once;
+    explore_check(wsq_group_spawn(&group, &items[0].task) == WSQ_OK);
+    explore_start(waiter, &items[0]);
+    wsqi_pause();
+    (void)wsq_pool_run_one(pool);
+    cancels(NULL);
+    explore_pool_end(pool);
+}
+
+static void task_over_at_any_moment(void) { over_at_any_moment(patient); }
+static void group_over_at_any_moment(void) { over_at_any_moment(patient_with_group); }
+
 /* Likewise before he has said so. */
 static void held_up(void *arg) {
     item *it = arg;
@@ -177,6 +201,8 @@ int main(void) {
     explore_random("more: cancel against wait", cancel_against_wait, 3500);
     explore_random("more: cancel against a wait inside", cancel_wait_inside, 3000);
     explore_random("more: over while one waits", over_while_waiting, 3000);
+    explore_exhaust("more: over at any moment", task_over_at_any_moment, 1);
+    explore_exhaust("more: a group over at any moment", group_over_at_any_moment, 1);
     explore_random("more: over before one waits", over_before_waiting, 3000);
     explore_random("more: cancelled in the last bucket", cancel_in_the_last_bucket, 2000);
     explore_random("more: stopped, and left behind", stop_and_leave_behind, 1500);
