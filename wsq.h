@@ -6784,9 +6784,8 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     do { /* done after all, it ends once more */
         next = (word | WSQI_GROUP_THEN) + (word < WSQI_GROUP_TASK ? (uint64_t)WSQI_GROUP_TASK : 0);
-        /* K3: who brings the count to zero sees the task. K4, if that has been. Failure: decide
-         * anew. */
-    } while (!wsqi_cas_acqrel(&group->word, &word, next));
+        /* K3: who brings the count to zero sees the task. Failure: decide anew. */
+    } while (!wsqi_cas_rel(&group->word, &word, next));
     if (word < WSQI_GROUP_TASK) wsqi_group_down(pool, group, 1, 0);
     /* Held last, so that it never seems to be held beside what would free it. */
     if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
