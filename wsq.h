@@ -6941,6 +6941,7 @@ static wsq_future *wsqi_future_create(wsq_pool *pool) {
 /* Any thread; a worker has a whole batch of them. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
+    if (wsqi_forked(pool)) return; /* in a child whoever holds the lock may be missing */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     if (own->count == WSQI_FUTURE_BATCH) {
         wsq_future *surplus = wsqi_futures_shift(own);
