@@ -5799,9 +5799,8 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     do { /* done after all, it ends once more */
         next = (word | WSQI_GROUP_THEN) + (word < WSQI_GROUP_TASK ? (uint64_t)WSQI_GROUP_TASK : 0);
-        /* K3: who brings the count to zero sees the task. K4, if that has been. Failure: decide
-         * anew. */
-    } while (!wsqi_cas_acqrel(&group->word, &word, next));
+        /* K3: who brings the count to zero sees the task. Failure: decide anew. */
+    } while (!wsqi_cas_rel(&group->word, &word, next));
     if (word < WSQI_GROUP_TASK) wsqi_group_down(pool, group, 1, 0);
     /* Held last, so that it never seems to be held beside what would free it. */
     if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
@@ -7011,6 +7010,7 @@ static wsq_future *wsqi_future_create(wsq_pool *pool) {
 /* Any thread; a worker has a whole batch of them. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
+    if (wsqi_forked(pool)) return; /* in a child whoever holds the lock may be missing */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     if (own->count == WSQI_FUTURE_BATCH) {
         wsq_future *surplus = wsqi_futures_shift(own);

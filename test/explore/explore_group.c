@@ -366,7 +366,7 @@ int main(void) {
     explore_random("compose: a group, for a while", group_with_time, 2000);
     explore_random("compose: then against the end", then_against_end, 2000);
     explore_random("compose: two thens", two_thens, 1500);
-    explore_random("compose: then, and the group is used on", then_used_on, 3000);
+    explore_random("compose: then, and the group is used on", then_used_on, 12000);
     explore_random("compose: then against a failed spawn", then_against_failure, 1500);
     explore_random("compose: then by a failed spawn", then_by_failure, 1500);
     explore_random("compose: a failed spawn", failed_group_spawn, 1000);
