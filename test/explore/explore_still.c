@@ -201,6 +201,41 @@ static void join_beside_a_wake(void) {
     explore_pool_end(pool);
 }
 
+/* A job ends as the pool stops: its thief knows that and calls the join, or the join sees the end. */
+static wsqi_aptr joined; /* the job has begun */
+static bool ends_last;
+
+static void job_ends(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    wsqi_store_rlx(&joined, job);
+    if (ends_last) explore_meet(&gate, 2);
+    if (ends_last) explore_wait_quiet();
+    while (wsqi_load_rlx(&job->done) != WSQI_JOB_WAITED) wsqi_pause();
+}
+
+static wsq_poll run_joining_late(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job = {0};
+    wsq_fork(&ctx, &job, job_ends);
+    while (wsqi_load_rlx(&joined) == NULL) wsqi_pause();
+    wsq_join(&ctx, &job);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void join_beside_the_end(void) {
+    wsq_config config = {.max_standins = WSQ_STANDINS_OFF};
+    begin(2, config);
+    wsqi_store_init(&joined, NULL);
+    ends_last = explore_choose(2) != 0;
+    items[0].task.fn = run_joining_late;
+    spawn(0);
+    while (wsqi_load_rlx(&joined) == NULL) wsqi_pause();
+    if (ends_last) explore_meet(&gate, 2);
+    cancel_pool();
+    explore_check(items[0].done);
+    explore_pool_end(pool);
+}
+
 /* Where the caller runs: the thread that pumps waits in the middle of a task, and is released; or a task
  * is left for whoever shuts down. */
 static void pumper(void *arg) {
@@ -299,6 +334,7 @@ int main(void) {
     explore_random("still: a wait beside a called one", wait_beside_a_called_one, 3000);
     explore_random("still: a wait above its group", wait_above_its_group, 1000);
     explore_random("still: a join beside a wake", join_beside_a_wake, 3000);
+    explore_random("still: a join beside the end", join_beside_the_end, 3000);
     explore_random("still: a wait that pumps", pumped_wait, 2500);
     explore_random("still: left behind", left_behind, 2000);
     explore_random("still: left after a wake", left_after_a_wake, 3000);
