@@ -96,9 +96,26 @@ static void dismissed_late(void) {
     explore_pool_end(pool);
 }
 
+/* Who leaves behind the last task tells who waits for the pool. */
+static wsq_poll sends_itself_away(item *it) {
+    (void)it;
+    wsq_worker_dismiss(pool, 0);
+    return WSQ_DONE;
+}
+
+static void last_one_leaves(void) {
+    begin_lent();
+    spawn(0, sends_itself_away);
+    explore_start(lender, &once);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_check(items[0].done);
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("more: a dismissal that comes late", dismissed_late, 2000);
     explore_random("more: a lent thread against a stop", lent_against_stop, 2500);
     explore_random("more: lent threads", lent_threads, 2000);
+    explore_random("more: the last one leaves", last_one_leaves, 1000);
     return explore_end();
 }
