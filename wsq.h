@@ -8502,8 +8502,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     /* P4: either a worker that sleeps sees the phase, or it is seen asleep; and either what is
      * queued is found, or who queues it sees that the pool is over. Pairs with itself. */
     wsqi_fence_sc();
-    wsqi_call_all(pool); /* waits go on as the shutdown's */
-    wsqi_tokens_give(pool); /* and joins */
+    wsqi_tokens_give(pool); /* waits go on as the shutdown's, and joins */
     for (;;) {
         wsqi_wait_listen(wait);
         wsqi_stop_help(pool);
