@@ -5552,14 +5552,28 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     return WSQ_OK;
 }
 
+static wsq_task *wsqi_group_last(wsq_task *then) {
+    while (wsqi_get(&then->next) != NULL) then = wsqi_get(&then->next);
+    return then;
+}
+
 /* Takes the tasks that wait for the group, in front of those that `then` begins with. */
 static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     /* K1: their links are visible. Pairs with K2. */
-    wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL), *last = first;
+    wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL);
     if (first == NULL) return then;
-    while (wsqi_get(&last->next) != NULL) last = wsqi_get(&last->next);
-    wsqi_set(&last->next, then);
+    wsqi_set(&wsqi_group_last(first)->next, then);
     return first;
+}
+
+/* From `first` to `last`, they wait for the group, which counts one of the caller's, or has yet to
+ * be told. */
+static void wsqi_group_put(wsq_group *group, wsq_task *first, wsq_task *last) {
+    void *head = wsqi_load_hint(&group->then);
+    do {
+        wsqi_set(&last->next, (wsq_task *)head);
+        /* K2: see K1. Failure: retried. */
+    } while (!wsqi_cas_rel(&group->then, &head, first));
 }
 
 /* These waited for a group, and may start. */
@@ -5571,12 +5585,20 @@ static void wsqi_group_start(wsq_task *task) {
 }
 
 /* n of its tasks are done; cancelled: WSQI_GROUP_CANCELLED, or 0. From the count of zero on its
- * memory may be gone. So the tasks that wait for it are taken before, while it still counts one. */
+ * memory may be gone. So the tasks that wait for it are taken before, while it still counts one;
+ * if more are spawned meanwhile they wait on, for among them may be what is to come after these. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     wsq_task *then = NULL;
     for (;;) {
         bool last = word / WSQI_GROUP_TASK == n, take = last && (word & WSQI_GROUP_THEN);
+        if (!last && then != NULL) {
+            wsqi_group_put(group, then, wsqi_group_last(then));
+            then = NULL;
+            /* K3: as in wsq_group_then. */
+            word = wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN) | WSQI_GROUP_THEN;
+            continue;
+        }
         next = (word - n * WSQI_GROUP_TASK) | cancelled;
         if (take) next = next - WSQI_GROUP_THEN + WSQI_GROUP_TASK;
         else if (last) next &= WSQI_GROUP_CANCELLED;
@@ -5773,18 +5795,13 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
      * orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
     wsqi_hold hold = wsqi_spawn_report(pool, task);
-    void *head = wsqi_load_hint(&group->then);
-    do {
-        wsqi_set(&task->next, (wsq_task *)head);
-        /* K2: see K1. Failure: retried. */
-    } while (!wsqi_cas_rel(&group->then, &head, task));
-    uint64_t word = wsqi_load_acq(&group->word); /* K4, if it is done after all */
-    while (word >= WSQI_GROUP_TASK) {
+    wsqi_group_put(group, task, task);
+    uint64_t word = wsqi_load_hint(&group->word), next;
+    do { /* done after all, it ends once more */
+        next = (word | WSQI_GROUP_THEN) + (word < WSQI_GROUP_TASK ? (uint64_t)WSQI_GROUP_TASK : 0);
         /* K3: who brings the count to zero sees the task. Failure: decide anew. */
-        if (wsqi_cas_rel(&group->word, &word, word | WSQI_GROUP_THEN)) break;
-        word = wsqi_load_acq(&group->word); /* K4 */
-    }
-    if (word < WSQI_GROUP_TASK) wsqi_group_start(wsqi_group_take(group, NULL));
+    } while (!wsqi_cas_rel(&group->word, &word, next));
+    if (word < WSQI_GROUP_TASK) wsqi_group_down(pool, group, 1, 0);
     /* Held last, so that it never seems to be held beside what would free it. */
     if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
     return WSQ_OK;
@@ -6993,6 +7010,7 @@ static wsq_future *wsqi_future_create(wsq_pool *pool) {
 /* Any thread; a worker has a whole batch of them. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
+    if (wsqi_forked(pool)) return; /* in a child whoever holds the lock may be missing */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     if (own->count == WSQI_FUTURE_BATCH) {
         wsq_future *surplus = wsqi_futures_shift(own);
@@ -8484,8 +8502,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     /* P4: either a worker that sleeps sees the phase, or it is seen asleep; and either what is
      * queued is found, or who queues it sees that the pool is over. Pairs with itself. */
     wsqi_fence_sc();
-    wsqi_call_all(pool); /* waits go on as the shutdown's */
-    wsqi_tokens_give(pool); /* and joins */
+    wsqi_tokens_give(pool); /* waits go on as the shutdown's, and joins */
     for (;;) {
         wsqi_wait_listen(wait);
         wsqi_stop_help(pool);

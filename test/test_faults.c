@@ -498,7 +498,7 @@ typedef struct heirloom { /* what the child finds */
     wsq_pool *pool;
     busy_task tasks[8], spare;
     wsq_group group;
-    wsq_future *future;
+    wsq_future *future, *done;
 } heirloom;
 
 static int calls_not_refused(heirloom *all) {
@@ -529,6 +529,7 @@ static int child_main(heirloom *all) {
     alarm(TEST_WATCHDOG_SECONDS);
     int taken = calls_not_refused(all);
     for (int i = 0; i < 8; i++) wsq_wake(&all->tasks[i].task);
+    wsq_future_drop(all->done);
     wsq_pool_destroy(all->pool);
 #if TEST_SLOWDOWN != 10 /* the thread sanitizer cannot start threads here */
     wsq_pool *pool = pool_new((wsq_config){.workers = 2});
@@ -553,11 +554,17 @@ static void forks(void) {
             CHECK_EQ(wsq_group_spawn(&all.group, &all.tasks[k].task), WSQ_OK);
         }
         CHECK_EQ(wsq_submit(all.pool, echo, &status, &all.future), WSQ_OK);
+        CHECK_EQ(wsq_submit(all.pool, echo, &status, &all.done), WSQ_OK);
+        while (!wsq_future_done(all.done)) wsqi_pause();
+        /* as any thread may at that moment, of which the child knows nothing */
+        wsqi_mutex_lock(&all.pool->parking, &all.pool->lock);
         pid_t child = knows ? fork() : -1;
         if (child == 0) LEAVE(child_main(&all));
+        wsqi_mutex_unlock(&all.pool->parking, &all.pool->lock);
         if (knows) CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
         CHECK_EQ(wsq_group_wait(&all.group), WSQ_OK);
         CHECK_EQ(wsq_future_get(all.future, NULL), WSQ_OK);
+        wsq_future_drop(all.done);
         wsq_pool_destroy(all.pool);
     }
     check_nothing_left();

@@ -97,6 +97,35 @@ static void two_thens(void) {
     end(4);
 }
 
+/* The group is used on, at the moment at which it may be done: what is to come behind its new task does
+ * not start beside what was to come behind the former one. */
+static void then_2(void *arg) {
+    (void)arg;
+    explore_check(wsq_group_then(&group, &items[2].task) == WSQ_OK);
+}
+
+static void end_one(void *arg) {
+    (void)arg;
+    wsqi_group_down(pool, &group, 1, 0);
+}
+
+static void then_used_on(void) {
+    wsq_config config = {.caller_runs = true};
+    bool before = explore_choose(2);
+    begin_group(1, config);
+    wsqi_group_up(&group);
+    if (before) then_2(NULL);
+    else explore_start(then_2, NULL);
+    explore_start(end_one, NULL);
+    group_spawn(1);
+    explore_check(wsq_group_then(&group, &items[3].task) == WSQ_OK);
+    explore_join();
+    explore_check(wsqi_load_rlx(&items[3].task.state) >= WSQI_TASK_BLOCKER);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    for (int i = 1; i < 4; i++) explore_check(items[i].done);
+    explore_pool_end(pool);
+}
+
 /* A spawn fails, and so brings the count back to zero: what its thread did before is seen by what
  * comes then. */
 static void failing_spawner(void *arg) {
@@ -337,6 +366,7 @@ int main(void) {
     explore_random("compose: a group, for a while", group_with_time, 2000);
     explore_random("compose: then against the end", then_against_end, 2000);
     explore_random("compose: two thens", two_thens, 1500);
+    explore_random("compose: then, and the group is used on", then_used_on, 12000);
     explore_random("compose: then against a failed spawn", then_against_failure, 1500);
     explore_random("compose: then by a failed spawn", then_by_failure, 1500);
     explore_random("compose: a failed spawn", failed_group_spawn, 1000);
