@@ -97,7 +97,7 @@ bench-size: ## bytes that wsq adds to a program, with various options
 sim: $(SIM) ## 1 to 128 simulated cores, a minute: tables here, CSV and plots in build/sim
 	@CC='$(CC)' sh bench/sim/run.sh $(B) -q
 
-sim-all: $(SIM) ## every simulated machine, up to 1024 cores, half an hour
+sim-all: $(SIM) ## every simulated machine, up to 1024 cores, a quarter of an hour
 	@CC='$(CC)' sh bench/sim/run.sh $(B)
 
 sim-test: $(SIM) ## the rules of the simulated machine; efficiency on 128 cores, against a table

@@ -25,8 +25,8 @@
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>shared    implementation
- *     >>inject >>tune >>idle >>worker >>task >>timer >>after >>run >>wait >>group
- *     >>future >>forkjoin >>parallel >>dump >>stop >>pool
+ *     >>inject >>tune >>idle >>worker >>task >>timer >>after >>run >>group >>find
+ *     >>wait >>future >>forkjoin >>parallel >>dump >>stop >>pool
  *     >>licence
  *
  * --------------------------------------------------------------------------
@@ -89,7 +89,7 @@
  *              +----- of a ring that is full -|  j j j j -+-----> |  j        |
  *                                             +-----------+ steal +-----------+
  *
- * FINDING WORK. A worker looks, in this order, and the code reads like it (>>worker):
+ * FINDING WORK. A worker looks, in this order, and the code reads like it (>>find):
  *     0. every `interval` tasks, its turn: timers fire, what is in the global queue gets in line
  *        behind its ring, and every 16th time a WSQ_LOW task runs
  *     1. WSQ_HIGH tasks and its own pinned ones; its LIFO slot, at most 3 times in a row; its ring
@@ -4543,17 +4543,12 @@ static void wsqi_check_quiet(wsq_pool *pool) {
 }
 
 /* ==========================================================================
- * >>worker: its queue, and the order in which it finds work
- * Purpose:   the next task, from near to far.
+ * >>worker: its queue, and what it takes from other queues
+ * Purpose:   a task goes to the back of a queue, or comes from the front of one.
  * Invariant: a task is in one place: a LIFO slot, a queue, the global queue, or running.
  * Writers:   the owner; its slot: late thieves too.
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
-
-WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task);
-static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim);
-static void wsqi_timers_fire(wsq_pool *pool);
-WSQI_COLD static void wsqi_group_flush(wsqi_worker *self);
 
 /* Owner only. What is behind the ring's older half, then the task, if there is one, move to the
  * global queue as one batch; the task alone while a thief is at the ring. */
@@ -4794,268 +4789,6 @@ static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
     return (wsq_task *)task;
 }
 
-/* A guest works in a worker's place: as long as fewer workers sleep than there are guests, those
- * awake leave the jobs to them. A worker that parks on the strength of this looks again. */
-static bool wsqi_jobs_allowed(const wsq_pool *pool) {
-    uint32_t guests = wsqi_load_hint(&pool->guests);
-    return guests == 0 || wsqi_sleeping(wsqi_load_hint(&pool->idle)) >= guests;
-}
-
-/* Victims of one distance in one pass: more of them disturb those who work more than they find.
- * What all searchers miss, the look of the last one finds. Measured on 128 simulated cores
- * (bench/sim), where 4 to 16 differ little. */
-#define WSQI_VISITS 8u
-
-/* Visits others, each at most once, from a random one on. True: a job was stolen and has been
- * run. */
-static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
-    wsq_pool *pool = self->pool;
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    bool all = slots || pool->config.caller_runs;
-    unsigned visits = all ? count : distance != WSQI_ANYWHERE ? WSQI_VISITS : 3 * WSQI_VISITS;
-    unsigned start = wsq_random_below(&self->random, count);
-    bool jobs = wsqi_jobs_allowed(pool);
-    wsqi_asleep_look look = {UINT_MAX, 0};
-    for (unsigned i = 0; i < count && *task == NULL; i++) {
-        unsigned n = start + i < count ? start + i : start + i - count;
-        wsqi_worker *victim = wsqi_nth(pool, made, n);
-        if (victim == self || (!all && wsqi_looks_asleep(&look, victim))) continue;
-        if (distance != WSQI_ANYWHERE &&
-            wsqi_distance(pool, self->index, victim->index) != distance)
-            continue;
-        if (visits-- == 0) break;
-        wsqi_stat(self->counters.steal_attempts, 1);
-        if (jobs && wsqi_job_steal(self, victim)) return true;
-        if (n >= made) continue;
-        *task = wsqi_steal_tasks(self, victim);
-        if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
-    }
-    return false;
-}
-
-/* Between two looks: 2, 4, 8, 16, then 32 spin hints. Each look costs those who work cache lines; a
- * hint takes 10 to 80 ns (a child that its parent leaves behind is stolen after 0.4 us; with 16 to
- * 128 hints it was 1.5 us). */
-static void wsqi_backoff(uint32_t round) {
-    for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
-}
-
-/* Owner only, just awake: looks where the one who woke it saw work. True: as wsqi_steal_from. */
-static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
-    uint32_t lead = wsqi_load_hint(&self->lead); /* I1 orders it */
-    if (lead == 0) return false;
-    wsqi_store_hint(&self->lead, 0u);
-    if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
-    wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
-    wsqi_stat(self->counters.steal_attempts, 1);
-    if (wsqi_jobs_allowed(self->pool) && wsqi_job_steal(self, victim)) return true;
-    if (lead - 1 >= self->pool->guest_base) return false;
-    *task = wsqi_steal_tasks(self, victim);
-    if (*task == NULL) wsqi_backoff(2);
-    if (*task == NULL) *task = wsqi_steal_tasks(self, victim); /* a lone one, the second time */
-    return false;
-}
-
-/* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on
- * their way, and their owner has told nobody of what it pushed behind them. */
-static void wsqi_notify_stolen(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    /* I6: and either this sees what was pushed or wsqi_notify_pushed sees what was stolen. */
-    wsqi_fence_sc();
-    if (wsqi_queue_length(self) == 0 && wsqi_queue_length(wsqi_block(pool, self->source - 1)) == 0)
-        return;
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
-}
-
-/* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
-static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
-    if (!self->pool->places.matter) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
-    for (unsigned distance = 0; distance < WSQI_ANYWHERE && *task == NULL; distance++) {
-        if (wsqi_steal_from(self, slots, distance, task)) return true;
-    }
-    return false;
-}
-
-/* ---- turns ---- */
-
-/* Owner only: the clock of a turn starts; what it measured of the last one, unless the worker ran
- * dry, goes into the average. With caller_runs the time between two calls is not the pool's, and
- * the order must not depend on the clock: the interval stays as it is. */
-static void wsqi_turn_clock(wsqi_worker *self) {
-    uint64_t now = self->pool->config.caller_runs ? 1 : wsqi_clock_ns();
-    uint64_t run = wsqi_load_own(&self->counters.run);
-    if (self->turn.start != 0 && !self->pool->config.caller_runs) {
-        wsq_tune_update(&self->tune, now - self->turn.start, (uint32_t)(run - self->turn.run));
-        wsqi_store_stat(&self->counters.average_task_ns, self->tune.average_ns);
-        wsqi_store_stat(&self->counters.interval, self->tune.interval);
-    }
-    self->turn.start = now;
-    self->turn.run = run;
-}
-
-/* Owner only: it ran dry. What comes now is no task's time; a turn that was too short to tell is
- * lost. */
-static void wsqi_turn_stop(wsqi_worker *self) {
-    uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
-    if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
-    self->turn.start = 0;
-}
-
-/* WSQ_LOW tasks starve no longer than this many turns, about 16 ms. A guess. */
-#define WSQI_LOW_TURN 16
-
-/* 0. The global queue's turn. Timers fire, now and then a WSQ_LOW task runs, and what waits in the
- * global queue gets in line behind what is here. A deque has no line: in a WSQ_LIFO pool it has
- * every other turn. The turn is due until there was room: a ring may be full, or the task be
- * urgent. */
-WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    bool lifo = pool->config.order == WSQ_LIFO, over = false;
-    wsq_task *task = NULL;
-    wsqi_turn_clock(self);
-    if (self->spilled) wsqi_order_keep(self);
-    wsqi_timers_fire(pool);
-    if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
-        over = (task = wsqi_take_low(self)) != NULL;
-    if (task == NULL) task = wsqi_take_urgent(self, false);
-    if (task == NULL && lifo) over = true;
-    if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
-    if (over || wsqi_global_room(self, task != NULL) != 0) {
-        self->turn.count++;
-        self->turn.left = self->tune.interval - 1; /* with the one that it finds now */
-    }
-    task = wsqi_take_global(self, task);
-    return task != NULL ? task : wsqi_take_local(self);
-}
-
-/* ---- searching ---- */
-
-/* Shall it look once more, in this round, before it sleeps? *end: the caller's, for all rounds. */
-static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
-    uint64_t spin_ns = pool->config.spin_ns;
-    /* When the pool stops, one look is enough. */
-    if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
-    if (spin_ns == 0) return round < pool->spin_rounds;
-    uint64_t now = wsqi_clock_ns();
-    if (round == 0) *end = spin_ns < WSQI_NEVER - now ? now + spin_ns : WSQI_NEVER;
-    return now < *end;
-}
-
-/* Owner only: one look at all that is far. True: a job was stolen and has been run. S is one line
- * for all, so a searcher is counted there only if no other is; all are before they sleep. */
-static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
-    wsq_pool *pool = self->pool;
-    if (!self->searching &&
-        (pool->config.caller_runs || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
-        wsqi_search_begin(self);
-    *task = wsqi_take_urgent(self, true);
-    if (*task == NULL) {
-        if (wsqi_steal_pass(self, false, task)) return true;
-        if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
-    }
-    if (*task == NULL) *task = wsqi_take_global(self, NULL);
-    if (*task == NULL) *task = wsqi_take_low(self);
-    return false;
-}
-
-/* A worker whose last 4 searches found nothing looks once and sleeps; every 16th search lasts as
- * long as before, should times have changed. Where single tasks come from outside, in longer
- * intervals than a worker looks on, all that looking is in vain, and holds a core which a thread
- * outside could have (libuv, a request at a time: 54 us and 24 of processor time, 35 and 15 so, its
- * own pool 36 and 14; 2 cores of EPYC, KVM). Both numbers are guesses. */
-enum { WSQI_VAIN = 4, WSQI_VAIN_AGAIN = 16 };
-
-static bool wsqi_discouraged(const wsqi_worker *self) {
-    return self->vain >= WSQI_VAIN && self->vain % WSQI_VAIN_AGAIN != 0 &&
-           self->pool->config.spin_ns == 0;
-}
-
-/* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
- * was stolen and has been run, so everything may look different now. */
-static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
-    wsq_pool *pool = self->pool;
-    uint64_t end = 0;
-    wsqi_turn_stop(self);
-    wsqi_place_update(self);
-    if (wsqi_steal_lead(self, task)) return true;
-    /* S is one line for all: who finds work at once does not count itself as a searcher. */
-    if (*task == NULL && !self->searching && !pool->config.caller_runs &&
-        wsqi_steal_pass(self, false, task))
-        return true;
-    if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
-    /* With half of the workers in it the crowd is large enough. */
-    bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
-    bool spin = self->searching || pool->config.caller_runs || pool->config.spin_ns != 0 || !crowd;
-    bool once = wsqi_discouraged(self);
-    /* Who spins for long is counted, for the last to run dry tells who waits for the pool. */
-    if (*task == NULL && !self->searching && pool->config.spin_ns != 0) wsqi_search_begin(self);
-    for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
-        if (once && round != 0) break;
-        if (wsqi_search_round(self, task)) return true;
-        if (*task == NULL) wsqi_backoff(round);
-    }
-    if (*task == NULL && !self->searching) wsqi_search_begin(self);
-    if (*task == NULL) self->vain = (uint8_t)(self->vain + 1);
-    bool slots = self->late || pool->config.caller_runs;
-    return *task == NULL && slots && wsqi_steal_pass(self, true, task);
-}
-
-/* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
- * or something is urgent. */
-WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
-    wsq_task *task = NULL;
-    if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
-    if (!WSQI_LIKELY((wsqi_load_hint(&self->pool->attention) | wsqi_load_hint(&self->pinned)) == 0))
-        task = wsqi_take_urgent(self, false);
-    return task != NULL ? task : wsqi_take_local(self); /* 1. */
-}
-
-/* Owner only: it blocks, or leaves. What it has done is told. */
-static void wsqi_run_dry(wsqi_worker *self) {
-    wsqi_group_flush(self);
-    wsqi_check_quiet(self->pool);
-}
-
-/* What is far. NULL: then the worker is a searcher that found nothing. */
-static wsq_task *wsqi_find_far(wsqi_worker *self) {
-    wsq_task *task = NULL;
-    do {
-        wsqi_timers_fire(self->pool);
-        if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or past the slot's cap */
-        if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
-        if (task == NULL) task = wsqi_take_urgent(self, true);
-        if (task != NULL) break;
-        wsqi_group_flush(self); /* and the last to run dry tells who waits for the pool */
-        bool stolen = wsqi_search(self, &task); /* 3. and 4. */
-        if (stolen || task != NULL) self->vain = 0;
-        if (!stolen) break;
-        task = wsqi_find_near(self); /* a job was run: everything may look different now */
-    } while (task == NULL);
-    if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);
-    return task;
-}
-
-/* The next task, or NULL: time to sleep. */
-WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
-    uint32_t left = self->turn.left;
-    wsq_task *task = wsqi_find_near(self);
-    if (left != 0) self->turn.left = left - 1; /* jobs that it runs as a thief do not count */
-    if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
-    if (task != NULL && self->searching) wsqi_search_end(self);
-    return task;
-}
-
-WSQI_COLD static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task);
-
-/* Owner only: one task. */
-WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
-    if (!WSQI_LIKELY(self->ends.group == NULL) && wsqi_task_group(task) != self->ends.group)
-        wsqi_group_flush(self);
-    if (WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN))
-        wsqi_task_run(self, task);
-    else wsqi_cancel_task(self->pool, task);
-}
-
 /* Field by field, since a model checker knows no copies of bytes. */
 static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->outer = from->outer;
@@ -5064,13 +4797,6 @@ static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->loop = from->loop;
     to->floor = from->floor;
     to->budget_left = from->budget_left;
-}
-
-/* Owner only. False: nothing is to be had, and it is a searcher now. */
-WSQI_HOT bool wsqi_step(wsqi_worker *self) {
-    wsq_task *task = wsqi_find_work(self);
-    if (task != NULL) wsqi_work(self, task);
-    return task != NULL;
 }
 
 /* Owner only: begins something else, whose jobs go from `floor` on. */
@@ -5777,9 +5503,6 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
-                                            uint32_t state);
-
 /* Owner only, of a task that was woken, or is revocable. False: it is cancelled now, or somebody
  * added a bit. */
 WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
@@ -5802,6 +5525,328 @@ WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
     return true;
 }
 
+/* ==========================================================================
+ * >>group
+ * Purpose:   tasks that are waited for, or cancelled, together.
+ * Invariant: `word` counts the tasks that are spawned and not told done; never too few. Who brings
+ *            it to zero takes WAITED and THEN with it, and does what they ask for.
+ * Writers:   everybody. A worker counts the ends of a batch of tasks of one group at once
+ *            (ends), before it runs anything else, searches, blocks or sleeps.
+ * Source:    Go's WaitGroup, Java's Phaser; the batches are ours.
+ * ========================================================================== */
+
+enum {
+    WSQI_GROUP_WAITED = 1, /* somebody sleeps until it is done */
+    WSQI_GROUP_THEN = 2,   /* tasks wait in `then` */
+    WSQI_GROUP_CANCELLED = 4, /* one of its tasks was cancelled; until wsq_group_init */
+    WSQI_GROUP_TASK = 8    /* and all bits above: tasks that are not done */
+};
+
+WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
+    if (group == NULL || pool == NULL) return WSQ_ERR_INVALID;
+    group->pool = pool;
+    wsqi_store_init(&group->word, (uint64_t)0);
+    wsqi_store_init(&group->then, NULL);
+    wsqi_store_init(&group->error, 0u);
+    wsqi_store_init(&group->cancelled, 0u);
+    return WSQ_OK;
+}
+
+static wsq_task *wsqi_group_last(wsq_task *then) {
+    while (wsqi_get(&then->next) != NULL) then = wsqi_get(&then->next);
+    return then;
+}
+
+/* Takes the tasks that wait for the group, in front of those that `then` begins with. */
+static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
+    /* K1: their links are visible. Pairs with K2. */
+    wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL);
+    if (first == NULL) return then;
+    wsqi_set(&wsqi_group_last(first)->next, then);
+    return first;
+}
+
+/* From `first` to `last`, they wait for the group, which counts one of the caller's, or has yet to
+ * be told. */
+static void wsqi_group_put(wsq_group *group, wsq_task *first, wsq_task *last) {
+    void *head = wsqi_load_hint(&group->then);
+    do {
+        wsqi_set(&last->next, (wsq_task *)head);
+        /* K2: see K1. Failure: retried. */
+    } while (!wsqi_cas_rel(&group->then, &head, first));
+}
+
+/* These waited for a group, and may start. */
+static void wsqi_group_start(wsq_task *task) {
+    for (wsq_task *next; task != NULL; task = next) {
+        next = wsqi_get(&task->next);
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+    }
+}
+
+/* n of its tasks are done; cancelled: WSQI_GROUP_CANCELLED, or 0. From the count of zero on its
+ * memory may be gone. So the tasks that wait for it are taken before, while it still counts one;
+ * if more are spawned meanwhile they wait on, for among them may be what is to come after these. */
+static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
+    uint64_t word = wsqi_load_hint(&group->word), next;
+    wsq_task *then = NULL;
+    for (;;) {
+        bool last = word / WSQI_GROUP_TASK == n, take = last && (word & WSQI_GROUP_THEN);
+        if (!last && then != NULL) {
+            wsqi_group_put(group, then, wsqi_group_last(then));
+            then = NULL;
+            /* K3: as in wsq_group_then. */
+            word = wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN) | WSQI_GROUP_THEN;
+            continue;
+        }
+        next = (word - n * WSQI_GROUP_TASK) | cancelled;
+        if (take) next = next - WSQI_GROUP_THEN + WSQI_GROUP_TASK;
+        else if (last) next &= WSQI_GROUP_CANCELLED;
+        /* K3: what the tasks did is visible to who sees the group done. Pairs with itself and K4.
+         * Failure: relaxed, retried. */
+        if (!wsqi_cas_acqrel(&group->word, &word, next)) continue;
+        if (!take) break;
+        then = wsqi_group_take(group, then);
+        word = next;
+        n = 1;
+    }
+    wsqi_group_start(then);
+    if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
+}
+
+static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
+
+/* Any thread that took it out of its queue: it ends here. */
+static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
+    wsq_group *group = wsqi_task_group(task);
+    /* What is left of a future was told of when the future ended. */
+    if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
+    if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
+        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
+    if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
+    wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
+}
+
+/* Owner only: tells the group what `ends` holds back. */
+static void wsqi_group_flush(wsqi_worker *self) {
+    wsq_group *group = self->ends.group;
+    uint64_t n = self->ends.count;
+    if (group == NULL) return;
+    self->ends.group = NULL;
+    self->ends.count = 0;
+    wsqi_group_down(self->pool, group, n, 0);
+    wsqi_count_finished(self, n); /* after it: who waits for the pool may free the group */
+}
+
+/* Owner only. */
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
+                                  uint32_t state) {
+    wsq_group *former = self->frame.group;
+    if ((state & WSQI_TASK_OPEN) == 0 && wsq_group_cancelled(group)) {
+        wsqi_cancel_task(self->pool, task);
+        return;
+    }
+    self->frame.group = group;
+    bool over = wsqi_task_poll(self, task);
+    self->frame.group = former;
+    if (!over || self->ends.group != group) wsqi_group_flush(self); /* perhaps it waits for these */
+    if (!over) return;
+    self->ends.group = group;
+    self->ends.count++;
+}
+
+/* One task more. Relaxed: before the task can end; the spawn orders it. */
+static inline void wsqi_group_up(wsq_group *group) {
+    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
+}
+
+/* Any thread; pin: WSQI_FLAG_PINNED and more, or 0. */
+static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
+    wsq_pool *pool = group->pool;
+    void *home = (char *)group + 1;
+    if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
+    wsqi_group_up(group);
+    wsq_result result = pin == 0 ? wsqi_spawn(pool, task, home)
+                                 : wsqi_spawn_slow(pool, task, home, pin);
+    if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
+    return result;
+}
+
+WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    uint32_t state = wsqi_load_hint(&task->state);
+    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* and of no group */
+        return wsqi_spawn_plain(pool, task, state, pool);
+    wsq_group *group = wsqi_task_grouped(task);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
+    return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
+}
+
+WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
+    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_pool(pool);
+    wsqi_check_task(task);
+    if (worker >= pool->workers) return WSQ_ERR_INVALID;
+    uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
+    wsq_group *group = wsqi_task_grouped(task);
+    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, pin);
+    return group->pool == pool ? wsqi_spawn_into(group, task, pin) : WSQ_ERR_INVALID;
+}
+
+WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
+    if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    return wsqi_spawn_into(group, task, 0);
+}
+
+/* ---- batches ---- */
+
+/* Takes one task of a batch, and counts it in its group; false: it cannot be spawned. */
+static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
+    if (task == NULL || task->fn == NULL) return false;
+    wsqi_check_task(task);
+    wsq_group *group = wsqi_task_grouped(task);
+    uint32_t state = wsqi_load_hint(&task->state);
+    void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
+    if (state >= WSQI_TASK_BLOCKER || !wsqi_flags_fit(pool, wsqi_task_queue_flags(task)))
+        return false;
+    if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
+    if (group != NULL) wsqi_group_up(group);
+    if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
+        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
+        return true;
+    }
+    if (group != NULL) wsqi_group_down(pool, group, 1, 0);
+    return false;
+}
+
+static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
+    wsq_group *group = wsqi_task_group(task);
+    wsqi_task_unclaim(pool, task, (uint32_t)(uintptr_t)wsqi_get(&task->next));
+    if (group != NULL) wsqi_group_down(pool, group, 1, 0);
+}
+
+/* All of them, or none: false. */
+static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (wsqi_claim_one(pool, tasks[i])) continue;
+        while (i-- > 0) wsqi_unclaim_one(pool, tasks[i]);
+        return false;
+    }
+    return true;
+}
+
+/* Any thread: queues what is claimed. From its queueing on a task is not ours. */
+static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    wsqi_worker *self = wsqi_local(pool);
+    wsq_task *newest = NULL, *oldest = NULL;
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
+    for (size_t i = 0; i < count; i++) {
+        wsqi_task_unpin(tasks[i]);
+        wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
+        if (wsqi_task_queue_flags(tasks[i]) != 0) {
+            wsqi_queue_special(pool, tasks[i]);
+            continue;
+        }
+        fits = fits && (self->order != WSQ_FIFO || wsq_ring_push(&self->ring, tasks[i]));
+        some = some || fits;
+        if (fits && self->order == WSQ_LIFO) wsqi_push_local(self, tasks[i]);
+        if (fits) continue;
+        if (oldest == NULL) oldest = tasks[i];
+        else wsqi_set(&tasks[i]->next, newest);
+        newest = tasks[i];
+    }
+    if (newest != NULL && self != NULL && pool->workers == 1) wsqi_order_keep(self);
+    if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
+    else if (some) wsqi_notify_others(self);
+    if (self == NULL) wsqi_check_over(pool);
+}
+
+WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
+    if (count == 0) return WSQ_OK;
+    wsqi_worker *self = wsqi_local(pool);
+    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
+    if (!wsqi_claim_batch(pool, tasks, count)) {
+        if (self == NULL) wsqi_unadmit(pool, count);
+        return WSQ_ERR_INVALID;
+    }
+    if (self != NULL) wsqi_count(&self->counters.spawned, count);
+    wsqi_queue_batch(pool, tasks, count);
+    return WSQ_OK;
+}
+
+/* ---- what else a group does ---- */
+
+WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
+    if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_task(task);
+    wsq_pool *pool = group->pool;
+    wsq_result result = wsqi_task_reserve(pool, task, pool);
+    if (result != WSQ_OK) return result;
+    if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
+        if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
+        return WSQ_OK;
+    }
+    /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
+     * orders it. */
+    wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
+    wsqi_hold hold = wsqi_spawn_report(pool, task);
+    wsqi_group_put(group, task, task);
+    uint64_t word = wsqi_load_hint(&group->word), next;
+    do { /* done after all, it ends once more */
+        next = (word | WSQI_GROUP_THEN) + (word < WSQI_GROUP_TASK ? (uint64_t)WSQI_GROUP_TASK : 0);
+        /* K3: who brings the count to zero sees the task. Failure: decide anew. */
+    } while (!wsqi_cas_rel(&group->word, &word, next));
+    if (word < WSQI_GROUP_TASK) wsqi_group_down(pool, group, 1, 0);
+    /* Held last, so that it never seems to be held beside what would free it. */
+    if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
+    return WSQ_OK;
+}
+
+WSQ_API void wsq_group_cancel(wsq_group *group) {
+    wsqi_store_hint(&group->cancelled, 1u);
+}
+
+WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
+    return wsqi_load_hint(&group->cancelled) != 0;
+}
+
+WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
+    wsqi_worker *self = wsqi_worker_of(ctx);
+    if (self->frame.group != NULL && wsq_group_cancelled(self->frame.group)) return true;
+    const wsq_task *task = self->frame.task;
+    if (task != NULL && (wsqi_load_hint(&task->state) & WSQI_TASK_POISONED)) return true;
+    return wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
+}
+
+WSQ_API void wsq_group_fail(wsq_group *group, int error) {
+    uint32_t none = 0;
+    /* Relaxed: the end of the task that says so orders it. Failure: not the first. */
+    (void)wsqi_cas_rlx(&group->error, &none, (uint32_t)error);
+}
+
+WSQ_API int wsq_group_error(const wsq_group *group) {
+    return (int)wsqi_load_rlx(&group->error); /* Relaxed: K4 orders it. */
+}
+
+WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
+    /* K4: at zero, what its tasks did is visible, and the group may go. Pairs with K3. */
+    return wsqi_load_acq(&group->word) / WSQI_GROUP_TASK;
+}
+
+/* ==========================================================================
+ * >>find: where the next task comes from
+ * Purpose:   the next task, from near to far, and one step of a worker.
+ * Invariant: whoever finds nothing is counted as a searcher in S, or a searcher is.
+ * Writers:   the owner.
+ * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
+ * ========================================================================== */
+
 /* Owner only. */
 WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     /* Relaxed: the queue ordered it; a later bit is a later run. */
@@ -5815,6 +5860,329 @@ WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
     if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group, state);
     else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
+}
+
+/* ---- jobs: see >>forkjoin ---- */
+
+/* wsq_job.done; anything before it is public */
+enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE };
+
+static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
+    return (wsq_ctx)(void *)worker + index;
+}
+
+/* Thief: the job is done, and its join sleeps: on its own, or, in a shutdown, as any wait does. */
+static void wsqi_join_call(wsqi_worker *victim, const wsq_job *job) {
+    wsqi_token_give(victim);
+    /* P4: either this sees the pool stop, or the join sees the job done. */
+    wsqi_fence_sc();
+    if (wsqi_load_fenced(victim->pool->phase) != WSQI_PHASE_RUN) wsqi_call(victim->pool, job);
+}
+
+/* Thief: takes the victim's oldest public job and runs it. */
+static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
+    uint64_t range = wsqi_load_hint(&victim->range), next;
+    do {
+        if (wsqi_range_top(range) == wsqi_range_bottom(range)) {
+            wsqi_steal_request(victim);
+            return false;
+        }
+        next = range + 1; /* top is the lower half */
+        /* J2: the entry and the job are visible. Pairs with J1. Failure: somebody was faster, or
+         * more came; retried. */
+    } while (!wsqi_cas_acq(&victim->range, &range, next));
+    wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
+    wsqi_store_hint(&job->thief, self->index + 1);
+    /* The last one: more, please. Asked at each theft, the victim publishes at each next fork (uts
+     * with 2 workers: 10.1 against 9.8 ms). */
+    if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
+    wsqi_store_hint(&self->lead, victim->index + 1);
+    wsqi_stat(self->counters.jobs_stolen, 1);
+    wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
+    if (self->searching) wsqi_search_end(self);
+    if (self->host == NULL) wsqi_duty_begin(self->pool);
+    wsqi_frame frame; /* the job is another task's */
+    wsqi_frame_push(self, &frame, self->frame.floor);
+    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
+    wsqi_get(&job->fn)(self->frame.floor, job);
+    wsqi_check_joined(self);
+    wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
+    wsqi_frame_pop(self, &frame);
+    /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
+     * J4. */
+    if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
+        wsqi_join_call(victim, job);
+    if (self->host == NULL) wsqi_duty_end(self->pool);
+    return true;
+}
+
+/* ---- the others ---- */
+
+/* A guest works in a worker's place: as long as fewer workers sleep than there are guests, those
+ * awake leave the jobs to them. A worker that parks on the strength of this looks again. */
+static bool wsqi_jobs_allowed(const wsq_pool *pool) {
+    uint32_t guests = wsqi_load_hint(&pool->guests);
+    return guests == 0 || wsqi_sleeping(wsqi_load_hint(&pool->idle)) >= guests;
+}
+
+/* Victims of one distance in one pass: more of them disturb those who work more than they find.
+ * What all searchers miss, the look of the last one finds. Measured on 128 simulated cores
+ * (bench/sim), where 4 to 16 differ little. */
+#define WSQI_VISITS 8u
+
+/* Visits others, each at most once, from a random one on. True: a job was stolen and has been
+ * run. */
+static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
+    bool all = slots || pool->config.caller_runs;
+    unsigned visits = all ? count : distance != WSQI_ANYWHERE ? WSQI_VISITS : 3 * WSQI_VISITS;
+    unsigned start = wsq_random_below(&self->random, count);
+    bool jobs = wsqi_jobs_allowed(pool);
+    wsqi_asleep_look look = {UINT_MAX, 0};
+    for (unsigned i = 0; i < count && *task == NULL; i++) {
+        unsigned n = start + i < count ? start + i : start + i - count;
+        wsqi_worker *victim = wsqi_nth(pool, made, n);
+        if (victim == self || (!all && wsqi_looks_asleep(&look, victim))) continue;
+        if (distance != WSQI_ANYWHERE &&
+            wsqi_distance(pool, self->index, victim->index) != distance)
+            continue;
+        if (visits-- == 0) break;
+        wsqi_stat(self->counters.steal_attempts, 1);
+        if (jobs && wsqi_job_steal(self, victim)) return true;
+        if (n >= made) continue;
+        *task = wsqi_steal_tasks(self, victim);
+        if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
+    }
+    return false;
+}
+
+/* Between two looks: 2, 4, 8, 16, then 32 spin hints. Each look costs those who work cache lines; a
+ * hint takes 10 to 80 ns (a child that its parent leaves behind is stolen after 0.4 us; with 16 to
+ * 128 hints it was 1.5 us). */
+static void wsqi_backoff(uint32_t round) {
+    for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
+}
+
+/* Owner only, just awake: looks where the one who woke it saw work. True: as wsqi_steal_from. */
+static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
+    uint32_t lead = wsqi_load_hint(&self->lead); /* I1 orders it */
+    if (lead == 0) return false;
+    wsqi_store_hint(&self->lead, 0u);
+    if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
+    wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
+    wsqi_stat(self->counters.steal_attempts, 1);
+    if (wsqi_jobs_allowed(self->pool) && wsqi_job_steal(self, victim)) return true;
+    if (lead - 1 >= self->pool->guest_base) return false;
+    *task = wsqi_steal_tasks(self, victim);
+    if (*task == NULL) wsqi_backoff(2);
+    if (*task == NULL) *task = wsqi_steal_tasks(self, victim); /* a lone one, the second time */
+    return false;
+}
+
+/* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on
+ * their way, and their owner has told nobody of what it pushed behind them. */
+static void wsqi_notify_stolen(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    /* I6: and either this sees what was pushed or wsqi_notify_pushed sees what was stolen. */
+    wsqi_fence_sc();
+    if (wsqi_queue_length(self) == 0 && wsqi_queue_length(wsqi_block(pool, self->source - 1)) == 0)
+        return;
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+}
+
+/* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
+static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
+    if (!self->pool->places.matter) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
+    for (unsigned distance = 0; distance < WSQI_ANYWHERE && *task == NULL; distance++) {
+        if (wsqi_steal_from(self, slots, distance, task)) return true;
+    }
+    return false;
+}
+
+/* ---- turns ---- */
+
+/* Owner only: the clock of a turn starts; what it measured of the last one, unless the worker ran
+ * dry, goes into the average. With caller_runs the time between two calls is not the pool's, and
+ * the order must not depend on the clock: the interval stays as it is. */
+static void wsqi_turn_clock(wsqi_worker *self) {
+    uint64_t now = self->pool->config.caller_runs ? 1 : wsqi_clock_ns();
+    uint64_t run = wsqi_load_own(&self->counters.run);
+    if (self->turn.start != 0 && !self->pool->config.caller_runs) {
+        wsq_tune_update(&self->tune, now - self->turn.start, (uint32_t)(run - self->turn.run));
+        wsqi_store_stat(&self->counters.average_task_ns, self->tune.average_ns);
+        wsqi_store_stat(&self->counters.interval, self->tune.interval);
+    }
+    self->turn.start = now;
+    self->turn.run = run;
+}
+
+/* Owner only: it ran dry. What comes now is no task's time; a turn that was too short to tell is
+ * lost. */
+static void wsqi_turn_stop(wsqi_worker *self) {
+    uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
+    if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
+    self->turn.start = 0;
+}
+
+/* WSQ_LOW tasks starve no longer than this many turns, about 16 ms. A guess. */
+#define WSQI_LOW_TURN 16
+
+/* 0. The global queue's turn. Timers fire, now and then a WSQ_LOW task runs, and what waits in the
+ * global queue gets in line behind what is here. A deque has no line: in a WSQ_LIFO pool it has
+ * every other turn. The turn is due until there was room: a ring may be full, or the task be
+ * urgent. */
+WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    bool lifo = pool->config.order == WSQ_LIFO, over = false;
+    wsq_task *task = NULL;
+    wsqi_turn_clock(self);
+    if (self->spilled) wsqi_order_keep(self);
+    wsqi_timers_fire(pool);
+    if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
+        over = (task = wsqi_take_low(self)) != NULL;
+    if (task == NULL) task = wsqi_take_urgent(self, false);
+    if (task == NULL && lifo) over = true;
+    if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
+    if (over || wsqi_global_room(self, task != NULL) != 0) {
+        self->turn.count++;
+        self->turn.left = self->tune.interval - 1; /* with the one that it finds now */
+    }
+    task = wsqi_take_global(self, task);
+    return task != NULL ? task : wsqi_take_local(self);
+}
+
+/* ---- searching ---- */
+
+/* Shall it look once more, in this round, before it sleeps? *end: the caller's, for all rounds. */
+static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
+    uint64_t spin_ns = pool->config.spin_ns;
+    /* When the pool stops, one look is enough. */
+    if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
+    if (spin_ns == 0) return round < pool->spin_rounds;
+    uint64_t now = wsqi_clock_ns();
+    if (round == 0) *end = spin_ns < WSQI_NEVER - now ? now + spin_ns : WSQI_NEVER;
+    return now < *end;
+}
+
+/* Owner only: one look at all that is far. True: a job was stolen and has been run. S is one line
+ * for all, so a searcher is counted there only if no other is; all are before they sleep. */
+static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    if (!self->searching &&
+        (pool->config.caller_runs || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
+        wsqi_search_begin(self);
+    *task = wsqi_take_urgent(self, true);
+    if (*task == NULL) {
+        if (wsqi_steal_pass(self, false, task)) return true;
+        if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
+    }
+    if (*task == NULL) *task = wsqi_take_global(self, NULL);
+    if (*task == NULL) *task = wsqi_take_low(self);
+    return false;
+}
+
+/* A worker whose last 4 searches found nothing looks once and sleeps; every 16th search lasts as
+ * long as before, should times have changed. Where single tasks come from outside, in longer
+ * intervals than a worker looks on, all that looking is in vain, and holds a core which a thread
+ * outside could have (libuv, a request at a time: 54 us and 24 of processor time, 35 and 15 so, its
+ * own pool 36 and 14; 2 cores of EPYC, KVM). Both numbers are guesses. */
+enum { WSQI_VAIN = 4, WSQI_VAIN_AGAIN = 16 };
+
+static bool wsqi_discouraged(const wsqi_worker *self) {
+    return self->vain >= WSQI_VAIN && self->vain % WSQI_VAIN_AGAIN != 0 &&
+           self->pool->config.spin_ns == 0;
+}
+
+/* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
+ * was stolen and has been run, so everything may look different now. */
+static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    uint64_t end = 0;
+    wsqi_turn_stop(self);
+    wsqi_place_update(self);
+    if (wsqi_steal_lead(self, task)) return true;
+    /* S is one line for all: who finds work at once does not count itself as a searcher. */
+    if (*task == NULL && !self->searching && !pool->config.caller_runs &&
+        wsqi_steal_pass(self, false, task))
+        return true;
+    if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
+    /* With half of the workers in it the crowd is large enough. */
+    bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
+    bool spin = self->searching || pool->config.caller_runs || pool->config.spin_ns != 0 || !crowd;
+    bool once = wsqi_discouraged(self);
+    /* Who spins for long is counted, for the last to run dry tells who waits for the pool. */
+    if (*task == NULL && !self->searching && pool->config.spin_ns != 0) wsqi_search_begin(self);
+    for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
+        if (once && round != 0) break;
+        if (wsqi_search_round(self, task)) return true;
+        if (*task == NULL) wsqi_backoff(round);
+    }
+    if (*task == NULL && !self->searching) wsqi_search_begin(self);
+    if (*task == NULL) self->vain = (uint8_t)(self->vain + 1);
+    bool slots = self->late || pool->config.caller_runs;
+    return *task == NULL && slots && wsqi_steal_pass(self, true, task);
+}
+
+/* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
+ * or something is urgent. */
+WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
+    wsq_task *task = NULL;
+    if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
+    if (!WSQI_LIKELY((wsqi_load_hint(&self->pool->attention) | wsqi_load_hint(&self->pinned)) == 0))
+        task = wsqi_take_urgent(self, false);
+    return task != NULL ? task : wsqi_take_local(self); /* 1. */
+}
+
+/* Owner only: it blocks, or leaves. What it has done is told. */
+static void wsqi_run_dry(wsqi_worker *self) {
+    wsqi_group_flush(self);
+    wsqi_check_quiet(self->pool);
+}
+
+/* What is far. NULL: then the worker is a searcher that found nothing. */
+static wsq_task *wsqi_find_far(wsqi_worker *self) {
+    wsq_task *task = NULL;
+    do {
+        wsqi_timers_fire(self->pool);
+        if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or past the slot's cap */
+        if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
+        if (task == NULL) task = wsqi_take_urgent(self, true);
+        if (task != NULL) break;
+        wsqi_group_flush(self); /* and the last to run dry tells who waits for the pool */
+        bool stolen = wsqi_search(self, &task); /* 3. and 4. */
+        if (stolen || task != NULL) self->vain = 0;
+        if (!stolen) break;
+        task = wsqi_find_near(self); /* a job was run: everything may look different now */
+    } while (task == NULL);
+    if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);
+    return task;
+}
+
+/* The next task, or NULL: time to sleep. */
+WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
+    uint32_t left = self->turn.left;
+    wsq_task *task = wsqi_find_near(self);
+    if (left != 0) self->turn.left = left - 1; /* jobs that it runs as a thief do not count */
+    if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
+    if (task != NULL && self->searching) wsqi_search_end(self);
+    return task;
+}
+
+/* Owner only: one task. */
+WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
+    if (!WSQI_LIKELY(self->ends.group == NULL) && wsqi_task_group(task) != self->ends.group)
+        wsqi_group_flush(self);
+    if (WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN))
+        wsqi_task_run(self, task);
+    else wsqi_cancel_task(self->pool, task);
+}
+
+/* Owner only. False: nothing is to be had, and it is a searcher now. */
+WSQI_HOT bool wsqi_step(wsqi_worker *self) {
+    wsq_task *task = wsqi_find_work(self);
+    if (task != NULL) wsqi_work(self, task);
+    return task != NULL;
 }
 
 /* ==========================================================================
@@ -6487,247 +6855,6 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
 
 WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task, WSQ_FOREVER); }
 
-/* ==========================================================================
- * >>group
- * Purpose:   tasks that are waited for, or cancelled, together.
- * Invariant: `word` counts the tasks that are spawned and not told done; never too few. Who brings
- *            it to zero takes WAITED and THEN with it, and does what they ask for.
- * Writers:   everybody. A worker counts the ends of a batch of tasks of one group at once
- *            (ends), before it runs anything else, searches, blocks or sleeps.
- * Source:    Go's WaitGroup, Java's Phaser; the batches are ours.
- * ========================================================================== */
-
-enum {
-    WSQI_GROUP_WAITED = 1, /* somebody sleeps until it is done */
-    WSQI_GROUP_THEN = 2,   /* tasks wait in `then` */
-    WSQI_GROUP_CANCELLED = 4, /* one of its tasks was cancelled; until wsq_group_init */
-    WSQI_GROUP_TASK = 8    /* and all bits above: tasks that are not done */
-};
-
-WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
-    if (group == NULL || pool == NULL) return WSQ_ERR_INVALID;
-    group->pool = pool;
-    wsqi_store_init(&group->word, (uint64_t)0);
-    wsqi_store_init(&group->then, NULL);
-    wsqi_store_init(&group->error, 0u);
-    wsqi_store_init(&group->cancelled, 0u);
-    return WSQ_OK;
-}
-
-static wsq_task *wsqi_group_last(wsq_task *then) {
-    while (wsqi_get(&then->next) != NULL) then = wsqi_get(&then->next);
-    return then;
-}
-
-/* Takes the tasks that wait for the group, in front of those that `then` begins with. */
-static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
-    /* K1: their links are visible. Pairs with K2. */
-    wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL);
-    if (first == NULL) return then;
-    wsqi_set(&wsqi_group_last(first)->next, then);
-    return first;
-}
-
-/* From `first` to `last`, they wait for the group, which counts one of the caller's, or has yet to
- * be told. */
-static void wsqi_group_put(wsq_group *group, wsq_task *first, wsq_task *last) {
-    void *head = wsqi_load_hint(&group->then);
-    do {
-        wsqi_set(&last->next, (wsq_task *)head);
-        /* K2: see K1. Failure: retried. */
-    } while (!wsqi_cas_rel(&group->then, &head, first));
-}
-
-/* These waited for a group, and may start. */
-static void wsqi_group_start(wsq_task *task) {
-    for (wsq_task *next; task != NULL; task = next) {
-        next = wsqi_get(&task->next);
-        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
-    }
-}
-
-/* n of its tasks are done; cancelled: WSQI_GROUP_CANCELLED, or 0. From the count of zero on its
- * memory may be gone. So the tasks that wait for it are taken before, while it still counts one;
- * if more are spawned meanwhile they wait on, for among them may be what is to come after these. */
-static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
-    uint64_t word = wsqi_load_hint(&group->word), next;
-    wsq_task *then = NULL;
-    for (;;) {
-        bool last = word / WSQI_GROUP_TASK == n, take = last && (word & WSQI_GROUP_THEN);
-        if (!last && then != NULL) {
-            wsqi_group_put(group, then, wsqi_group_last(then));
-            then = NULL;
-            /* K3: as in wsq_group_then. */
-            word = wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN) | WSQI_GROUP_THEN;
-            continue;
-        }
-        next = (word - n * WSQI_GROUP_TASK) | cancelled;
-        if (take) next = next - WSQI_GROUP_THEN + WSQI_GROUP_TASK;
-        else if (last) next &= WSQI_GROUP_CANCELLED;
-        /* K3: what the tasks did is visible to who sees the group done. Pairs with itself and K4.
-         * Failure: relaxed, retried. */
-        if (!wsqi_cas_acqrel(&group->word, &word, next)) continue;
-        if (!take) break;
-        then = wsqi_group_take(group, then);
-        word = next;
-        n = 1;
-    }
-    wsqi_group_start(then);
-    if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
-}
-
-/* Owner only: tells the group what `ends` holds back. */
-static void wsqi_group_flush(wsqi_worker *self) {
-    wsq_group *group = self->ends.group;
-    uint64_t n = self->ends.count;
-    if (group == NULL) return;
-    self->ends.group = NULL;
-    self->ends.count = 0;
-    wsqi_group_down(self->pool, group, n, 0);
-    wsqi_count_finished(self, n); /* after it: who waits for the pool may free the group */
-}
-
-/* Owner only. */
-static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
-                                  uint32_t state) {
-    wsq_group *former = self->frame.group;
-    if ((state & WSQI_TASK_OPEN) == 0 && wsq_group_cancelled(group)) {
-        wsqi_cancel_task(self->pool, task);
-        return;
-    }
-    self->frame.group = group;
-    bool over = wsqi_task_poll(self, task);
-    self->frame.group = former;
-    if (!over || self->ends.group != group) wsqi_group_flush(self); /* perhaps it waits for these */
-    if (!over) return;
-    self->ends.group = group;
-    self->ends.count++;
-}
-
-/* One task more. Relaxed: before the task can end; the spawn orders it. */
-static inline void wsqi_group_up(wsq_group *group) {
-    wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
-}
-
-/* Any thread; pin: WSQI_FLAG_PINNED and more, or 0. */
-static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
-    wsq_pool *pool = group->pool;
-    void *home = (char *)group + 1;
-    if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
-    wsqi_group_up(group);
-    wsq_result result = pin == 0 ? wsqi_spawn(pool, task, home)
-                                 : wsqi_spawn_slow(pool, task, home, pin);
-    if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
-    return result;
-}
-
-WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
-    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
-    wsqi_check_task(task);
-    uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* and of no group */
-        return wsqi_spawn_plain(pool, task, state, pool);
-    wsq_group *group = wsqi_task_grouped(task);
-    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
-    return group->pool == pool ? wsqi_spawn_into(group, task, 0) : WSQ_ERR_INVALID;
-}
-
-WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task) {
-    if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
-    wsqi_check_pool(pool);
-    wsqi_check_task(task);
-    if (worker >= pool->workers) return WSQ_ERR_INVALID;
-    uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
-    wsq_group *group = wsqi_task_grouped(task);
-    if (group == NULL) return wsqi_spawn_slow(pool, task, pool, pin);
-    return group->pool == pool ? wsqi_spawn_into(group, task, pin) : WSQ_ERR_INVALID;
-}
-
-WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
-    if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
-    wsqi_check_task(task);
-    return wsqi_spawn_into(group, task, 0);
-}
-
-/* ---- batches ---- */
-
-/* Takes one task of a batch, and counts it in its group; false: it cannot be spawned. */
-static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
-    if (task == NULL || task->fn == NULL) return false;
-    wsqi_check_task(task);
-    wsq_group *group = wsqi_task_grouped(task);
-    uint32_t state = wsqi_load_hint(&task->state);
-    void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
-    if (state >= WSQI_TASK_BLOCKER || !wsqi_flags_fit(pool, wsqi_task_queue_flags(task)))
-        return false;
-    if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
-    if (group != NULL) wsqi_group_up(group);
-    if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
-        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
-        return true;
-    }
-    if (group != NULL) wsqi_group_down(pool, group, 1, 0);
-    return false;
-}
-
-static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
-    wsq_group *group = wsqi_task_group(task);
-    wsqi_task_unclaim(pool, task, (uint32_t)(uintptr_t)wsqi_get(&task->next));
-    if (group != NULL) wsqi_group_down(pool, group, 1, 0);
-}
-
-/* All of them, or none: false. */
-static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (wsqi_claim_one(pool, tasks[i])) continue;
-        while (i-- > 0) wsqi_unclaim_one(pool, tasks[i]);
-        return false;
-    }
-    return true;
-}
-
-/* Any thread: queues what is claimed. From its queueing on a task is not ours. */
-static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
-    wsqi_worker *self = wsqi_local(pool);
-    wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
-    for (size_t i = 0; i < count; i++) {
-        wsqi_task_unpin(tasks[i]);
-        wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
-        if (wsqi_task_queue_flags(tasks[i]) != 0) {
-            wsqi_queue_special(pool, tasks[i]);
-            continue;
-        }
-        fits = fits && (self->order != WSQ_FIFO || wsq_ring_push(&self->ring, tasks[i]));
-        some = some || fits;
-        if (fits && self->order == WSQ_LIFO) wsqi_push_local(self, tasks[i]);
-        if (fits) continue;
-        if (oldest == NULL) oldest = tasks[i];
-        else wsqi_set(&tasks[i]->next, newest);
-        newest = tasks[i];
-    }
-    if (newest != NULL && self != NULL && pool->workers == 1) wsqi_order_keep(self);
-    if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
-    else if (some) wsqi_notify_others(self);
-    if (self == NULL) wsqi_check_over(pool);
-}
-
-WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
-    if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
-    if (count == 0) return WSQ_OK;
-    wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
-    if (!wsqi_claim_batch(pool, tasks, count)) {
-        if (self == NULL) wsqi_unadmit(pool, count);
-        return WSQ_ERR_INVALID;
-    }
-    if (self != NULL) wsqi_count(&self->counters.spawned, count);
-    wsqi_queue_batch(pool, tasks, count);
-    return WSQ_OK;
-}
-
 /* ---- waiting for a group ---- */
 
 static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
@@ -6764,64 +6891,6 @@ WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
 
 WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
     return wsq_group_wait_for(group, WSQ_FOREVER);
-}
-
-WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
-    if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
-    wsqi_check_task(task);
-    wsq_pool *pool = group->pool;
-    wsq_result result = wsqi_task_reserve(pool, task, pool);
-    if (result != WSQ_OK) return result;
-    if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
-        if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
-        return WSQ_OK;
-    }
-    /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
-     * orders it. */
-    wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
-    wsqi_hold hold = wsqi_spawn_report(pool, task);
-    wsqi_group_put(group, task, task);
-    uint64_t word = wsqi_load_hint(&group->word), next;
-    do { /* done after all, it ends once more */
-        next = (word | WSQI_GROUP_THEN) + (word < WSQI_GROUP_TASK ? (uint64_t)WSQI_GROUP_TASK : 0);
-        /* K3: who brings the count to zero sees the task. Failure: decide anew. */
-    } while (!wsqi_cas_rel(&group->word, &word, next));
-    if (word < WSQI_GROUP_TASK) wsqi_group_down(pool, group, 1, 0);
-    /* Held last, so that it never seems to be held beside what would free it. */
-    if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
-    return WSQ_OK;
-}
-
-WSQ_API void wsq_group_cancel(wsq_group *group) {
-    wsqi_store_hint(&group->cancelled, 1u);
-}
-
-WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
-    return wsqi_load_hint(&group->cancelled) != 0;
-}
-
-WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
-    wsqi_check_ctx(ctx);
-    wsqi_worker *self = wsqi_worker_of(ctx);
-    if (self->frame.group != NULL && wsq_group_cancelled(self->frame.group)) return true;
-    const wsq_task *task = self->frame.task;
-    if (task != NULL && (wsqi_load_hint(&task->state) & WSQI_TASK_POISONED)) return true;
-    return wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
-}
-
-WSQ_API void wsq_group_fail(wsq_group *group, int error) {
-    uint32_t none = 0;
-    /* Relaxed: the end of the task that says so orders it. Failure: not the first. */
-    (void)wsqi_cas_rlx(&group->error, &none, (uint32_t)error);
-}
-
-WSQ_API int wsq_group_error(const wsq_group *group) {
-    return (int)wsqi_load_rlx(&group->error); /* Relaxed: K4 orders it. */
-}
-
-WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
-    /* K4: at zero, what its tasks did is visible, and the group may go. Pairs with K3. */
-    return wsqi_load_acq(&group->word) / WSQI_GROUP_TASK;
 }
 
 /* ==========================================================================
@@ -7258,13 +7327,6 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
  * no ABA: if the word is equal, the state is equal. A thief reads the entry after its claim.
  * ========================================================================== */
 
-/* wsq_job.done; anything before it is public */
-enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE };
-
-static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
-    return (wsq_ctx)(void *)worker + index;
-}
-
 /* Owner only. The oldest n private jobs become public. */
 static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     uint64_t range = wsqi_load_hint(&self->range), next;
@@ -7334,51 +7396,6 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     }
     wsqi_publish(self, entry + 1);
     return entry + 1;
-}
-
-/* Thief: the job is done, and its join sleeps: on its own, or, in a shutdown, as any wait does. */
-static void wsqi_join_call(wsqi_worker *victim, const wsq_job *job) {
-    wsqi_token_give(victim);
-    /* P4: either this sees the pool stop, or the join sees the job done. */
-    wsqi_fence_sc();
-    if (wsqi_load_fenced(victim->pool->phase) != WSQI_PHASE_RUN) wsqi_call(victim->pool, job);
-}
-
-/* Thief: takes the victim's oldest public job and runs it. */
-static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
-    uint64_t range = wsqi_load_hint(&victim->range), next;
-    do {
-        if (wsqi_range_top(range) == wsqi_range_bottom(range)) {
-            wsqi_steal_request(victim);
-            return false;
-        }
-        next = range + 1; /* top is the lower half */
-        /* J2: the entry and the job are visible. Pairs with J1. Failure: somebody was faster, or
-         * more came; retried. */
-    } while (!wsqi_cas_acq(&victim->range, &range, next));
-    wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
-    wsqi_store_hint(&job->thief, self->index + 1);
-    /* The last one: more, please. Asked at each theft, the victim publishes at each next fork (uts
-     * with 2 workers: 10.1 against 9.8 ms). */
-    if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
-    wsqi_store_hint(&self->lead, victim->index + 1);
-    wsqi_stat(self->counters.jobs_stolen, 1);
-    wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
-    if (self->searching) wsqi_search_end(self);
-    if (self->host == NULL) wsqi_duty_begin(self->pool);
-    wsqi_frame frame; /* the job is another task's */
-    wsqi_frame_push(self, &frame, self->frame.floor);
-    wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
-    wsqi_get(&job->fn)(self->frame.floor, job);
-    wsqi_check_joined(self);
-    wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
-    wsqi_frame_pop(self, &frame);
-    /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
-     * J4. */
-    if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
-        wsqi_join_call(victim, job);
-    if (self->host == NULL) wsqi_duty_end(self->pool);
-    return true;
 }
 
 /* Owner only. Takes the newest public job back; false: it was stolen, as were all older ones. */
@@ -8311,17 +8328,6 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  *            Gasteren 1983).
  * ========================================================================== */
 
-/* Any thread that took it out of its queue: it ends here. */
-static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
-    wsq_group *group = wsqi_task_group(task);
-    /* What is left of a future was told of when the future ended. */
-    if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
-    if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
-        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
-    if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
-    wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
-}
-
 /* Any thread: the n-th of the pool's lanes, the inboxes included; NULL: there are not so many. */
 static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
     unsigned lanes = WSQ_LOW + pool->shares;
@@ -8498,8 +8504,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     /* P4: either a worker that sleeps sees the phase, or it is seen asleep; and either what is
      * queued is found, or who queues it sees that the pool is over. Pairs with itself. */
     wsqi_fence_sc();
-    wsqi_call_all(pool); /* waits go on as the shutdown's */
-    wsqi_tokens_give(pool); /* and joins */
+    wsqi_tokens_give(pool); /* waits go on as the shutdown's, and joins */
     for (;;) {
         wsqi_wait_listen(wait);
         wsqi_stop_help(pool);

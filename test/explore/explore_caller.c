@@ -124,6 +124,25 @@ static void waits_above_each_other(void) {
     end_keeper();
 }
 
+/* Who sleeps for all is called where it sleeps: a group has one task more, which is refused. */
+static void refused(void *arg) {
+    (void)arg;
+    explore_check(wsq_group_spawn(&group, &items[0].task) != WSQ_OK);
+}
+
+static void called_where_it_sleeps(void) {
+    begin_group(1, (wsq_config){.caller_runs = true});
+    pool->spin_rounds = 0; /* who spins gives way */
+    items[0].waits = true;
+    spawn(0);
+    explore_check(wsq_pool_run_one(pool));
+    explore_start(refused, NULL);
+    wsqi_pause();
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("compose: callers wait", callers_wait, 2000);
     explore_random("compose: callers wait inside", callers_wait_inside, 2000);
@@ -131,5 +150,6 @@ int main(void) {
     explore_random("compose: a group on a stack, no threads", keeper_without_threads, 2000);
     explore_random("compose: pinned elsewhere, no threads", pinned_elsewhere_without_threads, 1500);
     explore_random("compose: waits above each other, no threads", waits_above_each_other, 1500);
+    explore_exhaust("compose: called where it sleeps", called_where_it_sleeps, 1);
     return explore_end();
 }

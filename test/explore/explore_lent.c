@@ -96,9 +96,49 @@ static void dismissed_late(void) {
     explore_pool_end(pool);
 }
 
+/* Nor does it close the place behind one that has left: the next one comes in. */
+static void comes_in(void *arg) {
+    (void)arg;
+    explore_check(wsq_worker_enter(pool) == WSQ_OK);
+}
+
+static void dismissed_at_any_moment(void) {
+    begin_lent();
+    pool->spin_rounds = 0; /* who spins gives way */
+    explore_fiber *first = explore_start(comes_in, NULL);
+    explore_wait_quiet();
+    explore_fiber *other = explore_start(dismisser, NULL);
+    wsqi_pause();
+    wsq_worker_dismiss(pool, 0);
+    explore_join_one(first);
+    explore_join_one(other);
+    explore_start(comes_in, NULL);
+    explore_wait_quiet();
+    cancels(NULL);
+    explore_pool_end(pool);
+}
+
+/* Who leaves behind the last task tells who waits for the pool. */
+static wsq_poll sends_itself_away(item *it) {
+    (void)it;
+    wsq_worker_dismiss(pool, 0);
+    return WSQ_DONE;
+}
+
+static void last_one_leaves(void) {
+    begin_lent();
+    spawn(0, sends_itself_away);
+    explore_start(lender, &once);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_check(items[0].done);
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("more: a dismissal that comes late", dismissed_late, 2000);
     explore_random("more: a lent thread against a stop", lent_against_stop, 2500);
     explore_random("more: lent threads", lent_threads, 2000);
+    explore_exhaust("more: dismissed at any moment", dismissed_at_any_moment, 1);
+    explore_random("more: the last one leaves", last_one_leaves, 1000);
     return explore_end();
 }

@@ -94,6 +94,33 @@ static void any_lane(void) {
     explore_pool_end(pool);
 }
 
+/* Who is woken for what is in a lane takes it, whatever its own lane is: it does not go to sleep and
+ * look again until that lane's turn has come. */
+static int parks;
+
+static void count_parks(void *user, wsq_event event, unsigned worker, const void *subject,
+                        uint64_t value) {
+    (void)user, (void)worker, (void)subject, (void)value;
+    if (event == WSQ_EVENT_PARK) explore_check(++parks <= 20);
+}
+
+static void other_lane(void) {
+    static const wsq_hooks hooks = {.event = count_parks};
+    memset(items, 0, sizeof items);
+    gate = parks = 0;
+    for (int i = 0; i < 2; i++) {
+        wsq_task_init(&items[i].task, run_item);
+        items[i].company = 2;
+    }
+    pool = explore_pool_make(2, (wsq_config){.hooks = &hooks, .min_interval = 255});
+    explore_key = explore_choose(2) ? 1 : 2;
+    for (int i = 0; i < 2; i++) spawn(i);
+    explore_key = 0;
+    explore_wait_quiet();
+    for (int i = 0; i < 2; i++) explore_check(items[i].runs == 1);
+    explore_pool_end(pool);
+}
+
 /* More than a ring holds: what moves to the lanes runs, too. */
 static void spilled(void) {
     memset(items, 0, sizeof items);
@@ -152,6 +179,7 @@ static void closed_lanes(void) {
 
 int main(void) {
     explore_random("share: any lane", any_lane, 4000);
+    explore_random("share: another's lane", other_lane, 2000);
     explore_random("share: closed lanes", closed_lanes, 3000);
     explore_random("share: cancelled lane", cancelled_lane, 2000);
     explore_random("share: spilled", spilled, 3000);

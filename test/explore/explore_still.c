@@ -15,11 +15,11 @@ static wsq_config some_standins(void) {
 /* A task that is woken at any moment of the shutdown, or after it, is over when both have returned; and a
  * thread that has woken it may wait for it. */
 static void wakes_and_waits(void *arg) {
-    (void)arg;
-    send(0);
-    wsq_result result = wsq_task_wait(&items[0].task);
-    explore_check(result == (items[0].done ? WSQ_OK : WSQ_ERR_CANCELLED));
-    explore_check(items[0].done + items[0].cleaned == 1);
+    int i = *(const int *)arg;
+    send(i);
+    wsq_result result = wsq_task_wait(&items[i].task);
+    explore_check(result == (items[i].done ? WSQ_OK : WSQ_ERR_CANCELLED));
+    explore_check(items[i].done + items[i].cleaned == 1);
 }
 
 static void woken_late(void) {
@@ -30,11 +30,24 @@ static void woken_late(void) {
     if (config.caller_runs) explore_check(wsq_pool_run_one(pool));
     else explore_wait_quiet();
     if (explore_choose(2)) wsq_task_set_worker(&items[0].task, 0);
-    explore_fiber *other = explore_start(wakes_and_waits, NULL);
+    explore_fiber *other = explore_start(wakes_and_waits, (void *)&number[0]);
     cancel_pool();
     if (explore_choose(2)) explore_wait_quiet();
     explore_join_one(other);
     explore_check(items[0].done + items[0].cleaned == 1);
+    explore_pool_end(pool);
+}
+
+/* Two threads wake one each, when the pool is over: one of them cancels both. */
+static void two_woken_late(void) {
+    begin(1, (wsq_config){.caller_runs = true});
+    for (int i = 0; i < 2; i++) {
+        items[i].waits = true;
+        spawn(i);
+        explore_check(wsq_pool_run_one(pool));
+    }
+    cancel_pool();
+    for (int i = 0; i < 2; i++) explore_start(wakes_and_waits, (void *)&number[i]);
     explore_pool_end(pool);
 }
 
@@ -201,6 +214,41 @@ static void join_beside_a_wake(void) {
     explore_pool_end(pool);
 }
 
+/* A job ends as the pool stops: its thief knows that and calls the join, or the join sees the end. */
+static wsqi_aptr joined; /* the job has begun */
+static bool ends_last;
+
+static void job_ends(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx;
+    wsqi_store_rlx(&joined, job);
+    if (ends_last) explore_meet(&gate, 2);
+    if (ends_last) explore_wait_quiet();
+    while (wsqi_load_rlx(&job->done) != WSQI_JOB_WAITED) wsqi_pause();
+}
+
+static wsq_poll run_joining_late(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job = {0};
+    wsq_fork(&ctx, &job, job_ends);
+    while (wsqi_load_rlx(&joined) == NULL) wsqi_pause();
+    wsq_join(&ctx, &job);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void join_beside_the_end(void) {
+    wsq_config config = {.max_standins = WSQ_STANDINS_OFF};
+    begin(2, config);
+    wsqi_store_init(&joined, NULL);
+    ends_last = explore_choose(2) != 0;
+    items[0].task.fn = run_joining_late;
+    spawn(0);
+    while (wsqi_load_rlx(&joined) == NULL) wsqi_pause();
+    if (ends_last) explore_meet(&gate, 2);
+    cancel_pool();
+    explore_check(items[0].done);
+    explore_pool_end(pool);
+}
+
 /* Where the caller runs: the thread that pumps waits in the middle of a task, and is released; or a task
  * is left for whoever shuts down. */
 static void pumper(void *arg) {
@@ -295,10 +343,12 @@ static void standin_lies_down(void) {
 
 int main(void) {
     explore_random("still: woken late", woken_late, 3000);
+    explore_random("still: two woken late", two_woken_late, 2000);
     explore_random("still: a wait beside a wake", wait_beside_a_wake, 3000);
     explore_random("still: a wait beside a called one", wait_beside_a_called_one, 3000);
     explore_random("still: a wait above its group", wait_above_its_group, 1000);
     explore_random("still: a join beside a wake", join_beside_a_wake, 3000);
+    explore_random("still: a join beside the end", join_beside_the_end, 3000);
     explore_random("still: a wait that pumps", pumped_wait, 2500);
     explore_random("still: left behind", left_behind, 2000);
     explore_random("still: left after a wake", left_after_a_wake, 3000);

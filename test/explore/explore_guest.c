@@ -1,0 +1,97 @@
+/* A thread in a run, in the explorer: it has stolen a job of the pool's as that stops. */
+#define WSQ_GUESTS 1
+#include "explore_items.h"
+
+static void (*stolen)(wsq_ctx ctx, wsq_job *job);
+static bool began, released; /* the explorer's own */
+
+/* Whoever takes it from the guest is held up, so that the guest helps. */
+static void job_holds(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    explore_meet(&gate, 2);
+}
+
+static void run_held_up(wsq_ctx ctx, void *arg) {
+    wsq_job job = {0};
+    (void)arg;
+    wsq_fork(&ctx, &job, job_holds);
+    explore_wait_quiet(); /* it is stolen */
+    wsq_join(&ctx, &job);
+}
+
+static void guest(void *arg) { explore_check(wsq_run(pool, run_held_up, arg) == WSQ_OK); }
+
+static wsq_poll run_joining(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job = {0};
+    wsq_fork(&ctx, &job, stolen);
+    explore_wait_quiet(); /* it is stolen */
+    wsq_join(&ctx, &job);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll run_awaiting(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)wsq_task_wait(&items[1].task);
+    released = items[1].done + items[1].cleaned == 0;
+    explore_check(!released || !began);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+/* A task waits for one that is pending; the guest runs a job of another task's. */
+static void begin_guest(void (*job)(wsq_ctx ctx, wsq_job *job)) {
+    begin(2, (wsq_config){.max_standins = WSQ_STANDINS_OFF});
+    stolen = job;
+    began = released = false;
+    items[0].task.fn = run_awaiting;
+    items[1].waits = true;
+    items[3].task.fn = run_joining;
+    spawn(1);
+    explore_wait_quiet();
+    spawn(0);
+    explore_wait_quiet();
+    explore_start(guest, NULL);
+    explore_wait_quiet();
+    spawn(3);
+    if (explore_choose(2)) explore_wait_quiet();
+    explore_meet(&gate, 2);
+}
+
+static void end_guest(void) {
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+    for (int i = 0; i < 4; i++) explore_check(items[i].done + items[i].cleaned <= 1);
+    explore_check(items[0].done);
+    explore_pool_end(pool);
+}
+
+/* What that wakes is over before the wait for it. */
+static void job_wakes(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    began = true;
+    for (int i = 0; i < 20 && !wsq_cancelled(ctx); i++) wsqi_pause();
+    explore_check(!released);
+    send(1);
+}
+
+static void guest_wakes(void) {
+    begin_guest(job_wakes);
+    end_guest();
+}
+
+/* It waits for the same in vain. */
+static void job_waits(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_ERR_CANCELLED);
+}
+
+static void guest_waits(void) {
+    begin_guest(job_waits);
+    end_guest();
+}
+
+int main(void) {
+    explore_random("guest: a guest wakes as the pool stops", guest_wakes, 2000);
+    explore_random("guest: a guest waits as the pool stops", guest_waits, 2000);
+    return explore_end();
+}
