@@ -8377,9 +8377,11 @@ static void wsqi_check_over(wsq_pool *pool) {
 }
 
 /* The pool is still. Is a task of the group in the middle of its run? One below on the stack of
- * who waits does not count, for it is older than any group of the task that waits. */
+ * who waits does not count: it cannot go on before that returns. With caller_runs all tasks in the
+ * middle of their runs are on one stack. */
 static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
     unsigned made = wsqi_threads_made(pool);
+    if (self != NULL && pool->config.caller_runs) return false;
     for (unsigned i = 0; i < made; i++) {
         wsqi_worker *worker = wsqi_block(pool, i);
         if (worker == self) continue;

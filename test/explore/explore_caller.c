@@ -91,6 +91,39 @@ static void pinned_elsewhere_without_threads(void) {
     end_keeper();
 }
 
+/* One task waits for a group that keeps another one, above a task of its own group; what pumps for both
+ * is one thread, whichever workers they are on. */
+static wsq_poll run_above(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_check(wsq_group_wait(&group) == WSQ_ERR_CANCELLED);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_group kept_group;
+
+static wsq_poll run_below(wsq_ctx ctx, wsq_task *task) {
+    unsigned other = 1 - wsq_worker_index(ctx);
+    items[1].task.fn = run_above;
+    items[2].waits = true;
+    if (wsq_group_spawn(&kept_group, &items[2].task) == WSQ_OK) {
+        (void)wsq_spawn_on(pool, other, &items[1].task);
+        explore_check(wsq_group_wait(&kept_group) == WSQ_ERR_CANCELLED);
+    }
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void waits_above_each_other(void) {
+    begin_group(2, (wsq_config){.caller_runs = true});
+    wsq_group_init(&kept_group, pool);
+    items[0].task.fn = run_below;
+    group_spawn(0);
+    explore_start(pump_all, NULL);
+    if (explore_choose(2)) explore_wait_quiet();
+    end_keeper();
+}
+
 /* Who sleeps for all is called where it sleeps: a group has one task more, which is refused. */
 static void refused(void *arg) {
     (void)arg;
@@ -116,6 +149,7 @@ int main(void) {
     explore_random("compose: pinned where the caller runs", pinned_where_the_caller_runs, 1500);
     explore_random("compose: a group on a stack, no threads", keeper_without_threads, 2000);
     explore_random("compose: pinned elsewhere, no threads", pinned_elsewhere_without_threads, 1500);
+    explore_random("compose: waits above each other, no threads", waits_above_each_other, 1500);
     explore_exhaust("compose: called where it sleeps", called_where_it_sleeps, 1);
     return explore_end();
 }
