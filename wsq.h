@@ -1123,8 +1123,9 @@ typedef enum wsq_cause {
 
 /* What observes a pool (wsq_config.hooks). `event` is called on the thread of the worker, stand-in
  * or guest with the index `worker`, often, and from several threads at once; with WSQ_OUTSIDE it is
- * called on some other thread, which spawns, wakes or cancels. It must not spawn, wait or wake. The
- * struct is copied; what `user` points to is the caller's and must outlive the pool. */
+ * called on some other thread, which spawns, wakes or cancels. It must not spawn, wait, wake or free
+ * a future. The struct is copied; what `user` points to is the caller's and must outlive the
+ * pool. */
 typedef struct wsq_hooks {
     /* This is told each event. NULL: nobody is told. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
@@ -8454,6 +8455,8 @@ static void wsqi_check_still(wsq_pool *pool) {
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* The lock keeps still whoever wakes up meanwhile: what it has on its stack is looked at. */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
+    /* P4: and who woke up before that, and saw the pool run, is seen awake. */
+    wsqi_fence_sc();
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool)) {
         unsigned asleep = wsqi_waits_look(pool, false, &called);
         if (asleep == 0) {
