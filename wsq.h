@@ -1123,8 +1123,8 @@ typedef enum wsq_cause {
 
 /* What observes a pool (wsq_config.hooks). `event` is called on the thread of the worker, stand-in
  * or guest with the index `worker`, often, and from several threads at once; with WSQ_OUTSIDE it is
- * called on some other thread, which spawns, wakes or cancels. It must not spawn, wait, wake or free
- * a future. The struct is copied; what `user` points to is the caller's and must outlive the
+ * called on some other thread, which spawns, wakes or cancels. It must not spawn, wait, wake or
+ * free a future. The struct is copied; what `user` points to is the caller's and must outlive the
  * pool. */
 typedef struct wsq_hooks {
     /* This is told each event. NULL: nobody is told. */

@@ -10,7 +10,7 @@ table=test/tools/mutants.txt dir=${B:-build}/mutate # the programs run there
 CC=${CC:-cc}
 flags='-std=c11 -w -D_GNU_SOURCE -pthread'
 # How to compile, and executions of each scenario: most mutants do not live through the first pass.
-passes='-O0:200 -O1:4000 -O1:40000' proof_passes='-O1:4000'
+passes='-O0:200 -O1:4000 -O1:40000 -O1:200000' proof_passes='-O1:4000'
 
 # Writes wsq.h with the mutant's edits. Blanks and comments do not count in the comparison.
 edit='
