@@ -77,7 +77,7 @@ static void each_state(void) {
     wsq_pool *pool = pool_of_caller(true);
     wsq_task pending, held, queued;
     wsq_edge edge;
-    wsq_future *future;
+    wsq_future *future = NULL;
     wsq_group group;
     wsq_task_init(&pending, forgotten);
     wsq_task_init(&held, done);
