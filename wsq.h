@@ -1978,7 +1978,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
  *  J7     join sleeps                  full barrier  I7 J5       likewise
- *  B4 B5  thread lent; leaves           acq; rel      each other  two threads share a block's past
+ *  B4 B5  thread lent; leaves          acq; rel      each other  two threads share a block's past
  *  J8 J9  guest enters; leaves         acq+rel       each other  two guests share a block's past
  * ========================================================================== */
 
@@ -8325,8 +8325,8 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  *            there are none.
  * Writers:   duty.threads: each thread, of itself. The phase: the first shutdown, then, under the
  *            pool's lock, whoever finds the pool still.
- * Source:    termination detection by a wave that every activity makes void (Dijkstra, Feijen, van
- *            Gasteren 1983).
+ * Source:    termination detection by counting who is active; the lock that whoever wakes up must
+ *            pass makes one look enough.
  * ========================================================================== */
 
 /* Any thread: the n-th of the pool's lanes, the inboxes included; NULL: there are not so many. */
