@@ -1978,7 +1978,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
  *  J7     join sleeps                  full barrier  I7 J5       likewise
- *  B4 B5  thread lent; leaves          acq; rel      each other  two threads share a block's past
+ *  B4 B5  thread lent; leaves           acq; rel      each other  two threads share a block's past
  *  J8 J9  guest enters; leaves         acq+rel       each other  two guests share a block's past
  * ========================================================================== */
 
