@@ -1248,8 +1248,8 @@ typedef struct wsq_task {
  * nothing to it: the members are for the scheduler. The edge and both tasks must stay until the
  * later task starts. */
 typedef struct wsq_edge {
-    wsq_task *task, *predecessor; /* wsq_task_after writes, before the edge is linked */
-    struct wsq_edge *next;        /* the next in the predecessor's `after` */
+    wsq_task *task;        /* wsq_task_after writes, before the edge is linked */
+    struct wsq_edge *next; /* the next in the predecessor's `after` */
 } wsq_edge;
 
 /* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
@@ -1965,8 +1965,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          likewise
- *  F3     reference dropped; claim     acq+rel       itself      two uses overlap; or two calls
- *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
+ *  F3     reference dropped            acq+rel       itself      two uses of a future overlap
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
  *  P5 P6  over, still?; off duty       acq; rel      each other  a waiter misses what was done
@@ -5344,9 +5343,8 @@ static void wsqi_task_close(wsq_task *task, bool cancelled) {
     wsqi_edges_resolve(edges, cancelled);
 }
 
-/* Adds the edge to what follows its predecessor. False: that is over. */
-static bool wsqi_edge_link(wsq_edge *edge) {
-    wsq_task *task = edge->predecessor;
+/* Adds the edge to what follows this task. False: that is over. */
+static bool wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     /* T1: if it is over, what it did is visible. */
     uint32_t state = wsqi_load_acq(&task->state);
     while ((state & WSQI_TASK_FOLLOWED) == 0) {
@@ -5382,8 +5380,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
         /* Relaxed: the spawn orders it. Failure: decide anew. */
     } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_BLOCKER));
     edge->task = task;
-    edge->predecessor = predecessor;
-    if (!wsqi_edge_link(edge)) {
+    if (!wsqi_edge_link(edge, predecessor)) {
         /* Relaxed: wsqi_edge_link has acquired its end (T1, E6). */
         wsqi_edge_resolve(edge, (wsqi_load_rlx(&predecessor->state) & WSQI_TASK_CANCELLED) != 0);
     }
@@ -5397,10 +5394,14 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * Writers:   state: that thread; see >>task.
  * ========================================================================== */
 
+static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
+
 /* Any thread, which has just ended the task: somebody follows it, or waits for it. */
 WSQI_COLD static void wsqi_task_release(wsq_pool *pool, wsq_task *task, uint32_t former,
                                         uint32_t state) {
-    if (former & WSQI_TASK_FOLLOWED) wsqi_task_close(task, (state & WSQI_TASK_CANCELLED) != 0);
+    /* What follows a future starts even if that was cancelled. */
+    if (former & WSQI_TASK_FOLLOWED)
+        wsqi_task_close(task, (state & WSQI_TASK_CANCELLED) && task->fn != wsqi_future_run);
     if (former & WSQI_TASK_WAITED) wsqi_call(pool, task);
 }
 
@@ -5513,15 +5514,15 @@ WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     return wsqi_cas_acqrel(&task->state, &state, next | WSQI_TASK_ACTIVE);
 }
 
-/* Likewise, or the task is cancelled. False: it does not run, and its state is as it was, so that
- * wsq_task_cancel still says so. */
+/* Likewise, or the task is cancelled, or a future that was called elsewhere. False: it does not
+ * run, and its state is as it was, so that wsq_task_cancel still says so. */
 WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
     wsq_group *group = wsqi_task_group(task);
     if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
     do {
         /* T5: what was done before it was cancelled is visible to its cleanup. */
         state = wsqi_load_acq(&task->state);
-        if (state & WSQI_TASK_POISONED) return false;
+        if (state & (WSQI_TASK_POISONED | WSQI_TASK_DONE)) return false;
     } while (!wsqi_task_begin(task, state));
     return true;
 }
@@ -5614,8 +5615,6 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     wsqi_group_start(then);
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
-
-static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
 
 /* Any thread that took it out of its queue: it ends here. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
@@ -6833,7 +6832,10 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
             return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
         if (over) return WSQ_ERR_CANCELLED;
         if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
-        if (wait->self != NULL && wsqi_wait_here(wait->self, task, NULL)) continue;
+        /* A future is not looked for again: it was to be called here before. */
+        if (wait->self != NULL && task->fn != wsqi_future_run &&
+            wsqi_wait_here(wait->self, task, NULL))
+            continue;
         if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
@@ -6897,10 +6899,13 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future is referred to by its place in a queue and by its handle; who takes the last
- *            reference away frees it. Free ones lie with the worker that freed them, two batches at
- *            most, or with the pool. Who sets CLAIMED runs it.
- * Writers:   word: everybody. result: who claimed it. Free ones: the worker, the lock's holder.
+ * Invariant: a future is a task that is OPEN until somebody claims it: its place in a queue, whose
+ *            turn it is, its handle's owner, who calls it there (DONE at once, for nobody else will
+ *            look), or whoever cancels it (POISONED). Its place and its handle refer to it; who
+ *            takes the last reference away frees it. Free ones lie with the worker that freed them,
+ *            two batches at most, or with the pool.
+ * Writers:   references: everybody. result: who claimed it. Free ones: the worker, or the holder of
+ *            the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
  * ========================================================================== */
 
@@ -6909,19 +6914,10 @@ struct wsq_future {
     void *(*fn)(void *arg);  /* wsq_submit's */
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
-    wsqi_aptr then;      /* a task to start when it is done */
+    wsq_edge then;       /* to a task to start when it is done */
     wsq_future *next;    /* of a free one: the next in its batch */
     wsq_future *batch;   /* and of the first of a batch: the next batch */
-    wsqi_a32 word;       /* WSQI_FUTURE_* */
-};
-
-enum {
-    WSQI_FUTURE_CLAIMED = 1,
-    WSQI_FUTURE_DONE = 2,
-    WSQI_FUTURE_WAITED = 4,
-    WSQI_FUTURE_THEN = 8,
-    WSQI_FUTURE_CANCELLED = 16, /* with CLAIMED: it will not be called */
-    WSQI_FUTURE_REF = 32        /* and all bits above: references */
+    wsqi_a32 references;
 };
 
 /* A guess: two batches, 64 futures of 112 bytes. */
@@ -7032,63 +7028,57 @@ static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
 /* Any thread: one reference less. */
 static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
     /* F3: what others did with it comes before its next use. Pairs with itself. */
-    uint32_t word = wsqi_add_acqrel(&future->word, 0u - (uint32_t)WSQI_FUTURE_REF);
-    if (word / WSQI_FUTURE_REF == 1) wsqi_future_free(pool, future);
+    if (wsqi_add_acqrel(&future->references, 0u - 1u) == 1) wsqi_future_free(pool, future);
 }
 
 /* Whoever claimed it, and gives a reference back, its place's in a queue or one of its own: it is
  * over. */
-static void wsqi_future_end(wsq_pool *pool, wsq_future *future) {
-    /* F4: the result is visible to who sees it done. Pairs with F5. */
-    uint32_t word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_DONE);
-    if (word & WSQI_FUTURE_THEN) {
-        wsq_task *then = (wsq_task *)wsqi_load_rlx(&future->then); /* Relaxed: F4 orders it. */
-        wsqi_task_unblock(then, WSQI_HOLD_COUNTED);
-    }
+static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t state) {
+    wsqi_task_finish(pool, &future->task, state);
     wsqi_future_release(pool, future);
-    if (word & WSQI_FUTURE_WAITED) wsqi_call(pool, future);
 }
 
-static bool wsqi_future_claim(wsq_future *future) {
-    /* F3: as it is written by who submitted it, through its queue or its handle. */
-    return (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_CLAIMED) &
-            WSQI_FUTURE_CLAIMED) == 0;
+/* Nobody has begun it, or forbidden that. */
+static inline bool wsqi_future_open(uint32_t state) {
+    const uint32_t all = WSQI_TASK_OPEN | WSQI_TASK_POISONED | WSQI_TASK_LIVE | WSQI_TASK_DONE;
+    return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* As wsqi_future_claim, to cancel it: who finds it claimed also sees what for. */
-static bool wsqi_future_revoke(wsq_future *future) {
-    const uint32_t revoked = WSQI_FUTURE_CLAIMED | WSQI_FUTURE_CANCELLED;
-    uint32_t word = wsqi_load_hint(&future->word);
+/* Whoever calls it outside its turn (next: DONE), or cancels it (POISONED). False: somebody else
+ * has. */
+static bool wsqi_future_claim(wsq_future *future, uint32_t next) {
+    uint32_t state = wsqi_load_hint(&future->task.state);
     do {
-        if (word & WSQI_FUTURE_CLAIMED) return false;
-        /* F3: as in wsqi_future_claim. Failure: relaxed, decide anew. */
-    } while (!wsqi_cas_acqrel(&future->word, &word, word | revoked));
+        if (!wsqi_future_open(state)) return false;
+        /* T5: as a run. Failure: relaxed, decide anew. */
+    } while (!wsqi_cas_acqrel(&future->task.state, &state, state | next));
     return true;
 }
 
 /* The future's place in a queue comes to its turn. */
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
-    wsq_pool *pool = wsq_pool_of(ctx);
-    if (wsqi_future_claim(future)) {
-        wsqi_set(&future->result, future->fn(future->arg));
-        wsqi_future_end(pool, future);
-    } else { /* claimed at this moment, and called there */
-        wsqi_count(&wsqi_worker_of(ctx)->counters.run, 0u - (uint64_t)1);
-        wsqi_future_release(pool, future);
-    }
+    wsqi_set(&future->result, future->fn(future->arg));
+    wsqi_future_end(wsq_pool_of(ctx), future, WSQI_TASK_DONE);
     return WSQ_GONE;
 }
 
+/* Any thread, which refers to it: it shall not be called. False: somebody has claimed it. */
+static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
+    if (!wsqi_future_claim(future, WSQI_TASK_POISONED)) return false;
+    wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
+    /* Once it is over, who waits for it frees it. Relaxed: the caller has a reference, too. */
+    wsqi_add_rlx(&future->references, 1u);
+    wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_CANCELLED | WSQI_TASK_POISONED);
+    return true;
+}
+
+/* The turn of its place, but it was called elsewhere, or is not to be. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_future_revoke(future)) {
-        wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
-        wsqi_future_end(pool, future);
-    } else {
-        wsqi_future_release(pool, future);
-    }
+    (void)wsqi_future_revoke(pool, future);
+    wsqi_future_release(pool, future);
     return WSQ_GONE;
 }
 
@@ -7104,7 +7094,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         if (task == NULL) break;
         wsq_future *future = wsq_container_of(task, wsq_future, task);
         /* This thread has claimed it, or else it is only found later. */
-        if (task->fn == wsqi_future_run && (wsqi_load_hint(&future->word) & WSQI_FUTURE_CLAIMED)) {
+        if (task->fn == wsqi_future_run && !wsqi_future_open(wsqi_load_hint(&task->state))) {
             wsqi_future_release(self->pool, future);
             purged++;
             continue;
@@ -7121,13 +7111,14 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     wsqi_notify_others(self); /* who may have looked meanwhile */
 }
 
-/* As wsq_spawn, of a task that nobody else can know: it needs no claim. */
-static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg) {
+/* As wsq_spawn, of a task that nobody else can know: it needs no claim. state: beside ACTIVE. */
+static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg,
+                                    uint32_t state) {
     wsqi_worker *self = wsqi_local(pool);
     future->arg = arg;
-    wsqi_store_init(&future->word, 2u * WSQI_FUTURE_REF);
+    wsqi_store_init(&future->references, 2u);
     wsqi_store_init(&future->task.pool, pool);
-    wsqi_store_init(&future->task.state, (uint32_t)WSQI_TASK_ACTIVE);
+    wsqi_store_init(&future->task.state, WSQI_TASK_ACTIVE | state);
     if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN : !wsqi_admit(pool, 1)) {
         wsqi_future_free(pool, future);
         return WSQ_ERR_CLOSED;
@@ -7166,7 +7157,7 @@ WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
     wsq_task_init(&future->task, wsqi_go_run);
     future->task.cleanup = wsqi_go_cancelled;
     future->go = fn;
-    return wsqi_future_spawn(pool, future, arg);
+    return wsqi_future_spawn(pool, future, arg, 0);
 }
 
 WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out) {
@@ -7177,18 +7168,17 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
     wsq_task_init(&future->task, wsqi_future_run);
     future->task.cleanup = wsqi_future_cancelled;
     future->fn = fn;
-    wsq_result result = wsqi_future_spawn(pool, future, arg);
+    future->then.task = NULL;
+    wsq_result result = wsqi_future_spawn(pool, future, arg, WSQI_TASK_OPEN);
     if (result == WSQ_OK) *out = future;
     return result;
 }
 
-WSQ_API bool wsq_future_done(const wsq_future *future) {
-    /* F5: the result is visible. Pairs with F4. */
-    return (wsqi_load_acq(&future->word) & WSQI_FUTURE_DONE) != 0;
-}
+WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
-/* Owner only: calls the function here, in the middle of a task, and spawns what waits for that. */
-static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t word) {
+/* Owner only, which has claimed it: calls the function here, in the middle of a task. Nobody else
+ * will wait for the end, but a task of the handle's owner may follow it. */
+static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_run_nested */
     wsqi_count(&self->counters.run, 1);
@@ -7196,66 +7186,31 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
     wsqi_set(&future->result, future->fn(future->arg));
     wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
     wsqi_frame_pop(self, &frame);
-    if (word & WSQI_FUTURE_THEN) /* who has the handle has set it */
-        wsqi_task_unblock((wsq_task *)wsqi_load_own(&future->then), WSQI_HOLD_COUNTED);
-}
-
-/* Who has claimed it: its place in a queue is a tombstone now. Relaxed: the claim decides. */
-static inline void wsqi_future_bury(wsq_future *future) {
-    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_POISONED));
+    if (future->then.task != NULL) wsqi_task_close(&future->task, false);
 }
 
 /* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
  * *whole: it had its place in the queue, too, so that nobody else refers to it. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
-    /* Who has the handle sets THEN; the rest is checked. */
-    uint32_t word = wsqi_load_hint(&future->word);
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
         if (*whole) {
-            bool ours = wsqi_future_claim(future); /* else it is cancelled at this moment */
-            if (ours) wsqi_future_call(self, future, word);
+            /* else it is cancelled at this moment */
+            bool ours = wsqi_future_claim(future, WSQI_TASK_DONE);
+            if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
             return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
     }
-    if (!wsqi_future_claim(future)) return false;
+    if (!wsqi_future_claim(future, WSQI_TASK_DONE)) return false;
     /* Its place in the queue is left behind, as a tombstone: it is no call, and no hook hears of
      * it. From time to time the queue is searched for such places. */
-    wsqi_future_bury(future);
-    wsqi_future_call(self, future, word);
+    wsqi_future_call(self, future);
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->order != WSQ_SHARED)
         wsqi_tombstones_purge(self);
     return true;
-}
-
-/* Whoever has the handle: nobody shall start the future any more. False: somebody has, or has
- * forbidden it. What is left behind in a queue is a tombstone, as in wsqi_future_here. */
-static bool wsqi_future_forbid(wsq_future *future) {
-    if (!wsqi_future_revoke(future)) return false;
-    wsqi_event_here(wsqi_task_pool(&future->task), WSQ_EVENT_CANCEL, &future->task, 0);
-    wsqi_future_bury(future);
-    /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
-    wsqi_add_rlx(&future->word, (uint32_t)WSQI_FUTURE_REF);
-    wsqi_future_end(wsqi_task_pool(&future->task), future);
-    return true;
-}
-
-static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
-    for (;;) {
-        wsqi_wait_listen(wait);
-        bool over = wsqi_over(wait->pool);
-        uint32_t word = wsqi_load_acq(&future->word); /* F5 */
-        /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
-        if ((word & WSQI_FUTURE_DONE) == 0)
-            word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_WAITED);
-        if (word & WSQI_FUTURE_DONE)
-            return (word & WSQI_FUTURE_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
-        if (over) return WSQ_ERR_CANCELLED;
-        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
-    }
 }
 
 WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result) {
@@ -7263,18 +7218,11 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    uint32_t word = wsqi_load_acq(&future->word); /* F5 */
-    wsq_result outcome = word & WSQI_FUTURE_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
-    bool done = (word & WSQI_FUTURE_DONE) != 0, whole = false;
-    if (!done && self != NULL && timeout_ns != 0 &&
-        wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
-        done = wsqi_future_here(self, future, &whole);
-    if (!done) {
-        wsqi_wait wait;
-        wsqi_wait_begin(&wait, pool, future, timeout_ns);
-        outcome = wsqi_future_await(&wait, future);
-        wsqi_wait_end(&wait);
-    }
+    wsq_result outcome = WSQ_OK;
+    bool whole = false;
+    if (wsq_future_done(future) || self == NULL || timeout_ns == 0 ||
+        wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_future_here(self, future, &whole))
+        outcome = wsq_task_wait_for(&future->task, timeout_ns);
     if (outcome == WSQ_ERR_TIMEOUT) return outcome;
     if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
     if (whole) wsqi_future_free(pool, future);
@@ -7287,8 +7235,8 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
 }
 
 WSQ_API bool wsq_future_cancel(wsq_future *future) {
-    /* Relaxed: CANCELLED came with CLAIMED, which was seen. */
-    return wsqi_future_forbid(future) || (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CANCELLED);
+    if (wsqi_future_revoke(wsqi_task_pool(&future->task), future)) return true;
+    return (wsqi_load_hint(&future->task.state) & WSQI_TASK_POISONED) != 0;
 }
 
 WSQ_API void wsq_future_drop(wsq_future *future) {
@@ -7298,16 +7246,13 @@ WSQ_API void wsq_future_drop(wsq_future *future) {
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    /* Only who has the handle sets this bit. */
-    if (wsqi_load_own(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
+    if (future->then.task != NULL) return WSQ_ERR_INVALID; /* only who has the handle sets it */
     wsq_pool *pool = wsqi_task_pool(&future->task);
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    wsqi_store_own(&future->then, task);
-    /* F5: who ends it sees the task, or we see it done. Pairs with F4. */
-    if (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE)
-        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+    future->then.task = task;
+    if (!wsqi_edge_link(&future->then, &future->task)) wsqi_edge_resolve(&future->then, false);
     wsqi_task_held(pool); /* last, as in wsq_group_then */
     return WSQ_OK;
 }
