@@ -1588,7 +1588,7 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
  * `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
  * second time; it must not return WSQ_GONE. Any thread may call this, but for one `task` one at a
  * time.
- * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^23 others or after itself, or an
+ * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^26 others or after itself, or an
  * argument is NULL. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
 
@@ -1957,11 +1957,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  T4     wake: state                  acq+rel       T3 T5       likewise; a wake's data is missed
  *  T5     run: state                   acq+rel       T4          a wake's data is missed
  *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3 at the next spawn; no pool
- *  E1     finish: state                acquire       E2          an edge is never resolved
- *  E2     edge added: state            acq+rel       E1          likewise
  *  E3     one thing less to wait for   acq+rel       itself T6   a run misses what it waited for
- *  E4 E5  after closed; edge pushed    acq+rel; rel  each other  an edge's links are garbage
- *  E6     after found closed           acquire       E4          a run misses what it waited for
+ *  E4 E5  after closed; edge pushed    acq; rel      each other  an edge's links are garbage
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          likewise
@@ -3387,16 +3384,14 @@ typedef char wsqi_block_size_is_a_power_of_two_and_holds_a_worker
 /* wsq_task.state; see >>task */
 enum {
     WSQI_TASK_ACTIVE = 1,
-    WSQI_TASK_NOTIFIED = 2,
-    WSQI_TASK_DONE = 4,
-    WSQI_TASK_WAITED = 8,     /* somebody sleeps until it is done */
-    WSQI_TASK_PENDING = 16,   /* it waits for a wake, or was woken and is queued for that */
-    WSQI_TASK_CANCELLED = 32, /* with DONE */
-    WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
-    WSQI_TASK_POISONED = 128,   /* it will be cancelled: it was asked to, or a predecessor was */
-    WSQI_TASK_OPEN = 256,     /* a revocable task that has not started */
-    WSQI_TASK_BLOCKER = 512,  /* and all bits above: how many ends it waits for, unqueued */
-    WSQI_TASK_LIVE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING /* spawned, and not over */
+    WSQI_TASK_PENDING = 2,  /* it waits for a wake, or was woken and is queued for that */
+    WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
+    WSQI_TASK_PHASE = WSQI_TASK_DONE, /* one of these three, or 0: it is new */
+    WSQI_TASK_NOTIFIED = 4,
+    WSQI_TASK_AWAITED = 8,  /* somebody sleeps until it is over, or follows it; gone when it is */
+    WSQI_TASK_POISONED = 16, /* it was cancelled, or will be: itself, or a predecessor was */
+    WSQI_TASK_OPEN = 32,    /* it is revocable, or a future, and has not started */
+    WSQI_TASK_BLOCKER = 64  /* and all bits above: how many ends it waits for, unqueued */
 };
 
 typedef struct wsqi_timer {
@@ -3493,9 +3488,19 @@ enum {
     WSQI_PHASE_OVER    /* nothing was left to do: they leave; who queues a task cancels it */
 };
 
-/* A task that was never spawned; a zeroed one is. */
-static inline bool wsqi_task_new(uint32_t state) {
-    return (state & (WSQI_TASK_LIVE | WSQI_TASK_DONE)) == 0;
+/* Is the task in this phase? 0: it was never spawned; a zeroed one is. */
+static inline bool wsqi_task_is(uint32_t state, uint32_t phase) {
+    return (state & WSQI_TASK_PHASE) == phase;
+}
+
+/* It is over, and has not run. */
+static inline bool wsqi_task_cancelled(uint32_t state) {
+    return wsqi_task_is(state, WSQI_TASK_DONE) && (state & WSQI_TASK_POISONED) != 0;
+}
+
+/* Spawned, and not over. */
+static inline bool wsqi_task_live(uint32_t state) {
+    return ((state + WSQI_TASK_ACTIVE) & WSQI_TASK_PENDING) != 0;
 }
 
 /* Of one that is counted in `threads_made` or `guests_made`; who learns its number from elsewhere
@@ -4820,7 +4825,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  *            a wake, and the thread that then sets NOTIFIED queues it. NOTIFIED: to be run (again).
  *            POISONED: a run that begins by a read-modify-write sees it, and is none. So a task
  *            will not run once POISONED came beside PENDING, OPEN or a BLOCKER; beside none of them
- *            it may be running, and only its end shows whether it has run.
+ *            it may be running, and only its end shows whether it has run: beside DONE, it has not.
  * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them.
  * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
  *            ours: a task's first run, and its next after a yield, cost no read-modify-write,
@@ -4874,7 +4879,7 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
 
 WSQ_API bool wsq_task_done(const wsq_task *task) {
     /* T1: what the task did is visible. Pairs with T2. */
-    return (wsqi_load_acq(&task->state) & WSQI_TASK_DONE) != 0;
+    return wsqi_task_is(wsqi_load_acq(&task->state), WSQI_TASK_DONE);
 }
 
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
@@ -4941,7 +4946,7 @@ static inline bool wsqi_task_notify(wsq_task *task) {
      * our writes. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
     /* Else its memory may be gone from here on. */
-    return (state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
+    return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
 WSQ_API void wsq_wake(wsq_task *task) {
@@ -4953,12 +4958,12 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
-        if ((state & WSQI_TASK_LIVE) == 0) return (state & WSQI_TASK_CANCELLED) != 0;
+        if (!wsqi_task_live(state)) return wsqi_task_cancelled(state);
         next = state | WSQI_TASK_POISONED;
-        if (state & WSQI_TASK_PENDING) next |= WSQI_TASK_NOTIFIED;
+        if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_NOTIFIED;
         /* T4: as a wake, for the cleanup. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, &state, next));
-    if ((state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
+    if ((state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
         wsqi_task_schedule(wsqi_task_pool(task), task);
     return (state & (WSQI_TASK_PENDING | WSQI_TASK_OPEN)) != 0 || state >= WSQI_TASK_BLOCKER;
 }
@@ -4977,16 +4982,21 @@ static inline void wsqi_task_reopen(wsq_task *task) {
  * it was last seen, then as it was. home: see wsqi_task_pool. hold: 0, or one more
  * WSQI_TASK_BLOCKER, for wsqi_task_unblock. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
-    const uint32_t keep = WSQI_TASK_FOLLOWED | WSQI_TASK_POISONED | (0u - WSQI_TASK_BLOCKER);
+    const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_BLOCKER);
+    uint32_t next;
     do {
-        if (*state & WSQI_TASK_LIVE) return false;
+        next = (*state & keep) | WSQI_TASK_ACTIVE;
+        if (!wsqi_task_is(*state, 0)) {
+            if (!wsqi_task_is(*state, WSQI_TASK_DONE)) return false;
+            next &= ~(uint32_t)WSQI_TASK_POISONED; /* that was its last run */
+            wsqi_task_reopen(task);
+        }
         /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
          * into two pools at the same time are the caller's mistake. */
         wsqi_store_rlx(&task->pool, home);
-        if (*state & WSQI_TASK_DONE) wsqi_task_reopen(task);
         /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
          * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
-    } while (!wsqi_cas_acqrel(&task->state, state, (WSQI_TASK_ACTIVE | (*state & keep)) + hold));
+    } while (!wsqi_cas_acqrel(&task->state, state, next + hold));
     return true;
 }
 
@@ -5131,7 +5141,7 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
      * itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
-    if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
+    if (state / WSQI_TASK_BLOCKER != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     /* This tells only that a wait for the pool may be in vain; see wsqi_stuck. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
@@ -5313,17 +5323,31 @@ WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
  * Purpose:   a graph of tasks, with edges of the caller's: the last end that a task waits for
  *            queues it.
  * Invariant: a task's state counts the edges to it that are not resolved, and each is resolved
- *            once: by who ends the predecessor, or by who finds it over when it adds the edge. A
- *            predecessor whose FOLLOWED bit was set before its end stays until it is CLOSED.
+ *            once: by who ends the predecessor, or by who finds it over when it adds the edge.
+ *            Whoever ends a task that is AWAITED closes `after`, then stores DONE, and touches it
+ *            no more; then those who follow it go on.
  * Writers:   after: who adds edges pushes; who ended the predecessor closes.
  * Source:    the list of waiters that its end closes: Rust's and Java's one-shot futures.
  * ========================================================================== */
 
+/* Any thread: a predecessor was cancelled, and the task will be. One that is over, and is to be
+ * spawned again, becomes new, for beside DONE it would mean the last run. */
+static void wsqi_task_poison(wsq_task *task) {
+    uint32_t state = wsqi_load_hint(&task->state), next;
+    do {
+        next = state | WSQI_TASK_POISONED;
+        if (wsqi_task_is(state, WSQI_TASK_DONE)) {
+            next -= WSQI_TASK_DONE;
+            wsqi_task_reopen(task);
+        }
+        /* Relaxed: E3 orders both, when what it waits for is taken away. Failure: decide anew. */
+    } while (!wsqi_cas_rlx(&task->state, &state, next));
+}
+
 /* Any thread: the predecessor is over. From here on the edge is its owner's. */
 static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
     wsq_task *task = edge->task;
-    /* E3: before the last thing it waits for is taken away. */
-    if (cancelled) wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_POISONED);
+    if (cancelled) wsqi_task_poison(task);
     wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
 }
 
@@ -5335,30 +5359,34 @@ static void wsqi_edges_resolve(wsq_edge *edge, bool cancelled) {
     }
 }
 
-/* The task is over, and it was followed: nobody follows it from now on, and those who did go on. */
-static void wsqi_task_close(wsq_task *task, bool cancelled) {
-    /* E4: the edges are visible. Pairs with E5. Release: who finds it closed sees us done with its
-     * memory. */
-    wsq_edge *edges = (wsq_edge *)wsqi_xchg_acqrel(&task->after, WSQI_CLOSED);
-    wsqi_edges_resolve(edges, cancelled);
+/* The task is about to be over, and is awaited: nobody follows it from now on. Returns the edges to
+ * those who did. */
+static wsq_edge *wsqi_task_close(wsq_task *task) {
+    /* E4: the edges are visible. Pairs with E5. */
+    return (wsq_edge *)wsqi_xchg_acq(&task->after, WSQI_CLOSED);
+}
+
+/* Any thread. Whoever ends the task sees that somebody awaits this, unless it is over already; that
+ * state is returned. */
+static uint32_t wsqi_task_attend(wsq_task *task) {
+    for (;;) {
+        /* T1, W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
+        uint32_t state = wsqi_load_acq(&task->state);
+        if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
+        /* Relaxed: E5, or the lock of the bucket, orders what its end finds. Failure: look
+         * again. */
+        if (wsqi_cas_rlx(&task->state, &state, state | WSQI_TASK_AWAITED)) return state;
+    }
 }
 
 /* Adds the edge to what follows this task. False: that is over. */
 static bool wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
-    /* T1: if it is over, what it did is visible. */
-    uint32_t state = wsqi_load_acq(&task->state);
-    while ((state & WSQI_TASK_FOLLOWED) == 0) {
-        if (state & WSQI_TASK_DONE) return false; /* and its group may be gone */
-        /* E2: who ends it sees that it is followed. Pairs with E1. Failure: relaxed, decide anew;
-         * T1 when it is over. */
-        if (wsqi_cas_acqrel(&task->state, &state, state | WSQI_TASK_FOLLOWED)) break;
-        state = wsqi_load_acq(&task->state); /* T1 */
-    }
+    if (wsqi_task_is(wsqi_task_attend(task), WSQI_TASK_DONE)) return false;
     void *head = wsqi_load_hint(&task->after);
     do {
         if (head == WSQI_CLOSED) {
-            /* E6: what the predecessor did is visible, and how it ended. Pairs with E4. */
-            (void)wsqi_load_acq(&task->after);
+            /* Its end is two stores long, and this was between them. */
+            while (!wsq_task_done(task)) wsqi_pause();
             return false;
         }
         wsqi_set(&edge->next, (wsq_edge *)head);
@@ -5374,15 +5402,14 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
     wsqi_check_task(predecessor);
     uint32_t state = wsqi_load_hint(&task->state);
     do {
-        if ((state & WSQI_TASK_LIVE) != 0 ||
-            state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
+        if (wsqi_task_live(state) || state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
             return WSQ_ERR_INVALID;
         /* Relaxed: the spawn orders it. Failure: decide anew. */
     } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_BLOCKER));
     edge->task = task;
     if (!wsqi_edge_link(edge, predecessor)) {
-        /* Relaxed: wsqi_edge_link has acquired its end (T1, E6). */
-        wsqi_edge_resolve(edge, (wsqi_load_rlx(&predecessor->state) & WSQI_TASK_CANCELLED) != 0);
+        /* wsqi_edge_link has acquired its end (T1). */
+        wsqi_edge_resolve(edge, wsqi_task_cancelled(wsqi_load_hint(&predecessor->state)));
     }
     return WSQ_OK;
 }
@@ -5396,33 +5423,40 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
 
-/* Any thread, which has just ended the task: somebody follows it, or waits for it. */
-WSQI_COLD static void wsqi_task_release(wsq_pool *pool, wsq_task *task, uint32_t former,
-                                        uint32_t state) {
+/* Any thread: as wsqi_task_finish, when somebody follows the task, waits for it, or adds a bit. */
+WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
+    uint32_t former = wsqi_load_hint(&task->state);
+    while ((former & WSQI_TASK_AWAITED) == 0)
+        if (wsqi_cas_rel(&task->state, &former, state)) return; /* T2 */
     /* What follows a future starts even if that was cancelled. */
-    if (former & WSQI_TASK_FOLLOWED)
-        wsqi_task_close(task, (state & WSQI_TASK_CANCELLED) && task->fn != wsqi_future_run);
-    if (former & WSQI_TASK_WAITED) wsqi_call(pool, task);
+    bool cancelled = wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
+    wsq_edge *edges = wsqi_task_close(task);
+    wsqi_store_rel(&task->state, state); /* T2 */
+    wsqi_edges_resolve(edges, cancelled);
+    wsqi_call(pool, task);
 }
 
-/* Any thread that took the task for itself. From the exchange on its memory may be gone, unless
- * others follow it: until they have been told, it stays. */
+/* Any thread that took the task for itself; state: DONE, or that and POISONED. From there on its
+ * memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
-    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. E1: who follows
-     * it is visible. Pairs with E2. */
-    uint32_t former = wsqi_xchg_acqrel(&task->state, state);
-    if (!WSQI_LIKELY((former & (WSQI_TASK_FOLLOWED | WSQI_TASK_WAITED)) == 0))
-        wsqi_task_release(pool, task, former, state);
+    uint32_t former = wsqi_load_hint(&task->state);
+    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. Failure: relaxed,
+     * decide anew. */
+    if (!WSQI_LIKELY((former & WSQI_TASK_AWAITED) == 0 &&
+                     wsqi_cas_rel(&task->state, &former, state)))
+        wsqi_task_finish_slow(pool, task, state);
 }
 
 /* The spawn failed: the task is as it was, but for those who follow it since. */
 static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     uint32_t state = wsqi_load_hint(&task->state);
+    if (wsqi_task_is(former, WSQI_TASK_DONE)) {
+        wsqi_task_finish(pool, task, former);
+        return;
+    }
     /* T2, T6: as a finish and a claim. Failure: relaxed, decide anew. */
-    while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_FOLLOWED))) {}
-    if ((former & WSQI_TASK_DONE) && (state & WSQI_TASK_FOLLOWED))
-        wsqi_task_close(task, (former & WSQI_TASK_CANCELLED) != 0);
-    if (state & WSQI_TASK_WAITED) wsqi_call(pool, task);
+    while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_AWAITED))) {}
+    if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
 }
 
 /* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
@@ -5514,17 +5548,18 @@ WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     return wsqi_cas_acqrel(&task->state, &state, next | WSQI_TASK_ACTIVE);
 }
 
-/* Likewise, or the task is cancelled, or a future that was called elsewhere. False: it does not
- * run, and its state is as it was, so that wsq_task_cancel still says so. */
+/* Likewise, or the task is cancelled. False: it does not run, and its state is as it was, so that
+ * wsq_task_cancel still says so. */
 WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
     wsq_group *group = wsqi_task_group(task);
     if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
-    do {
-        /* T5: what was done before it was cancelled is visible to its cleanup. */
-        state = wsqi_load_acq(&task->state);
-        if (state & (WSQI_TASK_POISONED | WSQI_TASK_DONE)) return false;
-    } while (!wsqi_task_begin(task, state));
-    return true;
+    while (!(state & WSQI_TASK_POISONED)) {
+        if (wsqi_task_begin(task, state)) return true;
+        state = wsqi_load_hint(&task->state);
+    }
+    /* T5: what was done before it was cancelled is visible to its cleanup. */
+    (void)wsqi_load_acq(&task->state);
+    return false;
 }
 
 /* ==========================================================================
@@ -5622,7 +5657,7 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     /* What is left of a future was told of when the future ended. */
     if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
-        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
+        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
 }
@@ -5851,9 +5886,12 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
-    const uint32_t odd = WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | odd)) == 0) &&
-        ((state & odd) != 0 || !wsqi_task_begin(task, state)) && !wsqi_task_start(task, state)) {
+    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
+    if (!WSQI_LIKELY((state & odd) == 0) &&
+        ((state & WSQI_TASK_POISONED) ||
+         ((state & WSQI_TASK_OPEN) && wsqi_task_group(task) != NULL) ||
+         !wsqi_task_begin(task, state)) &&
+        !wsqi_task_start(task, state)) {
         wsqi_cancel_task(self->pool, task);
         return;
     }
@@ -6824,12 +6862,10 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
     for (;;) {
         wsqi_wait_listen(wait);
         bool over = wait->released || wsqi_over(wait->pool);
-        /* W3: what the task did is visible, and its finisher sees that somebody waits. Pairs with
-         * T2. */
-        uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
-        if (wsqi_task_new(state)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
-        if (state & WSQI_TASK_DONE)
-            return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
+        uint32_t state = wsqi_task_attend(task); /* T1, W3 */
+        if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
+        if (wsqi_task_is(state, WSQI_TASK_DONE))
+            return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
         if (over) return WSQ_ERR_CANCELLED;
         if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
         /* A future is not looked for again: it was to be called here before. */
@@ -6845,8 +6881,9 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     wsqi_check_task(task);
     /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
-    if (wsqi_task_new(state)) return WSQ_ERR_INVALID;
-    if (state & WSQI_TASK_DONE) return state & WSQI_TASK_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
+    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID;
+    if (wsqi_task_is(state, WSQI_TASK_DONE))
+        return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     wsq_pool *pool = wsqi_task_pool(task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_wait wait;
@@ -6920,7 +6957,11 @@ struct wsq_future {
     wsqi_a32 references;
 };
 
-/* A guess: two batches, 64 futures of 112 bytes. */
+/* The state of one that its handle's owner calls: its place in a queue is a tombstone, and nobody
+ * else will look. */
+enum { WSQI_FUTURE_CALLED = WSQI_TASK_DONE | WSQI_TASK_POISONED | WSQI_TASK_OPEN };
+
+/* A guess: two batches, 64 futures of 120 bytes. */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -7040,18 +7081,19 @@ static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t state) 
 
 /* Nobody has begun it, or forbidden that. */
 static inline bool wsqi_future_open(uint32_t state) {
-    const uint32_t all = WSQI_TASK_OPEN | WSQI_TASK_POISONED | WSQI_TASK_LIVE | WSQI_TASK_DONE;
+    const uint32_t all = WSQI_TASK_OPEN | WSQI_TASK_POISONED | WSQI_TASK_PHASE;
     return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* Whoever calls it outside its turn (next: DONE), or cancels it (POISONED). False: somebody else
- * has. */
-static bool wsqi_future_claim(wsq_future *future, uint32_t next) {
-    uint32_t state = wsqi_load_hint(&future->task.state);
+/* Whoever calls it outside its turn, or else cancels it: that, it is no call in its turn. False:
+ * somebody else has. */
+static bool wsqi_future_claim(wsq_future *future, bool call) {
+    uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
         if (!wsqi_future_open(state)) return false;
+        next = call ? (uint32_t)WSQI_FUTURE_CALLED : state - WSQI_TASK_OPEN + WSQI_TASK_POISONED;
         /* T5: as a run. Failure: relaxed, decide anew. */
-    } while (!wsqi_cas_acqrel(&future->task.state, &state, state | next));
+    } while (!wsqi_cas_acqrel(&future->task.state, &state, next));
     return true;
 }
 
@@ -7065,11 +7107,11 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 
 /* Any thread, which refers to it: it shall not be called. False: somebody has claimed it. */
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
-    if (!wsqi_future_claim(future, WSQI_TASK_POISONED)) return false;
+    if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
     /* Once it is over, who waits for it frees it. Relaxed: the caller has a reference, too. */
     wsqi_add_rlx(&future->references, 1u);
-    wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_CANCELLED | WSQI_TASK_POISONED);
+    wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
 }
 
@@ -7186,7 +7228,7 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_set(&future->result, future->fn(future->arg));
     wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
     wsqi_frame_pop(self, &frame);
-    if (future->then.task != NULL) wsqi_task_close(&future->task, false);
+    if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
 /* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
@@ -7196,7 +7238,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
         *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
         if (*whole) {
             /* else it is cancelled at this moment */
-            bool ours = wsqi_future_claim(future, WSQI_TASK_DONE);
+            bool ours = wsqi_future_claim(future, true);
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
@@ -7204,7 +7246,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
     }
-    if (!wsqi_future_claim(future, WSQI_TASK_DONE)) return false;
+    if (!wsqi_future_claim(future, true)) return false;
     /* Its place in the queue is left behind, as a tombstone: it is no call, and no hook hears of
      * it. From time to time the queue is searched for such places. */
     wsqi_future_call(self, future);
@@ -7218,11 +7260,13 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    wsq_result outcome = WSQ_OK;
-    bool whole = false;
-    if (wsq_future_done(future) || self == NULL || timeout_ns == 0 ||
-        wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_future_here(self, future, &whole))
-        outcome = wsq_task_wait_for(&future->task, timeout_ns);
+    uint32_t state = wsqi_load_acq(&future->task.state); /* T1 */
+    wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
+    bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
+    if (!done && self != NULL && timeout_ns != 0 &&
+        wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
+        done = wsqi_future_here(self, future, &whole);
+    if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
     if (outcome == WSQ_ERR_TIMEOUT) return outcome;
     if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
     if (whole) wsqi_future_free(pool, future);
@@ -7236,7 +7280,8 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
 
 WSQ_API bool wsq_future_cancel(wsq_future *future) {
     if (wsqi_future_revoke(wsqi_task_pool(&future->task), future)) return true;
-    return (wsqi_load_hint(&future->task.state) & WSQI_TASK_POISONED) != 0;
+    uint32_t state = wsqi_load_hint(&future->task.state);
+    return (state & WSQI_TASK_POISONED) != 0 && state != WSQI_FUTURE_CALLED;
 }
 
 WSQ_API void wsq_future_drop(wsq_future *future) {
@@ -8343,7 +8388,7 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     if (wait->group != NULL) return !wsqi_group_runs(wait->pool, wait->self, wait->group);
     if (wait->task == NULL) return false;
     uint32_t state = wsqi_load_hint(&wait->task->state);
-    return (state & WSQI_TASK_ACTIVE) == 0 || state >= WSQI_TASK_BLOCKER;
+    return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_BLOCKER;
 }
 
 /* Counts the waits in the middle of a task that sleep; those that were called and go on in *called.
