@@ -4926,6 +4926,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
         if (lane == WSQ_HIGH) wsqi_add_hint(&pool->attention, 1u);
         wsqi_inject_push(&pool->lanes[lane], task, task);
         wsqi_notify_rmw(pool);
+        wsqi_check_over(pool);
         return;
     }
     wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
@@ -4933,7 +4934,8 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_inject_push(&worker->inbox, task, task);
     /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
     wsqi_token_give(pool->config.caller_runs ? wsqi_block(pool, 0) : worker);
-    wsqi_fence_rmw(); /* P4: for wsqi_check_over. */
+    wsqi_fence_rmw(); /* P4 */
+    wsqi_check_over(pool);
 }
 
 /* Any thread. Makes a task runnable: the waker's LIFO slot on a worker, else the global queue. */
@@ -5022,6 +5024,22 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     return true;
 }
 
+/* Any thread; self: whose queue it owns, or NULL. Counts tasks, before they can finish. */
+static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
+    if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN
+                     : wsqi_forked(pool) || !wsqi_admit(pool, count))
+        return wsqi_refusal(pool);
+    if (self != NULL) wsqi_count(&self->counters.spawned, count);
+    return WSQ_OK;
+}
+
+/* They are not, after all. */
+static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
+    if (self != NULL) wsqi_count(&self->counters.spawned, 0u - count);
+    else wsqi_unadmit(pool, count);
+    return WSQ_ERR_INVALID;
+}
+
 /* Any thread: no lane takes more. */
 static void wsqi_admit_none(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->shares; i++) {
@@ -5039,20 +5057,25 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
     wsqi_check_over(pool);
 }
 
-/* self: this thread, or NULL. */
-WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
-    wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
+/* Any thread; self: whose queue it owns, or NULL. The back of a queue. */
+static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
-        if (self == NULL) wsqi_check_over(pool);
     } else if (self == NULL) {
         wsqi_inject_tasks(pool, task, task);
-    } else if (pool->config.lifo_cap != 0) {
-        wsqi_slot_put(self, task);
     } else {
         wsqi_push_local(self, task);
         wsqi_notify_others(self);
     }
+}
+
+/* Likewise, but on a worker the LIFO slot, if there is one. */
+WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
+    wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
+    if (self != NULL && pool->config.lifo_cap != 0 && wsqi_task_queue_flags(task) == 0)
+        wsqi_slot_put(self, task);
+    else
+        wsqi_task_queue(pool, self, task);
 }
 
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
@@ -5073,12 +5096,9 @@ WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
 
 /* Outside the pool. A task as in wsqi_spawn_plain. */
 static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (!wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
-    if (!wsqi_task_claim(task, &state, home, 0)) {
-        wsqi_unadmit(pool, 1);
-        return WSQ_ERR_INVALID;
-    }
+    wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
+    if (result != WSQ_OK) return result;
+    if (!wsqi_task_claim(task, &state, home, 0)) return wsqi_spawn_undo(pool, NULL, 1);
     wsqi_inject_tasks(pool, task, task);
     return WSQ_OK;
 }
@@ -5105,30 +5125,11 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     uint32_t state = wsqi_load_hint(&task->state);
     if (!wsqi_flags_fit(pool, wsqi_task_queue_flags(task))) return WSQ_ERR_INVALID;
     uint32_t hold = WSQI_TASK_BLOCKER + wsqi_task_open(task);
-    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-    if (self == NULL && (wsqi_forked(pool) || !wsqi_admit(pool, 1))) return wsqi_refusal(pool);
-    if (self != NULL) wsqi_count(&self->counters.spawned, 1); /* before it can finish */
-    if (wsqi_task_claim(task, &state, home, hold)) {
-        wsqi_task_unpin(task);
-        return WSQ_OK;
-    }
-    if (self != NULL) wsqi_count(&self->counters.spawned, 0u - (uint64_t)1);
-    else wsqi_unadmit(pool, 1);
-    return WSQ_ERR_INVALID;
-}
-
-/* Any thread. The back of a queue; off the pool, the caller looks whether it has stopped. */
-static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
-    wsqi_worker *self = wsqi_local(pool);
-    if (wsqi_task_queue_flags(task) != 0) {
-        wsqi_queue_special(pool, task);
-    } else if (self != NULL) {
-        wsqi_push_local(self, task);
-        wsqi_notify_others(self);
-    } else {
-        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
-        wsqi_notify_rmw(pool);
-    }
+    wsq_result result = wsqi_spawn_begin(pool, self, 1);
+    if (result != WSQ_OK) return result;
+    if (!wsqi_task_claim(task, &state, home, hold)) return wsqi_spawn_undo(pool, self, 1);
+    wsqi_task_unpin(task);
+    return WSQ_OK;
 }
 
 /* A task whose last blocker goes: it was not held, it was held and the hooks know that, the pool
@@ -5146,8 +5147,7 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     /* This tells only that a wait for the pool may be in vain; see wsqi_stuck. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
-    wsqi_task_queue(pool, task);
-    if (wsqi_local(pool) == NULL) wsqi_check_over(pool);
+    wsqi_task_queue(pool, wsqi_local(pool), task);
     return true;
 }
 
@@ -5264,21 +5264,29 @@ static void wsqi_timers_unlock(wsq_pool *pool) {
 }
 
 /* Owner only, in the pool's turn: wakes every task whose time has come, in the order of their
- * deadlines, and so not through the LIFO slot. Under the lock, so that wsq_wake_cancel knows which.
- * */
+ * deadlines, and so not through the LIFO slot. Under the lock, so that wsq_wake_cancel knows which;
+ * they are queued behind it, for a pool that is over cancels what it is given. */
 static void wsqi_timers_fire(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return;
     uint64_t now = wsqi_clock_ns();
+    wsq_task *first = NULL, **end = &first, *task;
     if (wsqi_load_hint(&pool->timer_next) > now) return;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     while (pool->timers.count != 0 && pool->timers.heap[0].at <= now) {
-        wsq_task *task = pool->timers.heap[0].task;
+        task = pool->timers.heap[0].task;
         wsqi_timer_remove(pool, 0);
         if (!wsqi_task_notify(task)) continue;
-        wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
-        wsqi_task_queue(wsqi_task_pool(task), task);
+        wsqi_set(end, task);
+        end = &task->next;
     }
+    wsqi_set(end, (wsq_task *)NULL);
     wsqi_timers_unlock(pool);
+    while ((task = first) != NULL) {
+        wsq_pool *home = wsqi_task_pool(task);
+        first = wsqi_get(&task->next);
+        wsqi_event_here(home, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
+        wsqi_task_queue(home, wsqi_local(home), task);
+    }
 }
 
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
@@ -5795,21 +5803,15 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     if (newest != NULL && self != NULL && pool->workers == 1) wsqi_order_keep(self);
     if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
     else if (some) wsqi_notify_others(self);
-    if (self == NULL) wsqi_check_over(pool);
 }
 
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
     if (count == 0) return WSQ_OK;
     wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
-    if (!wsqi_claim_batch(pool, tasks, count)) {
-        if (self == NULL) wsqi_unadmit(pool, count);
-        return WSQ_ERR_INVALID;
-    }
-    if (self != NULL) wsqi_count(&self->counters.spawned, count);
+    wsq_result result = wsqi_spawn_begin(pool, self, count);
+    if (result != WSQ_OK) return result;
+    if (!wsqi_claim_batch(pool, tasks, count)) return wsqi_spawn_undo(pool, self, count);
     wsqi_queue_batch(pool, tasks, count);
     return WSQ_OK;
 }
@@ -7161,18 +7163,13 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
     wsqi_store_init(&future->references, 2u);
     wsqi_store_init(&future->task.pool, pool);
     wsqi_store_init(&future->task.state, WSQI_TASK_ACTIVE | state);
-    if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN : !wsqi_admit(pool, 1)) {
+    wsq_result result = wsqi_spawn_begin(pool, self, 1);
+    if (result != WSQ_OK) {
         wsqi_future_free(pool, future);
-        return WSQ_ERR_CLOSED;
+        return result;
     }
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
-    if (self == NULL) {
-        wsqi_inject_tasks(pool, &future->task, &future->task);
-    } else {
-        wsqi_count(&self->counters.spawned, 1);
-        wsqi_push_local(self, &future->task);
-        wsqi_notify_others(self);
-    }
+    wsqi_task_queue(pool, self, &future->task);
     return WSQ_OK;
 }
 
