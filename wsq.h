@@ -1958,7 +1958,9 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  T5     run: state                   acq+rel       T4          a wake's data is missed
  *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3 at the next spawn; no pool
  *  E3     one thing less to wait for   acq+rel       itself T6   a run misses what it waited for
- *  E4 E5  after closed; edge pushed    acq; rel      each other  an edge's links are garbage
+ *  E4     after closed                 acquire       E5          an edge's links are garbage
+ *  E5     edge pushed: after           acq+rel       E4 E6       likewise; one is never resolved
+ *  E6     after open again             release       E5          an edge is never resolved
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          likewise
@@ -4972,12 +4974,12 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task is over, nobody can follow it any more */
 
-/* Whoever spawns a task that is done: it can be followed again. Failure: another spawn was faster,
- * and what it put there stays. */
+/* Whoever has claimed a task that was done: it can be followed again. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    void *closed = WSQI_CLOSED;
-    /* Relaxed: T6 orders both. */
-    if (wsqi_load_rlx(&task->after) == closed) (void)wsqi_cas_rlx(&task->after, &closed, NULL);
+    /* Relaxed: T6 orders it, and while it is closed nobody else writes it. */
+    if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
+        /* E6: who follows it now sees its new state. Pairs with E5. */
+        wsqi_store_rel(&task->after, NULL);
 }
 
 /* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. *state: as
@@ -4991,7 +4993,6 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
         if (!wsqi_task_is(*state, 0)) {
             if (!wsqi_task_is(*state, WSQI_TASK_DONE)) return false;
             next &= ~(uint32_t)WSQI_TASK_POISONED; /* that was its last run */
-            wsqi_task_reopen(task);
         }
         /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
          * into two pools at the same time are the caller's mistake. */
@@ -4999,6 +5000,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
         /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
          * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, state, next + hold));
+    if (wsqi_task_is(*state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
     return true;
 }
 
@@ -5344,34 +5346,35 @@ static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
         next = state | WSQI_TASK_POISONED;
-        if (wsqi_task_is(state, WSQI_TASK_DONE)) {
-            next -= WSQI_TASK_DONE;
-            wsqi_task_reopen(task);
-        }
-        /* Relaxed: E3 orders both, when what it waits for is taken away. Failure: decide anew. */
+        if (wsqi_task_is(state, WSQI_TASK_DONE)) next -= WSQI_TASK_DONE;
+        /* Relaxed: E3 orders it, when what it waits for is taken away. Failure: decide anew. */
     } while (!wsqi_cas_rlx(&task->state, &state, next));
+    if (wsqi_task_is(state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
 }
 
-/* Any thread: the predecessor is over. From here on the edge is its owner's. */
-static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
-    wsq_task *task = edge->task;
-    if (cancelled) wsqi_task_poison(task);
-    wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
+
+/* The task ends so: are those that follow it cancelled, too? What follows a future is not. */
+static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
+    return wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
 }
 
-static void wsqi_edges_resolve(wsq_edge *edge, bool cancelled) {
-    while (edge != NULL) {
-        wsq_edge *next = wsqi_get(&edge->next);
-        wsqi_edge_resolve(edge, cancelled);
-        edge = next;
+/* Any thread: what these lead from is over. From here on an edge is its owner's. */
+static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
+    for (wsq_edge *next; edge != NULL; edge = next) {
+        wsq_task *task = edge->task;
+        next = wsqi_get(&edge->next);
+        if (poisons) wsqi_task_poison(task);
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
     }
 }
 
-/* The task is about to be over, and is awaited: nobody follows it from now on. Returns the edges to
- * those who did. */
+/* The task is over, or about to be: nobody follows it from now on. Returns the edges to those who
+ * did. */
 static wsq_edge *wsqi_task_close(wsq_task *task) {
     /* E4: the edges are visible. Pairs with E5. */
-    return (wsq_edge *)wsqi_xchg_acq(&task->after, WSQI_CLOSED);
+    void *edges = wsqi_xchg_acq(&task->after, WSQI_CLOSED);
+    return edges != WSQI_CLOSED ? (wsq_edge *)edges : NULL;
 }
 
 /* Any thread. Whoever ends the task sees that somebody awaits this, unless it is over already; that
@@ -5387,20 +5390,32 @@ static uint32_t wsqi_task_attend(wsq_task *task) {
     }
 }
 
-/* Adds the edge to what follows this task. False: that is over. */
-static bool wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
-    if (wsqi_task_is(wsqi_task_attend(task), WSQI_TASK_DONE)) return false;
+/* Adds the edge to what follows the task; false: that is over. */
+static bool wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
-    do {
-        if (head == WSQI_CLOSED) {
-            /* Its end is two stores long, and this was between them. */
-            while (!wsq_task_done(task)) wsqi_pause();
-            return false;
+    for (;;) {
+        if (wsq_task_done(task)) return false; /* T1 */
+        if (head == WSQI_CLOSED) { /* it ends, or was spawned again, at this moment */
+            wsqi_pause();
+            head = wsqi_load_hint(&task->after);
+            continue;
         }
         wsqi_set(&edge->next, (wsq_edge *)head);
-        /* E5: the edge is visible. Pairs with E4. Failure: retried. */
-    } while (!wsqi_cas_rel(&task->after, &head, edge));
-    return true;
+        /* E5: the edge is visible, and we see the task that it follows. Pairs with E4 and E6.
+         * Failure: retried. */
+        if (wsqi_cas_acqrel(&task->after, &head, edge)) return true;
+    }
+}
+
+/* The edge leads from this task: its end, or this, resolves it. */
+static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
+    if (!wsqi_edge_push(edge, task)) {
+        wsqi_set(&edge->next, (wsq_edge *)NULL);
+    } else {
+        if (!wsqi_task_is(wsqi_task_attend(task), WSQI_TASK_DONE)) return;
+        edge = wsqi_task_close(task); /* it ended before it heard of that */
+    }
+    wsqi_edges_resolve(edge, wsqi_task_poisons(task, wsqi_load_hint(&task->state)));
 }
 
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
@@ -5415,10 +5430,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
         /* Relaxed: the spawn orders it. Failure: decide anew. */
     } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_BLOCKER));
     edge->task = task;
-    if (!wsqi_edge_link(edge, predecessor)) {
-        /* wsqi_edge_link has acquired its end (T1). */
-        wsqi_edge_resolve(edge, wsqi_task_cancelled(wsqi_load_hint(&predecessor->state)));
-    }
+    wsqi_edge_link(edge, predecessor);
     return WSQ_OK;
 }
 
@@ -5429,18 +5441,15 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * Writers:   state: that thread; see >>task.
  * ========================================================================== */
 
-static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
-
 /* Any thread: as wsqi_task_finish, when somebody follows the task, waits for it, or adds a bit. */
 WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = wsqi_load_hint(&task->state);
     while ((former & WSQI_TASK_AWAITED) == 0)
         if (wsqi_cas_rel(&task->state, &former, state)) return; /* T2 */
-    /* What follows a future starts even if that was cancelled. */
-    bool cancelled = wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
+    bool poisons = wsqi_task_poisons(task, state);
     wsq_edge *edges = wsqi_task_close(task);
     wsqi_store_rel(&task->state, state); /* T2 */
-    wsqi_edges_resolve(edges, cancelled);
+    wsqi_edges_resolve(edges, poisons);
     wsqi_call(pool, task);
 }
 
@@ -7294,7 +7303,7 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
     future->then.task = task;
-    if (!wsqi_edge_link(&future->then, &future->task)) wsqi_edge_resolve(&future->then, false);
+    wsqi_edge_link(&future->then, &future->task);
     wsqi_task_held(pool); /* last, as in wsq_group_then */
     return WSQ_OK;
 }
