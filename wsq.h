@@ -3843,20 +3843,6 @@ static bool wsqi_asleep(wsqi_worker *self) {
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
-/* One look at each word of the sleepers' bitmap: all write it. */
-typedef struct wsqi_asleep_look {
-    unsigned word; /* UINT_MAX: none yet */
-    uint64_t bits;
-} wsqi_asleep_look;
-
-static bool wsqi_looks_asleep(wsqi_asleep_look *look, const wsqi_worker *worker) {
-    if (look->word != worker->index / 64) {
-        look->word = worker->index / 64;
-        look->bits = wsqi_load_hint(&worker->pool->sleepers[look->word]);
-    }
-    return (look->bits & wsqi_bit(worker)) != 0;
-}
-
 /* ---- places ---- */
 
 enum { WSQI_ANYWHERE = 3 }; /* distances are less: the same cache 0, the same node 1, another 2 */
@@ -4240,11 +4226,6 @@ static bool wsqi_watch_look(wsq_pool *pool) {
         wsqi_store_hint(&worker->marks.run, run);
     }
     return late;
-}
-
-/* It stays true until the owner moves on, and a task taken too early is only run too early. */
-static bool wsqi_slot_late(wsqi_worker *victim) {
-    return wsqi_load_hint(&victim->marks.run) == wsqi_load_hint(&victim->counters.run) + 1;
 }
 
 /* ---- sleeping ---- */
@@ -4718,6 +4699,7 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
  * only if it is still there at the next look (chain beside an idle worker: 37 instead of 61 ns). */
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
+    if (victim->pool->config.caller_runs) return false; /* the order would depend on the looks */
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
     if (wsqi_load_hint(&victim->marks.head) == head) return false;
     wsqi_store_hint(&victim->marks.head, head);
@@ -4740,16 +4722,26 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
+/* A watcher whose time was up: the task of a slot whose owner has run nothing since the look before
+ * that. What is taken too early is only run too early. */
+static void *wsqi_slot_rob(wsqi_worker *victim) {
+    void *task = wsqi_load_hint(&victim->lifo);
+    uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
+    if (task == NULL) return NULL;
+    if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) return NULL;
+    /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
+    return wsqi_cas_acq(&victim->lifo, &task, NULL) ? task : NULL;
+}
+
+/* Half of the ring, one of the deque, or, with `slots`, what is in the LIFO slot. */
+static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slots) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
-    if (self->pool->config.order == WSQ_LIFO) {
+    if (self->pool->config.order == WSQ_LIFO)
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
-    } else if (self->pool->config.caller_runs) {
-        item = wsq_ring_steal(&victim->ring, &self->ring);
-    } else {
+    else
         item = wsqi_ring_rob(self, victim);
-    }
+    if (item == NULL && slots) item = wsqi_slot_rob(victim);
     if (item == NULL) return NULL;
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     self->source = victim->index + 1;
@@ -4757,20 +4749,6 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
     return (wsq_task *)item;
-}
-
-/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. */
-static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
-    wsq_pool *pool = self->pool;
-    void *task = wsqi_load_hint(&victim->lifo);
-    if (task == NULL) return NULL;
-    if (!pool->config.caller_runs && !wsqi_slot_late(victim)) return NULL;
-    /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
-    if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
-    wsqi_stat(self->counters.steals, 1);
-    wsqi_stat(self->counters.tasks_stolen, 1);
-    wsqi_event(self, WSQ_EVENT_STEAL, task, victim->index);
-    return (wsq_task *)task;
 }
 
 /* Field by field, since a model checker knows no copies of bytes. */
@@ -5914,29 +5892,42 @@ static bool wsqi_jobs_allowed(const wsq_pool *pool) {
  * (bench/sim), where 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
-/* Visits others, each at most once, from a random one on. True: a job was stolen and has been
- * run. */
-static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
+/* What a thief takes: published jobs; and the tasks of rings; and those of LIFO slots. */
+typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
+
+/* True: a job was stolen and has been run. */
+static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, wsq_task **task) {
+    const wsq_pool *pool = self->pool;
+    wsqi_stat(self->counters.steal_attempts, 1);
+    bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(pool);
+    if (jobs && wsqi_job_steal(self, victim)) return true;
+    if (reach != WSQI_JOBS && victim->index < pool->guest_base)
+        *task = wsqi_steal_tasks(self, victim, reach == WSQI_SLOTS);
+    return false;
+}
+
+/* Visits others, each at most once, from a random one on. True: as wsqi_visit. */
+static bool wsqi_steal_from(wsqi_worker *self, wsqi_reach reach, unsigned distance,
+                            wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    bool all = slots || pool->config.caller_runs;
-    unsigned visits = all ? count : distance != WSQI_ANYWHERE ? WSQI_VISITS : 3 * WSQI_VISITS;
-    unsigned start = wsq_random_below(&self->random, count);
-    bool jobs = wsqi_jobs_allowed(pool);
-    wsqi_asleep_look look = {UINT_MAX, 0};
-    for (unsigned i = 0; i < count && *task == NULL; i++) {
+    bool all = reach == WSQI_SLOTS || pool->config.caller_runs;
+    unsigned visits = WSQI_VISITS;
+    if (distance == WSQI_ANYWHERE && reach != WSQI_JOBS) visits *= 3; /* it is the only pass */
+    unsigned start = wsq_random_below(&self->random, count), word = UINT_MAX;
+    uint64_t asleep = 0;
+    for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
         unsigned n = start + i < count ? start + i : start + i - count;
         wsqi_worker *victim = wsqi_nth(pool, made, n);
-        if (victim == self || (!all && wsqi_looks_asleep(&look, victim))) continue;
+        /* One look at each word of the bitmap: all write it. */
+        if (word != victim->index / 64)
+            asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
+        if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
         if (distance != WSQI_ANYWHERE &&
             wsqi_distance(pool, self->index, victim->index) != distance)
             continue;
-        if (visits-- == 0) break;
-        wsqi_stat(self->counters.steal_attempts, 1);
-        if (jobs && wsqi_job_steal(self, victim)) return true;
-        if (n >= made) continue;
-        *task = wsqi_steal_tasks(self, victim);
-        if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
+        if (wsqi_visit(self, victim, reach, task)) return true;
+        visits--;
     }
     return false;
 }
@@ -5955,12 +5946,10 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     wsqi_store_hint(&self->lead, 0u);
     if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
-    wsqi_stat(self->counters.steal_attempts, 1);
-    if (wsqi_jobs_allowed(self->pool) && wsqi_job_steal(self, victim)) return true;
-    if (lead - 1 >= self->pool->guest_base) return false;
-    *task = wsqi_steal_tasks(self, victim);
-    if (*task == NULL) wsqi_backoff(2);
-    if (*task == NULL) *task = wsqi_steal_tasks(self, victim); /* a lone one, the second time */
+    for (int look = 0; look < 2 && *task == NULL; look++) { /* a lone one, the second time */
+        if (look != 0) wsqi_backoff(2);
+        if (wsqi_visit(self, victim, WSQI_TASKS, task)) return true;
+    }
     return false;
 }
 
@@ -5976,11 +5965,11 @@ static void wsqi_notify_stolen(wsqi_worker *self) {
 }
 
 /* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
-static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
-    if (!self->pool->places.matter) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
-    for (unsigned distance = 0; distance < WSQI_ANYWHERE && *task == NULL; distance++) {
-        if (wsqi_steal_from(self, slots, distance, task)) return true;
-    }
+static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
+    unsigned distance = self->pool->places.matter ? 0 : WSQI_ANYWHERE;
+    do {
+        if (wsqi_steal_from(self, reach, distance, task)) return true;
+    } while (++distance < WSQI_ANYWHERE && *task == NULL);
     return false;
 }
 
@@ -6058,7 +6047,7 @@ static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
         wsqi_search_begin(self);
     *task = wsqi_take_urgent(self, true);
     if (*task == NULL) {
-        if (wsqi_steal_pass(self, false, task)) return true;
+        if (wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
         if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
     }
     if (*task == NULL) *task = wsqi_take_global(self, NULL);
@@ -6088,7 +6077,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (wsqi_steal_lead(self, task)) return true;
     /* S is one line for all: who finds work at once does not count itself as a searcher. */
     if (*task == NULL && !self->searching && !pool->config.caller_runs &&
-        wsqi_steal_pass(self, false, task))
+        wsqi_steal_pass(self, WSQI_TASKS, task))
         return true;
     if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
     /* With half of the workers in it the crowd is large enough. */
@@ -6105,7 +6094,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (*task == NULL && !self->searching) wsqi_search_begin(self);
     if (*task == NULL) self->vain = (uint8_t)(self->vain + 1);
     bool slots = self->late || pool->config.caller_runs;
-    return *task == NULL && slots && wsqi_steal_pass(self, true, task);
+    return *task == NULL && slots && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
 /* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
@@ -7396,23 +7385,12 @@ static bool wsqi_take_back(wsqi_worker *self) {
 /* A join with nothing to do helps others: its thief first, whose jobs are mostly the awaited job's
  * children, then anybody. Never runs a spawned task. */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
-    wsq_pool *pool = self->pool;
     uint32_t thief = wsqi_load_hint(&job->thief);
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    unsigned start = wsq_random_below(&self->random, count);
-    if (thief != 0 && wsqi_block_known(pool, thief - 1) &&
-        wsqi_job_steal(self, wsqi_block(pool, thief - 1)))
+    wsq_task *none = NULL;
+    if (thief != 0 && wsqi_block_known(self->pool, thief - 1) &&
+        wsqi_job_steal(self, wsqi_block(self->pool, thief - 1)))
         return true;
-    unsigned visits = WSQI_VISITS;
-    wsqi_asleep_look look = {UINT_MAX, 0};
-    for (unsigned i = 0; i < count && visits > 0; i++) {
-        unsigned n = start + i < count ? start + i : start + i - count;
-        wsqi_worker *victim = wsqi_nth(pool, made, n);
-        if (victim == self || wsqi_looks_asleep(&look, victim)) continue;
-        if (wsqi_job_steal(self, victim)) return true;
-        visits--;
-    }
-    return false;
+    return wsqi_steal_from(self, WSQI_JOBS, WSQI_ANYWHERE, &none);
 }
 
 /* A guest is about to sleep in a join. If its thread is a worker of another pool, a stand-in takes

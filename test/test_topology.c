@@ -62,7 +62,7 @@ static void thieves_stay_near(void) {
             if (i != me) put(pool, i);
         for (unsigned i = 0; i < WORKERS - 1; i++) {
             wsq_task *task = NULL;
-            CHECK(!wsqi_steal_pass(self, true, &task)); /* true: it looks at all of them */
+            CHECK(!wsqi_steal_pass(self, WSQI_SLOTS, &task)); /* it looks at all of them */
             if (!CHECK(task != NULL)) break;
             unsigned distance = wsqi_distance(pool, self->index, (unsigned)(task - tasks));
             CHECK(distance >= last);
