@@ -3950,7 +3950,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
-     * the search, or in wsqi_notify_stolen, sees this one. */
+     * the search, or in wsqi_visit, sees this one. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) > 1) return;
     if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
@@ -4655,18 +4655,15 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     return task;
 }
 
-/* Owner only. It runs this one first: what else is here is for others, if it was to be the next and
- * so was told to nobody. */
-static void wsqi_notify_left(wsqi_worker *self, const wsq_task *task, uint32_t left) {
-    if (task == NULL || self->searching) return;
-    if (left > 0 || wsqi_queue_length(self) != 0) wsqi_notify_others(self);
-}
-
-/* Owner only. One WSQ_LOW task: only while nothing else is to be had, or when its turn has come. */
-static wsq_task *wsqi_take_low(wsqi_worker *self) {
+/* Owner only. The next task of a lane; `count`, if not NULL, counts what is in it. The worker runs
+ * this one first: what else is here is for others, if it was to be the next and so was told to
+ * nobody. */
+static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane, wsqi_a32 *count) {
     uint32_t left;
-    wsq_task *task = wsqi_inject_take(self->pool, &self->pool->lanes[WSQ_LOW], 1, &left);
-    wsqi_notify_left(self, task, left);
+    wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
+    if (task == NULL) return NULL;
+    if (count != NULL) wsqi_add_hint(count, 0u - 1u);
+    if (!self->searching && left + wsqi_queue_length(self) != 0) wsqi_notify_others(self);
     return task;
 }
 
@@ -4677,22 +4674,17 @@ static wsq_task *wsqi_take_low(wsqi_worker *self) {
  * for, every other one is pinned to this worker. dry: nothing else is here. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
-    uint32_t left = 0, streak = self->looks % (WSQI_HIGH_STREAK + 1);
+    uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
     wsq_task *task = NULL;
     if (dry || streak < WSQI_HIGH_STREAK)
-        task = wsqi_inject_take(pool, &pool->lanes[WSQ_HIGH], 1, &left);
-    bool high = task != NULL;
-    if (high) {
+        task = wsqi_take_lane(self, &pool->lanes[WSQ_HIGH], &pool->attention);
+    if (task != NULL) {
         self->looks += streak < WSQI_HIGH_STREAK;
-    } else {
-        /* the streak ends; every other one with a pinned task */
-        self->looks += WSQI_HIGH_STREAK + 1 - streak;
-        if (dry || self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0)
-            task = wsqi_inject_take(pool, &self->inbox, 1, &left);
+        return task;
     }
-    if (task != NULL) wsqi_add_hint(high ? &pool->attention : &self->pinned, 0u - 1u);
-    wsqi_notify_left(self, task, left);
-    return task;
+    self->looks += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
+    bool turn = self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0;
+    return dry || turn ? wsqi_take_lane(self, &self->inbox, &self->pinned) : NULL;
 }
 
 /* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
@@ -5895,14 +5887,20 @@ static bool wsqi_jobs_allowed(const wsq_pool *pool) {
 /* What a thief takes: published jobs; and the tasks of rings; and those of LIFO slots. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
-/* True: a job was stolen and has been run. */
+/* Owner only. True: a job was stolen and has been run. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, wsq_task **task) {
-    const wsq_pool *pool = self->pool;
+    wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.steal_attempts, 1);
     bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(pool);
     if (jobs && wsqi_job_steal(self, victim)) return true;
-    if (reach != WSQI_JOBS && victim->index < pool->guest_base)
-        *task = wsqi_steal_tasks(self, victim, reach == WSQI_SLOTS);
+    if (reach == WSQI_JOBS || victim->index >= pool->guest_base) return false;
+    *task = wsqi_steal_tasks(self, victim, reach == WSQI_SLOTS);
+    if (*task == NULL || self->searching) return false;
+    /* I6: the last searcher may have missed them on their way, and the victim has told nobody of
+     * what it pushed behind them: either this sees that, or wsqi_notify_pushed what was stolen. */
+    wsqi_fence_sc();
+    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0 && wsqi_idle_take(pool, 1, 0, 1))
+        wsqi_wake_one(pool, NULL);
     return false;
 }
 
@@ -5951,17 +5949,6 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
         if (wsqi_visit(self, victim, WSQI_TASKS, task)) return true;
     }
     return false;
-}
-
-/* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on
- * their way, and their owner has told nobody of what it pushed behind them. */
-static void wsqi_notify_stolen(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    /* I6: and either this sees what was pushed or wsqi_notify_pushed sees what was stolen. */
-    wsqi_fence_sc();
-    if (wsqi_queue_length(self) == 0 && wsqi_queue_length(wsqi_block(pool, self->source - 1)) == 0)
-        return;
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
 }
 
 /* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
@@ -6013,7 +6000,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (self->spilled) wsqi_order_keep(self);
     wsqi_timers_fire(pool);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
-        over = (task = wsqi_take_low(self)) != NULL;
+        over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL)) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL && lifo) over = true;
     if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
@@ -6039,19 +6026,18 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
 }
 
 /* Owner only: one look at all that is far. True: a job was stolen and has been run. S is one line
- * for all, so a searcher is counted there only if no other is; all are before they sleep. */
-static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
+ * for all, so a searcher is counted there only if no other is, and not in its first round; all are
+ * before they sleep, and those that look on for long, since the last to run dry tells who waits for
+ * the pool. */
+static bool wsqi_search_round(wsqi_worker *self, uint32_t round, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    if (!self->searching &&
-        (pool->config.caller_runs || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
+    bool counts = pool->config.spin_ns != 0 || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0;
+    if (!self->searching && (pool->config.caller_runs || (round != 0 && counts)))
         wsqi_search_begin(self);
     *task = wsqi_take_urgent(self, true);
-    if (*task == NULL) {
-        if (wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
-        if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
-    }
+    if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
     if (*task == NULL) *task = wsqi_take_global(self, NULL);
-    if (*task == NULL) *task = wsqi_take_low(self);
+    if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL);
     return false;
 }
 
@@ -6075,20 +6061,13 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
-    /* S is one line for all: who finds work at once does not count itself as a searcher. */
-    if (*task == NULL && !self->searching && !pool->config.caller_runs &&
-        wsqi_steal_pass(self, WSQI_TASKS, task))
-        return true;
-    if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
-    /* With half of the workers in it the crowd is large enough. */
-    bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
-    bool spin = self->searching || pool->config.caller_runs || pool->config.spin_ns != 0 || !crowd;
-    bool once = wsqi_discouraged(self);
-    /* Who spins for long is counted, for the last to run dry tells who waits for the pool. */
-    if (*task == NULL && !self->searching && pool->config.spin_ns != 0) wsqi_search_begin(self);
-    for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
-        if (once && round != 0) break;
-        if (wsqi_search_round(self, task)) return true;
+    uint32_t rounds = wsqi_discouraged(self) ? 2 : UINT32_MAX;
+    for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
+        /* With half of the workers in it the crowd is large enough. */
+        bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
+        if (round != 0 && crowd && !self->searching && pool->config.spin_ns == 0) break;
+        if (!wsqi_spin(pool, round, &end)) break;
+        if (wsqi_search_round(self, round, task)) return true;
         if (*task == NULL) wsqi_backoff(round);
     }
     if (*task == NULL && !self->searching) wsqi_search_begin(self);
