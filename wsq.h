@@ -4214,20 +4214,6 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     return timer < until ? timer : until;
 }
 
-/* The watcher. True: a slot is full and its owner is in the same task as at the last look. */
-static bool wsqi_watch_look(wsq_pool *pool) {
-    bool late = false;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
-        if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
-        else if (wsqi_load_hint(&worker->marks.run) == run) late = true;
-        wsqi_store_hint(&worker->marks.run, run);
-    }
-    return late;
-}
-
 /* ---- sleeping ---- */
 
 /* Owner only, asleep, woken by nobody. It acts as a notifier that prefers its own bit: S first,
@@ -4244,36 +4230,33 @@ static void wsqi_wake_self(wsqi_worker *self) {
         wsqi_wake_one(pool, NULL);
 }
 
-/* Is there a task, and nobody who looks for it? */
-static bool wsqi_unattended(wsq_pool *pool) {
-    const wsqi_worker *where[2];
-    wsqi_fence_sc(); /* I6: as a notifier. */
-    return wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0 &&
-           wsqi_look_tasks(pool, where, UINT_MAX) != 0;
-}
-
-/* The watcher's time is up. Returns whether it still watches. */
-static bool wsqi_watch_end(wsqi_worker *self) {
+/* The watcher's time is up. It wakes up for a timer that is due, or a slot that is full and whose
+ * owner is in the same task as at the last look. */
+static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    bool late = wsqi_watch_look(pool);
-    if (late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns()) {
-        self->late = late;
-        wsqi_wake_self(self);
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
+        if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
+        else if (wsqi_load_hint(&worker->marks.run) == run) self->late = true;
+        wsqi_store_hint(&worker->marks.run, run);
     }
-    return true;
+    if (self->late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns()) wsqi_wake_self(self);
 }
 
-/* Owner only, asleep, its park_timeout_ns is up. Twice a task that nobody attends to means that a
- * wake-up was lost. */
+/* Owner only, asleep, its park_timeout_ns is up. A task that nobody looks for means that a wake-up
+ * was lost, if it is so twice: at first its producer is perhaps just about to notify. */
 static void wsqi_park_end(wsqi_worker *self) {
-    if (!wsqi_unattended(self->pool)) {
-        self->suspicious = false;
-    } else if (!self->suspicious) {
-        self->suspicious = true; /* perhaps its producer is just about to notify */
-    } else {
-        wsqi_stat(self->counters.rescued, 1);
-        wsqi_wake_self(self);
-    }
+    wsq_pool *pool = self->pool;
+    const wsqi_worker *where[2];
+    bool before = self->suspicious;
+    wsqi_fence_sc(); /* I6: as a notifier. */
+    self->suspicious = wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0 &&
+                       wsqi_look_tasks(pool, where, UINT_MAX) != 0;
+    if (!before || !self->suspicious) return;
+    wsqi_stat(self->counters.rescued, 1);
+    wsqi_wake_self(self);
 }
 
 /* Owner only, asleep: one nap, until `deadline` at most. Returns whether it still watches. */
@@ -4287,9 +4270,9 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     uint64_t end = deadline < until ? deadline : until;
     wsqi_token_wait(self, end == WSQI_NEVER ? 0 : end > start ? end - start : 1);
     if (!wsqi_asleep(self) || until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
-    if (watching) return wsqi_watch_end(self);
-    wsqi_park_end(self);
-    return false;
+    if (watching) wsqi_watch_end(self);
+    else wsqi_park_end(self);
+    return watching;
 }
 
 /* ---- who waits for what: see >>wait ---- */
