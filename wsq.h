@@ -3998,17 +3998,12 @@ enum { WSQI_WAKES = 4 };
  * latencies). With 4 those taken wait too long for their wake-ups (a burst of 64: 24, not 12). */
 enum { WSQI_TAKEN = 2 };
 
-/* Where a look at all blocks begins: at this thread's, so that not all see the same first. */
-static unsigned wsqi_look_start(const wsq_pool *pool) {
-    const wsqi_worker *self = wsqi_inside(pool);
-    return self != NULL ? self->index : 0;
-}
-
 /* Who has a job to give, or NULL. Asks for some where none is public. The caller passed a full
  * barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    unsigned start = wsqi_look_start(pool);
+    const wsqi_worker *self = wsqi_inside(pool); /* so that not all see the same first */
+    unsigned start = self != NULL ? self->index : 0;
     for (unsigned i = 0; i < count; i++) {
         wsqi_worker *worker = wsqi_nth(pool, made, (start + i) % count);
         if (!wsqi_range_empty(worker)) return worker;
@@ -4018,18 +4013,25 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 }
 
 /* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
- * Looks at `most` workers. The caller passed a full barrier. A full LIFO slot and a timer need a
- * watcher, unless there is one. Relaxed: that barrier orders what is read here. */
+ * Looks at `most` workers: this one, the one from which it stole last, then the next ones. The
+ * caller passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
+ * Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
+    const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
-    unsigned made = wsqi_threads_made(pool), start = wsqi_look_start(pool), found = 0;
+    unsigned made = wsqi_threads_made(pool), found = 0, start = self != NULL ? self->index : 0;
+    unsigned second = (self != NULL && self->source != 0 ? self->source - 1 : start + 1) % made;
     size_t amount = 0;
     where[0] = where[1] = NULL;
-    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
-        if (!wsqi_inject_empty(&pool->lanes[i])) return 1;
-    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return 1;
+    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++) {
+        size_t length = wsqi_load_hint(&pool->lanes[i].length);
+        amount += length != 0 ? length : !wsqi_inject_empty(&pool->lanes[i]);
+    }
+    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) amount++;
     for (unsigned i = 0; i < made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
-        wsqi_worker *worker = wsqi_block(pool, (start + i) % made);
+        unsigned n = (start + i) % made;
+        n = i == 1 ? second : n == second ? (start + 1) % made : n;
+        wsqi_worker *worker = wsqi_block(pool, n);
         size_t length = wsqi_queue_length(worker);
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
         amount += length;
@@ -4090,12 +4092,22 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     }
 }
 
+/* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
+enum { WSQI_LOOKS = 16 };
+
+/* Any thread, past a full barrier: wakes sleepers for the tasks that it finds. */
+static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
+    const wsqi_worker *where[2];
+    size_t amount = wsqi_look_tasks(pool, where, most);
+    /* Those who search already are after other work. */
+    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->idle));
+    return wsqi_wake_some(pool, where[0], where[1], 0, amount);
+}
+
 /* Any thread, past a full barrier, that leaves nobody searching: if something is to be had,
  * somebody else shall search. */
 static void wsqi_pass_on(wsq_pool *pool) {
-    const wsqi_worker *where[2];
-    size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
-    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return;
+    if (wsqi_notify_tasks(pool, UINT_MAX)) return;
     wsqi_worker *giver = wsqi_look_jobs(pool);
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
@@ -4115,29 +4127,6 @@ static void wsqi_search_begin(wsqi_worker *self) {
         wsqi_check_quiet(pool);
 }
 
-/* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
-enum { WSQI_LOOKS = 16 };
-
-/* Owner only, no searcher any more. Wakes others for what it knows of: its own queue, what it left
- * where it stole, the global queue, or the next blocks. */
-static bool wsqi_search_share(wsqi_worker *self, bool last) {
-    wsq_pool *pool = self->pool;
-    const wsqi_worker *where[2] = {self, self->source != 0 ? wsqi_block(pool, self->source - 1)
-                                                           : self};
-    size_t own = wsqi_queue_length(self), left = where[1] != self ? wsqi_queue_length(where[1]) : 0;
-    size_t amount = own + left;
-    for (unsigned i = 0; i < pool->shares; i++)
-        amount += wsqi_load_hint(&wsqi_share(pool, i)->length);
-    if (own == 0) where[0] = where[1];
-    if (left == 0) where[1] = where[0];
-    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
-    if (last) return false; /* it will look everywhere */
-    amount = wsqi_look_tasks(pool, where, WSQI_LOOKS);
-    /* Those who search already are after other work. */
-    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->idle));
-    return wsqi_wake_some(pool, where[0], where[1], 0, amount);
-}
-
 /* Owner only. It found work, and the rest of it is in its own queue. It wakes others for what it
  * has seen; the last searcher passes the search on. */
 static void wsqi_search_end(wsqi_worker *self) {
@@ -4151,7 +4140,7 @@ static void wsqi_search_end(wsqi_worker *self) {
      * seen here. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
     /* Whom it wakes searches in its place. */
-    if (wsqi_sleeping(idle) != 0 && wsqi_search_share(self, last)) return;
+    if (wsqi_sleeping(idle) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
     /* Nobody to wake; who goes to sleep later, looks. */
     if (last && (wsqi_sleeping(idle) != 0 || wsqi_joiners_sleep(pool))) wsqi_pass_on(pool);
 }
