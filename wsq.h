@@ -4294,30 +4294,20 @@ static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     return &pool->waiting[((uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u) >> 60];
 }
 
-/* The bucket's lock is held: a waiter leaves its bucket before it goes, so it is still there. */
-static void wsqi_bucket_call(wsqi_waiters *bucket, const void *key) {
-    for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-        if (key != NULL && wait->key != key) continue;
-        /* W1: who was called sees why. Pairs with W2. */
-        wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
-        wsqi_unpark(wait->parker);
-    }
-}
-
-/* Any thread. Whoever waits for what has this address looks again. It may be gone already. */
+/* Any thread. Whoever waits for what has this address looks again; NULL: whoever waits. What was
+ * there may be gone already. */
 static void wsqi_call(wsq_pool *pool, const void *key) {
-    wsqi_waiters *bucket = wsqi_bucket_for(pool, key);
-    wsqi_mutex_lock(&pool->parking, &bucket->lock);
-    wsqi_bucket_call(bucket, key);
-    wsqi_mutex_unlock(&pool->parking, &bucket->lock);
-}
-
-/* Likewise, for whatever they wait. */
-static void wsqi_call_all(wsq_pool *pool) {
-    for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_waiters *bucket = &pool->waiting[i];
+    wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
+    wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
+    for (; bucket < end; bucket++) {
+        /* A waiter leaves its bucket before it goes: while the lock is held, it is still there. */
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
-        wsqi_bucket_call(bucket, NULL);
+        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            if (key != NULL && wait->key != key) continue;
+            /* W1: who was called sees why. Pairs with W2. */
+            wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
+            wsqi_unpark(wait->parker);
+        }
         wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
 }
@@ -4372,21 +4362,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what it cancelled is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_check_still(pool);
-    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call_all(pool);
-}
-
-/* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
-static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
-    wsq_pool *pool = self->pool;
-    /* A shutdown hands out tokens when the pool is over. */
-    while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
-        bool over = wait != NULL && (wsqi_wait_called(wait) || wsqi_wait_late(wait));
-        over = over || (wait == NULL && wsqi_dismissed(self));
-        if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
-        else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
-    }
-    /* The search that follows passes the watch on, behind I9. */
-    if (watching) wsqi_store_hint(&pool->watcher, 0u);
+    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
 
 /* Owner only, awake again. A kernel may wake a thread where it ran last, even beside its waker, and
@@ -4426,7 +4402,15 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    wsqi_sleep_on(self, wait, watching);
+    /* A shutdown hands out tokens when the pool is over. */
+    while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
+        bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_late(wait)
+                                 : wsqi_dismissed(self);
+        if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
+        else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
+    }
+    /* The search that follows passes the watch on, behind I9. */
+    if (watching) wsqi_store_hint(&pool->watcher, 0u);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
     /* The pool is over: S does not count it as asleep any more. */
@@ -6145,7 +6129,7 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     if (wsqi_local(pool) != NULL) return;
     /* W9: see W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
-        wsqi_call_all(pool);
+        wsqi_call(pool, NULL);
     wsqi_duty_end(pool);
 }
 
@@ -6402,7 +6386,7 @@ static void wsqi_standin_joined(wsq_pool *pool) {
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
     bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    if (spent) wsqi_call_all(pool); /* one that waits shall work */
+    if (spent) wsqi_call(pool, NULL); /* one that waits shall work */
 }
 
 static void wsqi_standin_end(wsqi_worker *self) {
