@@ -3849,36 +3849,6 @@ static bool wsqi_asleep(wsqi_worker *self) {
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
-/* One look at each word of the sleepers' bitmap: all write it. */
-typedef struct wsqi_asleep_look {
-    unsigned word; /* UINT_MAX: none yet */
-    uint64_t bits;
-} wsqi_asleep_look;
-
-static bool wsqi_looks_asleep(wsqi_asleep_look *look, const wsqi_worker *worker) {
-    if (look->word != worker->index / 64) {
-        look->word = worker->index / 64;
-        look->bits = wsqi_load_hint(&worker->pool->sleepers[look->word]);
-    }
-    return (look->bits & wsqi_bit(worker)) != 0;
-}
-
-/* Clears the lowest bit that it can; its number, or -1 when all are clear. The same sleepers are
- * woken again and again, and stay warm (each in turn: a request at a time through libuv takes 14.8
- * instead of 11.0 us; 4 workers, 2 cores of EPYC, KVM). */
-static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
-    for (unsigned w = 0; w < words; w++) {
-        uint64_t bits = wsqi_load_hint(&bitmap[w]);
-        while (bits != 0) {
-            uint64_t bit = bits & (~bits + 1);
-            /* I3: the sleeper set its bit before. Pairs with I5. */
-            bits = wsqi_and_acqrel(&bitmap[w], ~bit);
-            if (bits & bit) return (int)(w * 64 + wsqi_lowest_bit(bit));
-        }
-    }
-    return -1;
-}
-
 /* ---- places ---- */
 
 enum { WSQI_ANYWHERE = 3 }; /* distances are less: the same cache 0, the same node 1, another 2 */
@@ -3899,25 +3869,28 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
-/* As wsqi_bitmap_claim, one that is near. */
-static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned words) {
-    unsigned best = WSQI_ANYWHERE, index = 0, made = wsqi_threads_made(self->pool);
-    for (unsigned w = 0; w < words && best != 0; w++) {
-        uint64_t bits = wsqi_load_hint(&bitmap[w]);
-        for (; bits != 0 && best != 0; bits &= bits - 1) {
-            unsigned one = w * 64 + wsqi_lowest_bit(bits);
-            if (one >= made) continue; /* so new that its block is not visible yet */
-            unsigned distance = wsqi_distance(self->pool, self->index, one);
-            if (distance >= best) continue;
-            best = distance;
-            index = one;
+/* Clears one bit of those that are near `self`, or if that is NULL of all, the lowest; its number,
+ * or -1 when all are clear. The same sleepers are woken again and again, and stay warm (each in
+ * turn: a request at a time through libuv takes 14.8 instead of 11.0 us; 4 workers, 2 cores of
+ * EPYC, KVM). */
+static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
+    for (;;) {
+        unsigned best = WSQI_ANYWHERE, index = 0;
+        for (unsigned w = 0; w < pool->words && best != 0; w++) {
+            uint64_t bits = wsqi_load_hint(&bitmap[w]);
+            for (; bits != 0 && best != 0; bits &= bits - 1) {
+                unsigned one = w * 64 + wsqi_lowest_bit(bits);
+                unsigned distance = self != NULL ? wsqi_distance(pool, self->index, one) : 0;
+                if (distance >= best) continue;
+                best = distance;
+                index = one;
+            }
         }
+        if (best == WSQI_ANYWHERE) return -1;
+        uint64_t bit = (uint64_t)1 << (index % 64);
+        /* I3: the sleeper set its bit before. Pairs with I5. Else another thread was faster. */
+        if (wsqi_and_acqrel(&bitmap[index / 64], ~bit) & bit) return (int)index;
     }
-    uint64_t bit = (uint64_t)1 << (index % 64);
-    /* I3: as above. */
-    if (best != WSQI_ANYWHERE && (wsqi_and_acqrel(&bitmap[index / 64], ~bit) & bit))
-        return (int)index;
-    return wsqi_bitmap_claim(bitmap, words);
 }
 
 /* The caller holds a place that it took from a sleeper in S: gives it to whichever it can. A bit is
@@ -3925,14 +3898,10 @@ static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned 
  * at the caller, if it is inside. */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
+    const wsqi_worker *around = pool->places.matter ? self : NULL;
     int index;
     if (lead == NULL) lead = self;
-    do {
-        index = self != NULL && pool->places.matter
-                    ? wsqi_bitmap_claim_near(self, pool->sleepers, pool->words)
-                    : wsqi_bitmap_claim(pool->sleepers, pool->words);
-        if (index < 0) wsqi_pause();
-    } while (index < 0);
+    while ((index = wsqi_bitmap_claim(pool, pool->sleepers, around)) < 0) wsqi_pause();
     if (self != NULL) wsqi_stat(self->counters.wakes_sent, 1);
     else wsqi_add_stat(&pool->wakes, 1u);
     wsqi_worker *sleeper = wsqi_block(pool, (unsigned)index);
@@ -3987,7 +3956,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
-     * the search, or in wsqi_notify_stolen, sees this one. */
+     * the search, or in wsqi_visit, sees this one. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) > 1) return;
     if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
@@ -4035,17 +4004,12 @@ enum { WSQI_WAKES = 4 };
  * latencies). With 4 those taken wait too long for their wake-ups (a burst of 64: 24, not 12). */
 enum { WSQI_TAKEN = 2 };
 
-/* Where a look at all blocks begins: at this thread's, so that not all see the same first. */
-static unsigned wsqi_look_start(const wsq_pool *pool) {
-    const wsqi_worker *self = wsqi_inside(pool);
-    return self != NULL ? self->index : 0;
-}
-
 /* Who has a job to give, or NULL. Asks for some where none is public. The caller passed a full
  * barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    unsigned start = wsqi_look_start(pool);
+    const wsqi_worker *self = wsqi_inside(pool); /* so that not all see the same first */
+    unsigned start = self != NULL ? self->index : 0;
     for (unsigned i = 0; i < count; i++) {
         wsqi_worker *worker = wsqi_nth(pool, made, (start + i) % count);
         if (!wsqi_range_empty(worker)) return worker;
@@ -4055,18 +4019,25 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 }
 
 /* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
- * Looks at `most` workers. The caller passed a full barrier. A full LIFO slot and a timer need a
- * watcher, unless there is one. Relaxed: that barrier orders what is read here. */
+ * Looks at `most` workers: this one, the one from which it stole last, then the next ones. The
+ * caller passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
+ * Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
+    const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
-    unsigned made = wsqi_threads_made(pool), start = wsqi_look_start(pool), found = 0;
+    unsigned made = wsqi_threads_made(pool), found = 0, start = self != NULL ? self->index : 0;
+    unsigned second = (self != NULL && self->source != 0 ? self->source - 1 : start + 1) % made;
     size_t amount = 0;
     where[0] = where[1] = NULL;
-    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
-        if (!wsqi_inject_empty(&pool->lanes[i])) return 1;
-    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return 1;
+    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++) {
+        size_t length = wsqi_load_hint(&pool->lanes[i].length);
+        amount += length != 0 ? length : !wsqi_inject_empty(&pool->lanes[i]);
+    }
+    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) amount++;
     for (unsigned i = 0; i < made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
-        wsqi_worker *worker = wsqi_block(pool, (start + i) % made);
+        unsigned n = (start + i) % made;
+        n = i == 1 ? second : n == second ? (start + 1) % made : n;
+        wsqi_worker *worker = wsqi_block(pool, n);
         size_t length = wsqi_queue_length(worker);
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
         amount += length;
@@ -4122,17 +4093,27 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_wake_some(pool, worker, NULL, guests, amount)) return;
     /* Relaxed: a searcher finds them. */
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
-        int index = wsqi_bitmap_claim(pool->joiners, pool->words);
+        int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_token_give(wsqi_block(pool, (unsigned)index));
     }
+}
+
+/* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
+enum { WSQI_LOOKS = 16 };
+
+/* Any thread, past a full barrier: wakes sleepers for the tasks that it finds. */
+static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
+    const wsqi_worker *where[2];
+    size_t amount = wsqi_look_tasks(pool, where, most);
+    /* Those who search already are after other work. */
+    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->idle));
+    return wsqi_wake_some(pool, where[0], where[1], 0, amount);
 }
 
 /* Any thread, past a full barrier, that leaves nobody searching: if something is to be had,
  * somebody else shall search. */
 static void wsqi_pass_on(wsq_pool *pool) {
-    const wsqi_worker *where[2];
-    size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
-    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return;
+    if (wsqi_notify_tasks(pool, UINT_MAX)) return;
     wsqi_worker *giver = wsqi_look_jobs(pool);
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
@@ -4152,29 +4133,6 @@ static void wsqi_search_begin(wsqi_worker *self) {
         wsqi_check_quiet(pool);
 }
 
-/* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
-enum { WSQI_LOOKS = 16 };
-
-/* Owner only, no searcher any more. Wakes others for what it knows of: its own queue, what it left
- * where it stole, the global queue, or the next blocks. */
-static bool wsqi_search_share(wsqi_worker *self, bool last) {
-    wsq_pool *pool = self->pool;
-    const wsqi_worker *where[2] = {self, self->source != 0 ? wsqi_block(pool, self->source - 1)
-                                                           : self};
-    size_t own = wsqi_queue_length(self), left = where[1] != self ? wsqi_queue_length(where[1]) : 0;
-    size_t amount = own + left;
-    for (unsigned i = 0; i < pool->shares; i++)
-        amount += wsqi_load_hint(&wsqi_share(pool, i)->length);
-    if (own == 0) where[0] = where[1];
-    if (left == 0) where[1] = where[0];
-    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
-    if (last) return false; /* it will look everywhere */
-    amount = wsqi_look_tasks(pool, where, WSQI_LOOKS);
-    /* Those who search already are after other work. */
-    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->idle));
-    return wsqi_wake_some(pool, where[0], where[1], 0, amount);
-}
-
 /* Owner only. It found work, and the rest of it is in its own queue. It wakes others for what it
  * has seen; the last searcher passes the search on. */
 static void wsqi_search_end(wsqi_worker *self) {
@@ -4188,7 +4146,7 @@ static void wsqi_search_end(wsqi_worker *self) {
      * seen here. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
     /* Whom it wakes searches in its place. */
-    if (wsqi_sleeping(idle) != 0 && wsqi_search_share(self, last)) return;
+    if (wsqi_sleeping(idle) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
     /* Nobody to wake; who goes to sleep later, looks. */
     if (last && (wsqi_sleeping(idle) != 0 || wsqi_joiners_sleep(pool))) wsqi_pass_on(pool);
 }
@@ -4251,25 +4209,6 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     return timer < until ? timer : until;
 }
 
-/* The watcher. True: a slot is full and its owner is in the same task as at the last look. */
-static bool wsqi_watch_look(wsq_pool *pool) {
-    bool late = false;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
-        if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
-        else if (wsqi_load_hint(&worker->marks.run) == run) late = true;
-        wsqi_store_hint(&worker->marks.run, run);
-    }
-    return late;
-}
-
-/* It stays true until the owner moves on, and a task taken too early is only run too early. */
-static bool wsqi_slot_late(wsqi_worker *victim) {
-    return wsqi_load_hint(&victim->marks.run) == wsqi_load_hint(&victim->counters.run) + 1;
-}
-
 /* ---- sleeping ---- */
 
 /* Owner only, asleep, woken by nobody. It acts as a notifier that prefers its own bit: S first,
@@ -4286,36 +4225,33 @@ static void wsqi_wake_self(wsqi_worker *self) {
         wsqi_wake_one(pool, NULL);
 }
 
-/* Is there a task, and nobody who looks for it? */
-static bool wsqi_unattended(wsq_pool *pool) {
-    const wsqi_worker *where[2];
-    wsqi_fence_sc(); /* I6: as a notifier. */
-    return wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0 &&
-           wsqi_look_tasks(pool, where, UINT_MAX) != 0;
-}
-
-/* The watcher's time is up. Returns whether it still watches. */
-static bool wsqi_watch_end(wsqi_worker *self) {
+/* The watcher's time is up. It wakes up for a timer that is due, or a slot that is full and whose
+ * owner is in the same task as at the last look. */
+static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    bool late = wsqi_watch_look(pool);
-    if (late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns()) {
-        self->late = late;
-        wsqi_wake_self(self);
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
+        if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
+        else if (wsqi_load_hint(&worker->marks.run) == run) self->late = true;
+        wsqi_store_hint(&worker->marks.run, run);
     }
-    return true;
+    if (self->late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns()) wsqi_wake_self(self);
 }
 
-/* Owner only, asleep, its park_timeout_ns is up. Twice a task that nobody attends to means that a
- * wake-up was lost. */
+/* Owner only, asleep, its park_timeout_ns is up. A task that nobody looks for means that a wake-up
+ * was lost, if it is so twice: at first its producer is perhaps just about to notify. */
 static void wsqi_park_end(wsqi_worker *self) {
-    if (!wsqi_unattended(self->pool)) {
-        self->suspicious = false;
-    } else if (!self->suspicious) {
-        self->suspicious = true; /* perhaps its producer is just about to notify */
-    } else {
-        wsqi_stat(self->counters.rescued, 1);
-        wsqi_wake_self(self);
-    }
+    wsq_pool *pool = self->pool;
+    const wsqi_worker *where[2];
+    bool before = self->suspicious;
+    wsqi_fence_sc(); /* I6: as a notifier. */
+    self->suspicious = wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0 &&
+                       wsqi_look_tasks(pool, where, UINT_MAX) != 0;
+    if (!before || !self->suspicious) return;
+    wsqi_stat(self->counters.rescued, 1);
+    wsqi_wake_self(self);
 }
 
 /* Owner only, asleep: one nap, until `deadline` at most. Returns whether it still watches. */
@@ -4329,9 +4265,9 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     uint64_t end = deadline < until ? deadline : until;
     wsqi_token_wait(self, end == WSQI_NEVER ? 0 : end > start ? end - start : 1);
     if (!wsqi_asleep(self) || until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
-    if (watching) return wsqi_watch_end(self);
-    wsqi_park_end(self);
-    return false;
+    if (watching) wsqi_watch_end(self);
+    else wsqi_park_end(self);
+    return watching;
 }
 
 /* ---- who waits for what: see >>wait ---- */
@@ -4364,30 +4300,20 @@ static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     return &pool->waiting[((uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u) >> 60];
 }
 
-/* The bucket's lock is held: a waiter leaves its bucket before it goes, so it is still there. */
-static void wsqi_bucket_call(wsqi_waiters *bucket, const void *key) {
-    for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-        if (key != NULL && wait->key != key) continue;
-        /* W1: who was called sees why. Pairs with W2. */
-        wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
-        wsqi_unpark(wait->parker);
-    }
-}
-
-/* Any thread. Whoever waits for what has this address looks again. It may be gone already. */
+/* Any thread. Whoever waits for what has this address looks again; NULL: whoever waits. What was
+ * there may be gone already. */
 static void wsqi_call(wsq_pool *pool, const void *key) {
-    wsqi_waiters *bucket = wsqi_bucket_for(pool, key);
-    wsqi_mutex_lock(&pool->parking, &bucket->lock);
-    wsqi_bucket_call(bucket, key);
-    wsqi_mutex_unlock(&pool->parking, &bucket->lock);
-}
-
-/* Likewise, for whatever they wait. */
-static void wsqi_call_all(wsq_pool *pool) {
-    for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_waiters *bucket = &pool->waiting[i];
+    wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
+    wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
+    for (; bucket < end; bucket++) {
+        /* A waiter leaves its bucket before it goes: while the lock is held, it is still there. */
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
-        wsqi_bucket_call(bucket, NULL);
+        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            if (key != NULL && wait->key != key) continue;
+            /* W1: who was called sees why. Pairs with W2. */
+            wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
+            wsqi_unpark(wait->parker);
+        }
         wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
 }
@@ -4442,21 +4368,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what it cancelled is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_check_still(pool);
-    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call_all(pool);
-}
-
-/* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
-static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
-    wsq_pool *pool = self->pool;
-    /* A shutdown hands out tokens when the pool is over. */
-    while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
-        bool over = wait != NULL && (wsqi_wait_called(wait) || wsqi_wait_late(wait));
-        over = over || (wait == NULL && wsqi_dismissed(self));
-        if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
-        else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
-    }
-    /* The search that follows passes the watch on, behind I9. */
-    if (watching) wsqi_store_hint(&pool->watcher, 0u);
+    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
 
 /* Owner only, awake again. A kernel may wake a thread where it ran last, even beside its waker, and
@@ -4496,7 +4408,15 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    wsqi_sleep_on(self, wait, watching);
+    /* A shutdown hands out tokens when the pool is over. */
+    while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
+        bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_late(wait)
+                                 : wsqi_dismissed(self);
+        if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
+        else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
+    }
+    /* The search that follows passes the watch on, behind I9. */
+    if (watching) wsqi_store_hint(&pool->watcher, 0u);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
     /* The pool is over: S does not count it as asleep any more. */
@@ -4697,18 +4617,15 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     return task;
 }
 
-/* Owner only. It runs this one first: what else is here is for others, if it was to be the next and
- * so was told to nobody. */
-static void wsqi_notify_left(wsqi_worker *self, const wsq_task *task, uint32_t left) {
-    if (task == NULL || self->searching) return;
-    if (left > 0 || wsqi_queue_length(self) != 0) wsqi_notify_others(self);
-}
-
-/* Owner only. One WSQ_LOW task: only while nothing else is to be had, or when its turn has come. */
-static wsq_task *wsqi_take_low(wsqi_worker *self) {
+/* Owner only. The next task of a lane; `count`, if not NULL, counts what is in it. The worker runs
+ * this one first: what else is here is for others, if it was to be the next and so was told to
+ * nobody. */
+static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane, wsqi_a32 *count) {
     uint32_t left;
-    wsq_task *task = wsqi_inject_take(self->pool, &self->pool->lanes[WSQ_LOW], 1, &left);
-    wsqi_notify_left(self, task, left);
+    wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
+    if (task == NULL) return NULL;
+    if (count != NULL) wsqi_add_hint(count, 0u - 1u);
+    if (!self->searching && left + wsqi_queue_length(self) != 0) wsqi_notify_others(self);
     return task;
 }
 
@@ -4719,28 +4636,24 @@ static wsq_task *wsqi_take_low(wsqi_worker *self) {
  * for, every other one is pinned to this worker. dry: nothing else is here. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
-    uint32_t left = 0, streak = self->looks % (WSQI_HIGH_STREAK + 1);
+    uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
     wsq_task *task = NULL;
     if (dry || streak < WSQI_HIGH_STREAK)
-        task = wsqi_inject_take(pool, &pool->lanes[WSQ_HIGH], 1, &left);
-    bool high = task != NULL;
-    if (high) {
+        task = wsqi_take_lane(self, &pool->lanes[WSQ_HIGH], &pool->attention);
+    if (task != NULL) {
         self->looks += streak < WSQI_HIGH_STREAK;
-    } else {
-        /* the streak ends; every other one with a pinned task */
-        self->looks += WSQI_HIGH_STREAK + 1 - streak;
-        if (dry || self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0)
-            task = wsqi_inject_take(pool, &self->inbox, 1, &left);
+        return task;
     }
-    if (task != NULL) wsqi_add_hint(high ? &pool->attention : &self->pinned, 0u - 1u);
-    wsqi_notify_left(self, task, left);
-    return task;
+    self->looks += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
+    bool turn = self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0;
+    return dry || turn ? wsqi_take_lane(self, &self->inbox, &self->pinned) : NULL;
 }
 
 /* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
  * only if it is still there at the next look (chain beside an idle worker: 37 instead of 61 ns). */
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
+    if (victim->pool->config.caller_runs) return false; /* the order would depend on the looks */
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
     if (wsqi_load_hint(&victim->marks.head) == head) return false;
     wsqi_store_hint(&victim->marks.head, head);
@@ -4763,16 +4676,26 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
+/* A watcher whose time was up: the task of a slot whose owner has run nothing since the look before
+ * that. What is taken too early is only run too early. */
+static void *wsqi_slot_rob(wsqi_worker *victim) {
+    void *task = wsqi_load_hint(&victim->lifo);
+    uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
+    if (task == NULL) return NULL;
+    if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) return NULL;
+    /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
+    return wsqi_cas_acq(&victim->lifo, &task, NULL) ? task : NULL;
+}
+
+/* Half of the ring, one of the deque, or, with `slots`, what is in the LIFO slot. */
+static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slots) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
-    if (self->pool->config.order == WSQ_LIFO) {
+    if (self->pool->config.order == WSQ_LIFO)
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
-    } else if (self->pool->config.caller_runs) {
-        item = wsq_ring_steal(&victim->ring, &self->ring);
-    } else {
+    else
         item = wsqi_ring_rob(self, victim);
-    }
+    if (item == NULL && slots) item = wsqi_slot_rob(victim);
     if (item == NULL) return NULL;
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     self->source = victim->index + 1;
@@ -4780,20 +4703,6 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
     return (wsq_task *)item;
-}
-
-/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. */
-static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
-    wsq_pool *pool = self->pool;
-    void *task = wsqi_load_hint(&victim->lifo);
-    if (task == NULL) return NULL;
-    if (!pool->config.caller_runs && !wsqi_slot_late(victim)) return NULL;
-    /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
-    if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
-    wsqi_stat(self->counters.steals, 1);
-    wsqi_stat(self->counters.tasks_stolen, 1);
-    wsqi_event(self, WSQ_EVENT_STEAL, task, victim->index);
-    return (wsq_task *)task;
 }
 
 /* Field by field, since a model checker knows no copies of bytes. */
@@ -5979,29 +5888,48 @@ static bool wsqi_jobs_allowed(const wsq_pool *pool) {
  * (bench/sim), where 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
-/* Visits others, each at most once, from a random one on. True: a job was stolen and has been
- * run. */
-static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
+/* What a thief takes: published jobs; and the tasks of rings; and those of LIFO slots. */
+typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
+
+/* Owner only. True: a job was stolen and has been run. */
+static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    wsqi_stat(self->counters.steal_attempts, 1);
+    bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(pool);
+    if (jobs && wsqi_job_steal(self, victim)) return true;
+    if (reach == WSQI_JOBS || victim->index >= pool->guest_base) return false;
+    *task = wsqi_steal_tasks(self, victim, reach == WSQI_SLOTS);
+    if (*task == NULL || self->searching) return false;
+    /* I6: the last searcher may have missed them on their way, and the victim has told nobody of
+     * what it pushed behind them: either this sees that, or wsqi_notify_pushed what was stolen. */
+    wsqi_fence_sc();
+    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0 && wsqi_idle_take(pool, 1, 0, 1))
+        wsqi_wake_one(pool, NULL);
+    return false;
+}
+
+/* Visits others, each at most once, from a random one on. True: as wsqi_visit. */
+static bool wsqi_steal_from(wsqi_worker *self, wsqi_reach reach, unsigned distance,
+                            wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    bool all = slots || pool->config.caller_runs;
-    unsigned visits = all ? count : distance != WSQI_ANYWHERE ? WSQI_VISITS : 3 * WSQI_VISITS;
-    unsigned start = wsq_random_below(&self->random, count);
-    bool jobs = wsqi_jobs_allowed(pool);
-    wsqi_asleep_look look = {UINT_MAX, 0};
-    for (unsigned i = 0; i < count && *task == NULL; i++) {
+    bool all = reach == WSQI_SLOTS || pool->config.caller_runs;
+    unsigned visits = WSQI_VISITS;
+    if (distance == WSQI_ANYWHERE && reach != WSQI_JOBS) visits *= 3; /* it is the only pass */
+    unsigned start = wsq_random_below(&self->random, count), word = UINT_MAX;
+    uint64_t asleep = 0;
+    for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
         unsigned n = start + i < count ? start + i : start + i - count;
         wsqi_worker *victim = wsqi_nth(pool, made, n);
-        if (victim == self || (!all && wsqi_looks_asleep(&look, victim))) continue;
+        /* One look at each word of the bitmap: all write it. */
+        if (word != victim->index / 64)
+            asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
+        if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
         if (distance != WSQI_ANYWHERE &&
             wsqi_distance(pool, self->index, victim->index) != distance)
             continue;
-        if (visits-- == 0) break;
-        wsqi_stat(self->counters.steal_attempts, 1);
-        if (jobs && wsqi_job_steal(self, victim)) return true;
-        if (n >= made) continue;
-        *task = wsqi_steal_tasks(self, victim);
-        if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
+        if (wsqi_visit(self, victim, reach, task)) return true;
+        visits--;
     }
     return false;
 }
@@ -6020,32 +5948,19 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     wsqi_store_hint(&self->lead, 0u);
     if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
-    wsqi_stat(self->counters.steal_attempts, 1);
-    if (wsqi_jobs_allowed(self->pool) && wsqi_job_steal(self, victim)) return true;
-    if (lead - 1 >= self->pool->guest_base) return false;
-    *task = wsqi_steal_tasks(self, victim);
-    if (*task == NULL) wsqi_backoff(2);
-    if (*task == NULL) *task = wsqi_steal_tasks(self, victim); /* a lone one, the second time */
+    for (int look = 0; look < 2 && *task == NULL; look++) { /* a lone one, the second time */
+        if (look != 0) wsqi_backoff(2);
+        if (wsqi_visit(self, victim, WSQI_TASKS, task)) return true;
+    }
     return false;
 }
 
-/* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on
- * their way, and their owner has told nobody of what it pushed behind them. */
-static void wsqi_notify_stolen(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    /* I6: and either this sees what was pushed or wsqi_notify_pushed sees what was stolen. */
-    wsqi_fence_sc();
-    if (wsqi_queue_length(self) == 0 && wsqi_queue_length(wsqi_block(pool, self->source - 1)) == 0)
-        return;
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
-}
-
 /* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
-static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
-    if (!self->pool->places.matter) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
-    for (unsigned distance = 0; distance < WSQI_ANYWHERE && *task == NULL; distance++) {
-        if (wsqi_steal_from(self, slots, distance, task)) return true;
-    }
+static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
+    unsigned distance = self->pool->places.matter ? 0 : WSQI_ANYWHERE;
+    do {
+        if (wsqi_steal_from(self, reach, distance, task)) return true;
+    } while (++distance < WSQI_ANYWHERE && *task == NULL);
     return false;
 }
 
@@ -6089,7 +6004,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (self->spilled) wsqi_order_keep(self);
     wsqi_timers_fire(pool);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
-        over = (task = wsqi_take_low(self)) != NULL;
+        over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL)) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL && lifo) over = true;
     if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
@@ -6115,19 +6030,18 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
 }
 
 /* Owner only: one look at all that is far. True: a job was stolen and has been run. S is one line
- * for all, so a searcher is counted there only if no other is; all are before they sleep. */
-static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
+ * for all, so a searcher is counted there only if no other is, and not in its first round; all are
+ * before they sleep, and those that look on for long, since the last to run dry tells who waits for
+ * the pool. */
+static bool wsqi_search_round(wsqi_worker *self, uint32_t round, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    if (!self->searching &&
-        (pool->config.caller_runs || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
+    bool counts = pool->config.spin_ns != 0 || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0;
+    if (!self->searching && (pool->config.caller_runs || (round != 0 && counts)))
         wsqi_search_begin(self);
     *task = wsqi_take_urgent(self, true);
-    if (*task == NULL) {
-        if (wsqi_steal_pass(self, false, task)) return true;
-        if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
-    }
+    if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
     if (*task == NULL) *task = wsqi_take_global(self, NULL);
-    if (*task == NULL) *task = wsqi_take_low(self);
+    if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL);
     return false;
 }
 
@@ -6151,26 +6065,19 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
-    /* S is one line for all: who finds work at once does not count itself as a searcher. */
-    if (*task == NULL && !self->searching && !pool->config.caller_runs &&
-        wsqi_steal_pass(self, false, task))
-        return true;
-    if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
-    /* With half of the workers in it the crowd is large enough. */
-    bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
-    bool spin = self->searching || pool->config.caller_runs || pool->config.spin_ns != 0 || !crowd;
-    bool once = wsqi_discouraged(self);
-    /* Who spins for long is counted, for the last to run dry tells who waits for the pool. */
-    if (*task == NULL && !self->searching && pool->config.spin_ns != 0) wsqi_search_begin(self);
-    for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
-        if (once && round != 0) break;
-        if (wsqi_search_round(self, task)) return true;
+    uint32_t rounds = wsqi_discouraged(self) ? 2 : UINT32_MAX;
+    for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
+        /* With half of the workers in it the crowd is large enough. */
+        bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
+        if (round != 0 && crowd && !self->searching && pool->config.spin_ns == 0) break;
+        if (!wsqi_spin(pool, round, &end)) break;
+        if (wsqi_search_round(self, round, task)) return true;
         if (*task == NULL) wsqi_backoff(round);
     }
     if (*task == NULL && !self->searching) wsqi_search_begin(self);
     if (*task == NULL) self->vain = (uint8_t)(self->vain + 1);
     bool slots = self->late || pool->config.caller_runs;
-    return *task == NULL && slots && wsqi_steal_pass(self, true, task);
+    return *task == NULL && slots && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
 /* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
@@ -6270,7 +6177,7 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     if (wsqi_local(pool) != NULL) return;
     /* W9: see W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
-        wsqi_call_all(pool);
+        wsqi_call(pool, NULL);
     wsqi_duty_end(pool);
 }
 
@@ -6527,7 +6434,7 @@ static void wsqi_standin_joined(wsq_pool *pool) {
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
     bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    if (spent) wsqi_call_all(pool); /* one that waits shall work */
+    if (spent) wsqi_call(pool, NULL); /* one that waits shall work */
 }
 
 static void wsqi_standin_end(wsqi_worker *self) {
@@ -7409,23 +7316,12 @@ static bool wsqi_take_back(wsqi_worker *self) {
 /* A join with nothing to do helps others: its thief first, whose jobs are mostly the awaited job's
  * children, then anybody. Never runs a spawned task. */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
-    wsq_pool *pool = self->pool;
     uint32_t thief = wsqi_load_hint(&job->thief);
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    unsigned start = wsq_random_below(&self->random, count);
-    if (thief != 0 && wsqi_block_known(pool, thief - 1) &&
-        wsqi_job_steal(self, wsqi_block(pool, thief - 1)))
+    wsq_task *none = NULL;
+    if (thief != 0 && wsqi_block_known(self->pool, thief - 1) &&
+        wsqi_job_steal(self, wsqi_block(self->pool, thief - 1)))
         return true;
-    unsigned visits = WSQI_VISITS;
-    wsqi_asleep_look look = {UINT_MAX, 0};
-    for (unsigned i = 0; i < count && visits > 0; i++) {
-        unsigned n = start + i < count ? start + i : start + i - count;
-        wsqi_worker *victim = wsqi_nth(pool, made, n);
-        if (victim == self || wsqi_looks_asleep(&look, victim)) continue;
-        if (wsqi_job_steal(self, victim)) return true;
-        visits--;
-    }
-    return false;
+    return wsqi_steal_from(self, WSQI_JOBS, WSQI_ANYWHERE, &none);
 }
 
 /* A guest is about to sleep in a join. If its thread is a worker of another pool, a stand-in takes
