@@ -7716,10 +7716,10 @@ static inline bool wsqi_wanted(wsq_ctx ctx) {
 /* What all pieces of a loop share; on the stack of its wsq_for or wsq_reduce. */
 struct wsqi_loop {
     size_t grain;
-    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg);
+    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* wsq_for's */
     void *arg;
-    const wsq_reducer *reducer;
-    wsqi_a32 stopped; /* any body sets it */
+    const wsq_reducer *reducer; /* wsq_reduce's, or NULL */
+    wsqi_a32 stopped;           /* any body sets it */
 };
 
 /* What the bodies did is visible by their joins. */
@@ -7733,68 +7733,32 @@ WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
 }
 
-typedef struct wsqi_for_job {
+/* The upper half of a range, which was forked off. */
+typedef struct wsqi_half {
     wsq_job job;
     wsqi_loop *loop;
     size_t begin, end;
-} wsqi_for_job;
+    void *partial; /* with a reducer: room for its own result, if it is stolen */
+} wsqi_half;
 
-static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end);
+static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial);
 
-static void wsqi_for_half(wsq_ctx ctx, wsq_job *job) {
-    wsqi_for_job *half = wsq_container_of(job, wsqi_for_job, job);
-    wsqi_for_range(ctx, half->loop, half->begin, half->end);
+static void wsqi_half_stolen(wsq_ctx ctx, wsq_job *job) {
+    wsqi_half *half = wsq_container_of(job, wsqi_half, job);
+    const wsq_reducer *reducer = half->loop->reducer;
+    if (reducer != NULL) reducer->init(half->partial, reducer->arg);
+    wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial);
 }
 
-/* Forks off the upper half and goes on with the lower. */
-static void wsqi_for_split(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t middle, size_t end) {
-    wsqi_for_job upper;
-    upper.loop = loop;
-    upper.begin = middle;
-    upper.end = end;
-    wsq_fork(&ctx, &upper.job, wsqi_for_half);
-    wsqi_for_range(ctx, loop, begin, middle);
-    wsq_join(&ctx, &upper.job);
-}
-
-/* Owner only: the loop that the body may stop. Returns the one around it. */
-static inline wsqi_loop *wsqi_loop_enter(wsq_ctx ctx, wsqi_loop *loop) {
-    wsqi_worker *self = wsqi_worker_of(ctx);
-    wsqi_loop *outer = self->frame.loop;
-    self->frame.loop = loop;
-    return outer;
-}
-
-/* The steps of a range, until somebody wants half of the rest: true, from *begin on. */
-static bool wsqi_for_steps(wsq_ctx ctx, wsqi_loop *loop, wsqi_grain *grain, size_t *begin,
-                           size_t end) {
-    while (end - *begin > grain->size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx)) return true;
-        size_t step = wsqi_grain_step(grain, *begin);
-        loop->body(ctx, *begin, step, loop->arg);
-        wsqi_grain_learn(grain, step - *begin);
-        *begin = step;
-    }
-    if (*begin < end && !wsqi_loop_stopped(loop)) loop->body(ctx, *begin, end, loop->arg);
-    return false;
-}
-
-static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end) {
-    wsqi_grain grain = wsqi_grain_start(loop->grain);
-    wsqi_loop *outer = wsqi_loop_enter(ctx, loop);
-    if (wsqi_for_steps(ctx, loop, &grain, &begin, end))
-        wsqi_for_split(ctx, loop, begin, wsqi_grain_middle(&grain, begin, end), end);
-    (void)wsqi_loop_enter(ctx, outer);
-}
-
-WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
-                     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
-    wsqi_loop loop = WSQI_INIT;
-    wsqi_check_ctx(ctx);
-    loop.grain = grain;
-    loop.body = body;
-    loop.arg = arg;
-    if (begin < end) wsqi_for_range(ctx, &loop, begin, end);
+/* Does the lower half, from `begin` on. If nobody took the upper, it continues the same result. */
+WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
+    wsqi_loop *loop = upper->loop;
+    wsq_fork(&ctx, &upper->job, wsqi_half_stolen);
+    wsqi_loop_range(ctx, loop, begin, upper->begin, partial);
+    if (wsq_reclaim(&ctx, &upper->job))
+        wsqi_loop_range(ctx, loop, upper->begin, upper->end, partial);
+    else if (loop->reducer != NULL)
+        loop->reducer->combine(partial, upper->partial, loop->reducer->arg);
 }
 
 /* A partial result of up to this many bytes lives on the stack of whoever split; a larger one is
@@ -7805,79 +7769,69 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
 /* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-typedef struct wsqi_reduce_job {
-    wsq_job job;
-    wsqi_loop *loop;
-    size_t begin, end;
-    void *partial;
-} wsqi_reduce_job;
-
-static void wsqi_reduce_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end,
-                              void *partial);
-
-/* Stolen: the upper half gets a result of its own. */
-static void wsqi_reduce_half(wsq_ctx ctx, wsq_job *job) {
-    wsqi_reduce_job *half = wsq_container_of(job, wsqi_reduce_job, job);
-    const wsq_reducer *reducer = half->loop->reducer;
-    reducer->init(half->partial, reducer->arg);
-    wsqi_reduce_range(ctx, half->loop, half->begin, half->end, half->partial);
+/* A function of its own: other splits shall not have the room on the stack. */
+WSQI_COLD static void wsqi_half_small(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
+    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
+    upper->partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
+    wsqi_half_split(ctx, upper, begin, partial);
 }
 
-/* Forks off [middle, end) and goes on with the lower half. If nobody took it, it continues the same
- * result. False: no memory for a second result, nothing was done. */
-static bool wsqi_reduce_split(wsq_ctx ctx, const wsqi_reduce_job *range, size_t middle) {
-    wsqi_loop *loop = range->loop;
-    const wsq_reducer *reducer = loop->reducer;
+/* True: the range was split, and is done. False: no memory for a second result. */
+static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
+                           size_t end, void *partial) {
     const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
-    bool small = reducer->size <= WSQI_PARTIAL_INLINE;
-    size_t bytes = (size_t)WSQI_LINE_UP(reducer->size);
-    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
-    wsqi_reduce_job upper;
+    size_t bytes = loop->reducer != NULL ? loop->reducer->size : 0;
+    wsqi_half upper = WSQI_INIT;
     upper.loop = loop;
-    upper.begin = middle;
-    upper.end = range->end;
-    upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
-    if (!small) upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
-    if (upper.partial == NULL) return false;
-    wsq_fork(&ctx, &upper.job, wsqi_reduce_half);
-    wsqi_reduce_range(ctx, loop, range->begin, middle, range->partial);
-    if (wsq_reclaim(&ctx, &upper.job))
-        wsqi_reduce_range(ctx, loop, middle, range->end, range->partial);
-    else
-        reducer->combine(range->partial, upper.partial, reducer->arg);
-    if (!small) wsqi_release(allocator, upper.partial, bytes);
+    upper.begin = wsqi_grain_middle(grain, begin, end);
+    upper.end = end;
+    if (bytes == 0) {
+        wsqi_half_split(ctx, &upper, begin, partial);
+    } else if (bytes <= WSQI_PARTIAL_INLINE) {
+        wsqi_half_small(ctx, &upper, begin, partial);
+    } else {
+        bytes = (size_t)WSQI_LINE_UP(bytes);
+        upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
+        if (upper.partial == NULL) return false;
+        wsqi_half_split(ctx, &upper, begin, partial);
+        wsqi_release(allocator, upper.partial, bytes);
+    }
     return true;
 }
 
-/* True: the range was split, and is done. */
-static bool wsqi_reduce_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
-                             size_t end, void *partial) {
-    wsqi_reduce_job range;
-    range.loop = loop;
-    range.begin = begin;
-    range.end = end;
-    range.partial = partial;
-    return wsqi_reduce_split(ctx, &range, wsqi_grain_middle(grain, begin, end));
+static inline void wsqi_loop_body(wsq_ctx ctx, const wsqi_loop *loop, size_t begin, size_t end,
+                                  void *partial) {
+    const wsq_reducer *reducer = loop->reducer;
+    if (reducer == NULL) loop->body(ctx, begin, end, loop->arg);
+    else reducer->body(ctx, begin, end, partial, reducer->arg);
 }
 
-static void wsqi_reduce_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end,
-                              void *partial) {
-    const wsq_reducer *reducer = loop->reducer;
+static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     wsqi_grain grain = wsqi_grain_start(loop->grain);
-    wsqi_loop *outer = wsqi_loop_enter(ctx, loop);
+    wsqi_loop **innermost = &wsqi_worker_of(ctx)->frame.loop, *outer = *innermost;
+    *innermost = loop; /* the body may stop it */
     while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx) && wsqi_reduce_give(ctx, loop, &grain, begin, end, partial)) {
+        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, &grain, begin, end, partial)) {
             begin = end;
             break;
         }
         size_t step = wsqi_grain_step(&grain, begin);
-        reducer->body(ctx, begin, step, partial, reducer->arg);
+        wsqi_loop_body(ctx, loop, begin, step, partial);
         wsqi_grain_learn(&grain, step - begin);
         begin = step;
     }
-    if (begin < end && !wsqi_loop_stopped(loop))
-        reducer->body(ctx, begin, end, partial, reducer->arg);
-    (void)wsqi_loop_enter(ctx, outer);
+    if (begin < end && !wsqi_loop_stopped(loop)) wsqi_loop_body(ctx, loop, begin, end, partial);
+    *innermost = outer;
+}
+
+WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
+                     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
+    wsqi_loop loop = WSQI_INIT;
+    wsqi_check_ctx(ctx);
+    loop.grain = grain;
+    loop.body = body;
+    loop.arg = arg;
+    if (begin < end) wsqi_loop_range(ctx, &loop, begin, end, NULL);
 }
 
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
@@ -7890,7 +7844,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
     loop.grain = grain;
     loop.reducer = reducer;
     reducer->init(result, reducer->arg);
-    if (begin < end) wsqi_reduce_range(ctx, &loop, begin, end, result);
+    if (begin < end) wsqi_loop_range(ctx, &loop, begin, end, result);
     return WSQ_OK;
 }
 
