@@ -3252,9 +3252,11 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             (the kernel, in a child)
  * ========================================================================== */
 
+/* The members of wsq_stats in their order, but its last. The first three are never left out:
+ * wsq_pool_wait adds up spawned and finished, and run tells a slot's watcher that the owner moved
+ * on. */
 typedef struct wsqi_counters {
-    wsqi_a64 spawned, finished; /* never left out: wsq_pool_wait adds them up */
-    wsqi_a64 run;               /* likewise: it tells a slot's watcher that the owner moved on */
+    wsqi_a64 spawned, run, finished;
     wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
         tasks_stolen;
     wsqi_a64 overflows, searches, parks, wakes_sent, rescued, published, jobs_stolen, joins_parked;
@@ -8794,27 +8796,10 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     unsigned made = wsqi_threads_made(pool);
     if (!wsqi_block_known(pool, index)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
-    wsqi_counters *from = &worker->counters;
-    out->finished = wsqi_load_stat(&from->finished);
-    out->spawned = wsqi_load_stat(&from->spawned);
-    out->run = wsqi_load_stat(&from->run);
-    out->lifo_hits = wsqi_load_stat(&from->lifo_hits);
-    out->local_pops = wsqi_load_stat(&from->local_pops);
-    out->global_batches = wsqi_load_stat(&from->global_batches);
-    out->global_tasks = wsqi_load_stat(&from->global_tasks);
-    out->steal_attempts = wsqi_load_stat(&from->steal_attempts);
-    out->steals = wsqi_load_stat(&from->steals);
-    out->tasks_stolen = wsqi_load_stat(&from->tasks_stolen);
-    out->overflows = wsqi_load_stat(&from->overflows);
-    out->searches = wsqi_load_stat(&from->searches);
-    out->parks = wsqi_load_stat(&from->parks);
-    out->wakes_sent = wsqi_load_stat(&from->wakes_sent);
-    out->rescued = wsqi_load_stat(&from->rescued);
-    out->published = wsqi_load_stat(&from->published);
-    out->jobs_stolen = wsqi_load_stat(&from->jobs_stolen);
-    out->joins_parked = wsqi_load_stat(&from->joins_parked);
-    out->average_task_ns = wsqi_load_stat(&from->average_task_ns);
-    out->interval = wsqi_load_stat(&from->interval);
+    const wsqi_a64 *from = (const wsqi_a64 *)(const void *)&worker->counters;
+    uint64_t *to = (uint64_t *)(void *)out;
+    for (size_t k = 0; k < sizeof worker->counters / sizeof *from; k++)
+        to[k] = wsqi_load_stat(&from[k]);
     out->queue_depth = index < made ? wsqi_queue_length(worker) : 0;
 }
 
