@@ -1978,8 +1978,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
  *  J7     join sleeps                  full barrier  I7 J5       likewise
- *  B4 B5  thread lent; leaves           acq; rel      each other  two threads share a block's past
- *  J8 J9  guest enters; leaves         acq+rel       each other  two guests share a block's past
+ *  B4 B5  block taken; left             acq; rel      each other  two threads share a block's past
  * ========================================================================== */
 
 #include <inttypes.h>
@@ -3374,7 +3373,7 @@ struct wsqi_worker {
     wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
     wsqi_a32 pinned;  /* tasks in its inbox; who pushes one adds it, the owner takes it off */
     wsqi_a32 dormant; /* a stand-in that nobody needs; the pool lock's holder writes */
-    wsqi_a32 lease; /* 4 * (threads lent for it so far) + WSQI_LEASE_*; see >>pool */
+    wsqi_a32 lease;   /* of lent threads and guests: 4 * (how many so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
@@ -3477,7 +3476,6 @@ struct wsq_pool {
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
-    wsqi_a64 *taken;    /* a bit for each guest block in use */
     wsqi_a64 held;      /* tasks spawned that wait for predecessors */
     wsqi_a32 lock;      /* wsqi_mutex_lock: timers, stand-ins, guests, free futures */
     wsqi_timers timers;
@@ -7559,18 +7557,22 @@ static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* A free guest block of those that there are, or NULL. */
-static wsqi_worker *wsqi_guest_take(wsq_pool *pool) {
-    unsigned end = pool->guest_base + wsqi_guests_made(pool);
-    for (unsigned i = pool->guest_base; i < end; i++) {
-        wsqi_worker *guest = wsqi_block(pool, i);
-        uint64_t bit = wsqi_bit(guest);
-        wsqi_a64 *word = &pool->taken[i / 64];
-        /* J8: what the last guest left in the block is visible. Pairs with J9. */
-        if ((wsqi_load_hint(word) & bit) == 0 && (wsqi_or_acqrel(word, bit) & bit) == 0)
-            return guest;
+/* The first of these blocks that has no thread, or NULL. */
+static wsqi_worker *wsqi_lease_take(wsq_pool *pool, unsigned first, unsigned end) {
+    for (unsigned i = first; i < end; i++) {
+        wsqi_worker *block = wsqi_block(pool, i);
+        uint32_t lease = wsqi_load_hint(&block->lease);
+        if ((lease & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT) continue;
+        /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
+        if (wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE)) return block;
     }
     return NULL;
+}
+
+/* The thread that has the block leaves it. */
+static void wsqi_lease_end(wsqi_worker *block) {
+    /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, which comes too late. */
+    wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
 /* One more than `made`, unless another thread was faster. False: no memory. */
@@ -7589,7 +7591,7 @@ static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool *full) {
     for (;;) {
         unsigned made = wsqi_guests_made(pool);
-        wsqi_worker *guest = wsqi_guest_take(pool);
+        wsqi_worker *guest = wsqi_lease_take(pool, pool->guest_base, pool->guest_base + made);
         *full = made == WSQ_GUESTS;
         if (guest != NULL || *full || !wsqi_guest_make(pool, made)) return guest;
     }
@@ -7608,8 +7610,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
     wsqi_self_set(former);
-    /* J9: see J8. */
-    wsqi_and_acqrel(&pool->taken[guest->index / 64], ~wsqi_bit(guest));
+    wsqi_lease_end(guest);
     if (!outside) return;
     wsqi_add_rlx(&pool->guests, 0u - 1u); /* Relaxed: the barrier below orders it. */
     /* I6: as a notifier; the sleeper in whose place it worked may be wanted by others now. */
@@ -8575,7 +8576,7 @@ enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess 
 
 /* Its own struct, and behind that bitmaps, table and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
-    return sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64) +
+    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
 }
 
@@ -8620,8 +8621,7 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
-    pool->taken = pool->joiners + words;
-    pool->table = (wsqi_worker **)(void *)(pool->taken + words);
+    pool->table = (wsqi_worker **)(void *)(pool->joiners + words);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);
     if (config->allocator != NULL) {
         pool->allocator = *config->allocator;
@@ -8730,18 +8730,6 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
 
 /* ---- lent threads ---- */
 
-/* A worker without a thread, or NULL. */
-static wsqi_worker *wsqi_lease_take(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        uint32_t lease = wsqi_load_hint(&worker->lease);
-        if ((lease & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT) continue;
-        /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
-        if (wsqi_cas_acq(&worker->lease, &lease, lease + WSQI_LEASE_HERE)) return worker;
-    }
-    return NULL;
-}
-
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->config.lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -8751,15 +8739,14 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     /* Relaxed: behind a full barrier (P4) either this sees the pool stop, or the shutdown awaits
      * the end of its duty. */
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        wsqi_worker *self = wsqi_lease_take(pool);
+        wsqi_worker *self = wsqi_lease_take(pool, 0, pool->workers);
         result = self != NULL ? WSQ_OK : WSQ_ERR_INVALID;
         if (self != NULL) {
             self->outer = wsqi_self_get();
             wsqi_self_set(self);
             wsqi_serve(self);
             wsqi_self_set(self->outer);
-            /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, which comes too late. */
-            wsqi_store_rel(&self->lease, (wsqi_load_rlx(&self->lease) | WSQI_LEASE_MASK) + 1);
+            wsqi_lease_end(self);
         }
     }
     wsqi_duty_end(pool);
