@@ -7892,16 +7892,16 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
 /* False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
     wsqi_list larger = WSQI_INIT; /* its places alone */
-    size_t bytes = list->capacity * sizeof *list->places;
-    larger.capacity = list->capacity * 2;
-    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(uint64_t));
+    larger.capacity = list->capacity != 0 ? list->capacity * 2 : 64; /* a guess */
+    size_t bytes = larger.capacity * sizeof *list->places;
+    larger.places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
     if (larger.places == NULL) return false;
-    memset(larger.places, 0, 2 * bytes);
+    memset(larger.places, 0, bytes);
     for (size_t i = 0; i < list->capacity; i++) {
         const wsqi_listed *old = &list->places[i];
         if (old->task != NULL) *wsqi_list_at(&larger, old->task) = *old;
     }
-    wsqi_release(allocator, list->places, bytes);
+    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
     list->places = larger.places;
     list->capacity = larger.capacity;
     return true;
@@ -7987,21 +7987,15 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
 
 /* Before there are workers. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
-    const size_t capacity = 64; /* a guess */
     const wsq_allocator *allocator = pool->config.allocator;
     wsqi_list *list = (wsqi_list *)wsqi_allocate(allocator, sizeof *list, sizeof(uint64_t));
     if (list == NULL) return false;
     memset((void *)list, 0, sizeof *list);
     pool->list = list;
-    list->places = (wsqi_listed *)wsqi_allocate(allocator, capacity * sizeof *list->places,
-                                                sizeof(uint64_t));
-    if (list->places == NULL) return false;
-    memset(list->places, 0, capacity * sizeof *list->places);
-    list->capacity = capacity;
     list->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
     pool->hooks.user = pool;
-    return true;
+    return wsqi_list_grow(list, allocator);
 }
 
 static void wsqi_list_free(wsq_pool *pool, const wsq_allocator *allocator) {
@@ -8069,21 +8063,16 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
-static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane) {
-    fprintf(dump->file, "%s%" PRIu32 "%s", name, wsqi_load_hint(&lane->length),
-            wsqi_load_hint(&lane->incoming) != NULL ? "+" : "");
-}
-
-/* The global queue, all its lanes together. */
-static void wsqi_dump_global(const wsqi_dump *dump, const char *name) {
-    uint64_t length = 0;
-    bool more = false;
-    for (uint32_t i = 0; i < dump->pool->shares; i++) {
-        const wsqi_inject *lane = wsqi_share(dump->pool, i);
-        length += wsqi_load_hint(&lane->length);
-        more = more || wsqi_load_hint(&lane->incoming) != NULL;
+/* A lane, and so many more of the global queue's. */
+static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane,
+                           unsigned more) {
+    uint64_t length = wsqi_load_hint(&lane->length);
+    bool fresh = wsqi_load_hint(&lane->incoming) != NULL;
+    for (unsigned i = 1; i <= more; i++) {
+        length += wsqi_load_hint(&wsqi_share(dump->pool, i)->length);
+        fresh = fresh || wsqi_load_hint(&wsqi_share(dump->pool, i)->incoming) != NULL;
     }
-    fprintf(dump->file, "%s%" PRIu64 "%s", name, length, more ? "+" : "");
+    fprintf(dump->file, "%s%" PRIu64 "%s", name, length, fresh ? "+" : "");
 }
 
 static void wsqi_dump_pool(const wsqi_dump *dump) {
@@ -8095,9 +8084,9 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
             wsqi_load_hint(&pool->standins.active), wsqi_load_hint(&pool->guests));
     fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
             pending, held);
-    wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH]);
-    wsqi_dump_global(dump, ", normal ");
-    wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW]);
+    wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH], 0);
+    wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL], pool->shares - 1);
+    wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW], 0);
     fputs("\n", dump->file);
 }
 
@@ -8128,7 +8117,7 @@ static void wsqi_dump_workers(const wsqi_dump *dump) {
                 (unsigned)wsqi_queue_length(worker),
                 wsqi_load_hint(&worker->lifo) != NULL ? "full" : "empty",
                 wsqi_range_length(worker));
-        wsqi_dump_lane(dump, ", pinned ", &worker->inbox);
+        wsqi_dump_lane(dump, ", pinned ", &worker->inbox, 0);
         fputs("\n", dump->file);
     }
 }
@@ -8207,21 +8196,18 @@ static int wsqi_listed_order(const void *one, const void *two) {
     return a->since < b->since ? -1 : a->since > b->since;
 }
 
-/* A copy of the list, sorted; the caller frees `*bytes` of it. NULL: no memory, or no task. *count:
- * tasks in the copy; *others: about how many there are besides. */
-static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes, uint64_t *others) {
+/* A copy of the list, sorted, which the caller frees; NULL: no memory, or no task. *count: tasks in
+ * the copy; *others: about how many there are besides. */
+static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, uint64_t *others) {
     wsqi_list *list = pool->list;
     uint64_t held, pending = wsqi_pending(pool, &held);
+    wsqi_listed *copy = NULL;
+    size_t n = 0;
     wsqi_mutex_lock(&pool->parking, &list->lock);
-    size_t room = list->count + list->count / 2, n = 0;
-    wsqi_mutex_unlock(&pool->parking, &list->lock);
-    *bytes = room * sizeof(wsqi_listed);
-    wsqi_listed *copy = room == 0 ? NULL
-                                  : (wsqi_listed *)wsqi_allocate(pool->config.allocator, *bytes,
-                                                                 sizeof(uint64_t));
-    if (copy == NULL) room = 0;
-    wsqi_mutex_lock(&pool->parking, &list->lock);
-    for (size_t i = 0; i < list->capacity && n < room; i++) {
+    if (list->count != 0)
+        copy = (wsqi_listed *)wsqi_allocate(pool->config.allocator, list->count * sizeof *copy,
+                                            sizeof(uint64_t));
+    for (size_t i = 0; copy != NULL && i < list->capacity; i++) {
         if (list->places[i].task != NULL) copy[n++] = list->places[i];
     }
     *others = list->count - n;
@@ -8246,15 +8232,15 @@ static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
 }
 
 static void wsqi_dump_tasks(const wsqi_dump *dump) {
-    size_t count, bytes;
+    size_t count;
     uint64_t others;
     wsq_pool *pool = dump->pool;
     if (pool->list == NULL) return;
-    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &bytes, &others);
+    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &others);
     for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
     if (count > WSQI_DUMP_TASKS) others += count - WSQI_DUMP_TASKS;
     if (others != 0) wsqi_dump_more(dump, "task ", others);
-    wsqi_release(pool->config.allocator, tasks, bytes);
+    wsqi_release(pool->config.allocator, tasks, count * sizeof *tasks);
 }
 
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
