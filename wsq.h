@@ -8526,19 +8526,15 @@ WSQ_API const char *wsq_result_string(wsq_result result) {
 
 /* ---- create ---- */
 
-static wsq_result wsqi_config_check(const wsq_config *config) {
+static bool wsqi_config_valid(const wsq_config *config) {
     const wsq_allocator *allocator = config->allocator;
     unsigned standins = config->max_standins == WSQ_STANDINS_OFF ? 0 : config->max_standins;
-    if (config->workers > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
-    if (config->caller_runs && config->lend_only) return WSQ_ERR_INVALID;
-    if (standins > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
-    if ((unsigned)config->order > WSQ_SHARED) return WSQ_ERR_INVALID;
-    if (config->max_interval != 0 && config->max_interval < config->min_interval)
-        return WSQ_ERR_INVALID;
-    if (config->topology != NULL && config->topology->place == NULL) return WSQ_ERR_INVALID;
-    if (allocator != NULL && (allocator->allocate == NULL || allocator->release == NULL))
-        return WSQ_ERR_INVALID;
-    return WSQ_OK;
+    if (config->workers > WSQI_MAX_WORKERS || standins > WSQI_MAX_WORKERS) return false;
+    if (config->caller_runs && config->lend_only) return false;
+    if ((unsigned)config->order > WSQ_SHARED) return false;
+    if (config->max_interval != 0 && config->max_interval < config->min_interval) return false;
+    if (config->topology != NULL && config->topology->place == NULL) return false;
+    return allocator == NULL || (allocator->allocate != NULL && allocator->release != NULL);
 }
 
 /* What the zeroes of a config that was checked stand for. */
@@ -8589,17 +8585,23 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsqi_release(allocator, pool, wsqi_pool_bytes(pool->blocks, pool->words));
 }
 
-/* The pool's own memory and the workers', which are not set up. */
+/* A pool without workers, which wsqi_pool_free takes back. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     unsigned guest_base = config->workers + config->max_standins;
     unsigned blocks = guest_base + WSQ_GUESTS, words = (blocks + 63) / 64;
     size_t bytes = wsqi_pool_bytes(blocks, words);
-    size_t block_bytes = (size_t)config->workers * WSQ_BLOCK_SIZE;
     wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
     if (pool == NULL) return NULL;
     memset((void *)pool, 0, bytes);
+    if (!wsqi_parking_init(&pool->parking)) {
+        wsqi_release(config->allocator, pool, bytes);
+        return NULL;
+    }
     pool->copy = &wsqi_copy;
     wsqi_store_init(&pool->alive, WSQI_ALIVE);
+    pool->phase = wsqi_guard_create();
+    if (pool->phase == NULL) pool->phase = &pool->own_phase;
+    wsqi_store_init(pool->phase, (uint32_t)WSQI_PHASE_RUN);
     pool->config = *config;
     pool->workers = config->workers;
     pool->guest_base = guest_base;
@@ -8613,15 +8615,7 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
         pool->allocator = *config->allocator;
         pool->config.allocator = &pool->allocator;
     }
-    char *first = NULL;
-    if (block_bytes / WSQ_BLOCK_SIZE == config->workers)
-        first = (char *)wsqi_blocks_take(config->allocator, block_bytes);
-    for (unsigned i = 0; first != NULL && i < config->workers; i++)
-        wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(first + i * (size_t)WSQ_BLOCK_SIZE));
-    if (first != NULL && wsqi_parking_init(&pool->parking)) return pool;
-    wsqi_blocks_give(config->allocator, first, block_bytes);
-    wsqi_release(config->allocator, pool, bytes);
-    return NULL;
+    return pool;
 }
 
 /* Who is near whom. With two workers, or where all are as near, that does not matter. */
@@ -8651,14 +8645,14 @@ static unsigned wsqi_shares_for(const wsq_pool *pool) {
     return shares < (unsigned)WSQI_SHARES ? shares : (unsigned)WSQI_SHARES;
 }
 
-/* False: no memory for a queue. */
+/* False: no memory. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
-    bool ok = true;
-    pool->phase = wsqi_guard_create();
-    if (pool->phase == NULL) pool->phase = &pool->own_phase;
-    wsqi_store_init(pool->phase, (uint32_t)WSQI_PHASE_RUN);
+    size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
-    ok = !(WSQI_LISTS && config->list_tasks) || wsqi_list_make(pool);
+    if (WSQI_LISTS && config->list_tasks && !wsqi_list_make(pool)) return false;
+    if (bytes / WSQ_BLOCK_SIZE != pool->workers) return false;
+    char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
+    if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
     pool->shares = wsqi_shares_for(pool);
     pool->wake_slot = wsqi_told(pool) ? 0 : config->lifo_cap;
@@ -8666,11 +8660,12 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     if (config->spin_ns == WSQ_SPIN_OFF) pool->config.spin_ns = 0;
     wsqi_pool_place(pool, config);
     wsqi_store_init(&pool->timer_next, WSQI_NEVER);
-    for (unsigned i = 0; i < pool->workers && ok; i++) {
-        ok = wsqi_worker_init(wsqi_block(pool, i), pool, i);
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
         wsqi_store_init(&pool->threads_made, i + 1);
+        if (!wsqi_worker_init(wsqi_block(pool, i), pool, i)) return false;
     }
-    return ok;
+    return true;
 }
 
 static bool wsqi_pool_start(wsq_pool *pool) {
@@ -8688,7 +8683,7 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_config filled = WSQI_INIT;
     wsq_result result = WSQ_OK;
     if (config != NULL) filled = *config;
-    if (out == NULL || wsqi_config_check(&filled) != WSQ_OK) return WSQ_ERR_INVALID;
+    if (out == NULL || !wsqi_config_valid(&filled)) return WSQ_ERR_INVALID;
     wsqi_config_fill(&filled);
     wsq_pool *pool = wsqi_pool_allocate(&filled);
     if (pool == NULL) return WSQ_ERR_MEMORY;
