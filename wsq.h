@@ -3619,31 +3619,24 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #define WSQI_LISTS 1
 #define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
 
-WSQI_COLD static void wsqi_event_report(wsqi_worker *self, wsq_event event, const void *subject,
-                                      uint64_t value) {
-    self->pool->hooks.event(self->pool->hooks.user, event, self->index, subject, value);
-}
-
-/* Any thread. */
-WSQI_COLD static void wsqi_event_report_here(wsq_pool *pool, wsq_event event, const void *subject,
-                                           uint64_t value) {
-    const wsqi_worker *self = wsqi_inside(pool);
+WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker *self,
+                                        wsq_event event, const void *subject, uint64_t value) {
     unsigned index = self != NULL ? self->index : WSQ_OUTSIDE;
     pool->hooks.event(pool->hooks.user, event, index, subject, value);
 }
 
-#define wsqi_event(self, what, subject, value) \
+#define wsqi_event_of(pool, self, what, subject, value) \
     do { \
-        if (wsqi_told((self)->pool)) \
-            wsqi_event_report((self), (what), (subject), (uint64_t)(value)); \
+        if (wsqi_told(pool)) \
+            wsqi_event_report((pool), (self), (what), (subject), (uint64_t)(value)); \
     } while (0)
+
+#define wsqi_event(self, what, subject, value) \
+    wsqi_event_of((self)->pool, (self), (what), (subject), (value))
 
 /* Of a task, by any thread that keeps its memory from going. */
 #define wsqi_event_here(pool, what, subject, value) \
-    do { \
-        if (wsqi_told(pool)) \
-            wsqi_event_report_here((pool), (what), (subject), (uint64_t)(value)); \
-    } while (0)
+    wsqi_event_of((pool), wsqi_inside(pool), (what), (subject), (value))
 #endif
 
 #if defined(WSQI_GNU)
@@ -7587,13 +7580,12 @@ static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
     return ok;
 }
 
-/* A guest block, or NULL: all are taken, or there is no memory for one more, which *full tells. */
-static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool *full) {
+/* A guest block, or NULL: all are taken, or there is no memory for one more. */
+static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
     for (;;) {
         unsigned made = wsqi_guests_made(pool);
         wsqi_worker *guest = wsqi_lease_take(pool, pool->guest_base, pool->guest_base + made);
-        *full = made == WSQ_GUESTS;
-        if (guest != NULL || *full || !wsqi_guest_make(pool, made)) return guest;
+        if (guest != NULL || made == WSQ_GUESTS || !wsqi_guest_make(pool, made)) return guest;
     }
 }
 
@@ -7624,8 +7616,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     wsqi_worker *self = wsqi_inside(pool);
     if (self == NULL && (wsqi_load_hint(&pool->lanes[WSQ_NORMAL].outside) & 1))
         return WSQ_ERR_CLOSED;
-    bool full;
-    wsqi_worker *guest = wsqi_guest_enter(pool, &full);
+    wsqi_worker *guest = wsqi_guest_enter(pool);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) {
@@ -7633,7 +7624,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
         self->frame.loop = NULL;
         fn(wsqi_full_mark(self), arg);
         self->frame.loop = loop;
-    } else if (!full) {
+    } else if (wsqi_guests_made(pool) != WSQ_GUESTS) {
         return WSQ_ERR_MEMORY;
     } else {
         wsqi_run_task run;
@@ -7678,14 +7669,6 @@ typedef struct wsqi_grain {
     uint64_t last_ns;
     bool automatic;
 } wsqi_grain;
-
-static wsqi_grain wsqi_grain_start(size_t grain) {
-    wsqi_grain start;
-    start.automatic = grain == 0;
-    start.size = grain != 0 ? grain : 1;
-    start.last_ns = start.automatic ? wsqi_clock_ns() : 0;
-    return start;
-}
 
 /* Where the step that begins here ends; `end` lies further. Automatic steps end on multiples of
  * their size, so that growing from 1 does not leave the loop body misaligned for good. */
@@ -7810,8 +7793,11 @@ static inline void wsqi_loop_body(wsq_ctx ctx, const wsqi_loop *loop, size_t beg
 }
 
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
-    wsqi_grain grain = wsqi_grain_start(loop->grain);
     wsqi_loop **innermost = &wsqi_worker_of(ctx)->frame.loop, *outer = *innermost;
+    wsqi_grain grain;
+    grain.automatic = loop->grain == 0;
+    grain.size = grain.automatic ? 1 : loop->grain;
+    grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
     *innermost = loop; /* the body may stop it */
     while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
         if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, &grain, begin, end, partial)) {
