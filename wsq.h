@@ -1931,7 +1931,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  R7     ring spill: head             release       R5 R9       a thief takes what was spilled
  *  R8     ring steal: own tail         release       R2          as R1, for what was stolen
  *  R9     ring length: head            acquire       R6 R7       a full ring looks empty
- *  D1     deque push: bottom           release       D2          a thief runs an unwritten item
+ *  D1     deque push, pop: bottom      release       D2          a thief runs an unwritten item
  *  D2     deque steal: bottom          acquire       D1 D4       likewise
  *  D4 D5  deque pop; steal             seq_cst       each other  both take the last item
  *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
@@ -3178,35 +3178,24 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     return WSQ_OK;
 }
 
-/* The newest item, when it is not the last: bottom moves first, then top is looked at again. */
-static void *wsqi_deque_pop_many(wsq_deque *self, uint64_t bottom) {
-    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    void *item = NULL;
-    /* D4: else owner and thief both take the last item, each with the other's old index; and a
-     * thief that reads this bottom still sees the slots below it. Pairs with D5 and D2. */
-    wsqi_store_sc(&self->bottom, bottom);
-    uint64_t top = wsqi_load_sc(&self->top); /* D4 */
-    int64_t left = (int64_t)(bottom - top);
-    if (left > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: the last item belongs to who moves top; release, so that who sees the new top sees the
-     * bottom that goes with it. */
-    if (left == 0 && wsqi_cas_rel(&self->top, &top, top + 1))
-        item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    wsqi_store_own(&self->bottom, bottom + 1); /* it is empty, and no slot changed */
-    return item;
-}
-
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
     /* Top only grows. An old one that says empty is right; one that says "the last item" is put to
      * the test by the compare-and-swap. */
     uint64_t top = wsqi_load_hint(&self->top);
-    int64_t left = (int64_t)(bottom - top);
-    if (left > 0) return wsqi_deque_pop_many(self, bottom);
-    if (left < 0) return NULL;
-    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
+    if ((int64_t)(bottom - top) > 0) {
+        /* D4: else owner and thief both take the last item, each with the other's old index; and a
+         * thief that reads this bottom still sees the slots below it. Pairs with D5 and D2. */
+        wsqi_store_sc(&self->bottom, bottom);
+        top = wsqi_load_sc(&self->top); /* D4 */
+        if ((int64_t)(bottom - top) > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
+        wsqi_store_rel(&self->bottom, bottom + 1); /* D1: the last item is to be had again. */
+    }
+    if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: as above; bottom stays, for the deque is empty then. */
+    /* D4: the last item belongs to who moves top; bottom stays, for the deque is empty then.
+     * Release, so that who sees the new top sees the bottom that goes with it. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
