@@ -3559,13 +3559,6 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self != NULL ? self->host : NULL;
 }
 
-/* The worker, of any pool, that this thread is; or NULL. */
-static inline wsqi_worker *wsqi_host(void) {
-    wsqi_worker *self = wsqi_self_get();
-    while (self != NULL && self->host == NULL) self = self->outer;
-    return self != NULL ? self->host : NULL;
-}
-
 /* Of a task that has been spawned: its pool, or 1 + its group. */
 static uintptr_t wsqi_task_home(const wsq_task *task) {
     /* Relaxed: who may ask has seen the task active, which T6 wrote after this. */
@@ -5171,10 +5164,11 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 }
 
 WSQ_API bool wsq_budget_take(void) {
-    wsqi_worker *self = wsqi_host();
+    wsqi_worker *self = wsqi_self_get();
+    while (self != NULL && self->host == NULL) self = self->outer; /* a guest of no worker */
     if (self == NULL) return true;
-    if (self->frame.budget_left == 0) return false;
-    self->frame.budget_left--;
+    if (self->host->frame.budget_left == 0) return false;
+    self->host->frame.budget_left--;
     return true;
 }
 
