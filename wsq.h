@@ -1931,7 +1931,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  R7     ring spill: head             release       R5 R9       a thief takes what was spilled
  *  R8     ring steal: own tail         release       R2          as R1, for what was stolen
  *  R9     ring length: head            acquire       R6 R7       a full ring looks empty
- *  D1     deque push: bottom           release       D2          a thief runs an unwritten item
+ *  D1     deque push, pop: bottom      release       D2          a thief runs an unwritten item
  *  D2     deque steal: bottom          acquire       D1 D4       likewise
  *  D4 D5  deque pop; steal             seq_cst       each other  both take the last item
  *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
@@ -1976,8 +1976,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
  *  J7     join sleeps                  full barrier  I7 J5       likewise
- *  B4 B5  thread lent; leaves           acq; rel      each other  two threads share a block's past
- *  J8 J9  guest enters; leaves         acq+rel       each other  two guests share a block's past
+ *  B4 B5  block taken; left             acq; rel      each other  two threads share a block's past
  * ========================================================================== */
 
 #include <inttypes.h>
@@ -3177,35 +3176,24 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     return WSQ_OK;
 }
 
-/* The newest item, when it is not the last: bottom moves first, then top is looked at again. */
-static void *wsqi_deque_pop_many(wsq_deque *self, uint64_t bottom) {
-    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    void *item = NULL;
-    /* D4: else owner and thief both take the last item, each with the other's old index; and a
-     * thief that reads this bottom still sees the slots below it. Pairs with D5 and D2. */
-    wsqi_store_sc(&self->bottom, bottom);
-    uint64_t top = wsqi_load_sc(&self->top); /* D4 */
-    int64_t left = (int64_t)(bottom - top);
-    if (left > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: the last item belongs to who moves top; release, so that who sees the new top sees the
-     * bottom that goes with it. */
-    if (left == 0 && wsqi_cas_rel(&self->top, &top, top + 1))
-        item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    wsqi_store_own(&self->bottom, bottom + 1); /* it is empty, and no slot changed */
-    return item;
-}
-
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
     /* Top only grows. An old one that says empty is right; one that says "the last item" is put to
      * the test by the compare-and-swap. */
     uint64_t top = wsqi_load_hint(&self->top);
-    int64_t left = (int64_t)(bottom - top);
-    if (left > 0) return wsqi_deque_pop_many(self, bottom);
-    if (left < 0) return NULL;
-    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
+    if ((int64_t)(bottom - top) > 0) {
+        /* D4: else owner and thief both take the last item, each with the other's old index; and a
+         * thief that reads this bottom still sees the slots below it. Pairs with D5 and D2. */
+        wsqi_store_sc(&self->bottom, bottom);
+        top = wsqi_load_sc(&self->top); /* D4 */
+        if ((int64_t)(bottom - top) > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
+        wsqi_store_rel(&self->bottom, bottom + 1); /* D1: the last item is to be had again. */
+    }
+    if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: as above; bottom stays, for the deque is empty then. */
+    /* D4: the last item belongs to who moves top; bottom stays, for the deque is empty then.
+     * Release, so that who sees the new top sees the bottom that goes with it. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
@@ -3250,9 +3238,11 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             (the kernel, in a child)
  * ========================================================================== */
 
+/* The members of wsq_stats in their order, but its last. The first three are never left out:
+ * wsq_pool_wait adds up spawned and finished, and run tells a slot's watcher that the owner moved
+ * on. */
 typedef struct wsqi_counters {
-    wsqi_a64 spawned, finished; /* never left out: wsq_pool_wait adds them up */
-    wsqi_a64 run;               /* likewise: it tells a slot's watcher that the owner moved on */
+    wsqi_a64 spawned, run, finished;
     wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
         tasks_stolen;
     wsqi_a64 overflows, searches, parks, wakes_sent, rescued, published, jobs_stolen, joins_parked;
@@ -3370,7 +3360,7 @@ struct wsqi_worker {
     wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
     wsqi_a32 pinned;  /* tasks in its inbox; who pushes one adds it, the owner takes it off */
     wsqi_a32 dormant; /* a stand-in that nobody needs; the pool lock's holder writes */
-    wsqi_a32 lease; /* 4 * (threads lent for it so far) + WSQI_LEASE_*; see >>pool */
+    wsqi_a32 lease;   /* of lent threads and guests: 4 * (how many so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
@@ -3471,7 +3461,6 @@ struct wsq_pool {
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
-    wsqi_a64 *taken;    /* a bit for each guest block in use */
     wsqi_a64 held;      /* tasks spawned that wait for predecessors */
     wsqi_a32 lock;      /* wsqi_mutex_lock: timers, stand-ins, guests, free futures */
     wsqi_timers timers;
@@ -3576,13 +3565,6 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self != NULL ? self->host : NULL;
 }
 
-/* The worker, of any pool, that this thread is; or NULL. */
-static inline wsqi_worker *wsqi_host(void) {
-    wsqi_worker *self = wsqi_self_get();
-    while (self != NULL && self->host == NULL) self = self->outer;
-    return self != NULL ? self->host : NULL;
-}
-
 /* Of a task that has been spawned: its pool, or 1 + its group. */
 static uintptr_t wsqi_task_home(const wsq_task *task) {
     /* Relaxed: who may ask has seen the task active, which T6 wrote after this. */
@@ -3625,31 +3607,24 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #define WSQI_LISTS 1
 #define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
 
-WSQI_COLD static void wsqi_event_report(wsqi_worker *self, wsq_event event, const void *subject,
-                                      uint64_t value) {
-    self->pool->hooks.event(self->pool->hooks.user, event, self->index, subject, value);
-}
-
-/* Any thread. */
-WSQI_COLD static void wsqi_event_report_here(wsq_pool *pool, wsq_event event, const void *subject,
-                                           uint64_t value) {
-    const wsqi_worker *self = wsqi_inside(pool);
+WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker *self,
+                                        wsq_event event, const void *subject, uint64_t value) {
     unsigned index = self != NULL ? self->index : WSQ_OUTSIDE;
     pool->hooks.event(pool->hooks.user, event, index, subject, value);
 }
 
-#define wsqi_event(self, what, subject, value) \
+#define wsqi_event_of(pool, self, what, subject, value) \
     do { \
-        if (wsqi_told((self)->pool)) \
-            wsqi_event_report((self), (what), (subject), (uint64_t)(value)); \
+        if (wsqi_told(pool)) \
+            wsqi_event_report((pool), (self), (what), (subject), (uint64_t)(value)); \
     } while (0)
+
+#define wsqi_event(self, what, subject, value) \
+    wsqi_event_of((self)->pool, (self), (what), (subject), (value))
 
 /* Of a task, by any thread that keeps its memory from going. */
 #define wsqi_event_here(pool, what, subject, value) \
-    do { \
-        if (wsqi_told(pool)) \
-            wsqi_event_report_here((pool), (what), (subject), (uint64_t)(value)); \
-    } while (0)
+    wsqi_event_of((pool), wsqi_inside(pool), (what), (subject), (value))
 #endif
 
 #if defined(WSQI_GNU)
@@ -5109,10 +5084,11 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 }
 
 WSQ_API bool wsq_budget_take(void) {
-    wsqi_worker *self = wsqi_host();
+    wsqi_worker *self = wsqi_self_get();
+    while (self != NULL && self->host == NULL) self = self->outer; /* a guest of no worker */
     if (self == NULL) return true;
-    if (self->frame.budget_left == 0) return false;
-    self->frame.budget_left--;
+    if (self->host->frame.budget_left == 0) return false;
+    self->host->frame.budget_left--;
     return true;
 }
 
@@ -7449,18 +7425,22 @@ static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* A free guest block of those that there are, or NULL. */
-static wsqi_worker *wsqi_guest_take(wsq_pool *pool) {
-    unsigned end = pool->guest_base + wsqi_guests_made(pool);
-    for (unsigned i = pool->guest_base; i < end; i++) {
-        wsqi_worker *guest = wsqi_block(pool, i);
-        uint64_t bit = wsqi_bit(guest);
-        wsqi_a64 *word = &pool->taken[i / 64];
-        /* J8: what the last guest left in the block is visible. Pairs with J9. */
-        if ((wsqi_load_hint(word) & bit) == 0 && (wsqi_or_acqrel(word, bit) & bit) == 0)
-            return guest;
+/* The first of these blocks that has no thread, or NULL. */
+static wsqi_worker *wsqi_lease_take(wsq_pool *pool, unsigned first, unsigned end) {
+    for (unsigned i = first; i < end; i++) {
+        wsqi_worker *block = wsqi_block(pool, i);
+        uint32_t lease = wsqi_load_hint(&block->lease);
+        if ((lease & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT) continue;
+        /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
+        if (wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE)) return block;
     }
     return NULL;
+}
+
+/* The thread that has the block leaves it. */
+static void wsqi_lease_end(wsqi_worker *block) {
+    /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, which comes too late. */
+    wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
 /* One more than `made`, unless another thread was faster. False: no memory. */
@@ -7475,13 +7455,12 @@ static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
     return ok;
 }
 
-/* A guest block, or NULL: all are taken, or there is no memory for one more, which *full tells. */
-static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool *full) {
+/* A guest block, or NULL: all are taken, or there is no memory for one more. */
+static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
     for (;;) {
         unsigned made = wsqi_guests_made(pool);
-        wsqi_worker *guest = wsqi_guest_take(pool);
-        *full = made == WSQ_GUESTS;
-        if (guest != NULL || *full || !wsqi_guest_make(pool, made)) return guest;
+        wsqi_worker *guest = wsqi_lease_take(pool, pool->guest_base, pool->guest_base + made);
+        if (guest != NULL || made == WSQ_GUESTS || !wsqi_guest_make(pool, made)) return guest;
     }
 }
 
@@ -7498,8 +7477,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
     wsqi_self_set(former);
-    /* J9: see J8. */
-    wsqi_and_acqrel(&pool->taken[guest->index / 64], ~wsqi_bit(guest));
+    wsqi_lease_end(guest);
     if (!outside) return;
     wsqi_add_rlx(&pool->guests, 0u - 1u); /* Relaxed: the barrier below orders it. */
     /* I6: as a notifier; the sleeper in whose place it worked may be wanted by others now. */
@@ -7513,8 +7491,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     wsqi_worker *self = wsqi_inside(pool);
     if (self == NULL && (wsqi_load_hint(&pool->lanes[WSQ_NORMAL].outside) & 1))
         return WSQ_ERR_CLOSED;
-    bool full;
-    wsqi_worker *guest = wsqi_guest_enter(pool, &full);
+    wsqi_worker *guest = wsqi_guest_enter(pool);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) {
@@ -7522,7 +7499,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
         self->frame.loop = NULL;
         fn(wsqi_full_mark(self), arg);
         self->frame.loop = loop;
-    } else if (!full) {
+    } else if (wsqi_guests_made(pool) != WSQ_GUESTS) {
         return WSQ_ERR_MEMORY;
     } else {
         wsqi_run_task run;
@@ -7568,14 +7545,6 @@ typedef struct wsqi_grain {
     bool automatic;
 } wsqi_grain;
 
-static wsqi_grain wsqi_grain_start(size_t grain) {
-    wsqi_grain start;
-    start.automatic = grain == 0;
-    start.size = grain != 0 ? grain : 1;
-    start.last_ns = start.automatic ? wsqi_clock_ns() : 0;
-    return start;
-}
-
 /* Where the step that begins here ends; `end` lies further. Automatic steps end on multiples of
  * their size, so that growing from 1 does not leave the loop body misaligned for good. */
 static inline size_t wsqi_grain_step(const wsqi_grain *grain, size_t begin) {
@@ -7608,10 +7577,10 @@ static inline bool wsqi_wanted(wsq_ctx ctx) {
 /* What all pieces of a loop share; on the stack of its wsq_for or wsq_reduce. */
 struct wsqi_loop {
     size_t grain;
-    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg);
+    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* wsq_for's */
     void *arg;
-    const wsq_reducer *reducer;
-    wsqi_a32 stopped; /* any body sets it */
+    const wsq_reducer *reducer; /* wsq_reduce's, or NULL */
+    wsqi_a32 stopped;           /* any body sets it */
 };
 
 /* What the bodies did is visible by their joins. */
@@ -7625,68 +7594,32 @@ WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
 }
 
-typedef struct wsqi_for_job {
+/* The upper half of a range, which was forked off. */
+typedef struct wsqi_half {
     wsq_job job;
     wsqi_loop *loop;
     size_t begin, end;
-} wsqi_for_job;
+    void *partial; /* with a reducer: room for its own result, if it is stolen */
+} wsqi_half;
 
-static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end);
+static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial);
 
-static void wsqi_for_half(wsq_ctx ctx, wsq_job *job) {
-    wsqi_for_job *half = wsq_container_of(job, wsqi_for_job, job);
-    wsqi_for_range(ctx, half->loop, half->begin, half->end);
+static void wsqi_half_stolen(wsq_ctx ctx, wsq_job *job) {
+    wsqi_half *half = wsq_container_of(job, wsqi_half, job);
+    const wsq_reducer *reducer = half->loop->reducer;
+    if (reducer != NULL) reducer->init(half->partial, reducer->arg);
+    wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial);
 }
 
-/* Forks off the upper half and goes on with the lower. */
-static void wsqi_for_split(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t middle, size_t end) {
-    wsqi_for_job upper;
-    upper.loop = loop;
-    upper.begin = middle;
-    upper.end = end;
-    wsq_fork(&ctx, &upper.job, wsqi_for_half);
-    wsqi_for_range(ctx, loop, begin, middle);
-    wsq_join(&ctx, &upper.job);
-}
-
-/* Owner only: the loop that the body may stop. Returns the one around it. */
-static inline wsqi_loop *wsqi_loop_enter(wsq_ctx ctx, wsqi_loop *loop) {
-    wsqi_worker *self = wsqi_worker_of(ctx);
-    wsqi_loop *outer = self->frame.loop;
-    self->frame.loop = loop;
-    return outer;
-}
-
-/* The steps of a range, until somebody wants half of the rest: true, from *begin on. */
-static bool wsqi_for_steps(wsq_ctx ctx, wsqi_loop *loop, wsqi_grain *grain, size_t *begin,
-                           size_t end) {
-    while (end - *begin > grain->size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx)) return true;
-        size_t step = wsqi_grain_step(grain, *begin);
-        loop->body(ctx, *begin, step, loop->arg);
-        wsqi_grain_learn(grain, step - *begin);
-        *begin = step;
-    }
-    if (*begin < end && !wsqi_loop_stopped(loop)) loop->body(ctx, *begin, end, loop->arg);
-    return false;
-}
-
-static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end) {
-    wsqi_grain grain = wsqi_grain_start(loop->grain);
-    wsqi_loop *outer = wsqi_loop_enter(ctx, loop);
-    if (wsqi_for_steps(ctx, loop, &grain, &begin, end))
-        wsqi_for_split(ctx, loop, begin, wsqi_grain_middle(&grain, begin, end), end);
-    (void)wsqi_loop_enter(ctx, outer);
-}
-
-WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
-                     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
-    wsqi_loop loop = WSQI_INIT;
-    wsqi_check_ctx(ctx);
-    loop.grain = grain;
-    loop.body = body;
-    loop.arg = arg;
-    if (begin < end) wsqi_for_range(ctx, &loop, begin, end);
+/* Does the lower half, from `begin` on. If nobody took the upper, it continues the same result. */
+WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
+    wsqi_loop *loop = upper->loop;
+    wsq_fork(&ctx, &upper->job, wsqi_half_stolen);
+    wsqi_loop_range(ctx, loop, begin, upper->begin, partial);
+    if (wsq_reclaim(&ctx, &upper->job))
+        wsqi_loop_range(ctx, loop, upper->begin, upper->end, partial);
+    else if (loop->reducer != NULL)
+        loop->reducer->combine(partial, upper->partial, loop->reducer->arg);
 }
 
 /* A partial result of up to this many bytes lives on the stack of whoever split; a larger one is
@@ -7697,79 +7630,72 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
 /* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-typedef struct wsqi_reduce_job {
-    wsq_job job;
-    wsqi_loop *loop;
-    size_t begin, end;
-    void *partial;
-} wsqi_reduce_job;
-
-static void wsqi_reduce_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end,
-                              void *partial);
-
-/* Stolen: the upper half gets a result of its own. */
-static void wsqi_reduce_half(wsq_ctx ctx, wsq_job *job) {
-    wsqi_reduce_job *half = wsq_container_of(job, wsqi_reduce_job, job);
-    const wsq_reducer *reducer = half->loop->reducer;
-    reducer->init(half->partial, reducer->arg);
-    wsqi_reduce_range(ctx, half->loop, half->begin, half->end, half->partial);
+/* A function of its own: other splits shall not have the room on the stack. */
+WSQI_COLD static void wsqi_half_small(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
+    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
+    upper->partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
+    wsqi_half_split(ctx, upper, begin, partial);
 }
 
-/* Forks off [middle, end) and goes on with the lower half. If nobody took it, it continues the same
- * result. False: no memory for a second result, nothing was done. */
-static bool wsqi_reduce_split(wsq_ctx ctx, const wsqi_reduce_job *range, size_t middle) {
-    wsqi_loop *loop = range->loop;
-    const wsq_reducer *reducer = loop->reducer;
+/* True: the range was split, and is done. False: no memory for a second result. */
+static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
+                           size_t end, void *partial) {
     const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
-    bool small = reducer->size <= WSQI_PARTIAL_INLINE;
-    size_t bytes = (size_t)WSQI_LINE_UP(reducer->size);
-    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
-    wsqi_reduce_job upper;
+    size_t bytes = loop->reducer != NULL ? loop->reducer->size : 0;
+    wsqi_half upper = WSQI_INIT;
     upper.loop = loop;
-    upper.begin = middle;
-    upper.end = range->end;
-    upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
-    if (!small) upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
-    if (upper.partial == NULL) return false;
-    wsq_fork(&ctx, &upper.job, wsqi_reduce_half);
-    wsqi_reduce_range(ctx, loop, range->begin, middle, range->partial);
-    if (wsq_reclaim(&ctx, &upper.job))
-        wsqi_reduce_range(ctx, loop, middle, range->end, range->partial);
-    else
-        reducer->combine(range->partial, upper.partial, reducer->arg);
-    if (!small) wsqi_release(allocator, upper.partial, bytes);
+    upper.begin = wsqi_grain_middle(grain, begin, end);
+    upper.end = end;
+    if (bytes == 0) {
+        wsqi_half_split(ctx, &upper, begin, partial);
+    } else if (bytes <= WSQI_PARTIAL_INLINE) {
+        wsqi_half_small(ctx, &upper, begin, partial);
+    } else {
+        bytes = (size_t)WSQI_LINE_UP(bytes);
+        upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
+        if (upper.partial == NULL) return false;
+        wsqi_half_split(ctx, &upper, begin, partial);
+        wsqi_release(allocator, upper.partial, bytes);
+    }
     return true;
 }
 
-/* True: the range was split, and is done. */
-static bool wsqi_reduce_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
-                             size_t end, void *partial) {
-    wsqi_reduce_job range;
-    range.loop = loop;
-    range.begin = begin;
-    range.end = end;
-    range.partial = partial;
-    return wsqi_reduce_split(ctx, &range, wsqi_grain_middle(grain, begin, end));
+static inline void wsqi_loop_body(wsq_ctx ctx, const wsqi_loop *loop, size_t begin, size_t end,
+                                  void *partial) {
+    const wsq_reducer *reducer = loop->reducer;
+    if (reducer == NULL) loop->body(ctx, begin, end, loop->arg);
+    else reducer->body(ctx, begin, end, partial, reducer->arg);
 }
 
-static void wsqi_reduce_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end,
-                              void *partial) {
-    const wsq_reducer *reducer = loop->reducer;
-    wsqi_grain grain = wsqi_grain_start(loop->grain);
-    wsqi_loop *outer = wsqi_loop_enter(ctx, loop);
+static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
+    wsqi_loop **innermost = &wsqi_worker_of(ctx)->frame.loop, *outer = *innermost;
+    wsqi_grain grain;
+    grain.automatic = loop->grain == 0;
+    grain.size = grain.automatic ? 1 : loop->grain;
+    grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
+    *innermost = loop; /* the body may stop it */
     while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx) && wsqi_reduce_give(ctx, loop, &grain, begin, end, partial)) {
+        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, &grain, begin, end, partial)) {
             begin = end;
             break;
         }
         size_t step = wsqi_grain_step(&grain, begin);
-        reducer->body(ctx, begin, step, partial, reducer->arg);
+        wsqi_loop_body(ctx, loop, begin, step, partial);
         wsqi_grain_learn(&grain, step - begin);
         begin = step;
     }
-    if (begin < end && !wsqi_loop_stopped(loop))
-        reducer->body(ctx, begin, end, partial, reducer->arg);
-    (void)wsqi_loop_enter(ctx, outer);
+    if (begin < end && !wsqi_loop_stopped(loop)) wsqi_loop_body(ctx, loop, begin, end, partial);
+    *innermost = outer;
+}
+
+WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
+                     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
+    wsqi_loop loop = WSQI_INIT;
+    wsqi_check_ctx(ctx);
+    loop.grain = grain;
+    loop.body = body;
+    loop.arg = arg;
+    if (begin < end) wsqi_loop_range(ctx, &loop, begin, end, NULL);
 }
 
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
@@ -7782,7 +7708,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
     loop.grain = grain;
     loop.reducer = reducer;
     reducer->init(result, reducer->arg);
-    if (begin < end) wsqi_reduce_range(ctx, &loop, begin, end, result);
+    if (begin < end) wsqi_loop_range(ctx, &loop, begin, end, result);
     return WSQ_OK;
 }
 
@@ -7827,16 +7753,16 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
 /* False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
     wsqi_list larger = WSQI_INIT; /* its places alone */
-    size_t bytes = list->capacity * sizeof *list->places;
-    larger.capacity = list->capacity * 2;
-    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(uint64_t));
+    larger.capacity = list->capacity != 0 ? list->capacity * 2 : 64; /* a guess */
+    size_t bytes = larger.capacity * sizeof *list->places;
+    larger.places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
     if (larger.places == NULL) return false;
-    memset(larger.places, 0, 2 * bytes);
+    memset(larger.places, 0, bytes);
     for (size_t i = 0; i < list->capacity; i++) {
         const wsqi_listed *old = &list->places[i];
         if (old->task != NULL) *wsqi_list_at(&larger, old->task) = *old;
     }
-    wsqi_release(allocator, list->places, bytes);
+    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
     list->places = larger.places;
     list->capacity = larger.capacity;
     return true;
@@ -7922,21 +7848,15 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
 
 /* Before there are workers. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
-    const size_t capacity = 64; /* a guess */
     const wsq_allocator *allocator = pool->config.allocator;
     wsqi_list *list = (wsqi_list *)wsqi_allocate(allocator, sizeof *list, sizeof(uint64_t));
     if (list == NULL) return false;
     memset((void *)list, 0, sizeof *list);
     pool->list = list;
-    list->places = (wsqi_listed *)wsqi_allocate(allocator, capacity * sizeof *list->places,
-                                                sizeof(uint64_t));
-    if (list->places == NULL) return false;
-    memset(list->places, 0, capacity * sizeof *list->places);
-    list->capacity = capacity;
     list->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
     pool->hooks.user = pool;
-    return true;
+    return wsqi_list_grow(list, allocator);
 }
 
 static void wsqi_list_free(wsq_pool *pool, const wsq_allocator *allocator) {
@@ -8004,21 +7924,16 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
-static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane) {
-    fprintf(dump->file, "%s%" PRIu32 "%s", name, wsqi_load_hint(&lane->length),
-            wsqi_load_hint(&lane->incoming) != NULL ? "+" : "");
-}
-
-/* The global queue, all its lanes together. */
-static void wsqi_dump_global(const wsqi_dump *dump, const char *name) {
-    uint64_t length = 0;
-    bool more = false;
-    for (uint32_t i = 0; i < dump->pool->shares; i++) {
-        const wsqi_inject *lane = wsqi_share(dump->pool, i);
-        length += wsqi_load_hint(&lane->length);
-        more = more || wsqi_load_hint(&lane->incoming) != NULL;
+/* A lane, and so many more of the global queue's. */
+static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane,
+                           unsigned more) {
+    uint64_t length = wsqi_load_hint(&lane->length);
+    bool fresh = wsqi_load_hint(&lane->incoming) != NULL;
+    for (unsigned i = 1; i <= more; i++) {
+        length += wsqi_load_hint(&wsqi_share(dump->pool, i)->length);
+        fresh = fresh || wsqi_load_hint(&wsqi_share(dump->pool, i)->incoming) != NULL;
     }
-    fprintf(dump->file, "%s%" PRIu64 "%s", name, length, more ? "+" : "");
+    fprintf(dump->file, "%s%" PRIu64 "%s", name, length, fresh ? "+" : "");
 }
 
 static void wsqi_dump_pool(const wsqi_dump *dump) {
@@ -8030,9 +7945,9 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
             wsqi_load_hint(&pool->standins.active), wsqi_load_hint(&pool->guests));
     fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
             pending, held);
-    wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH]);
-    wsqi_dump_global(dump, ", normal ");
-    wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW]);
+    wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH], 0);
+    wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL], pool->shares - 1);
+    wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW], 0);
     fputs("\n", dump->file);
 }
 
@@ -8063,7 +7978,7 @@ static void wsqi_dump_workers(const wsqi_dump *dump) {
                 (unsigned)wsqi_queue_length(worker),
                 wsqi_load_hint(&worker->lifo) != NULL ? "full" : "empty",
                 wsqi_range_length(worker));
-        wsqi_dump_lane(dump, ", pinned ", &worker->inbox);
+        wsqi_dump_lane(dump, ", pinned ", &worker->inbox, 0);
         fputs("\n", dump->file);
     }
 }
@@ -8142,21 +8057,18 @@ static int wsqi_listed_order(const void *one, const void *two) {
     return a->since < b->since ? -1 : a->since > b->since;
 }
 
-/* A copy of the list, sorted; the caller frees `*bytes` of it. NULL: no memory, or no task. *count:
- * tasks in the copy; *others: about how many there are besides. */
-static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes, uint64_t *others) {
+/* A copy of the list, sorted, which the caller frees; NULL: no memory, or no task. *count: tasks in
+ * the copy; *others: about how many there are besides. */
+static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, uint64_t *others) {
     wsqi_list *list = pool->list;
     uint64_t held, pending = wsqi_pending(pool, &held);
+    wsqi_listed *copy = NULL;
+    size_t n = 0;
     wsqi_mutex_lock(&pool->parking, &list->lock);
-    size_t room = list->count + list->count / 2, n = 0;
-    wsqi_mutex_unlock(&pool->parking, &list->lock);
-    *bytes = room * sizeof(wsqi_listed);
-    wsqi_listed *copy = room == 0 ? NULL
-                                  : (wsqi_listed *)wsqi_allocate(pool->config.allocator, *bytes,
-                                                                 sizeof(uint64_t));
-    if (copy == NULL) room = 0;
-    wsqi_mutex_lock(&pool->parking, &list->lock);
-    for (size_t i = 0; i < list->capacity && n < room; i++) {
+    if (list->count != 0)
+        copy = (wsqi_listed *)wsqi_allocate(pool->config.allocator, list->count * sizeof *copy,
+                                            sizeof(uint64_t));
+    for (size_t i = 0; copy != NULL && i < list->capacity; i++) {
         if (list->places[i].task != NULL) copy[n++] = list->places[i];
     }
     *others = list->count - n;
@@ -8181,15 +8093,15 @@ static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
 }
 
 static void wsqi_dump_tasks(const wsqi_dump *dump) {
-    size_t count, bytes;
+    size_t count;
     uint64_t others;
     wsq_pool *pool = dump->pool;
     if (pool->list == NULL) return;
-    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &bytes, &others);
+    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &others);
     for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
     if (count > WSQI_DUMP_TASKS) others += count - WSQI_DUMP_TASKS;
     if (others != 0) wsqi_dump_more(dump, "task ", others);
-    wsqi_release(pool->config.allocator, tasks, bytes);
+    wsqi_release(pool->config.allocator, tasks, count * sizeof *tasks);
 }
 
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
@@ -8475,19 +8387,15 @@ WSQ_API const char *wsq_result_string(wsq_result result) {
 
 /* ---- create ---- */
 
-static wsq_result wsqi_config_check(const wsq_config *config) {
+static bool wsqi_config_valid(const wsq_config *config) {
     const wsq_allocator *allocator = config->allocator;
     unsigned standins = config->max_standins == WSQ_STANDINS_OFF ? 0 : config->max_standins;
-    if (config->workers > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
-    if (config->caller_runs && config->lend_only) return WSQ_ERR_INVALID;
-    if (standins > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
-    if ((unsigned)config->order > WSQ_SHARED) return WSQ_ERR_INVALID;
-    if (config->max_interval != 0 && config->max_interval < config->min_interval)
-        return WSQ_ERR_INVALID;
-    if (config->topology != NULL && config->topology->place == NULL) return WSQ_ERR_INVALID;
-    if (allocator != NULL && (allocator->allocate == NULL || allocator->release == NULL))
-        return WSQ_ERR_INVALID;
-    return WSQ_OK;
+    if (config->workers > WSQI_MAX_WORKERS || standins > WSQI_MAX_WORKERS) return false;
+    if (config->caller_runs && config->lend_only) return false;
+    if ((unsigned)config->order > WSQ_SHARED) return false;
+    if (config->max_interval != 0 && config->max_interval < config->min_interval) return false;
+    if (config->topology != NULL && config->topology->place == NULL) return false;
+    return allocator == NULL || (allocator->allocate != NULL && allocator->release != NULL);
 }
 
 /* What the zeroes of a config that was checked stand for. */
@@ -8511,7 +8419,7 @@ enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess 
 
 /* Its own struct, and behind that bitmaps, table and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
-    return sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64) +
+    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
 }
 
@@ -8538,17 +8446,23 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsqi_release(allocator, pool, wsqi_pool_bytes(pool->blocks, pool->words));
 }
 
-/* The pool's own memory and the workers', which are not set up. */
+/* A pool without workers, which wsqi_pool_free takes back. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     unsigned guest_base = config->workers + config->max_standins;
     unsigned blocks = guest_base + WSQ_GUESTS, words = (blocks + 63) / 64;
     size_t bytes = wsqi_pool_bytes(blocks, words);
-    size_t block_bytes = (size_t)config->workers * WSQ_BLOCK_SIZE;
     wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
     if (pool == NULL) return NULL;
     memset((void *)pool, 0, bytes);
+    if (!wsqi_parking_init(&pool->parking)) {
+        wsqi_release(config->allocator, pool, bytes);
+        return NULL;
+    }
     pool->copy = &wsqi_copy;
     wsqi_store_init(&pool->alive, WSQI_ALIVE);
+    pool->phase = wsqi_guard_create();
+    if (pool->phase == NULL) pool->phase = &pool->own_phase;
+    wsqi_store_init(pool->phase, (uint32_t)WSQI_PHASE_RUN);
     pool->config = *config;
     pool->workers = config->workers;
     pool->guest_base = guest_base;
@@ -8556,22 +8470,13 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
-    pool->taken = pool->joiners + words;
-    pool->table = (wsqi_worker **)(void *)(pool->taken + words);
+    pool->table = (wsqi_worker **)(void *)(pool->joiners + words);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);
     if (config->allocator != NULL) {
         pool->allocator = *config->allocator;
         pool->config.allocator = &pool->allocator;
     }
-    char *first = NULL;
-    if (block_bytes / WSQ_BLOCK_SIZE == config->workers)
-        first = (char *)wsqi_blocks_take(config->allocator, block_bytes);
-    for (unsigned i = 0; first != NULL && i < config->workers; i++)
-        wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(first + i * (size_t)WSQ_BLOCK_SIZE));
-    if (first != NULL && wsqi_parking_init(&pool->parking)) return pool;
-    wsqi_blocks_give(config->allocator, first, block_bytes);
-    wsqi_release(config->allocator, pool, bytes);
-    return NULL;
+    return pool;
 }
 
 /* Who is near whom. With two workers, or where all are as near, that does not matter. */
@@ -8601,14 +8506,14 @@ static unsigned wsqi_shares_for(const wsq_pool *pool) {
     return shares < (unsigned)WSQI_SHARES ? shares : (unsigned)WSQI_SHARES;
 }
 
-/* False: no memory for a queue. */
+/* False: no memory. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
-    bool ok = true;
-    pool->phase = wsqi_guard_create();
-    if (pool->phase == NULL) pool->phase = &pool->own_phase;
-    wsqi_store_init(pool->phase, (uint32_t)WSQI_PHASE_RUN);
+    size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
-    ok = !(WSQI_LISTS && config->list_tasks) || wsqi_list_make(pool);
+    if (WSQI_LISTS && config->list_tasks && !wsqi_list_make(pool)) return false;
+    if (bytes / WSQ_BLOCK_SIZE != pool->workers) return false;
+    char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
+    if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
     pool->shares = wsqi_shares_for(pool);
     pool->wake_slot = wsqi_told(pool) ? 0 : config->lifo_cap;
@@ -8616,11 +8521,12 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     if (config->spin_ns == WSQ_SPIN_OFF) pool->config.spin_ns = 0;
     wsqi_pool_place(pool, config);
     wsqi_store_init(&pool->timer_next, WSQI_NEVER);
-    for (unsigned i = 0; i < pool->workers && ok; i++) {
-        ok = wsqi_worker_init(wsqi_block(pool, i), pool, i);
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
         wsqi_store_init(&pool->threads_made, i + 1);
+        if (!wsqi_worker_init(wsqi_block(pool, i), pool, i)) return false;
     }
-    return ok;
+    return true;
 }
 
 static bool wsqi_pool_start(wsq_pool *pool) {
@@ -8638,7 +8544,7 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_config filled = WSQI_INIT;
     wsq_result result = WSQ_OK;
     if (config != NULL) filled = *config;
-    if (out == NULL || wsqi_config_check(&filled) != WSQ_OK) return WSQ_ERR_INVALID;
+    if (out == NULL || !wsqi_config_valid(&filled)) return WSQ_ERR_INVALID;
     wsqi_config_fill(&filled);
     wsq_pool *pool = wsqi_pool_allocate(&filled);
     if (pool == NULL) return WSQ_ERR_MEMORY;
@@ -8666,18 +8572,6 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
 
 /* ---- lent threads ---- */
 
-/* A worker without a thread, or NULL. */
-static wsqi_worker *wsqi_lease_take(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        uint32_t lease = wsqi_load_hint(&worker->lease);
-        if ((lease & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT) continue;
-        /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
-        if (wsqi_cas_acq(&worker->lease, &lease, lease + WSQI_LEASE_HERE)) return worker;
-    }
-    return NULL;
-}
-
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->config.lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -8687,15 +8581,14 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     /* Relaxed: behind a full barrier (P4) either this sees the pool stop, or the shutdown awaits
      * the end of its duty. */
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        wsqi_worker *self = wsqi_lease_take(pool);
+        wsqi_worker *self = wsqi_lease_take(pool, 0, pool->workers);
         result = self != NULL ? WSQ_OK : WSQ_ERR_INVALID;
         if (self != NULL) {
             self->outer = wsqi_self_get();
             wsqi_self_set(self);
             wsqi_serve(self);
             wsqi_self_set(self->outer);
-            /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, which comes too late. */
-            wsqi_store_rel(&self->lease, (wsqi_load_rlx(&self->lease) | WSQI_LEASE_MASK) + 1);
+            wsqi_lease_end(self);
         }
     }
     wsqi_duty_end(pool);
@@ -8732,27 +8625,10 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     unsigned made = wsqi_threads_made(pool);
     if (!wsqi_block_known(pool, index)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
-    wsqi_counters *from = &worker->counters;
-    out->finished = wsqi_load_stat(&from->finished);
-    out->spawned = wsqi_load_stat(&from->spawned);
-    out->run = wsqi_load_stat(&from->run);
-    out->lifo_hits = wsqi_load_stat(&from->lifo_hits);
-    out->local_pops = wsqi_load_stat(&from->local_pops);
-    out->global_batches = wsqi_load_stat(&from->global_batches);
-    out->global_tasks = wsqi_load_stat(&from->global_tasks);
-    out->steal_attempts = wsqi_load_stat(&from->steal_attempts);
-    out->steals = wsqi_load_stat(&from->steals);
-    out->tasks_stolen = wsqi_load_stat(&from->tasks_stolen);
-    out->overflows = wsqi_load_stat(&from->overflows);
-    out->searches = wsqi_load_stat(&from->searches);
-    out->parks = wsqi_load_stat(&from->parks);
-    out->wakes_sent = wsqi_load_stat(&from->wakes_sent);
-    out->rescued = wsqi_load_stat(&from->rescued);
-    out->published = wsqi_load_stat(&from->published);
-    out->jobs_stolen = wsqi_load_stat(&from->jobs_stolen);
-    out->joins_parked = wsqi_load_stat(&from->joins_parked);
-    out->average_task_ns = wsqi_load_stat(&from->average_task_ns);
-    out->interval = wsqi_load_stat(&from->interval);
+    const wsqi_a64 *from = (const wsqi_a64 *)(const void *)&worker->counters;
+    uint64_t *to = (uint64_t *)(void *)out;
+    for (size_t k = 0; k < sizeof worker->counters / sizeof *from; k++)
+        to[k] = wsqi_load_stat(&from[k]);
     out->queue_depth = index < made ? wsqi_queue_length(worker) : 0;
 }
 
