@@ -5981,22 +5981,6 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
     return now < *end;
 }
 
-/* Owner only: one look at all that is far. True: a job was stolen and has been run. S is one line
- * for all, so a searcher is counted there only if no other is, and not in its first round; all are
- * before they sleep, and those that look on for long, since the last to run dry tells who waits for
- * the pool. */
-static bool wsqi_search_round(wsqi_worker *self, uint32_t round, wsq_task **task) {
-    wsq_pool *pool = self->pool;
-    bool counts = pool->config.spin_ns != 0 || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0;
-    if (!self->searching && (pool->config.caller_runs || (round != 0 && counts)))
-        wsqi_search_begin(self);
-    *task = wsqi_take_urgent(self, true);
-    if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
-    if (*task == NULL) *task = wsqi_take_global(self, NULL);
-    if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL);
-    return false;
-}
-
 /* A worker whose last 4 searches found nothing looks once and sleeps; every 16th search lasts as
  * long as before, should times have changed. Where single tasks come from outside, in longer
  * intervals than a worker looks on, all that looking is in vain, and holds a core which a thread
@@ -6010,26 +5994,34 @@ static bool wsqi_discouraged(const wsqi_worker *self) {
 }
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
- * was stolen and has been run, so everything may look different now. */
+ * was stolen and has been run, so everything may look different now. S is one line for all, so a
+ * searcher is counted there only if no other is, and not in its first round; all are before they
+ * sleep, and who looks on for long, since the last to run dry tells who waits for the pool. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
+    bool alone = pool->config.caller_runs, lasts = pool->config.spin_ns != 0;
+    uint32_t rounds = wsqi_discouraged(self) ? 2 : UINT32_MAX;
     uint64_t end = 0;
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
-    uint32_t rounds = wsqi_discouraged(self) ? 2 : UINT32_MAX;
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
+        uint32_t others = wsqi_searching(wsqi_load_hint(&pool->idle));
         /* With half of the workers in it the crowd is large enough. */
-        bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
-        if (round != 0 && crowd && !self->searching && pool->config.spin_ns == 0) break;
+        if (round != 0 && !self->searching && !lasts && 2 * others >= pool->workers) break;
         if (!wsqi_spin(pool, round, &end)) break;
-        if (wsqi_search_round(self, round, task)) return true;
+        if (!self->searching && (alone || (round != 0 && (lasts || others == 0))))
+            wsqi_search_begin(self);
+        *task = wsqi_take_urgent(self, true);
+        if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
+        if (*task == NULL) *task = wsqi_take_global(self, NULL);
+        if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL);
         if (*task == NULL) wsqi_backoff(round);
     }
-    if (*task == NULL && !self->searching) wsqi_search_begin(self);
-    if (*task == NULL) self->vain = (uint8_t)(self->vain + 1);
-    bool slots = self->late || pool->config.caller_runs;
-    return *task == NULL && slots && wsqi_steal_pass(self, WSQI_SLOTS, task);
+    if (*task != NULL) return false;
+    if (!self->searching) wsqi_search_begin(self);
+    self->vain = (uint8_t)(self->vain + 1);
+    return (self->late || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
 /* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
