@@ -3253,6 +3253,7 @@ typedef struct wsqi_inject {
     /* newest first; producers push, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
     wsqi_a64 outside; /* 2 * (tasks spawned from outside by way of this lane) + closed */
+    wsqi_a32 count;   /* of tasks here, where it is not the global queue; who pushes or takes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
     wsqi_a32 length;                                /* of ready; the lock's holder writes */
     wsq_task *ready, *last;                         /* the lock's holder: oldest first */
@@ -3358,7 +3359,6 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
     uint32_t beside;  /* owner: so often in a row it woke up on its waker's processor */
     wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
-    wsqi_a32 pinned;  /* tasks in its inbox; who pushes one adds it, the owner takes it off */
     wsqi_a32 dormant; /* a stand-in that nobody needs; the pool lock's holder writes */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (how many so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
@@ -3440,7 +3440,6 @@ struct wsq_pool {
     wsqi_places places;
     wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
-    wsqi_a32 attention;    /* WSQ_HIGH tasks that are queued */
     wsqi_a32 threads_made; /* workers and stand-ins that have a block; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests that have one; likewise */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
@@ -4592,14 +4591,13 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     return task;
 }
 
-/* Owner only. The next task of a lane; `count`, if not NULL, counts what is in it. The worker runs
- * this one first: what else is here is for others, if it was to be the next and so was told to
- * nobody. */
-static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane, wsqi_a32 *count) {
+/* Owner only. The next task of a lane beside the global queue. The worker runs it first: what else
+ * is here is for others, if it was to be the next and so was told to nobody. */
+static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
     if (task == NULL) return NULL;
-    if (count != NULL) wsqi_add_hint(count, 0u - 1u);
+    wsqi_add_hint(&lane->count, 0u - 1u);
     if (!self->searching && left + wsqi_queue_length(self) != 0) wsqi_notify_others(self);
     return task;
 }
@@ -4613,15 +4611,14 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
     wsq_task *task = NULL;
-    if (dry || streak < WSQI_HIGH_STREAK)
-        task = wsqi_take_lane(self, &pool->lanes[WSQ_HIGH], &pool->attention);
+    if (dry || streak < WSQI_HIGH_STREAK) task = wsqi_take_lane(self, &pool->lanes[WSQ_HIGH]);
     if (task != NULL) {
         self->looks += streak < WSQI_HIGH_STREAK;
         return task;
     }
     self->looks += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
     bool turn = self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0;
-    return dry || turn ? wsqi_take_lane(self, &self->inbox, &self->pinned) : NULL;
+    return dry || turn ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
 /* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
@@ -4807,20 +4804,19 @@ static void wsqi_check_over(wsq_pool *pool);
 
 /* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
-    uint32_t flags = wsqi_task_queue_flags(task), lane = flags & WSQI_FLAG_LANE;
-    if ((flags & WSQI_FLAG_PINNED) == 0) {
-        if (lane == WSQ_HIGH) wsqi_add_hint(&pool->attention, 1u);
-        wsqi_inject_push(&pool->lanes[lane], task, task);
+    uint32_t flags = wsqi_task_queue_flags(task);
+    bool pinned = (flags & WSQI_FLAG_PINNED) != 0;
+    wsqi_worker *worker = pinned ? wsqi_block(pool, flags >> WSQI_FLAG_WORKER) : NULL;
+    wsqi_inject *lane = pinned ? &worker->inbox : &pool->lanes[flags & WSQI_FLAG_LANE];
+    wsqi_add_hint(&lane->count, 1u);
+    wsqi_inject_push(lane, task, task);
+    if (pinned) {
+        /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
+        wsqi_token_give(pool->config.caller_runs ? wsqi_block(pool, 0) : worker);
+        wsqi_fence_rmw(); /* P4 */
+    } else {
         wsqi_notify_rmw(pool);
-        wsqi_check_over(pool);
-        return;
     }
-    wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
-    wsqi_add_hint(&worker->pinned, 1u);
-    wsqi_inject_push(&worker->inbox, task, task);
-    /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
-    wsqi_token_give(pool->config.caller_runs ? wsqi_block(pool, 0) : worker);
-    wsqi_fence_rmw(); /* P4 */
     wsqi_check_over(pool);
 }
 
@@ -5980,7 +5976,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (self->spilled) wsqi_order_keep(self);
     wsqi_timers_fire(pool);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
-        over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL)) != NULL;
+        over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW])) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL && lifo) over = true;
     if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
@@ -6039,7 +6035,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         *task = wsqi_take_urgent(self, true);
         if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
         if (*task == NULL) *task = wsqi_take_global(self, NULL);
-        if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL);
+        if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW]);
         if (*task == NULL) wsqi_backoff(round);
     }
     if (*task != NULL) return false;
@@ -6053,8 +6049,9 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
-    if (!WSQI_LIKELY((wsqi_load_hint(&self->pool->attention) | wsqi_load_hint(&self->pinned)) == 0))
-        task = wsqi_take_urgent(self, false);
+    uint32_t urgent = wsqi_load_hint(&self->pool->lanes[WSQ_HIGH].count);
+    urgent |= wsqi_load_hint(&self->inbox.count);
+    if (!WSQI_LIKELY(urgent == 0)) task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
@@ -6706,7 +6703,7 @@ static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
         wsq_task *next = wsqi_inject_take(self->pool, &self->inbox, 1, &left);
         if (next == NULL) return NULL;
         if (wsqi_is_wanted(next, task, group)) {
-            wsqi_add_hint(&self->pinned, 0u - 1u);
+            wsqi_add_hint(&self->inbox.count, 0u - 1u);
             return next;
         }
         wsqi_inject_push(&self->inbox, next, next);
