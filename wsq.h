@@ -3315,11 +3315,10 @@ typedef struct wsqi_ends {
     uint64_t count;
 } wsqi_ends;
 
-/* Free futures of a worker's own, or of all threads outside; see >>future. */
+/* Free futures of a worker's own, or of the pool; see >>future. */
 typedef struct wsqi_futures {
     wsq_future *first; /* the newest */
     uint32_t count;
-    wsq_future *batch; /* a whole batch more, or NULL */
 } wsqi_futures;
 
 /* One worker: the start of its block; its job stack fills the rest. */
@@ -3466,9 +3465,8 @@ struct wsq_pool {
     wsqi_timers timers;
     wsqi_standins standins;
     wsqi_duty duty;
-    wsqi_futures futures;        /* of threads outside; under `lock`, as the next two */
-    wsq_future *future_batches;  /* of nobody */
-    void *future_chunks;         /* their memory */
+    wsqi_futures futures; /* under `lock` */
+    void *future_chunks;  /* their memory; likewise */
     struct wsqi_list *list;    /* of all tasks; NULL: none; see >>dump */
 };
 
@@ -6834,7 +6832,7 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
  *            turn it is, its handle's owner, who calls it there (DONE at once, for nobody else will
  *            look), or whoever cancels it (POISONED). Its place and its handle refer to it; who
  *            takes the last reference away frees it. Free ones lie with the worker that freed them,
- *            two batches at most, or with the pool.
+ *            so many at most, or with the pool.
  * Writers:   references: everybody. result: who claimed it. Free ones: the worker, or the holder of
  *            the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
@@ -6846,8 +6844,7 @@ struct wsq_future {
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
     wsq_edge then;       /* to a task to start when it is done */
-    wsq_future *next;    /* of a free one: the next in its batch */
-    wsq_future *batch;   /* and of the first of a batch: the next batch */
+    wsq_future *next;    /* of a free one */
     wsqi_a32 references;
 };
 
@@ -6855,7 +6852,7 @@ struct wsq_future {
  * else will look. */
 enum { WSQI_FUTURE_CALLED = WSQI_TASK_DONE | WSQI_TASK_POISONED | WSQI_TASK_OPEN };
 
-/* A guess: two batches, 64 futures of 120 bytes. */
+/* So many free ones move at once; a worker has twice as many at most. A guess: 64 of 112 bytes. */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -6866,36 +6863,9 @@ typedef struct wsqi_chunk {
     wsq_future futures[WSQI_FUTURE_CHUNK];
 } wsqi_chunk;
 
-/* The pool lock's holder: a batch, linked by `next`, that nobody needs now. */
-static void wsqi_batch_give(wsq_pool *pool, wsq_future *batch) {
-    wsqi_set(&batch->batch, pool->future_batches);
-    pool->future_batches = batch;
-}
-
-/* The pool lock's holder: new ones. False: no memory. */
-static bool wsqi_futures_make(wsq_pool *pool) {
-    wsqi_chunk *chunk =
-        (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
-    if (chunk == NULL) return false;
-    chunk->next = (wsqi_chunk *)pool->future_chunks;
-    pool->future_chunks = chunk;
-    for (int i = 0; i < WSQI_FUTURE_CHUNK; i++) {
-        wsq_future *last = i % WSQI_FUTURE_BATCH == 0 ? NULL : &chunk->futures[i - 1];
-        wsqi_set(&chunk->futures[i].next, last);
-        if ((i + 1) % WSQI_FUTURE_BATCH == 0) wsqi_batch_give(pool, &chunk->futures[i]);
-    }
-    return true;
-}
-
-/* The list's owner: one of those that it has, or NULL. */
+/* The list's owner, which it has been looked up for: there is one. */
 static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     wsq_future *future = own->first;
-    if (!WSQI_LIKELY(future != NULL)) {
-        future = own->batch;
-        own->batch = NULL;
-        own->count = WSQI_FUTURE_BATCH;
-        if (future == NULL) return NULL;
-    }
     own->first = wsqi_get(&future->next);
     own->count--;
     return future;
@@ -6908,25 +6878,31 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* The list's owner: a whole batch is put aside. Returns what lay there, which is too much, or
- * NULL. */
-static wsq_future *wsqi_futures_shift(wsqi_futures *own) {
-    wsq_future *surplus = own->batch;
-    own->batch = own->first;
-    own->first = NULL;
-    own->count = 0;
-    return surplus;
+/* The owner of both: n of them, if there are so many. */
+static void wsqi_futures_move(wsqi_futures *from, wsqi_futures *to, uint32_t n) {
+    for (; n > 0 && from->count != 0; n--) wsqi_futures_push(to, wsqi_futures_pop(from));
+}
+
+/* The pool lock's holder: new ones. False: no memory. */
+static bool wsqi_futures_make(wsq_pool *pool) {
+    wsqi_chunk *chunk =
+        (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
+    if (chunk == NULL) return false;
+    chunk->next = (wsqi_chunk *)pool->future_chunks;
+    pool->future_chunks = chunk;
+    for (int i = 0; i < WSQI_FUTURE_CHUNK; i++)
+        wsqi_futures_push(&pool->futures, &chunk->futures[i]);
+    return true;
 }
 
 /* Any thread; a worker has none left. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
-    wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
+    wsq_future *future = NULL;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsq_future *future = self != NULL ? NULL : wsqi_futures_pop(own);
-    if (future == NULL && (pool->future_batches != NULL || wsqi_futures_make(pool))) {
-        own->batch = pool->future_batches;
-        pool->future_batches = wsqi_get(&own->batch->batch);
-        future = wsqi_futures_pop(own);
+    if (pool->futures.count != 0 || wsqi_futures_make(pool)) {
+        future = wsqi_futures_pop(&pool->futures);
+        if (self != NULL)
+            wsqi_futures_move(&pool->futures, &self->futures, WSQI_FUTURE_BATCH - 1);
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return future;
@@ -6935,27 +6911,24 @@ WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self
 /* Any thread; NULL: no memory. */
 static wsq_future *wsqi_future_create(wsq_pool *pool) {
     wsqi_worker *self = wsqi_local(pool);
-    wsq_future *future = self != NULL ? wsqi_futures_pop(&self->futures) : NULL;
-    return WSQI_LIKELY(future != NULL) ? future : wsqi_future_fetch(pool, self);
+    if (WSQI_LIKELY(self != NULL && self->futures.count != 0))
+        return wsqi_futures_pop(&self->futures);
+    return wsqi_future_fetch(pool, self);
 }
 
-/* Any thread; a worker has a whole batch of them. */
+/* Any thread; a worker has enough of them. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
-    wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     if (wsqi_forked(pool)) return; /* in a child whoever holds the lock may be missing */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (own->count == WSQI_FUTURE_BATCH) {
-        wsq_future *surplus = wsqi_futures_shift(own);
-        if (surplus != NULL) wsqi_batch_give(pool, surplus);
-    }
-    wsqi_futures_push(own, future);
+    wsqi_futures_push(&pool->futures, future);
+    if (self != NULL) wsqi_futures_move(&self->futures, &pool->futures, WSQI_FUTURE_BATCH);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
 /* Any thread; nobody refers to it. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     wsqi_worker *self = wsqi_local(pool);
-    if (WSQI_LIKELY(self != NULL && self->futures.count != WSQI_FUTURE_BATCH))
+    if (WSQI_LIKELY(self != NULL && self->futures.count != 2 * WSQI_FUTURE_BATCH))
         wsqi_futures_push(&self->futures, future);
     else wsqi_future_return(pool, self, future);
 }
