@@ -3276,7 +3276,8 @@ typedef struct wsqi_parker {
     wsqi_parking *parking;
 } wsqi_parker;
 
-/* A thread that waits for a task, a group, a future (each known by its address) or the pool. */
+/* A thread that waits for a task, a group, a future (each known by its address), the pool, or a job
+ * of the block in which it joins. */
 typedef struct wsqi_wait wsqi_wait;
 
 enum { WSQI_BUCKETS = 16 }; /* a guess: threads that wait at the same time, not tasks */
