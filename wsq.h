@@ -1248,8 +1248,8 @@ typedef struct wsq_task {
  * nothing to it: the members are for the scheduler. The edge and both tasks must stay until the
  * later task starts. */
 typedef struct wsq_edge {
-    wsq_task *task, *predecessor; /* wsq_task_after writes, before the edge is linked */
-    struct wsq_edge *next;        /* the next in the predecessor's `after` */
+    wsq_task *task;        /* wsq_task_after writes, before the edge is linked */
+    struct wsq_edge *next; /* the next in the predecessor's `after` */
 } wsq_edge;
 
 /* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
@@ -1588,7 +1588,7 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
  * `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
  * second time; it must not return WSQ_GONE. Any thread may call this, but for one `task` one at a
  * time.
- * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^23 others or after itself, or an
+ * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^26 others or after itself, or an
  * argument is NULL. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
 
@@ -1931,7 +1931,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  R7     ring spill: head             release       R5 R9       a thief takes what was spilled
  *  R8     ring steal: own tail         release       R2          as R1, for what was stolen
  *  R9     ring length: head            acquire       R6 R7       a full ring looks empty
- *  D1     deque push: bottom           release       D2          a thief runs an unwritten item
+ *  D1     deque push, pop: bottom      release       D2          a thief runs an unwritten item
  *  D2     deque steal: bottom          acquire       D1 D4       likewise
  *  D4 D5  deque pop; steal             seq_cst       each other  both take the last item
  *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
@@ -1957,16 +1957,14 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  T4     wake: state                  acq+rel       T3 T5       likewise; a wake's data is missed
  *  T5     run: state                   acq+rel       T4          a wake's data is missed
  *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3 at the next spawn; no pool
- *  E1     finish: state                acquire       E2          an edge is never resolved
- *  E2     edge added: state            acq+rel       E1          likewise
  *  E3     one thing less to wait for   acq+rel       itself T6   a run misses what it waited for
- *  E4 E5  after closed; edge pushed    acq+rel; rel  each other  an edge's links are garbage
- *  E6     after found closed           acquire       E4          a run misses what it waited for
+ *  E4     after closed                 acquire       E5          an edge's links are garbage
+ *  E5     edge pushed: after           acq+rel       E4 E6       likewise; one is never resolved
+ *  E6     after open again             release       E5          an edge is never resolved
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          likewise
- *  F3     reference dropped; claim     acq+rel       itself      two uses overlap; or two calls
- *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
+ *  F3     reference dropped            acq+rel       itself      two uses of a future overlap
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
  *  P5 P6  over, still?; off duty       acq; rel      each other  a waiter misses what was done
@@ -1978,8 +1976,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
  *  J7     join sleeps                  full barrier  I7 J5       likewise
- *  B4 B5  thread lent; leaves           acq; rel      each other  two threads share a block's past
- *  J8 J9  guest enters; leaves         acq+rel       each other  two guests share a block's past
+ *  B4 B5  block taken; left             acq; rel      each other  two threads share a block's past
  * ========================================================================== */
 
 #include <inttypes.h>
@@ -3179,35 +3176,24 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     return WSQ_OK;
 }
 
-/* The newest item, when it is not the last: bottom moves first, then top is looked at again. */
-static void *wsqi_deque_pop_many(wsq_deque *self, uint64_t bottom) {
-    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    void *item = NULL;
-    /* D4: else owner and thief both take the last item, each with the other's old index; and a
-     * thief that reads this bottom still sees the slots below it. Pairs with D5 and D2. */
-    wsqi_store_sc(&self->bottom, bottom);
-    uint64_t top = wsqi_load_sc(&self->top); /* D4 */
-    int64_t left = (int64_t)(bottom - top);
-    if (left > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: the last item belongs to who moves top; release, so that who sees the new top sees the
-     * bottom that goes with it. */
-    if (left == 0 && wsqi_cas_rel(&self->top, &top, top + 1))
-        item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    wsqi_store_own(&self->bottom, bottom + 1); /* it is empty, and no slot changed */
-    return item;
-}
-
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
+    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
     /* Top only grows. An old one that says empty is right; one that says "the last item" is put to
      * the test by the compare-and-swap. */
     uint64_t top = wsqi_load_hint(&self->top);
-    int64_t left = (int64_t)(bottom - top);
-    if (left > 0) return wsqi_deque_pop_many(self, bottom);
-    if (left < 0) return NULL;
-    wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
+    if ((int64_t)(bottom - top) > 0) {
+        /* D4: else owner and thief both take the last item, each with the other's old index; and a
+         * thief that reads this bottom still sees the slots below it. Pairs with D5 and D2. */
+        wsqi_store_sc(&self->bottom, bottom);
+        top = wsqi_load_sc(&self->top); /* D4 */
+        if ((int64_t)(bottom - top) > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
+        wsqi_store_rel(&self->bottom, bottom + 1); /* D1: the last item is to be had again. */
+    }
+    if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: as above; bottom stays, for the deque is empty then. */
+    /* D4: the last item belongs to who moves top; bottom stays, for the deque is empty then.
+     * Release, so that who sees the new top sees the bottom that goes with it. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
@@ -3252,9 +3238,11 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             (the kernel, in a child)
  * ========================================================================== */
 
+/* The members of wsq_stats in their order, but its last. The first three are never left out:
+ * wsq_pool_wait adds up spawned and finished, and run tells a slot's watcher that the owner moved
+ * on. */
 typedef struct wsqi_counters {
-    wsqi_a64 spawned, finished; /* never left out: wsq_pool_wait adds them up */
-    wsqi_a64 run;               /* likewise: it tells a slot's watcher that the owner moved on */
+    wsqi_a64 spawned, run, finished;
     wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
         tasks_stolen;
     wsqi_a64 overflows, searches, parks, wakes_sent, rescued, published, jobs_stolen, joins_parked;
@@ -3373,7 +3361,7 @@ struct wsqi_worker {
     wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
     wsqi_a32 pinned;  /* tasks in its inbox; who pushes one adds it, the owner takes it off */
     wsqi_a32 dormant; /* a stand-in that nobody needs; the pool lock's holder writes */
-    wsqi_a32 lease; /* 4 * (threads lent for it so far) + WSQI_LEASE_*; see >>pool */
+    wsqi_a32 lease;   /* of lent threads and guests: 4 * (how many so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
@@ -3389,16 +3377,14 @@ typedef char wsqi_block_size_is_a_power_of_two_and_holds_a_worker
 /* wsq_task.state; see >>task */
 enum {
     WSQI_TASK_ACTIVE = 1,
-    WSQI_TASK_NOTIFIED = 2,
-    WSQI_TASK_DONE = 4,
-    WSQI_TASK_WAITED = 8,     /* somebody sleeps until it is done */
-    WSQI_TASK_PENDING = 16,   /* it waits for a wake, or was woken and is queued for that */
-    WSQI_TASK_CANCELLED = 32, /* with DONE */
-    WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
-    WSQI_TASK_POISONED = 128,   /* it will be cancelled: it was asked to, or a predecessor was */
-    WSQI_TASK_OPEN = 256,     /* a revocable task that has not started */
-    WSQI_TASK_BLOCKER = 512,  /* and all bits above: how many ends it waits for, unqueued */
-    WSQI_TASK_LIVE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING /* spawned, and not over */
+    WSQI_TASK_PENDING = 2,  /* it waits for a wake, or was woken and is queued for that */
+    WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
+    WSQI_TASK_PHASE = WSQI_TASK_DONE, /* one of these three, or 0: it is new */
+    WSQI_TASK_NOTIFIED = 4,
+    WSQI_TASK_AWAITED = 8,  /* somebody sleeps until it is over, or follows it; gone when it is */
+    WSQI_TASK_POISONED = 16, /* it was cancelled, or will be: itself, or a predecessor was */
+    WSQI_TASK_OPEN = 32,    /* it is revocable, or a future, and has not started */
+    WSQI_TASK_BLOCKER = 64  /* and all bits above: how many ends it waits for, unqueued */
 };
 
 typedef struct wsqi_timer {
@@ -3476,7 +3462,6 @@ struct wsq_pool {
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
-    wsqi_a64 *taken;    /* a bit for each guest block in use */
     wsqi_a64 held;      /* tasks spawned that wait for predecessors */
     wsqi_a32 lock;      /* wsqi_mutex_lock: timers, stand-ins, guests, free futures */
     wsqi_timers timers;
@@ -3495,9 +3480,19 @@ enum {
     WSQI_PHASE_OVER    /* nothing was left to do: they leave; who queues a task cancels it */
 };
 
-/* A task that was never spawned; a zeroed one is. */
-static inline bool wsqi_task_new(uint32_t state) {
-    return (state & (WSQI_TASK_LIVE | WSQI_TASK_DONE)) == 0;
+/* Is the task in this phase? 0: it was never spawned; a zeroed one is. */
+static inline bool wsqi_task_is(uint32_t state, uint32_t phase) {
+    return (state & WSQI_TASK_PHASE) == phase;
+}
+
+/* It is over, and has not run. */
+static inline bool wsqi_task_cancelled(uint32_t state) {
+    return wsqi_task_is(state, WSQI_TASK_DONE) && (state & WSQI_TASK_POISONED) != 0;
+}
+
+/* Spawned, and not over. */
+static inline bool wsqi_task_live(uint32_t state) {
+    return ((state + WSQI_TASK_ACTIVE) & WSQI_TASK_PENDING) != 0;
 }
 
 /* Of one that is counted in `threads_made` or `guests_made`; who learns its number from elsewhere
@@ -3571,13 +3566,6 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self != NULL ? self->host : NULL;
 }
 
-/* The worker, of any pool, that this thread is; or NULL. */
-static inline wsqi_worker *wsqi_host(void) {
-    wsqi_worker *self = wsqi_self_get();
-    while (self != NULL && self->host == NULL) self = self->outer;
-    return self != NULL ? self->host : NULL;
-}
-
 /* Of a task that has been spawned: its pool, or 1 + its group. */
 static uintptr_t wsqi_task_home(const wsq_task *task) {
     /* Relaxed: who may ask has seen the task active, which T6 wrote after this. */
@@ -3620,31 +3608,24 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 #define WSQI_LISTS 1
 #define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
 
-WSQI_COLD static void wsqi_event_report(wsqi_worker *self, wsq_event event, const void *subject,
-                                      uint64_t value) {
-    self->pool->hooks.event(self->pool->hooks.user, event, self->index, subject, value);
-}
-
-/* Any thread. */
-WSQI_COLD static void wsqi_event_report_here(wsq_pool *pool, wsq_event event, const void *subject,
-                                           uint64_t value) {
-    const wsqi_worker *self = wsqi_inside(pool);
+WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker *self,
+                                        wsq_event event, const void *subject, uint64_t value) {
     unsigned index = self != NULL ? self->index : WSQ_OUTSIDE;
     pool->hooks.event(pool->hooks.user, event, index, subject, value);
 }
 
-#define wsqi_event(self, what, subject, value) \
+#define wsqi_event_of(pool, self, what, subject, value) \
     do { \
-        if (wsqi_told((self)->pool)) \
-            wsqi_event_report((self), (what), (subject), (uint64_t)(value)); \
+        if (wsqi_told(pool)) \
+            wsqi_event_report((pool), (self), (what), (subject), (uint64_t)(value)); \
     } while (0)
+
+#define wsqi_event(self, what, subject, value) \
+    wsqi_event_of((self)->pool, (self), (what), (subject), (value))
 
 /* Of a task, by any thread that keeps its memory from going. */
 #define wsqi_event_here(pool, what, subject, value) \
-    do { \
-        if (wsqi_told(pool)) \
-            wsqi_event_report_here((pool), (what), (subject), (uint64_t)(value)); \
-    } while (0)
+    wsqi_event_of((pool), wsqi_inside(pool), (what), (subject), (value))
 #endif
 
 #if defined(WSQI_GNU)
@@ -3844,36 +3825,6 @@ static bool wsqi_asleep(wsqi_worker *self) {
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
-/* One look at each word of the sleepers' bitmap: all write it. */
-typedef struct wsqi_asleep_look {
-    unsigned word; /* UINT_MAX: none yet */
-    uint64_t bits;
-} wsqi_asleep_look;
-
-static bool wsqi_looks_asleep(wsqi_asleep_look *look, const wsqi_worker *worker) {
-    if (look->word != worker->index / 64) {
-        look->word = worker->index / 64;
-        look->bits = wsqi_load_hint(&worker->pool->sleepers[look->word]);
-    }
-    return (look->bits & wsqi_bit(worker)) != 0;
-}
-
-/* Clears the lowest bit that it can; its number, or -1 when all are clear. The same sleepers are
- * woken again and again, and stay warm (each in turn: a request at a time through libuv takes 14.8
- * instead of 11.0 us; 4 workers, 2 cores of EPYC, KVM). */
-static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
-    for (unsigned w = 0; w < words; w++) {
-        uint64_t bits = wsqi_load_hint(&bitmap[w]);
-        while (bits != 0) {
-            uint64_t bit = bits & (~bits + 1);
-            /* I3: the sleeper set its bit before. Pairs with I5. */
-            bits = wsqi_and_acqrel(&bitmap[w], ~bit);
-            if (bits & bit) return (int)(w * 64 + wsqi_lowest_bit(bit));
-        }
-    }
-    return -1;
-}
-
 /* ---- places ---- */
 
 enum { WSQI_ANYWHERE = 3 }; /* distances are less: the same cache 0, the same node 1, another 2 */
@@ -3894,25 +3845,28 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
-/* As wsqi_bitmap_claim, one that is near. */
-static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned words) {
-    unsigned best = WSQI_ANYWHERE, index = 0, made = wsqi_threads_made(self->pool);
-    for (unsigned w = 0; w < words && best != 0; w++) {
-        uint64_t bits = wsqi_load_hint(&bitmap[w]);
-        for (; bits != 0 && best != 0; bits &= bits - 1) {
-            unsigned one = w * 64 + wsqi_lowest_bit(bits);
-            if (one >= made) continue; /* so new that its block is not visible yet */
-            unsigned distance = wsqi_distance(self->pool, self->index, one);
-            if (distance >= best) continue;
-            best = distance;
-            index = one;
+/* Clears one bit of those that are near `self`, or if that is NULL of all, the lowest; its number,
+ * or -1 when all are clear. The same sleepers are woken again and again, and stay warm (each in
+ * turn: a request at a time through libuv takes 14.8 instead of 11.0 us; 4 workers, 2 cores of
+ * EPYC, KVM). */
+static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
+    for (;;) {
+        unsigned best = WSQI_ANYWHERE, index = 0;
+        for (unsigned w = 0; w < pool->words && best != 0; w++) {
+            uint64_t bits = wsqi_load_hint(&bitmap[w]);
+            for (; bits != 0 && best != 0; bits &= bits - 1) {
+                unsigned one = w * 64 + wsqi_lowest_bit(bits);
+                unsigned distance = self != NULL ? wsqi_distance(pool, self->index, one) : 0;
+                if (distance >= best) continue;
+                best = distance;
+                index = one;
+            }
         }
+        if (best == WSQI_ANYWHERE) return -1;
+        uint64_t bit = (uint64_t)1 << (index % 64);
+        /* I3: the sleeper set its bit before. Pairs with I5. Else another thread was faster. */
+        if (wsqi_and_acqrel(&bitmap[index / 64], ~bit) & bit) return (int)index;
     }
-    uint64_t bit = (uint64_t)1 << (index % 64);
-    /* I3: as above. */
-    if (best != WSQI_ANYWHERE && (wsqi_and_acqrel(&bitmap[index / 64], ~bit) & bit))
-        return (int)index;
-    return wsqi_bitmap_claim(bitmap, words);
 }
 
 /* The caller holds a place that it took from a sleeper in S: gives it to whichever it can. A bit is
@@ -3920,14 +3874,10 @@ static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned 
  * at the caller, if it is inside. */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
+    const wsqi_worker *around = pool->places.matter ? self : NULL;
     int index;
     if (lead == NULL) lead = self;
-    do {
-        index = self != NULL && pool->places.matter
-                    ? wsqi_bitmap_claim_near(self, pool->sleepers, pool->words)
-                    : wsqi_bitmap_claim(pool->sleepers, pool->words);
-        if (index < 0) wsqi_pause();
-    } while (index < 0);
+    while ((index = wsqi_bitmap_claim(pool, pool->sleepers, around)) < 0) wsqi_pause();
     if (self != NULL) wsqi_stat(self->counters.wakes_sent, 1);
     else wsqi_add_stat(&pool->wakes, 1u);
     wsqi_worker *sleeper = wsqi_block(pool, (unsigned)index);
@@ -3982,7 +3932,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
-     * the search, or in wsqi_notify_stolen, sees this one. */
+     * the search, or in wsqi_visit, sees this one. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) > 1) return;
     if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
@@ -4030,17 +3980,12 @@ enum { WSQI_WAKES = 4 };
  * latencies). With 4 those taken wait too long for their wake-ups (a burst of 64: 24, not 12). */
 enum { WSQI_TAKEN = 2 };
 
-/* Where a look at all blocks begins: at this thread's, so that not all see the same first. */
-static unsigned wsqi_look_start(const wsq_pool *pool) {
-    const wsqi_worker *self = wsqi_inside(pool);
-    return self != NULL ? self->index : 0;
-}
-
 /* Who has a job to give, or NULL. Asks for some where none is public. The caller passed a full
  * barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    unsigned start = wsqi_look_start(pool);
+    const wsqi_worker *self = wsqi_inside(pool); /* so that not all see the same first */
+    unsigned start = self != NULL ? self->index : 0;
     for (unsigned i = 0; i < count; i++) {
         wsqi_worker *worker = wsqi_nth(pool, made, (start + i) % count);
         if (!wsqi_range_empty(worker)) return worker;
@@ -4050,18 +3995,25 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 }
 
 /* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
- * Looks at `most` workers. The caller passed a full barrier. A full LIFO slot and a timer need a
- * watcher, unless there is one. Relaxed: that barrier orders what is read here. */
+ * Looks at `most` workers: this one, the one from which it stole last, then the next ones. The
+ * caller passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
+ * Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
+    const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
-    unsigned made = wsqi_threads_made(pool), start = wsqi_look_start(pool), found = 0;
+    unsigned made = wsqi_threads_made(pool), found = 0, start = self != NULL ? self->index : 0;
+    unsigned second = (self != NULL && self->source != 0 ? self->source - 1 : start + 1) % made;
     size_t amount = 0;
     where[0] = where[1] = NULL;
-    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
-        if (!wsqi_inject_empty(&pool->lanes[i])) return 1;
-    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return 1;
+    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++) {
+        size_t length = wsqi_load_hint(&pool->lanes[i].length);
+        amount += length != 0 ? length : !wsqi_inject_empty(&pool->lanes[i]);
+    }
+    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) amount++;
     for (unsigned i = 0; i < made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
-        wsqi_worker *worker = wsqi_block(pool, (start + i) % made);
+        unsigned n = (start + i) % made;
+        n = i == 1 ? second : n == second ? (start + 1) % made : n;
+        wsqi_worker *worker = wsqi_block(pool, n);
         size_t length = wsqi_queue_length(worker);
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
         amount += length;
@@ -4119,17 +4071,27 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_wake_some(pool, worker, NULL, guests, amount)) return;
     /* Relaxed: a searcher finds them. */
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
-        int index = wsqi_bitmap_claim(pool->joiners, pool->words);
+        int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     }
+}
+
+/* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
+enum { WSQI_LOOKS = 16 };
+
+/* Any thread, past a full barrier: wakes sleepers for the tasks that it finds. */
+static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
+    const wsqi_worker *where[2];
+    size_t amount = wsqi_look_tasks(pool, where, most);
+    /* Those who search already are after other work. */
+    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->idle));
+    return wsqi_wake_some(pool, where[0], where[1], 0, amount);
 }
 
 /* Any thread, past a full barrier, that leaves nobody searching: if something is to be had,
  * somebody else shall search. */
 static void wsqi_pass_on(wsq_pool *pool) {
-    const wsqi_worker *where[2];
-    size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
-    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return;
+    if (wsqi_notify_tasks(pool, UINT_MAX)) return;
     wsqi_worker *giver = wsqi_look_jobs(pool);
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
@@ -4149,29 +4111,6 @@ static void wsqi_search_begin(wsqi_worker *self) {
         wsqi_check_quiet(pool);
 }
 
-/* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
-enum { WSQI_LOOKS = 16 };
-
-/* Owner only, no searcher any more. Wakes others for what it knows of: its own queue, what it left
- * where it stole, the global queue, or the next blocks. */
-static bool wsqi_search_share(wsqi_worker *self, bool last) {
-    wsq_pool *pool = self->pool;
-    const wsqi_worker *where[2] = {self, self->source != 0 ? wsqi_block(pool, self->source - 1)
-                                                           : self};
-    size_t own = wsqi_queue_length(self), left = where[1] != self ? wsqi_queue_length(where[1]) : 0;
-    size_t amount = own + left;
-    for (unsigned i = 0; i < pool->shares; i++)
-        amount += wsqi_load_hint(&wsqi_share(pool, i)->length);
-    if (own == 0) where[0] = where[1];
-    if (left == 0) where[1] = where[0];
-    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
-    if (last) return false; /* it will look everywhere */
-    amount = wsqi_look_tasks(pool, where, WSQI_LOOKS);
-    /* Those who search already are after other work. */
-    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->idle));
-    return wsqi_wake_some(pool, where[0], where[1], 0, amount);
-}
-
 /* Owner only. It found work, and the rest of it is in its own queue. It wakes others for what it
  * has seen; the last searcher passes the search on. */
 static void wsqi_search_end(wsqi_worker *self) {
@@ -4185,7 +4124,7 @@ static void wsqi_search_end(wsqi_worker *self) {
      * seen here. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
     /* Whom it wakes searches in its place. */
-    if (wsqi_sleeping(idle) != 0 && wsqi_search_share(self, last)) return;
+    if (wsqi_sleeping(idle) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
     /* Nobody to wake; who goes to sleep later, looks. */
     if (last && (wsqi_sleeping(idle) != 0 || wsqi_joiners_sleep(pool))) wsqi_pass_on(pool);
 }
@@ -4248,25 +4187,6 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     return timer < until ? timer : until;
 }
 
-/* The watcher. True: a slot is full and its owner is in the same task as at the last look. */
-static bool wsqi_watch_look(wsq_pool *pool) {
-    bool late = false;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
-        if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
-        else if (wsqi_load_hint(&worker->marks.run) == run) late = true;
-        wsqi_store_hint(&worker->marks.run, run);
-    }
-    return late;
-}
-
-/* It stays true until the owner moves on, and a task taken too early is only run too early. */
-static bool wsqi_slot_late(wsqi_worker *victim) {
-    return wsqi_load_hint(&victim->marks.run) == wsqi_load_hint(&victim->counters.run) + 1;
-}
-
 /* ---- sleeping ---- */
 
 /* Owner only, asleep, woken by nobody. It acts as a notifier that prefers its own bit: S first,
@@ -4283,36 +4203,33 @@ static void wsqi_wake_self(wsqi_worker *self) {
         wsqi_wake_one(pool, NULL);
 }
 
-/* Is there a task, and nobody who looks for it? */
-static bool wsqi_unattended(wsq_pool *pool) {
-    const wsqi_worker *where[2];
-    wsqi_fence_sc(); /* I6: as a notifier. */
-    return wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0 &&
-           wsqi_look_tasks(pool, where, UINT_MAX) != 0;
-}
-
-/* The watcher's time is up. Returns whether it still watches. */
-static bool wsqi_watch_end(wsqi_worker *self) {
+/* The watcher's time is up. It wakes up for a timer that is due, or a slot that is full and whose
+ * owner is in the same task as at the last look. */
+static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    bool late = wsqi_watch_look(pool);
-    if (late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns()) {
-        self->late = late;
-        wsqi_wake_self(self);
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
+        if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
+        else if (wsqi_load_hint(&worker->marks.run) == run) self->late = true;
+        wsqi_store_hint(&worker->marks.run, run);
     }
-    return true;
+    if (self->late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns()) wsqi_wake_self(self);
 }
 
-/* Owner only, asleep, its park_timeout_ns is up. Twice a task that nobody attends to means that a
- * wake-up was lost. */
+/* Owner only, asleep, its park_timeout_ns is up. A task that nobody looks for means that a wake-up
+ * was lost, if it is so twice: at first its producer is perhaps just about to notify. */
 static void wsqi_park_end(wsqi_worker *self) {
-    if (!wsqi_unattended(self->pool)) {
-        self->suspicious = false;
-    } else if (!self->suspicious) {
-        self->suspicious = true; /* perhaps its producer is just about to notify */
-    } else {
-        wsqi_stat(self->counters.rescued, 1);
-        wsqi_wake_self(self);
-    }
+    wsq_pool *pool = self->pool;
+    const wsqi_worker *where[2];
+    bool before = self->suspicious;
+    wsqi_fence_sc(); /* I6: as a notifier. */
+    self->suspicious = wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0 &&
+                       wsqi_look_tasks(pool, where, UINT_MAX) != 0;
+    if (!before || !self->suspicious) return;
+    wsqi_stat(self->counters.rescued, 1);
+    wsqi_wake_self(self);
 }
 
 /* Owner only, asleep: one nap, until `deadline` at most. Returns whether it still watches. */
@@ -4326,9 +4243,9 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     uint64_t end = deadline < until ? deadline : until;
     wsqi_token_wait(self, end == WSQI_NEVER ? 0 : end > start ? end - start : 1);
     if (!wsqi_asleep(self) || until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
-    if (watching) return wsqi_watch_end(self);
-    wsqi_park_end(self);
-    return false;
+    if (watching) wsqi_watch_end(self);
+    else wsqi_park_end(self);
+    return watching;
 }
 
 /* ---- who waits for what: see >>wait ---- */
@@ -4362,30 +4279,20 @@ static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     return &pool->waiting[((uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u) >> 60];
 }
 
-/* The bucket's lock is held: a waiter leaves its bucket before it goes, so it is still there. */
-static void wsqi_bucket_call(wsqi_waiters *bucket, const void *key) {
-    for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-        if (key != NULL && wait->key != key) continue;
-        /* W1: who was called sees why. Pairs with W2. */
-        wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
-        wsqi_unpark(wait->parker);
-    }
-}
-
-/* Any thread. Whoever waits for what has this address looks again. It may be gone already. */
+/* Any thread. Whoever waits for what has this address looks again; NULL: whoever waits. What was
+ * there may be gone already. */
 static void wsqi_call(wsq_pool *pool, const void *key) {
-    wsqi_waiters *bucket = wsqi_bucket_for(pool, key);
-    wsqi_mutex_lock(&pool->parking, &bucket->lock);
-    wsqi_bucket_call(bucket, key);
-    wsqi_mutex_unlock(&pool->parking, &bucket->lock);
-}
-
-/* Likewise, for whatever they wait. */
-static void wsqi_call_all(wsq_pool *pool) {
-    for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_waiters *bucket = &pool->waiting[i];
+    wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
+    wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
+    for (; bucket < end; bucket++) {
+        /* A waiter leaves its bucket before it goes: while the lock is held, it is still there. */
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
-        wsqi_bucket_call(bucket, NULL);
+        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            if (key != NULL && wait->key != key) continue;
+            /* W1: who was called sees why. Pairs with W2. */
+            wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
+            wsqi_unpark(wait->parker);
+        }
         wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
 }
@@ -4440,21 +4347,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what it cancelled is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_check_still(pool);
-    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call_all(pool);
-}
-
-/* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
-static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
-    wsq_pool *pool = self->pool;
-    /* A shutdown hands out tokens when the pool is over. */
-    while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
-        bool over = wait != NULL && (wsqi_wait_called(wait) || wsqi_wait_late(wait));
-        over = over || (wait == NULL && wsqi_dismissed(self));
-        if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
-        else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
-    }
-    /* The search that follows passes the watch on, behind I9. */
-    if (watching) wsqi_store_hint(&pool->watcher, 0u);
+    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
 
 /* Owner only, awake again. A kernel may wake a thread where it ran last, even beside its waker, and
@@ -4494,7 +4387,15 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    wsqi_sleep_on(self, wait, watching);
+    /* A shutdown hands out tokens when the pool is over. */
+    while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
+        bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_late(wait)
+                                 : wsqi_dismissed(self);
+        if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
+        else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
+    }
+    /* The search that follows passes the watch on, behind I9. */
+    if (watching) wsqi_store_hint(&pool->watcher, 0u);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
     /* The pool is over: S does not count it as asleep any more. */
@@ -4695,18 +4596,15 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     return task;
 }
 
-/* Owner only. It runs this one first: what else is here is for others, if it was to be the next and
- * so was told to nobody. */
-static void wsqi_notify_left(wsqi_worker *self, const wsq_task *task, uint32_t left) {
-    if (task == NULL || self->searching) return;
-    if (left > 0 || wsqi_queue_length(self) != 0) wsqi_notify_others(self);
-}
-
-/* Owner only. One WSQ_LOW task: only while nothing else is to be had, or when its turn has come. */
-static wsq_task *wsqi_take_low(wsqi_worker *self) {
+/* Owner only. The next task of a lane; `count`, if not NULL, counts what is in it. The worker runs
+ * this one first: what else is here is for others, if it was to be the next and so was told to
+ * nobody. */
+static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane, wsqi_a32 *count) {
     uint32_t left;
-    wsq_task *task = wsqi_inject_take(self->pool, &self->pool->lanes[WSQ_LOW], 1, &left);
-    wsqi_notify_left(self, task, left);
+    wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
+    if (task == NULL) return NULL;
+    if (count != NULL) wsqi_add_hint(count, 0u - 1u);
+    if (!self->searching && left + wsqi_queue_length(self) != 0) wsqi_notify_others(self);
     return task;
 }
 
@@ -4717,28 +4615,24 @@ static wsq_task *wsqi_take_low(wsqi_worker *self) {
  * for, every other one is pinned to this worker. dry: nothing else is here. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
-    uint32_t left = 0, streak = self->looks % (WSQI_HIGH_STREAK + 1);
+    uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
     wsq_task *task = NULL;
     if (dry || streak < WSQI_HIGH_STREAK)
-        task = wsqi_inject_take(pool, &pool->lanes[WSQ_HIGH], 1, &left);
-    bool high = task != NULL;
-    if (high) {
+        task = wsqi_take_lane(self, &pool->lanes[WSQ_HIGH], &pool->attention);
+    if (task != NULL) {
         self->looks += streak < WSQI_HIGH_STREAK;
-    } else {
-        /* the streak ends; every other one with a pinned task */
-        self->looks += WSQI_HIGH_STREAK + 1 - streak;
-        if (dry || self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0)
-            task = wsqi_inject_take(pool, &self->inbox, 1, &left);
+        return task;
     }
-    if (task != NULL) wsqi_add_hint(high ? &pool->attention : &self->pinned, 0u - 1u);
-    wsqi_notify_left(self, task, left);
-    return task;
+    self->looks += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
+    bool turn = self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0;
+    return dry || turn ? wsqi_take_lane(self, &self->inbox, &self->pinned) : NULL;
 }
 
 /* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
  * only if it is still there at the next look (chain beside an idle worker: 37 instead of 61 ns). */
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
+    if (victim->pool->config.caller_runs) return false; /* the order would depend on the looks */
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
     if (wsqi_load_hint(&victim->marks.head) == head) return false;
     wsqi_store_hint(&victim->marks.head, head);
@@ -4761,16 +4655,26 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
+/* A watcher whose time was up: the task of a slot whose owner has run nothing since the look before
+ * that. What is taken too early is only run too early. */
+static void *wsqi_slot_rob(wsqi_worker *victim) {
+    void *task = wsqi_load_hint(&victim->lifo);
+    uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
+    if (task == NULL) return NULL;
+    if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) return NULL;
+    /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
+    return wsqi_cas_acq(&victim->lifo, &task, NULL) ? task : NULL;
+}
+
+/* Half of the ring, one of the deque, or, with `slots`, what is in the LIFO slot. */
+static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slots) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
-    if (self->pool->config.order == WSQ_LIFO) {
+    if (self->pool->config.order == WSQ_LIFO)
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
-    } else if (self->pool->config.caller_runs) {
-        item = wsq_ring_steal(&victim->ring, &self->ring);
-    } else {
+    else
         item = wsqi_ring_rob(self, victim);
-    }
+    if (item == NULL && slots) item = wsqi_slot_rob(victim);
     if (item == NULL) return NULL;
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     self->source = victim->index + 1;
@@ -4778,20 +4682,6 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
     return (wsq_task *)item;
-}
-
-/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. */
-static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
-    wsq_pool *pool = self->pool;
-    void *task = wsqi_load_hint(&victim->lifo);
-    if (task == NULL) return NULL;
-    if (!pool->config.caller_runs && !wsqi_slot_late(victim)) return NULL;
-    /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
-    if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
-    wsqi_stat(self->counters.steals, 1);
-    wsqi_stat(self->counters.tasks_stolen, 1);
-    wsqi_event(self, WSQ_EVENT_STEAL, task, victim->index);
-    return (wsq_task *)task;
 }
 
 /* Field by field, since a model checker knows no copies of bytes. */
@@ -4825,7 +4715,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  *            a wake, and the thread that then sets NOTIFIED queues it. NOTIFIED: to be run (again).
  *            POISONED: a run that begins by a read-modify-write sees it, and is none. So a task
  *            will not run once POISONED came beside PENDING, OPEN or a BLOCKER; beside none of them
- *            it may be running, and only its end shows whether it has run.
+ *            it may be running, and only its end shows whether it has run: beside DONE, it has not.
  * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them.
  * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
  *            ours: a task's first run, and its next after a yield, cost no read-modify-write,
@@ -4879,7 +4769,7 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
 
 WSQ_API bool wsq_task_done(const wsq_task *task) {
     /* T1: what the task did is visible. Pairs with T2. */
-    return (wsqi_load_acq(&task->state) & WSQI_TASK_DONE) != 0;
+    return wsqi_task_is(wsqi_load_acq(&task->state), WSQI_TASK_DONE);
 }
 
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
@@ -4926,6 +4816,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
         if (lane == WSQ_HIGH) wsqi_add_hint(&pool->attention, 1u);
         wsqi_inject_push(&pool->lanes[lane], task, task);
         wsqi_notify_rmw(pool);
+        wsqi_check_over(pool);
         return;
     }
     wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
@@ -4933,7 +4824,8 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_inject_push(&worker->inbox, task, task);
     /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
     wsqi_token_give(pool->config.caller_runs ? wsqi_block(pool, 0) : worker);
-    wsqi_fence_rmw(); /* P4: for wsqi_check_over. */
+    wsqi_fence_rmw(); /* P4 */
+    wsqi_check_over(pool);
 }
 
 /* Any thread. Makes a task runnable: the waker's LIFO slot on a worker, else the global queue. */
@@ -4946,7 +4838,7 @@ static inline bool wsqi_task_notify(wsq_task *task) {
      * our writes. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
     /* Else its memory may be gone from here on. */
-    return (state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
+    return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
 WSQ_API void wsq_wake(wsq_task *task) {
@@ -4958,40 +4850,45 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
-        if ((state & WSQI_TASK_LIVE) == 0) return (state & WSQI_TASK_CANCELLED) != 0;
+        if (!wsqi_task_live(state)) return wsqi_task_cancelled(state);
         next = state | WSQI_TASK_POISONED;
-        if (state & WSQI_TASK_PENDING) next |= WSQI_TASK_NOTIFIED;
+        if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_NOTIFIED;
         /* T4: as a wake, for the cleanup. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, &state, next));
-    if ((state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
+    if ((state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
         wsqi_task_schedule(wsqi_task_pool(task), task);
     return (state & (WSQI_TASK_PENDING | WSQI_TASK_OPEN)) != 0 || state >= WSQI_TASK_BLOCKER;
 }
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task is over, nobody can follow it any more */
 
-/* Whoever spawns a task that is done: it can be followed again. Failure: another spawn was faster,
- * and what it put there stays. */
+/* Whoever has claimed a task that was done: it can be followed again. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    void *closed = WSQI_CLOSED;
-    /* Relaxed: T6 orders both. */
-    if (wsqi_load_rlx(&task->after) == closed) (void)wsqi_cas_rlx(&task->after, &closed, NULL);
+    /* Relaxed: T6 orders it, and while it is closed nobody else writes it. */
+    if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
+        /* E6: who follows it now sees its new state. Pairs with E5. */
+        wsqi_store_rel(&task->after, NULL);
 }
 
 /* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. *state: as
  * it was last seen, then as it was. home: see wsqi_task_pool. hold: 0, or one more
  * WSQI_TASK_BLOCKER, for wsqi_task_unblock. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
-    const uint32_t keep = WSQI_TASK_FOLLOWED | WSQI_TASK_POISONED | (0u - WSQI_TASK_BLOCKER);
+    const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_BLOCKER);
+    uint32_t next;
     do {
-        if (*state & WSQI_TASK_LIVE) return false;
+        next = (*state & keep) | WSQI_TASK_ACTIVE;
+        if (!wsqi_task_is(*state, 0)) {
+            if (!wsqi_task_is(*state, WSQI_TASK_DONE)) return false;
+            next &= ~(uint32_t)WSQI_TASK_POISONED; /* that was its last run */
+        }
         /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
          * into two pools at the same time are the caller's mistake. */
         wsqi_store_rlx(&task->pool, home);
-        if (*state & WSQI_TASK_DONE) wsqi_task_reopen(task);
         /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
          * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
-    } while (!wsqi_cas_acqrel(&task->state, state, (WSQI_TASK_ACTIVE | (*state & keep)) + hold));
+    } while (!wsqi_cas_acqrel(&task->state, state, next + hold));
+    if (wsqi_task_is(*state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
     return true;
 }
 
@@ -5017,6 +4914,22 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     return true;
 }
 
+/* Any thread; self: whose queue it owns, or NULL. Counts tasks, before they can finish. */
+static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
+    if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN
+                     : wsqi_forked(pool) || !wsqi_admit(pool, count))
+        return wsqi_refusal(pool);
+    if (self != NULL) wsqi_count(&self->counters.spawned, count);
+    return WSQ_OK;
+}
+
+/* They are not, after all. */
+static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
+    if (self != NULL) wsqi_count(&self->counters.spawned, 0u - count);
+    else wsqi_unadmit(pool, count);
+    return WSQ_ERR_INVALID;
+}
+
 /* Any thread: no lane takes more. */
 static void wsqi_admit_none(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->shares; i++) {
@@ -5034,20 +4947,25 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
     wsqi_check_over(pool);
 }
 
-/* self: this thread, or NULL. */
-WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
-    wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
+/* Any thread; self: whose queue it owns, or NULL. The back of a queue. */
+static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
-        if (self == NULL) wsqi_check_over(pool);
     } else if (self == NULL) {
         wsqi_inject_tasks(pool, task, task);
-    } else if (pool->config.lifo_cap != 0) {
-        wsqi_slot_put(self, task);
     } else {
         wsqi_push_local(self, task);
         wsqi_notify_others(self);
     }
+}
+
+/* Likewise, but on a worker the LIFO slot, if there is one. */
+WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
+    wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
+    if (self != NULL && pool->config.lifo_cap != 0 && wsqi_task_queue_flags(task) == 0)
+        wsqi_slot_put(self, task);
+    else
+        wsqi_task_queue(pool, self, task);
 }
 
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
@@ -5068,12 +4986,9 @@ WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
 
 /* Outside the pool. A task as in wsqi_spawn_plain. */
 static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (!wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
-    if (!wsqi_task_claim(task, &state, home, 0)) {
-        wsqi_unadmit(pool, 1);
-        return WSQ_ERR_INVALID;
-    }
+    wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
+    if (result != WSQ_OK) return result;
+    if (!wsqi_task_claim(task, &state, home, 0)) return wsqi_spawn_undo(pool, NULL, 1);
     wsqi_inject_tasks(pool, task, task);
     return WSQ_OK;
 }
@@ -5100,30 +5015,11 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     uint32_t state = wsqi_load_hint(&task->state);
     if (!wsqi_flags_fit(pool, wsqi_task_queue_flags(task))) return WSQ_ERR_INVALID;
     uint32_t hold = WSQI_TASK_BLOCKER + wsqi_task_open(task);
-    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-    if (self == NULL && (wsqi_forked(pool) || !wsqi_admit(pool, 1))) return wsqi_refusal(pool);
-    if (self != NULL) wsqi_count(&self->counters.spawned, 1); /* before it can finish */
-    if (wsqi_task_claim(task, &state, home, hold)) {
-        wsqi_task_unpin(task);
-        return WSQ_OK;
-    }
-    if (self != NULL) wsqi_count(&self->counters.spawned, 0u - (uint64_t)1);
-    else wsqi_unadmit(pool, 1);
-    return WSQ_ERR_INVALID;
-}
-
-/* Any thread. The back of a queue; off the pool, the caller looks whether it has stopped. */
-static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
-    wsqi_worker *self = wsqi_local(pool);
-    if (wsqi_task_queue_flags(task) != 0) {
-        wsqi_queue_special(pool, task);
-    } else if (self != NULL) {
-        wsqi_push_local(self, task);
-        wsqi_notify_others(self);
-    } else {
-        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
-        wsqi_notify_rmw(pool);
-    }
+    wsq_result result = wsqi_spawn_begin(pool, self, 1);
+    if (result != WSQ_OK) return result;
+    if (!wsqi_task_claim(task, &state, home, hold)) return wsqi_spawn_undo(pool, self, 1);
+    wsqi_task_unpin(task);
+    return WSQ_OK;
 }
 
 /* A task whose last blocker goes: it was not held, it was held and the hooks know that, the pool
@@ -5136,13 +5032,12 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
      * itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
-    if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
+    if (state / WSQI_TASK_BLOCKER != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     /* This tells only that a wait for the pool may be in vain; see wsqi_stuck. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
-    wsqi_task_queue(pool, task);
-    if (wsqi_local(pool) == NULL) wsqi_check_over(pool);
+    wsqi_task_queue(pool, wsqi_local(pool), task);
     return true;
 }
 
@@ -5193,10 +5088,11 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 }
 
 WSQ_API bool wsq_budget_take(void) {
-    wsqi_worker *self = wsqi_host();
+    wsqi_worker *self = wsqi_self_get();
+    while (self != NULL && self->host == NULL) self = self->outer; /* a guest of no worker */
     if (self == NULL) return true;
-    if (self->frame.budget_left == 0) return false;
-    self->frame.budget_left--;
+    if (self->host->frame.budget_left == 0) return false;
+    self->host->frame.budget_left--;
     return true;
 }
 
@@ -5259,21 +5155,29 @@ static void wsqi_timers_unlock(wsq_pool *pool) {
 }
 
 /* Owner only, in the pool's turn: wakes every task whose time has come, in the order of their
- * deadlines, and so not through the LIFO slot. Under the lock, so that wsq_wake_cancel knows which.
- * */
+ * deadlines, and so not through the LIFO slot. Under the lock, so that wsq_wake_cancel knows which;
+ * they are queued behind it, for a pool that is over cancels what it is given. */
 static void wsqi_timers_fire(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return;
     uint64_t now = wsqi_clock_ns();
+    wsq_task *first = NULL, **end = &first, *task;
     if (wsqi_load_hint(&pool->timer_next) > now) return;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     while (pool->timers.count != 0 && pool->timers.heap[0].at <= now) {
-        wsq_task *task = pool->timers.heap[0].task;
+        task = pool->timers.heap[0].task;
         wsqi_timer_remove(pool, 0);
         if (!wsqi_task_notify(task)) continue;
-        wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
-        wsqi_task_queue(wsqi_task_pool(task), task);
+        wsqi_set(end, task);
+        end = &task->next;
     }
+    wsqi_set(end, (wsq_task *)NULL);
     wsqi_timers_unlock(pool);
+    while ((task = first) != NULL) {
+        wsq_pool *home = wsqi_task_pool(task);
+        first = wsqi_get(&task->next);
+        wsqi_event_here(home, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
+        wsqi_task_queue(home, wsqi_local(home), task);
+    }
 }
 
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
@@ -5318,59 +5222,89 @@ WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
  * Purpose:   a graph of tasks, with edges of the caller's: the last end that a task waits for
  *            queues it.
  * Invariant: a task's state counts the edges to it that are not resolved, and each is resolved
- *            once: by who ends the predecessor, or by who finds it over when it adds the edge. A
- *            predecessor whose FOLLOWED bit was set before its end stays until it is CLOSED.
+ *            once: by who ends the predecessor, or by who finds it over when it adds the edge.
+ *            Whoever ends a task that is AWAITED closes `after`, then stores DONE, and touches it
+ *            no more; then those who follow it go on.
  * Writers:   after: who adds edges pushes; who ended the predecessor closes.
  * Source:    the list of waiters that its end closes: Rust's and Java's one-shot futures.
  * ========================================================================== */
 
-/* Any thread: the predecessor is over. From here on the edge is its owner's. */
-static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
-    wsq_task *task = edge->task;
-    /* E3: before the last thing it waits for is taken away. */
-    if (cancelled) wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_POISONED);
-    wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
-}
-
-static void wsqi_edges_resolve(wsq_edge *edge, bool cancelled) {
-    while (edge != NULL) {
-        wsq_edge *next = wsqi_get(&edge->next);
-        wsqi_edge_resolve(edge, cancelled);
-        edge = next;
-    }
-}
-
-/* The task is over, and it was followed: nobody follows it from now on, and those who did go on. */
-static void wsqi_task_close(wsq_task *task, bool cancelled) {
-    /* E4: the edges are visible. Pairs with E5. Release: who finds it closed sees us done with its
-     * memory. */
-    wsq_edge *edges = (wsq_edge *)wsqi_xchg_acqrel(&task->after, WSQI_CLOSED);
-    wsqi_edges_resolve(edges, cancelled);
-}
-
-/* Adds the edge to what follows its predecessor. False: that is over. */
-static bool wsqi_edge_link(wsq_edge *edge) {
-    wsq_task *task = edge->predecessor;
-    /* T1: if it is over, what it did is visible. */
-    uint32_t state = wsqi_load_acq(&task->state);
-    while ((state & WSQI_TASK_FOLLOWED) == 0) {
-        if (state & WSQI_TASK_DONE) return false; /* and its group may be gone */
-        /* E2: who ends it sees that it is followed. Pairs with E1. Failure: relaxed, decide anew;
-         * T1 when it is over. */
-        if (wsqi_cas_acqrel(&task->state, &state, state | WSQI_TASK_FOLLOWED)) break;
-        state = wsqi_load_acq(&task->state); /* T1 */
-    }
-    void *head = wsqi_load_hint(&task->after);
+/* Any thread: a predecessor was cancelled, and the task will be. One that is over, and is to be
+ * spawned again, becomes new, for beside DONE it would mean the last run. */
+static void wsqi_task_poison(wsq_task *task) {
+    uint32_t state = wsqi_load_hint(&task->state), next;
     do {
-        if (head == WSQI_CLOSED) {
-            /* E6: what the predecessor did is visible, and how it ended. Pairs with E4. */
-            (void)wsqi_load_acq(&task->after);
-            return false;
+        next = state | WSQI_TASK_POISONED;
+        if (wsqi_task_is(state, WSQI_TASK_DONE)) next -= WSQI_TASK_DONE;
+        /* Relaxed: E3 orders it, when what it waits for is taken away. Failure: decide anew. */
+    } while (!wsqi_cas_rlx(&task->state, &state, next));
+    if (wsqi_task_is(state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
+}
+
+static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
+
+/* The task ends so: are those that follow it cancelled, too? What follows a future is not. */
+static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
+    return wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
+}
+
+/* Any thread: what these lead from is over. From here on an edge is its owner's. */
+static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
+    for (wsq_edge *next; edge != NULL; edge = next) {
+        wsq_task *task = edge->task;
+        next = wsqi_get(&edge->next);
+        if (poisons) wsqi_task_poison(task);
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+    }
+}
+
+/* The task is over, or about to be: nobody follows it from now on. Returns the edges to those who
+ * did. */
+static wsq_edge *wsqi_task_close(wsq_task *task) {
+    /* E4: the edges are visible. Pairs with E5. */
+    void *edges = wsqi_xchg_acq(&task->after, WSQI_CLOSED);
+    return edges != WSQI_CLOSED ? (wsq_edge *)edges : NULL;
+}
+
+/* Any thread. Whoever ends the task sees that somebody awaits this, unless it is over already; that
+ * state is returned. */
+static uint32_t wsqi_task_attend(wsq_task *task) {
+    for (;;) {
+        /* T1, W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
+        uint32_t state = wsqi_load_acq(&task->state);
+        if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
+        /* Relaxed: E5, or the lock of the bucket, orders what its end finds. Failure: look
+         * again. */
+        if (wsqi_cas_rlx(&task->state, &state, state | WSQI_TASK_AWAITED)) return state;
+    }
+}
+
+/* Adds the edge to what follows the task; false: that is over. */
+static bool wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
+    void *head = wsqi_load_hint(&task->after);
+    for (;;) {
+        if (wsq_task_done(task)) return false; /* T1 */
+        if (head == WSQI_CLOSED) { /* it ends, or was spawned again, at this moment */
+            wsqi_pause();
+            head = wsqi_load_hint(&task->after);
+            continue;
         }
         wsqi_set(&edge->next, (wsq_edge *)head);
-        /* E5: the edge is visible. Pairs with E4. Failure: retried. */
-    } while (!wsqi_cas_rel(&task->after, &head, edge));
-    return true;
+        /* E5: the edge is visible, and we see the task that it follows. Pairs with E4 and E6.
+         * Failure: retried. */
+        if (wsqi_cas_acqrel(&task->after, &head, edge)) return true;
+    }
+}
+
+/* The edge leads from this task: its end, or this, resolves it. */
+static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
+    if (!wsqi_edge_push(edge, task)) {
+        wsqi_set(&edge->next, (wsq_edge *)NULL);
+    } else {
+        if (!wsqi_task_is(wsqi_task_attend(task), WSQI_TASK_DONE)) return;
+        edge = wsqi_task_close(task); /* it ended before it heard of that */
+    }
+    wsqi_edges_resolve(edge, wsqi_task_poisons(task, wsqi_load_hint(&task->state)));
 }
 
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
@@ -5380,17 +5314,12 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
     wsqi_check_task(predecessor);
     uint32_t state = wsqi_load_hint(&task->state);
     do {
-        if ((state & WSQI_TASK_LIVE) != 0 ||
-            state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
+        if (wsqi_task_live(state) || state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
             return WSQ_ERR_INVALID;
         /* Relaxed: the spawn orders it. Failure: decide anew. */
     } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_BLOCKER));
     edge->task = task;
-    edge->predecessor = predecessor;
-    if (!wsqi_edge_link(edge)) {
-        /* Relaxed: wsqi_edge_link has acquired its end (T1, E6). */
-        wsqi_edge_resolve(edge, (wsqi_load_rlx(&predecessor->state) & WSQI_TASK_CANCELLED) != 0);
-    }
+    wsqi_edge_link(edge, predecessor);
     return WSQ_OK;
 }
 
@@ -5401,31 +5330,39 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * Writers:   state: that thread; see >>task.
  * ========================================================================== */
 
-/* Any thread, which has just ended the task: somebody follows it, or waits for it. */
-WSQI_COLD static void wsqi_task_release(wsq_pool *pool, wsq_task *task, uint32_t former,
-                                        uint32_t state) {
-    if (former & WSQI_TASK_FOLLOWED) wsqi_task_close(task, (state & WSQI_TASK_CANCELLED) != 0);
-    if (former & WSQI_TASK_WAITED) wsqi_call(pool, task);
+/* Any thread: as wsqi_task_finish, when somebody follows the task, waits for it, or adds a bit. */
+WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
+    uint32_t former = wsqi_load_hint(&task->state);
+    while ((former & WSQI_TASK_AWAITED) == 0)
+        if (wsqi_cas_rel(&task->state, &former, state)) return; /* T2 */
+    bool poisons = wsqi_task_poisons(task, state);
+    wsq_edge *edges = wsqi_task_close(task);
+    wsqi_store_rel(&task->state, state); /* T2 */
+    wsqi_edges_resolve(edges, poisons);
+    wsqi_call(pool, task);
 }
 
-/* Any thread that took the task for itself. From the exchange on its memory may be gone, unless
- * others follow it: until they have been told, it stays. */
+/* Any thread that took the task for itself; state: DONE, or that and POISONED. From there on its
+ * memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
-    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. E1: who follows
-     * it is visible. Pairs with E2. */
-    uint32_t former = wsqi_xchg_acqrel(&task->state, state);
-    if (!WSQI_LIKELY((former & (WSQI_TASK_FOLLOWED | WSQI_TASK_WAITED)) == 0))
-        wsqi_task_release(pool, task, former, state);
+    uint32_t former = wsqi_load_hint(&task->state);
+    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. Failure: relaxed,
+     * decide anew. */
+    if (!WSQI_LIKELY((former & WSQI_TASK_AWAITED) == 0 &&
+                     wsqi_cas_rel(&task->state, &former, state)))
+        wsqi_task_finish_slow(pool, task, state);
 }
 
 /* The spawn failed: the task is as it was, but for those who follow it since. */
 static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     uint32_t state = wsqi_load_hint(&task->state);
+    if (wsqi_task_is(former, WSQI_TASK_DONE)) {
+        wsqi_task_finish(pool, task, former);
+        return;
+    }
     /* T2, T6: as a finish and a claim. Failure: relaxed, decide anew. */
-    while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_FOLLOWED))) {}
-    if ((former & WSQI_TASK_DONE) && (state & WSQI_TASK_FOLLOWED))
-        wsqi_task_close(task, (former & WSQI_TASK_CANCELLED) != 0);
-    if (state & WSQI_TASK_WAITED) wsqi_call(pool, task);
+    while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_AWAITED))) {}
+    if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
 }
 
 /* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
@@ -5522,12 +5459,13 @@ WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
 WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
     wsq_group *group = wsqi_task_group(task);
     if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
-    do {
-        /* T5: what was done before it was cancelled is visible to its cleanup. */
-        state = wsqi_load_acq(&task->state);
-        if (state & WSQI_TASK_POISONED) return false;
-    } while (!wsqi_task_begin(task, state));
-    return true;
+    while (!(state & WSQI_TASK_POISONED)) {
+        if (wsqi_task_begin(task, state)) return true;
+        state = wsqi_load_hint(&task->state);
+    }
+    /* T5: what was done before it was cancelled is visible to its cleanup. */
+    (void)wsqi_load_acq(&task->state);
+    return false;
 }
 
 /* ==========================================================================
@@ -5619,15 +5557,13 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
-static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
-
 /* Any thread that took it out of its queue: it ends here. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
     /* What is left of a future was told of when the future ended. */
     if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
-        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
+        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
 }
@@ -5765,21 +5701,15 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     if (newest != NULL && self != NULL && pool->workers == 1) wsqi_order_keep(self);
     if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
     else if (some) wsqi_notify_others(self);
-    if (self == NULL) wsqi_check_over(pool);
 }
 
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
     if (count == 0) return WSQ_OK;
     wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
-    if (!wsqi_claim_batch(pool, tasks, count)) {
-        if (self == NULL) wsqi_unadmit(pool, count);
-        return WSQ_ERR_INVALID;
-    }
-    if (self != NULL) wsqi_count(&self->counters.spawned, count);
+    wsq_result result = wsqi_spawn_begin(pool, self, count);
+    if (result != WSQ_OK) return result;
+    if (!wsqi_claim_batch(pool, tasks, count)) return wsqi_spawn_undo(pool, self, count);
     wsqi_queue_batch(pool, tasks, count);
     return WSQ_OK;
 }
@@ -5856,9 +5786,12 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
-    const uint32_t odd = WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | odd)) == 0) &&
-        ((state & odd) != 0 || !wsqi_task_begin(task, state)) && !wsqi_task_start(task, state)) {
+    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
+    if (!WSQI_LIKELY((state & odd) == 0) &&
+        ((state & WSQI_TASK_POISONED) ||
+         ((state & WSQI_TASK_OPEN) && wsqi_task_group(task) != NULL) ||
+         !wsqi_task_begin(task, state)) &&
+        !wsqi_task_start(task, state)) {
         wsqi_cancel_task(self->pool, task);
         return;
     }
@@ -5927,29 +5860,48 @@ static bool wsqi_jobs_allowed(const wsq_pool *pool) {
  * (bench/sim), where 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
-/* Visits others, each at most once, from a random one on. True: a job was stolen and has been
- * run. */
-static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
+/* What a thief takes: published jobs; and the tasks of rings; and those of LIFO slots. */
+typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
+
+/* Owner only. True: a job was stolen and has been run. */
+static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    wsqi_stat(self->counters.steal_attempts, 1);
+    bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(pool);
+    if (jobs && wsqi_job_steal(self, victim)) return true;
+    if (reach == WSQI_JOBS || victim->index >= pool->guest_base) return false;
+    *task = wsqi_steal_tasks(self, victim, reach == WSQI_SLOTS);
+    if (*task == NULL || self->searching) return false;
+    /* I6: the last searcher may have missed them on their way, and the victim has told nobody of
+     * what it pushed behind them: either this sees that, or wsqi_notify_pushed what was stolen. */
+    wsqi_fence_sc();
+    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0 && wsqi_idle_take(pool, 1, 0, 1))
+        wsqi_wake_one(pool, NULL);
+    return false;
+}
+
+/* Visits others, each at most once, from a random one on. True: as wsqi_visit. */
+static bool wsqi_steal_from(wsqi_worker *self, wsqi_reach reach, unsigned distance,
+                            wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    bool all = slots || pool->config.caller_runs;
-    unsigned visits = all ? count : distance != WSQI_ANYWHERE ? WSQI_VISITS : 3 * WSQI_VISITS;
-    unsigned start = wsq_random_below(&self->random, count);
-    bool jobs = wsqi_jobs_allowed(pool);
-    wsqi_asleep_look look = {UINT_MAX, 0};
-    for (unsigned i = 0; i < count && *task == NULL; i++) {
+    bool all = reach == WSQI_SLOTS || pool->config.caller_runs;
+    unsigned visits = WSQI_VISITS;
+    if (distance == WSQI_ANYWHERE && reach != WSQI_JOBS) visits *= 3; /* it is the only pass */
+    unsigned start = wsq_random_below(&self->random, count), word = UINT_MAX;
+    uint64_t asleep = 0;
+    for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
         unsigned n = start + i < count ? start + i : start + i - count;
         wsqi_worker *victim = wsqi_nth(pool, made, n);
-        if (victim == self || (!all && wsqi_looks_asleep(&look, victim))) continue;
+        /* One look at each word of the bitmap: all write it. */
+        if (word != victim->index / 64)
+            asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
+        if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
         if (distance != WSQI_ANYWHERE &&
             wsqi_distance(pool, self->index, victim->index) != distance)
             continue;
-        if (visits-- == 0) break;
-        wsqi_stat(self->counters.steal_attempts, 1);
-        if (jobs && wsqi_job_steal(self, victim)) return true;
-        if (n >= made) continue;
-        *task = wsqi_steal_tasks(self, victim);
-        if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
+        if (wsqi_visit(self, victim, reach, task)) return true;
+        visits--;
     }
     return false;
 }
@@ -5968,32 +5920,19 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     wsqi_store_hint(&self->lead, 0u);
     if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
-    wsqi_stat(self->counters.steal_attempts, 1);
-    if (wsqi_jobs_allowed(self->pool) && wsqi_job_steal(self, victim)) return true;
-    if (lead - 1 >= self->pool->guest_base) return false;
-    *task = wsqi_steal_tasks(self, victim);
-    if (*task == NULL) wsqi_backoff(2);
-    if (*task == NULL) *task = wsqi_steal_tasks(self, victim); /* a lone one, the second time */
+    for (int look = 0; look < 2 && *task == NULL; look++) { /* a lone one, the second time */
+        if (look != 0) wsqi_backoff(2);
+        if (wsqi_visit(self, victim, WSQI_TASKS, task)) return true;
+    }
     return false;
 }
 
-/* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on
- * their way, and their owner has told nobody of what it pushed behind them. */
-static void wsqi_notify_stolen(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    /* I6: and either this sees what was pushed or wsqi_notify_pushed sees what was stolen. */
-    wsqi_fence_sc();
-    if (wsqi_queue_length(self) == 0 && wsqi_queue_length(wsqi_block(pool, self->source - 1)) == 0)
-        return;
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
-}
-
 /* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
-static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
-    if (!self->pool->places.matter) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
-    for (unsigned distance = 0; distance < WSQI_ANYWHERE && *task == NULL; distance++) {
-        if (wsqi_steal_from(self, slots, distance, task)) return true;
-    }
+static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
+    unsigned distance = self->pool->places.matter ? 0 : WSQI_ANYWHERE;
+    do {
+        if (wsqi_steal_from(self, reach, distance, task)) return true;
+    } while (++distance < WSQI_ANYWHERE && *task == NULL);
     return false;
 }
 
@@ -6037,7 +5976,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (self->spilled) wsqi_order_keep(self);
     wsqi_timers_fire(pool);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
-        over = (task = wsqi_take_low(self)) != NULL;
+        over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL)) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL && lifo) over = true;
     if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
@@ -6063,19 +6002,18 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
 }
 
 /* Owner only: one look at all that is far. True: a job was stolen and has been run. S is one line
- * for all, so a searcher is counted there only if no other is; all are before they sleep. */
-static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
+ * for all, so a searcher is counted there only if no other is, and not in its first round; all are
+ * before they sleep, and those that look on for long, since the last to run dry tells who waits for
+ * the pool. */
+static bool wsqi_search_round(wsqi_worker *self, uint32_t round, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    if (!self->searching &&
-        (pool->config.caller_runs || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
+    bool counts = pool->config.spin_ns != 0 || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0;
+    if (!self->searching && (pool->config.caller_runs || (round != 0 && counts)))
         wsqi_search_begin(self);
     *task = wsqi_take_urgent(self, true);
-    if (*task == NULL) {
-        if (wsqi_steal_pass(self, false, task)) return true;
-        if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
-    }
+    if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
     if (*task == NULL) *task = wsqi_take_global(self, NULL);
-    if (*task == NULL) *task = wsqi_take_low(self);
+    if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL);
     return false;
 }
 
@@ -6099,26 +6037,19 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
-    /* S is one line for all: who finds work at once does not count itself as a searcher. */
-    if (*task == NULL && !self->searching && !pool->config.caller_runs &&
-        wsqi_steal_pass(self, false, task))
-        return true;
-    if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
-    /* With half of the workers in it the crowd is large enough. */
-    bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
-    bool spin = self->searching || pool->config.caller_runs || pool->config.spin_ns != 0 || !crowd;
-    bool once = wsqi_discouraged(self);
-    /* Who spins for long is counted, for the last to run dry tells who waits for the pool. */
-    if (*task == NULL && !self->searching && pool->config.spin_ns != 0) wsqi_search_begin(self);
-    for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
-        if (once && round != 0) break;
-        if (wsqi_search_round(self, task)) return true;
+    uint32_t rounds = wsqi_discouraged(self) ? 2 : UINT32_MAX;
+    for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
+        /* With half of the workers in it the crowd is large enough. */
+        bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
+        if (round != 0 && crowd && !self->searching && pool->config.spin_ns == 0) break;
+        if (!wsqi_spin(pool, round, &end)) break;
+        if (wsqi_search_round(self, round, task)) return true;
         if (*task == NULL) wsqi_backoff(round);
     }
     if (*task == NULL && !self->searching) wsqi_search_begin(self);
     if (*task == NULL) self->vain = (uint8_t)(self->vain + 1);
     bool slots = self->late || pool->config.caller_runs;
-    return *task == NULL && slots && wsqi_steal_pass(self, true, task);
+    return *task == NULL && slots && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
 /* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
@@ -6218,7 +6149,7 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     if (wsqi_local(pool) != NULL) return;
     /* W9: see W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
-        wsqi_call_all(pool);
+        wsqi_call(pool, NULL);
     wsqi_duty_end(pool);
 }
 
@@ -6475,7 +6406,7 @@ static void wsqi_standin_joined(wsq_pool *pool) {
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
     bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    if (spent) wsqi_call_all(pool); /* one that waits shall work */
+    if (spent) wsqi_call(pool, NULL); /* one that waits shall work */
 }
 
 static void wsqi_standin_end(wsqi_worker *self) {
@@ -6828,15 +6759,16 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
     for (;;) {
         wsqi_wait_listen(wait);
         bool over = wait->released || wsqi_over(wait->pool);
-        /* W3: what the task did is visible, and its finisher sees that somebody waits. Pairs with
-         * T2. */
-        uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
-        if (wsqi_task_new(state)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
-        if (state & WSQI_TASK_DONE)
-            return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
+        uint32_t state = wsqi_task_attend(task); /* T1, W3 */
+        if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
+        if (wsqi_task_is(state, WSQI_TASK_DONE))
+            return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
         if (over) return WSQ_ERR_CANCELLED;
         if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
-        if (wait->self != NULL && wsqi_wait_here(wait->self, task, NULL)) continue;
+        /* A future is not looked for again: it was to be called here before. */
+        if (wait->self != NULL && task->fn != wsqi_future_run &&
+            wsqi_wait_here(wait->self, task, NULL))
+            continue;
         if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
@@ -6846,8 +6778,9 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     wsqi_check_task(task);
     /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
-    if (wsqi_task_new(state)) return WSQ_ERR_INVALID;
-    if (state & WSQI_TASK_DONE) return state & WSQI_TASK_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
+    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID;
+    if (wsqi_task_is(state, WSQI_TASK_DONE))
+        return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     wsq_pool *pool = wsqi_task_pool(task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_wait wait;
@@ -6900,10 +6833,13 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future is referred to by its place in a queue and by its handle; who takes the last
- *            reference away frees it. Free ones lie with the worker that freed them, two batches at
- *            most, or with the pool. Who sets CLAIMED runs it.
- * Writers:   word: everybody. result: who claimed it. Free ones: the worker, the lock's holder.
+ * Invariant: a future is a task that is OPEN until somebody claims it: its place in a queue, whose
+ *            turn it is, its handle's owner, who calls it there (DONE at once, for nobody else will
+ *            look), or whoever cancels it (POISONED). Its place and its handle refer to it; who
+ *            takes the last reference away frees it. Free ones lie with the worker that freed them,
+ *            two batches at most, or with the pool.
+ * Writers:   references: everybody. result: who claimed it. Free ones: the worker, or the holder of
+ *            the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
  * ========================================================================== */
 
@@ -6912,22 +6848,17 @@ struct wsq_future {
     void *(*fn)(void *arg);  /* wsq_submit's */
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
-    wsqi_aptr then;      /* a task to start when it is done */
+    wsq_edge then;       /* to a task to start when it is done */
     wsq_future *next;    /* of a free one: the next in its batch */
     wsq_future *batch;   /* and of the first of a batch: the next batch */
-    wsqi_a32 word;       /* WSQI_FUTURE_* */
+    wsqi_a32 references;
 };
 
-enum {
-    WSQI_FUTURE_CLAIMED = 1,
-    WSQI_FUTURE_DONE = 2,
-    WSQI_FUTURE_WAITED = 4,
-    WSQI_FUTURE_THEN = 8,
-    WSQI_FUTURE_CANCELLED = 16, /* with CLAIMED: it will not be called */
-    WSQI_FUTURE_REF = 32        /* and all bits above: references */
-};
+/* The state of one that its handle's owner calls: its place in a queue is a tombstone, and nobody
+ * else will look. */
+enum { WSQI_FUTURE_CALLED = WSQI_TASK_DONE | WSQI_TASK_POISONED | WSQI_TASK_OPEN };
 
-/* A guess: two batches, 64 futures of 112 bytes. */
+/* A guess: two batches, 64 futures of 120 bytes. */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -7035,63 +6966,58 @@ static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
 /* Any thread: one reference less. */
 static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
     /* F3: what others did with it comes before its next use. Pairs with itself. */
-    uint32_t word = wsqi_add_acqrel(&future->word, 0u - (uint32_t)WSQI_FUTURE_REF);
-    if (word / WSQI_FUTURE_REF == 1) wsqi_future_free(pool, future);
+    if (wsqi_add_acqrel(&future->references, 0u - 1u) == 1) wsqi_future_free(pool, future);
 }
 
 /* Whoever claimed it, and gives a reference back, its place's in a queue or one of its own: it is
  * over. */
-static void wsqi_future_end(wsq_pool *pool, wsq_future *future) {
-    /* F4: the result is visible to who sees it done. Pairs with F5. */
-    uint32_t word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_DONE);
-    if (word & WSQI_FUTURE_THEN) {
-        wsq_task *then = (wsq_task *)wsqi_load_rlx(&future->then); /* Relaxed: F4 orders it. */
-        wsqi_task_unblock(then, WSQI_HOLD_COUNTED);
-    }
+static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t state) {
+    wsqi_task_finish(pool, &future->task, state);
     wsqi_future_release(pool, future);
-    if (word & WSQI_FUTURE_WAITED) wsqi_call(pool, future);
 }
 
-static bool wsqi_future_claim(wsq_future *future) {
-    /* F3: as it is written by who submitted it, through its queue or its handle. */
-    return (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_CLAIMED) &
-            WSQI_FUTURE_CLAIMED) == 0;
+/* Nobody has begun it, or forbidden that. */
+static inline bool wsqi_future_open(uint32_t state) {
+    const uint32_t all = WSQI_TASK_OPEN | WSQI_TASK_POISONED | WSQI_TASK_PHASE;
+    return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* As wsqi_future_claim, to cancel it: who finds it claimed also sees what for. */
-static bool wsqi_future_revoke(wsq_future *future) {
-    const uint32_t revoked = WSQI_FUTURE_CLAIMED | WSQI_FUTURE_CANCELLED;
-    uint32_t word = wsqi_load_hint(&future->word);
+/* Whoever calls it outside its turn, or else cancels it: that, it is no call in its turn. False:
+ * somebody else has. */
+static bool wsqi_future_claim(wsq_future *future, bool call) {
+    uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
-        if (word & WSQI_FUTURE_CLAIMED) return false;
-        /* F3: as in wsqi_future_claim. Failure: relaxed, decide anew. */
-    } while (!wsqi_cas_acqrel(&future->word, &word, word | revoked));
+        if (!wsqi_future_open(state)) return false;
+        next = call ? (uint32_t)WSQI_FUTURE_CALLED : state - WSQI_TASK_OPEN + WSQI_TASK_POISONED;
+        /* T5: as a run. Failure: relaxed, decide anew. */
+    } while (!wsqi_cas_acqrel(&future->task.state, &state, next));
     return true;
 }
 
 /* The future's place in a queue comes to its turn. */
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
-    wsq_pool *pool = wsq_pool_of(ctx);
-    if (wsqi_future_claim(future)) {
-        wsqi_set(&future->result, future->fn(future->arg));
-        wsqi_future_end(pool, future);
-    } else { /* claimed at this moment, and called there */
-        wsqi_count(&wsqi_worker_of(ctx)->counters.run, 0u - (uint64_t)1);
-        wsqi_future_release(pool, future);
-    }
+    wsqi_set(&future->result, future->fn(future->arg));
+    wsqi_future_end(wsq_pool_of(ctx), future, WSQI_TASK_DONE);
     return WSQ_GONE;
 }
 
+/* Any thread, which refers to it: it shall not be called. False: somebody has claimed it. */
+static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
+    if (!wsqi_future_claim(future, false)) return false;
+    wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
+    /* Once it is over, who waits for it frees it. Relaxed: the caller has a reference, too. */
+    wsqi_add_rlx(&future->references, 1u);
+    wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
+    return true;
+}
+
+/* The turn of its place, but it was called elsewhere, or is not to be. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_future_revoke(future)) {
-        wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
-        wsqi_future_end(pool, future);
-    } else {
-        wsqi_future_release(pool, future);
-    }
+    (void)wsqi_future_revoke(pool, future);
+    wsqi_future_release(pool, future);
     return WSQ_GONE;
 }
 
@@ -7107,7 +7033,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         if (task == NULL) break;
         wsq_future *future = wsq_container_of(task, wsq_future, task);
         /* This thread has claimed it, or else it is only found later. */
-        if (task->fn == wsqi_future_run && (wsqi_load_hint(&future->word) & WSQI_FUTURE_CLAIMED)) {
+        if (task->fn == wsqi_future_run && !wsqi_future_open(wsqi_load_hint(&task->state))) {
             wsqi_future_release(self->pool, future);
             purged++;
             continue;
@@ -7124,25 +7050,21 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     wsqi_notify_others(self); /* who may have looked meanwhile */
 }
 
-/* As wsq_spawn, of a task that nobody else can know: it needs no claim. */
-static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg) {
+/* As wsq_spawn, of a task that nobody else can know: it needs no claim. state: beside ACTIVE. */
+static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg,
+                                    uint32_t state) {
     wsqi_worker *self = wsqi_local(pool);
     future->arg = arg;
-    wsqi_store_init(&future->word, 2u * WSQI_FUTURE_REF);
+    wsqi_store_init(&future->references, 2u);
     wsqi_store_init(&future->task.pool, pool);
-    wsqi_store_init(&future->task.state, (uint32_t)WSQI_TASK_ACTIVE);
-    if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN : !wsqi_admit(pool, 1)) {
+    wsqi_store_init(&future->task.state, WSQI_TASK_ACTIVE | state);
+    wsq_result result = wsqi_spawn_begin(pool, self, 1);
+    if (result != WSQ_OK) {
         wsqi_future_free(pool, future);
-        return WSQ_ERR_CLOSED;
+        return result;
     }
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
-    if (self == NULL) {
-        wsqi_inject_tasks(pool, &future->task, &future->task);
-    } else {
-        wsqi_count(&self->counters.spawned, 1);
-        wsqi_push_local(self, &future->task);
-        wsqi_notify_others(self);
-    }
+    wsqi_task_queue(pool, self, &future->task);
     return WSQ_OK;
 }
 
@@ -7169,7 +7091,7 @@ WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
     wsq_task_init(&future->task, wsqi_go_run);
     future->task.cleanup = wsqi_go_cancelled;
     future->go = fn;
-    return wsqi_future_spawn(pool, future, arg);
+    return wsqi_future_spawn(pool, future, arg, 0);
 }
 
 WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out) {
@@ -7180,18 +7102,17 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
     wsq_task_init(&future->task, wsqi_future_run);
     future->task.cleanup = wsqi_future_cancelled;
     future->fn = fn;
-    wsq_result result = wsqi_future_spawn(pool, future, arg);
+    future->then.task = NULL;
+    wsq_result result = wsqi_future_spawn(pool, future, arg, WSQI_TASK_OPEN);
     if (result == WSQ_OK) *out = future;
     return result;
 }
 
-WSQ_API bool wsq_future_done(const wsq_future *future) {
-    /* F5: the result is visible. Pairs with F4. */
-    return (wsqi_load_acq(&future->word) & WSQI_FUTURE_DONE) != 0;
-}
+WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
-/* Owner only: calls the function here, in the middle of a task, and spawns what waits for that. */
-static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t word) {
+/* Owner only, which has claimed it: calls the function here, in the middle of a task. Nobody else
+ * will wait for the end, but a task of the handle's owner may follow it. */
+static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_run_nested */
     wsqi_count(&self->counters.run, 1);
@@ -7199,66 +7120,31 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
     wsqi_set(&future->result, future->fn(future->arg));
     wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
     wsqi_frame_pop(self, &frame);
-    if (word & WSQI_FUTURE_THEN) /* who has the handle has set it */
-        wsqi_task_unblock((wsq_task *)wsqi_load_own(&future->then), WSQI_HOLD_COUNTED);
-}
-
-/* Who has claimed it: its place in a queue is a tombstone now. Relaxed: the claim decides. */
-static inline void wsqi_future_bury(wsq_future *future) {
-    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_POISONED));
+    if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
 /* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
  * *whole: it had its place in the queue, too, so that nobody else refers to it. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
-    /* Who has the handle sets THEN; the rest is checked. */
-    uint32_t word = wsqi_load_hint(&future->word);
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
         if (*whole) {
-            bool ours = wsqi_future_claim(future); /* else it is cancelled at this moment */
-            if (ours) wsqi_future_call(self, future, word);
+            /* else it is cancelled at this moment */
+            bool ours = wsqi_future_claim(future, true);
+            if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
             return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
     }
-    if (!wsqi_future_claim(future)) return false;
+    if (!wsqi_future_claim(future, true)) return false;
     /* Its place in the queue is left behind, as a tombstone: it is no call, and no hook hears of
      * it. From time to time the queue is searched for such places. */
-    wsqi_future_bury(future);
-    wsqi_future_call(self, future, word);
+    wsqi_future_call(self, future);
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->order != WSQ_SHARED)
         wsqi_tombstones_purge(self);
     return true;
-}
-
-/* Whoever has the handle: nobody shall start the future any more. False: somebody has, or has
- * forbidden it. What is left behind in a queue is a tombstone, as in wsqi_future_here. */
-static bool wsqi_future_forbid(wsq_future *future) {
-    if (!wsqi_future_revoke(future)) return false;
-    wsqi_event_here(wsqi_task_pool(&future->task), WSQ_EVENT_CANCEL, &future->task, 0);
-    wsqi_future_bury(future);
-    /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
-    wsqi_add_rlx(&future->word, (uint32_t)WSQI_FUTURE_REF);
-    wsqi_future_end(wsqi_task_pool(&future->task), future);
-    return true;
-}
-
-static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
-    for (;;) {
-        wsqi_wait_listen(wait);
-        bool over = wsqi_over(wait->pool);
-        uint32_t word = wsqi_load_acq(&future->word); /* F5 */
-        /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
-        if ((word & WSQI_FUTURE_DONE) == 0)
-            word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_WAITED);
-        if (word & WSQI_FUTURE_DONE)
-            return (word & WSQI_FUTURE_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
-        if (over) return WSQ_ERR_CANCELLED;
-        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
-    }
 }
 
 WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result) {
@@ -7266,18 +7152,13 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    uint32_t word = wsqi_load_acq(&future->word); /* F5 */
-    wsq_result outcome = word & WSQI_FUTURE_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
-    bool done = (word & WSQI_FUTURE_DONE) != 0, whole = false;
+    uint32_t state = wsqi_load_acq(&future->task.state); /* T1 */
+    wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
+    bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
     if (!done && self != NULL && timeout_ns != 0 &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
         done = wsqi_future_here(self, future, &whole);
-    if (!done) {
-        wsqi_wait wait;
-        wsqi_wait_begin(&wait, pool, future, timeout_ns);
-        outcome = wsqi_future_await(&wait, future);
-        wsqi_wait_end(&wait);
-    }
+    if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
     if (outcome == WSQ_ERR_TIMEOUT) return outcome;
     if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
     if (whole) wsqi_future_free(pool, future);
@@ -7290,8 +7171,9 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
 }
 
 WSQ_API bool wsq_future_cancel(wsq_future *future) {
-    /* Relaxed: CANCELLED came with CLAIMED, which was seen. */
-    return wsqi_future_forbid(future) || (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CANCELLED);
+    if (wsqi_future_revoke(wsqi_task_pool(&future->task), future)) return true;
+    uint32_t state = wsqi_load_hint(&future->task.state);
+    return (state & WSQI_TASK_POISONED) != 0 && state != WSQI_FUTURE_CALLED;
 }
 
 WSQ_API void wsq_future_drop(wsq_future *future) {
@@ -7301,16 +7183,13 @@ WSQ_API void wsq_future_drop(wsq_future *future) {
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    /* Only who has the handle sets this bit. */
-    if (wsqi_load_own(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
+    if (future->then.task != NULL) return WSQ_ERR_INVALID; /* only who has the handle sets it */
     wsq_pool *pool = wsqi_task_pool(&future->task);
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    wsqi_store_own(&future->then, task);
-    /* F5: who ends it sees the task, or we see it done. Pairs with F4. */
-    if (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE)
-        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+    future->then.task = task;
+    wsqi_edge_link(&future->then, &future->task);
     wsqi_task_held(pool); /* last, as in wsq_group_then */
     return WSQ_OK;
 }
@@ -7416,23 +7295,12 @@ static bool wsqi_take_back(wsqi_worker *self) {
 /* A join with nothing to do helps others: its thief first, whose jobs are mostly the awaited job's
  * children, then anybody. Never runs a spawned task. */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
-    wsq_pool *pool = self->pool;
     uint32_t thief = wsqi_load_hint(&job->thief);
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    unsigned start = wsq_random_below(&self->random, count);
-    if (thief != 0 && wsqi_block_known(pool, thief - 1) &&
-        wsqi_job_steal(self, wsqi_block(pool, thief - 1)))
+    wsq_task *none = NULL;
+    if (thief != 0 && wsqi_block_known(self->pool, thief - 1) &&
+        wsqi_job_steal(self, wsqi_block(self->pool, thief - 1)))
         return true;
-    unsigned visits = WSQI_VISITS;
-    wsqi_asleep_look look = {UINT_MAX, 0};
-    for (unsigned i = 0; i < count && visits > 0; i++) {
-        unsigned n = start + i < count ? start + i : start + i - count;
-        wsqi_worker *victim = wsqi_nth(pool, made, n);
-        if (victim == self || wsqi_looks_asleep(&look, victim)) continue;
-        if (wsqi_job_steal(self, victim)) return true;
-        visits--;
-    }
-    return false;
+    return wsqi_steal_from(self, WSQI_JOBS, WSQI_ANYWHERE, &none);
 }
 
 /* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. Either
@@ -7528,18 +7396,22 @@ static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* A free guest block of those that there are, or NULL. */
-static wsqi_worker *wsqi_guest_take(wsq_pool *pool) {
-    unsigned end = pool->guest_base + wsqi_guests_made(pool);
-    for (unsigned i = pool->guest_base; i < end; i++) {
-        wsqi_worker *guest = wsqi_block(pool, i);
-        uint64_t bit = wsqi_bit(guest);
-        wsqi_a64 *word = &pool->taken[i / 64];
-        /* J8: what the last guest left in the block is visible. Pairs with J9. */
-        if ((wsqi_load_hint(word) & bit) == 0 && (wsqi_or_acqrel(word, bit) & bit) == 0)
-            return guest;
+/* The first of these blocks that has no thread, or NULL. */
+static wsqi_worker *wsqi_lease_take(wsq_pool *pool, unsigned first, unsigned end) {
+    for (unsigned i = first; i < end; i++) {
+        wsqi_worker *block = wsqi_block(pool, i);
+        uint32_t lease = wsqi_load_hint(&block->lease);
+        if ((lease & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT) continue;
+        /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
+        if (wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE)) return block;
     }
     return NULL;
+}
+
+/* The thread that has the block leaves it. */
+static void wsqi_lease_end(wsqi_worker *block) {
+    /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, which comes too late. */
+    wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
 /* One more than `made`, unless another thread was faster. False: no memory. */
@@ -7554,13 +7426,12 @@ static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
     return ok;
 }
 
-/* A guest block, or NULL: all are taken, or there is no memory for one more, which *full tells. */
-static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool *full) {
+/* A guest block, or NULL: all are taken, or there is no memory for one more. */
+static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
     for (;;) {
         unsigned made = wsqi_guests_made(pool);
-        wsqi_worker *guest = wsqi_guest_take(pool);
-        *full = made == WSQ_GUESTS;
-        if (guest != NULL || *full || !wsqi_guest_make(pool, made)) return guest;
+        wsqi_worker *guest = wsqi_lease_take(pool, pool->guest_base, pool->guest_base + made);
+        if (guest != NULL || made == WSQ_GUESTS || !wsqi_guest_make(pool, made)) return guest;
     }
 }
 
@@ -7577,8 +7448,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
     wsqi_self_set(former);
-    /* J9: see J8. */
-    wsqi_and_acqrel(&pool->taken[guest->index / 64], ~wsqi_bit(guest));
+    wsqi_lease_end(guest);
     if (!outside) return;
     wsqi_add_rlx(&pool->guests, 0u - 1u); /* Relaxed: the barrier below orders it. */
     /* I6: as a notifier; the sleeper in whose place it worked may be wanted by others now. */
@@ -7592,8 +7462,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     wsqi_worker *self = wsqi_inside(pool);
     if (self == NULL && (wsqi_load_hint(&pool->lanes[WSQ_NORMAL].outside) & 1))
         return WSQ_ERR_CLOSED;
-    bool full;
-    wsqi_worker *guest = wsqi_guest_enter(pool, &full);
+    wsqi_worker *guest = wsqi_guest_enter(pool);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) {
@@ -7601,7 +7470,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
         self->frame.loop = NULL;
         fn(wsqi_full_mark(self), arg);
         self->frame.loop = loop;
-    } else if (!full) {
+    } else if (wsqi_guests_made(pool) != WSQ_GUESTS) {
         return WSQ_ERR_MEMORY;
     } else {
         wsqi_run_task run;
@@ -7647,14 +7516,6 @@ typedef struct wsqi_grain {
     bool automatic;
 } wsqi_grain;
 
-static wsqi_grain wsqi_grain_start(size_t grain) {
-    wsqi_grain start;
-    start.automatic = grain == 0;
-    start.size = grain != 0 ? grain : 1;
-    start.last_ns = start.automatic ? wsqi_clock_ns() : 0;
-    return start;
-}
-
 /* Where the step that begins here ends; `end` lies further. Automatic steps end on multiples of
  * their size, so that growing from 1 does not leave the loop body misaligned for good. */
 static inline size_t wsqi_grain_step(const wsqi_grain *grain, size_t begin) {
@@ -7687,10 +7548,10 @@ static inline bool wsqi_wanted(wsq_ctx ctx) {
 /* What all pieces of a loop share; on the stack of its wsq_for or wsq_reduce. */
 struct wsqi_loop {
     size_t grain;
-    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg);
+    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* wsq_for's */
     void *arg;
-    const wsq_reducer *reducer;
-    wsqi_a32 stopped; /* any body sets it */
+    const wsq_reducer *reducer; /* wsq_reduce's, or NULL */
+    wsqi_a32 stopped;           /* any body sets it */
 };
 
 /* What the bodies did is visible by their joins. */
@@ -7704,68 +7565,32 @@ WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
 }
 
-typedef struct wsqi_for_job {
+/* The upper half of a range, which was forked off. */
+typedef struct wsqi_half {
     wsq_job job;
     wsqi_loop *loop;
     size_t begin, end;
-} wsqi_for_job;
+    void *partial; /* with a reducer: room for its own result, if it is stolen */
+} wsqi_half;
 
-static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end);
+static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial);
 
-static void wsqi_for_half(wsq_ctx ctx, wsq_job *job) {
-    wsqi_for_job *half = wsq_container_of(job, wsqi_for_job, job);
-    wsqi_for_range(ctx, half->loop, half->begin, half->end);
+static void wsqi_half_stolen(wsq_ctx ctx, wsq_job *job) {
+    wsqi_half *half = wsq_container_of(job, wsqi_half, job);
+    const wsq_reducer *reducer = half->loop->reducer;
+    if (reducer != NULL) reducer->init(half->partial, reducer->arg);
+    wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial);
 }
 
-/* Forks off the upper half and goes on with the lower. */
-static void wsqi_for_split(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t middle, size_t end) {
-    wsqi_for_job upper;
-    upper.loop = loop;
-    upper.begin = middle;
-    upper.end = end;
-    wsq_fork(&ctx, &upper.job, wsqi_for_half);
-    wsqi_for_range(ctx, loop, begin, middle);
-    wsq_join(&ctx, &upper.job);
-}
-
-/* Owner only: the loop that the body may stop. Returns the one around it. */
-static inline wsqi_loop *wsqi_loop_enter(wsq_ctx ctx, wsqi_loop *loop) {
-    wsqi_worker *self = wsqi_worker_of(ctx);
-    wsqi_loop *outer = self->frame.loop;
-    self->frame.loop = loop;
-    return outer;
-}
-
-/* The steps of a range, until somebody wants half of the rest: true, from *begin on. */
-static bool wsqi_for_steps(wsq_ctx ctx, wsqi_loop *loop, wsqi_grain *grain, size_t *begin,
-                           size_t end) {
-    while (end - *begin > grain->size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx)) return true;
-        size_t step = wsqi_grain_step(grain, *begin);
-        loop->body(ctx, *begin, step, loop->arg);
-        wsqi_grain_learn(grain, step - *begin);
-        *begin = step;
-    }
-    if (*begin < end && !wsqi_loop_stopped(loop)) loop->body(ctx, *begin, end, loop->arg);
-    return false;
-}
-
-static void wsqi_for_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end) {
-    wsqi_grain grain = wsqi_grain_start(loop->grain);
-    wsqi_loop *outer = wsqi_loop_enter(ctx, loop);
-    if (wsqi_for_steps(ctx, loop, &grain, &begin, end))
-        wsqi_for_split(ctx, loop, begin, wsqi_grain_middle(&grain, begin, end), end);
-    (void)wsqi_loop_enter(ctx, outer);
-}
-
-WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
-                     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
-    wsqi_loop loop = WSQI_INIT;
-    wsqi_check_ctx(ctx);
-    loop.grain = grain;
-    loop.body = body;
-    loop.arg = arg;
-    if (begin < end) wsqi_for_range(ctx, &loop, begin, end);
+/* Does the lower half, from `begin` on. If nobody took the upper, it continues the same result. */
+WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
+    wsqi_loop *loop = upper->loop;
+    wsq_fork(&ctx, &upper->job, wsqi_half_stolen);
+    wsqi_loop_range(ctx, loop, begin, upper->begin, partial);
+    if (wsq_reclaim(&ctx, &upper->job))
+        wsqi_loop_range(ctx, loop, upper->begin, upper->end, partial);
+    else if (loop->reducer != NULL)
+        loop->reducer->combine(partial, upper->partial, loop->reducer->arg);
 }
 
 /* A partial result of up to this many bytes lives on the stack of whoever split; a larger one is
@@ -7776,79 +7601,72 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
 /* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-typedef struct wsqi_reduce_job {
-    wsq_job job;
-    wsqi_loop *loop;
-    size_t begin, end;
-    void *partial;
-} wsqi_reduce_job;
-
-static void wsqi_reduce_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end,
-                              void *partial);
-
-/* Stolen: the upper half gets a result of its own. */
-static void wsqi_reduce_half(wsq_ctx ctx, wsq_job *job) {
-    wsqi_reduce_job *half = wsq_container_of(job, wsqi_reduce_job, job);
-    const wsq_reducer *reducer = half->loop->reducer;
-    reducer->init(half->partial, reducer->arg);
-    wsqi_reduce_range(ctx, half->loop, half->begin, half->end, half->partial);
+/* A function of its own: other splits shall not have the room on the stack. */
+WSQI_COLD static void wsqi_half_small(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
+    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
+    upper->partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
+    wsqi_half_split(ctx, upper, begin, partial);
 }
 
-/* Forks off [middle, end) and goes on with the lower half. If nobody took it, it continues the same
- * result. False: no memory for a second result, nothing was done. */
-static bool wsqi_reduce_split(wsq_ctx ctx, const wsqi_reduce_job *range, size_t middle) {
-    wsqi_loop *loop = range->loop;
-    const wsq_reducer *reducer = loop->reducer;
+/* True: the range was split, and is done. False: no memory for a second result. */
+static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
+                           size_t end, void *partial) {
     const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
-    bool small = reducer->size <= WSQI_PARTIAL_INLINE;
-    size_t bytes = (size_t)WSQI_LINE_UP(reducer->size);
-    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
-    wsqi_reduce_job upper;
+    size_t bytes = loop->reducer != NULL ? loop->reducer->size : 0;
+    wsqi_half upper = WSQI_INIT;
     upper.loop = loop;
-    upper.begin = middle;
-    upper.end = range->end;
-    upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
-    if (!small) upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
-    if (upper.partial == NULL) return false;
-    wsq_fork(&ctx, &upper.job, wsqi_reduce_half);
-    wsqi_reduce_range(ctx, loop, range->begin, middle, range->partial);
-    if (wsq_reclaim(&ctx, &upper.job))
-        wsqi_reduce_range(ctx, loop, middle, range->end, range->partial);
-    else
-        reducer->combine(range->partial, upper.partial, reducer->arg);
-    if (!small) wsqi_release(allocator, upper.partial, bytes);
+    upper.begin = wsqi_grain_middle(grain, begin, end);
+    upper.end = end;
+    if (bytes == 0) {
+        wsqi_half_split(ctx, &upper, begin, partial);
+    } else if (bytes <= WSQI_PARTIAL_INLINE) {
+        wsqi_half_small(ctx, &upper, begin, partial);
+    } else {
+        bytes = (size_t)WSQI_LINE_UP(bytes);
+        upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
+        if (upper.partial == NULL) return false;
+        wsqi_half_split(ctx, &upper, begin, partial);
+        wsqi_release(allocator, upper.partial, bytes);
+    }
     return true;
 }
 
-/* True: the range was split, and is done. */
-static bool wsqi_reduce_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
-                             size_t end, void *partial) {
-    wsqi_reduce_job range;
-    range.loop = loop;
-    range.begin = begin;
-    range.end = end;
-    range.partial = partial;
-    return wsqi_reduce_split(ctx, &range, wsqi_grain_middle(grain, begin, end));
+static inline void wsqi_loop_body(wsq_ctx ctx, const wsqi_loop *loop, size_t begin, size_t end,
+                                  void *partial) {
+    const wsq_reducer *reducer = loop->reducer;
+    if (reducer == NULL) loop->body(ctx, begin, end, loop->arg);
+    else reducer->body(ctx, begin, end, partial, reducer->arg);
 }
 
-static void wsqi_reduce_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end,
-                              void *partial) {
-    const wsq_reducer *reducer = loop->reducer;
-    wsqi_grain grain = wsqi_grain_start(loop->grain);
-    wsqi_loop *outer = wsqi_loop_enter(ctx, loop);
+static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
+    wsqi_loop **innermost = &wsqi_worker_of(ctx)->frame.loop, *outer = *innermost;
+    wsqi_grain grain;
+    grain.automatic = loop->grain == 0;
+    grain.size = grain.automatic ? 1 : loop->grain;
+    grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
+    *innermost = loop; /* the body may stop it */
     while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx) && wsqi_reduce_give(ctx, loop, &grain, begin, end, partial)) {
+        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, &grain, begin, end, partial)) {
             begin = end;
             break;
         }
         size_t step = wsqi_grain_step(&grain, begin);
-        reducer->body(ctx, begin, step, partial, reducer->arg);
+        wsqi_loop_body(ctx, loop, begin, step, partial);
         wsqi_grain_learn(&grain, step - begin);
         begin = step;
     }
-    if (begin < end && !wsqi_loop_stopped(loop))
-        reducer->body(ctx, begin, end, partial, reducer->arg);
-    (void)wsqi_loop_enter(ctx, outer);
+    if (begin < end && !wsqi_loop_stopped(loop)) wsqi_loop_body(ctx, loop, begin, end, partial);
+    *innermost = outer;
+}
+
+WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
+                     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg) {
+    wsqi_loop loop = WSQI_INIT;
+    wsqi_check_ctx(ctx);
+    loop.grain = grain;
+    loop.body = body;
+    loop.arg = arg;
+    if (begin < end) wsqi_loop_range(ctx, &loop, begin, end, NULL);
 }
 
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
@@ -7861,7 +7679,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
     loop.grain = grain;
     loop.reducer = reducer;
     reducer->init(result, reducer->arg);
-    if (begin < end) wsqi_reduce_range(ctx, &loop, begin, end, result);
+    if (begin < end) wsqi_loop_range(ctx, &loop, begin, end, result);
     return WSQ_OK;
 }
 
@@ -7906,16 +7724,16 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
 /* False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
     wsqi_list larger = WSQI_INIT; /* its places alone */
-    size_t bytes = list->capacity * sizeof *list->places;
-    larger.capacity = list->capacity * 2;
-    larger.places = (wsqi_listed *)wsqi_allocate(allocator, 2 * bytes, sizeof(uint64_t));
+    larger.capacity = list->capacity != 0 ? list->capacity * 2 : 64; /* a guess */
+    size_t bytes = larger.capacity * sizeof *list->places;
+    larger.places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
     if (larger.places == NULL) return false;
-    memset(larger.places, 0, 2 * bytes);
+    memset(larger.places, 0, bytes);
     for (size_t i = 0; i < list->capacity; i++) {
         const wsqi_listed *old = &list->places[i];
         if (old->task != NULL) *wsqi_list_at(&larger, old->task) = *old;
     }
-    wsqi_release(allocator, list->places, bytes);
+    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
     list->places = larger.places;
     list->capacity = larger.capacity;
     return true;
@@ -8001,21 +7819,15 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
 
 /* Before there are workers. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
-    const size_t capacity = 64; /* a guess */
     const wsq_allocator *allocator = pool->config.allocator;
     wsqi_list *list = (wsqi_list *)wsqi_allocate(allocator, sizeof *list, sizeof(uint64_t));
     if (list == NULL) return false;
     memset((void *)list, 0, sizeof *list);
     pool->list = list;
-    list->places = (wsqi_listed *)wsqi_allocate(allocator, capacity * sizeof *list->places,
-                                                sizeof(uint64_t));
-    if (list->places == NULL) return false;
-    memset(list->places, 0, capacity * sizeof *list->places);
-    list->capacity = capacity;
     list->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
     pool->hooks.user = pool;
-    return true;
+    return wsqi_list_grow(list, allocator);
 }
 
 static void wsqi_list_free(wsq_pool *pool, const wsq_allocator *allocator) {
@@ -8083,21 +7895,16 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
-static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane) {
-    fprintf(dump->file, "%s%" PRIu32 "%s", name, wsqi_load_hint(&lane->length),
-            wsqi_load_hint(&lane->incoming) != NULL ? "+" : "");
-}
-
-/* The global queue, all its lanes together. */
-static void wsqi_dump_global(const wsqi_dump *dump, const char *name) {
-    uint64_t length = 0;
-    bool more = false;
-    for (uint32_t i = 0; i < dump->pool->shares; i++) {
-        const wsqi_inject *lane = wsqi_share(dump->pool, i);
-        length += wsqi_load_hint(&lane->length);
-        more = more || wsqi_load_hint(&lane->incoming) != NULL;
+/* A lane, and so many more of the global queue's. */
+static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane,
+                           unsigned more) {
+    uint64_t length = wsqi_load_hint(&lane->length);
+    bool fresh = wsqi_load_hint(&lane->incoming) != NULL;
+    for (unsigned i = 1; i <= more; i++) {
+        length += wsqi_load_hint(&wsqi_share(dump->pool, i)->length);
+        fresh = fresh || wsqi_load_hint(&wsqi_share(dump->pool, i)->incoming) != NULL;
     }
-    fprintf(dump->file, "%s%" PRIu64 "%s", name, length, more ? "+" : "");
+    fprintf(dump->file, "%s%" PRIu64 "%s", name, length, fresh ? "+" : "");
 }
 
 static void wsqi_dump_pool(const wsqi_dump *dump) {
@@ -8109,9 +7916,9 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
             wsqi_load_hint(&pool->standins.active), wsqi_load_hint(&pool->guests));
     fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
             pending, held);
-    wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH]);
-    wsqi_dump_global(dump, ", normal ");
-    wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW]);
+    wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH], 0);
+    wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL], pool->shares - 1);
+    wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW], 0);
     fputs("\n", dump->file);
 }
 
@@ -8142,7 +7949,7 @@ static void wsqi_dump_workers(const wsqi_dump *dump) {
                 (unsigned)wsqi_queue_length(worker),
                 wsqi_load_hint(&worker->lifo) != NULL ? "full" : "empty",
                 wsqi_range_length(worker));
-        wsqi_dump_lane(dump, ", pinned ", &worker->inbox);
+        wsqi_dump_lane(dump, ", pinned ", &worker->inbox, 0);
         fputs("\n", dump->file);
     }
 }
@@ -8221,21 +8028,18 @@ static int wsqi_listed_order(const void *one, const void *two) {
     return a->since < b->since ? -1 : a->since > b->since;
 }
 
-/* A copy of the list, sorted; the caller frees `*bytes` of it. NULL: no memory, or no task. *count:
- * tasks in the copy; *others: about how many there are besides. */
-static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, size_t *bytes, uint64_t *others) {
+/* A copy of the list, sorted, which the caller frees; NULL: no memory, or no task. *count: tasks in
+ * the copy; *others: about how many there are besides. */
+static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, uint64_t *others) {
     wsqi_list *list = pool->list;
     uint64_t held, pending = wsqi_pending(pool, &held);
+    wsqi_listed *copy = NULL;
+    size_t n = 0;
     wsqi_mutex_lock(&pool->parking, &list->lock);
-    size_t room = list->count + list->count / 2, n = 0;
-    wsqi_mutex_unlock(&pool->parking, &list->lock);
-    *bytes = room * sizeof(wsqi_listed);
-    wsqi_listed *copy = room == 0 ? NULL
-                                  : (wsqi_listed *)wsqi_allocate(pool->config.allocator, *bytes,
-                                                                 sizeof(uint64_t));
-    if (copy == NULL) room = 0;
-    wsqi_mutex_lock(&pool->parking, &list->lock);
-    for (size_t i = 0; i < list->capacity && n < room; i++) {
+    if (list->count != 0)
+        copy = (wsqi_listed *)wsqi_allocate(pool->config.allocator, list->count * sizeof *copy,
+                                            sizeof(uint64_t));
+    for (size_t i = 0; copy != NULL && i < list->capacity; i++) {
         if (list->places[i].task != NULL) copy[n++] = list->places[i];
     }
     *others = list->count - n;
@@ -8260,15 +8064,15 @@ static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
 }
 
 static void wsqi_dump_tasks(const wsqi_dump *dump) {
-    size_t count, bytes;
+    size_t count;
     uint64_t others;
     wsq_pool *pool = dump->pool;
     if (pool->list == NULL) return;
-    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &bytes, &others);
+    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &others);
     for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
     if (count > WSQI_DUMP_TASKS) others += count - WSQI_DUMP_TASKS;
     if (others != 0) wsqi_dump_more(dump, "task ", others);
-    wsqi_release(pool->config.allocator, tasks, bytes);
+    wsqi_release(pool->config.allocator, tasks, count * sizeof *tasks);
 }
 
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
@@ -8369,7 +8173,7 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     if (wait->group != NULL) return !wsqi_group_runs(wait->pool, wait->self, wait->group);
     if (wait->task == NULL) return false;
     uint32_t state = wsqi_load_hint(&wait->task->state);
-    return (state & WSQI_TASK_ACTIVE) == 0 || state >= WSQI_TASK_BLOCKER;
+    return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_BLOCKER;
 }
 
 /* Counts the waits in the middle of a task that sleep; those that were called and go on in *called.
@@ -8554,19 +8358,15 @@ WSQ_API const char *wsq_result_string(wsq_result result) {
 
 /* ---- create ---- */
 
-static wsq_result wsqi_config_check(const wsq_config *config) {
+static bool wsqi_config_valid(const wsq_config *config) {
     const wsq_allocator *allocator = config->allocator;
     unsigned standins = config->max_standins == WSQ_STANDINS_OFF ? 0 : config->max_standins;
-    if (config->workers > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
-    if (config->caller_runs && config->lend_only) return WSQ_ERR_INVALID;
-    if (standins > WSQI_MAX_WORKERS) return WSQ_ERR_INVALID;
-    if ((unsigned)config->order > WSQ_SHARED) return WSQ_ERR_INVALID;
-    if (config->max_interval != 0 && config->max_interval < config->min_interval)
-        return WSQ_ERR_INVALID;
-    if (config->topology != NULL && config->topology->place == NULL) return WSQ_ERR_INVALID;
-    if (allocator != NULL && (allocator->allocate == NULL || allocator->release == NULL))
-        return WSQ_ERR_INVALID;
-    return WSQ_OK;
+    if (config->workers > WSQI_MAX_WORKERS || standins > WSQI_MAX_WORKERS) return false;
+    if (config->caller_runs && config->lend_only) return false;
+    if ((unsigned)config->order > WSQ_SHARED) return false;
+    if (config->max_interval != 0 && config->max_interval < config->min_interval) return false;
+    if (config->topology != NULL && config->topology->place == NULL) return false;
+    return allocator == NULL || (allocator->allocate != NULL && allocator->release != NULL);
 }
 
 /* What the zeroes of a config that was checked stand for. */
@@ -8590,7 +8390,7 @@ enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess 
 
 /* Its own struct, and behind that bitmaps, table and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
-    return sizeof(wsq_pool) + 3 * words * sizeof(wsqi_a64) +
+    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
 }
 
@@ -8617,17 +8417,23 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsqi_release(allocator, pool, wsqi_pool_bytes(pool->blocks, pool->words));
 }
 
-/* The pool's own memory and the workers', which are not set up. */
+/* A pool without workers, which wsqi_pool_free takes back. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     unsigned guest_base = config->workers + config->max_standins;
     unsigned blocks = guest_base + WSQ_GUESTS, words = (blocks + 63) / 64;
     size_t bytes = wsqi_pool_bytes(blocks, words);
-    size_t block_bytes = (size_t)config->workers * WSQ_BLOCK_SIZE;
     wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
     if (pool == NULL) return NULL;
     memset((void *)pool, 0, bytes);
+    if (!wsqi_parking_init(&pool->parking)) {
+        wsqi_release(config->allocator, pool, bytes);
+        return NULL;
+    }
     pool->copy = &wsqi_copy;
     wsqi_store_init(&pool->alive, WSQI_ALIVE);
+    pool->phase = wsqi_guard_create();
+    if (pool->phase == NULL) pool->phase = &pool->own_phase;
+    wsqi_store_init(pool->phase, (uint32_t)WSQI_PHASE_RUN);
     pool->config = *config;
     pool->workers = config->workers;
     pool->guest_base = guest_base;
@@ -8635,22 +8441,13 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
-    pool->taken = pool->joiners + words;
-    pool->table = (wsqi_worker **)(void *)(pool->taken + words);
+    pool->table = (wsqi_worker **)(void *)(pool->joiners + words);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);
     if (config->allocator != NULL) {
         pool->allocator = *config->allocator;
         pool->config.allocator = &pool->allocator;
     }
-    char *first = NULL;
-    if (block_bytes / WSQ_BLOCK_SIZE == config->workers)
-        first = (char *)wsqi_blocks_take(config->allocator, block_bytes);
-    for (unsigned i = 0; first != NULL && i < config->workers; i++)
-        wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(first + i * (size_t)WSQ_BLOCK_SIZE));
-    if (first != NULL && wsqi_parking_init(&pool->parking)) return pool;
-    wsqi_blocks_give(config->allocator, first, block_bytes);
-    wsqi_release(config->allocator, pool, bytes);
-    return NULL;
+    return pool;
 }
 
 /* Who is near whom. With two workers, or where all are as near, that does not matter. */
@@ -8680,14 +8477,14 @@ static unsigned wsqi_shares_for(const wsq_pool *pool) {
     return shares < (unsigned)WSQI_SHARES ? shares : (unsigned)WSQI_SHARES;
 }
 
-/* False: no memory for a queue. */
+/* False: no memory. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
-    bool ok = true;
-    pool->phase = wsqi_guard_create();
-    if (pool->phase == NULL) pool->phase = &pool->own_phase;
-    wsqi_store_init(pool->phase, (uint32_t)WSQI_PHASE_RUN);
+    size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
-    ok = !(WSQI_LISTS && config->list_tasks) || wsqi_list_make(pool);
+    if (WSQI_LISTS && config->list_tasks && !wsqi_list_make(pool)) return false;
+    if (bytes / WSQ_BLOCK_SIZE != pool->workers) return false;
+    char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
+    if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
     pool->shares = wsqi_shares_for(pool);
     pool->wake_slot = wsqi_told(pool) ? 0 : config->lifo_cap;
@@ -8695,11 +8492,12 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     if (config->spin_ns == WSQ_SPIN_OFF) pool->config.spin_ns = 0;
     wsqi_pool_place(pool, config);
     wsqi_store_init(&pool->timer_next, WSQI_NEVER);
-    for (unsigned i = 0; i < pool->workers && ok; i++) {
-        ok = wsqi_worker_init(wsqi_block(pool, i), pool, i);
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
         wsqi_store_init(&pool->threads_made, i + 1);
+        if (!wsqi_worker_init(wsqi_block(pool, i), pool, i)) return false;
     }
-    return ok;
+    return true;
 }
 
 static bool wsqi_pool_start(wsq_pool *pool) {
@@ -8717,7 +8515,7 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_config filled = WSQI_INIT;
     wsq_result result = WSQ_OK;
     if (config != NULL) filled = *config;
-    if (out == NULL || wsqi_config_check(&filled) != WSQ_OK) return WSQ_ERR_INVALID;
+    if (out == NULL || !wsqi_config_valid(&filled)) return WSQ_ERR_INVALID;
     wsqi_config_fill(&filled);
     wsq_pool *pool = wsqi_pool_allocate(&filled);
     if (pool == NULL) return WSQ_ERR_MEMORY;
@@ -8745,18 +8543,6 @@ WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
 
 /* ---- lent threads ---- */
 
-/* A worker without a thread, or NULL. */
-static wsqi_worker *wsqi_lease_take(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        uint32_t lease = wsqi_load_hint(&worker->lease);
-        if ((lease & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT) continue;
-        /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
-        if (wsqi_cas_acq(&worker->lease, &lease, lease + WSQI_LEASE_HERE)) return worker;
-    }
-    return NULL;
-}
-
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->config.lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -8766,15 +8552,14 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     /* Relaxed: behind a full barrier (P4) either this sees the pool stop, or the shutdown awaits
      * the end of its duty. */
     if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        wsqi_worker *self = wsqi_lease_take(pool);
+        wsqi_worker *self = wsqi_lease_take(pool, 0, pool->workers);
         result = self != NULL ? WSQ_OK : WSQ_ERR_INVALID;
         if (self != NULL) {
             self->outer = wsqi_self_get();
             wsqi_self_set(self);
             wsqi_serve(self);
             wsqi_self_set(self->outer);
-            /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, which comes too late. */
-            wsqi_store_rel(&self->lease, (wsqi_load_rlx(&self->lease) | WSQI_LEASE_MASK) + 1);
+            wsqi_lease_end(self);
         }
     }
     wsqi_duty_end(pool);
@@ -8811,27 +8596,10 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
     unsigned made = wsqi_threads_made(pool);
     if (!wsqi_block_known(pool, index)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
-    wsqi_counters *from = &worker->counters;
-    out->finished = wsqi_load_stat(&from->finished);
-    out->spawned = wsqi_load_stat(&from->spawned);
-    out->run = wsqi_load_stat(&from->run);
-    out->lifo_hits = wsqi_load_stat(&from->lifo_hits);
-    out->local_pops = wsqi_load_stat(&from->local_pops);
-    out->global_batches = wsqi_load_stat(&from->global_batches);
-    out->global_tasks = wsqi_load_stat(&from->global_tasks);
-    out->steal_attempts = wsqi_load_stat(&from->steal_attempts);
-    out->steals = wsqi_load_stat(&from->steals);
-    out->tasks_stolen = wsqi_load_stat(&from->tasks_stolen);
-    out->overflows = wsqi_load_stat(&from->overflows);
-    out->searches = wsqi_load_stat(&from->searches);
-    out->parks = wsqi_load_stat(&from->parks);
-    out->wakes_sent = wsqi_load_stat(&from->wakes_sent);
-    out->rescued = wsqi_load_stat(&from->rescued);
-    out->published = wsqi_load_stat(&from->published);
-    out->jobs_stolen = wsqi_load_stat(&from->jobs_stolen);
-    out->joins_parked = wsqi_load_stat(&from->joins_parked);
-    out->average_task_ns = wsqi_load_stat(&from->average_task_ns);
-    out->interval = wsqi_load_stat(&from->interval);
+    const wsqi_a64 *from = (const wsqi_a64 *)(const void *)&worker->counters;
+    uint64_t *to = (uint64_t *)(void *)out;
+    for (size_t k = 0; k < sizeof worker->counters / sizeof *from; k++)
+        to[k] = wsqi_load_stat(&from[k]);
     out->queue_depth = index < made ? wsqi_queue_length(worker) : 0;
 }
 

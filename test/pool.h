@@ -20,6 +20,13 @@ static inline unsigned pool_bits(wsqi_a64 *bitmap, unsigned words) {
     return count;
 }
 
+static inline unsigned pool_leases(wsq_pool *pool) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < wsqi_guests_made(pool); i++)
+        count += (wsqi_load_acq(&wsqi_block(pool, pool->guest_base + i)->lease) & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT;
+    return count;
+}
+
 static inline void pool_rest(wsq_pool *pool) {
     unsigned threads; /* stand-ins in excess may still be on their way to lie dormant, as searchers */
     do {
@@ -28,7 +35,7 @@ static inline void pool_rest(wsq_pool *pool) {
     } while (wsqi_load_acq(&pool->idle) != threads * WSQI_SLEEPING);
     CHECK_EQ(pool_bits(pool->sleepers, pool->words), threads);
     CHECK_EQ(pool_bits(pool->joiners, pool->words), 0);
-    CHECK_EQ(pool_bits(pool->taken, pool->words), 0);
+    CHECK_EQ(pool_leases(pool), 0);
     CHECK_EQ(wsqi_load_acq(&pool->guests), 0);
     CHECK_EQ(wsqi_load_acq(&pool->waiters), 0);
 }

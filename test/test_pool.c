@@ -547,6 +547,30 @@ static void stats_table(void) {
     wsq_pool_destroy(pool);
 }
 
+#define EACH_COUNTER(use) \
+    use(spawned) use(run) use(finished) use(lifo_hits) use(local_pops) use(global_batches) \
+    use(global_tasks) use(steal_attempts) use(steals) use(tasks_stolen) use(overflows) \
+    use(searches) use(parks) use(wakes_sent) use(rescued) use(published) use(jobs_stolen) \
+    use(joins_parked) use(average_task_ns) use(interval)
+
+/* Each counter is reported under its own name: they count to 1000, 1001, and so on. */
+static void stats_by_name(void) {
+    wsq_pool *pool = pool_new((wsq_config){.caller_runs = true});
+    wsqi_counters *counters = &wsqi_block(pool, 0)->counters;
+    wsq_stats stats;
+    uint64_t next = 1000;
+#define SET(name) wsqi_store_stat(&counters->name, next++);
+    EACH_COUNTER(SET)
+    CHECK_EQ(next, 1000 + sizeof *counters / sizeof counters->run);
+    wsq_worker_stats(pool, 0, &stats);
+    next = 1000;
+#define CHECK_NEXT(name) CHECK_EQ(stats.name, next++);
+    EACH_COUNTER(CHECK_NEXT)
+    CHECK_EQ(stats.queue_depth, 0);
+    wsqi_store_stat(&counters->finished, 1000); /* as many as were spawned: nothing is left to do */
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("test_pool");
     RUN(sizes);
@@ -567,5 +591,6 @@ int main(void) {
     RUN(blocks_at_need);
     RUN(run_without_memory);
     RUN(stats_table);
+    RUN(stats_by_name);
     return test_end();
 }
