@@ -3264,7 +3264,8 @@ typedef struct wsqi_parker {
     wsqi_parking *parking;
 } wsqi_parker;
 
-/* A thread that waits for a task, a group, a future (each known by its address) or the pool. */
+/* A thread that waits for a task, a group, a future (each known by its address), the pool, or a job
+ * of the block in which it joins. */
 typedef struct wsqi_wait wsqi_wait;
 
 enum { WSQI_BUCKETS = 16 }; /* a guess: threads that wait at the same time, not tasks */
@@ -4052,6 +4053,8 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
+static void wsqi_call(wsq_pool *pool, const void *key);
+
 /* Jobs of `worker` were made public, before a full barrier: wakes sleepers, or else a join that
  * would help. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
@@ -4067,7 +4070,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     /* Relaxed: a searcher finds them. */
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
-        if (index >= 0) wsqi_token_give(wsqi_block(pool, (unsigned)index));
+        if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     }
 }
 
@@ -4255,9 +4258,10 @@ struct wsqi_wait {
     bool blocked;        /* it has slept, or is about to */
     bool replaced;       /* and a stand-in works in the host's place */
     bool released;       /* by a shutdown: what is awaited will not come */
-    const void *key;     /* the address of what is awaited */
+    const void *key;     /* the address of what is awaited; of a join its block */
     const wsq_task *task;   /* if it is one, or NULL */
     const wsq_group *group; /* likewise */
+    const wsq_job *job;     /* likewise: this is a join */
     uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
@@ -5803,14 +5807,6 @@ static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
 
-/* Thief: the job is done, and its join sleeps: on its own, or, in a shutdown, as any wait does. */
-static void wsqi_join_call(wsqi_worker *victim, const wsq_job *job) {
-    wsqi_token_give(victim);
-    /* P4: either this sees the pool stop, or the join sees the job done. */
-    wsqi_fence_sc();
-    if (wsqi_load_fenced(victim->pool->phase) != WSQI_PHASE_RUN) wsqi_call(victim->pool, job);
-}
-
 /* Thief: takes the victim's oldest public job and runs it. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
@@ -5843,7 +5839,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
      * J4. */
     if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
-        wsqi_join_call(victim, job);
+        wsqi_call(self->pool, victim);
     if (self->host == NULL) wsqi_duty_end(self->pool);
     return true;
 }
@@ -6491,6 +6487,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->key = key;
     wait->task = NULL;
     wait->group = NULL;
+    wait->job = NULL;
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
@@ -6538,10 +6535,14 @@ static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
 }
 
+static const void *wsqi_wait_subject(const wsqi_wait *wait) {
+    return wait->job != NULL ? (const void *)wait->job : wait->key;
+}
+
 /* The function that waits, in whichever pool, blocks, or goes on. */
 static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
-    if (block != NULL) wsqi_event(block, event, wait->key, 0);
+    if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
 }
 
 /* For wsq_pool_dump, in a pool that lists its tasks. */
@@ -6644,13 +6645,15 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
     if (wsqi_wait_late(wait)) return false;
-    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown calls all */
-    if (pool->config.caller_runs && (running || wait->inside) && wsqi_pump_enter(pool)) {
+    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all */
+    /* A join runs no tasks. In a shutdown whoever is inside cancels what it finds, until all are
+     * still. */
+    bool works = running ? wait->job == NULL : wait->inside;
+    if (pool->config.caller_runs && works && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return true;
     }
-    /* In a shutdown the worker cancels what it finds, until all are still. */
-    bool works = self != NULL && !pool->config.caller_runs;
+    works = works && self != NULL && !pool->config.caller_runs;
     bool replaced = (running || !works) && wsqi_wait_replace(wait);
     if (running) works = works && !replaced && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
@@ -7273,71 +7276,39 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     return wsqi_steal_from(self, WSQI_JOBS, WSQI_ANYWHERE, &none);
 }
 
-/* A guest is about to sleep in a join. If its thread is a worker of another pool, a stand-in takes
- * its place there, for what the join waits for may need that pool. Returns that worker, or NULL. */
-static wsqi_worker *wsqi_absent_begin(wsqi_worker *self) {
-    wsqi_worker *home = self->host == NULL ? wsqi_wait_host() : NULL;
-    if (home == NULL || home->host == NULL || home->pool == self->pool) return NULL;
-    if (home->blocking != 0) return NULL; /* wsq_block_begin saw to that */
-    wsqi_block_prepare(home);
-    return wsqi_standin_begin(home) ? home : NULL;
-}
-
-/* The pool stops, and awaits the end of what this thread does in it. */
-static bool wsqi_join_stops(const wsqi_worker *self) {
-    /* A shutdown wakes who misses it. */
-    return (self->host != NULL || self->frame.outer != NULL) &&
-           wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
-}
-
-/* Then it waits as for anything else. The job is marked as waited for. */
-static void wsqi_join_wait(wsqi_worker *self, const wsq_job *job) {
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, self->pool, job, WSQ_FOREVER);
-    for (;;) {
-        wsqi_wait_listen(&wait);
-        wsqi_fence_sc(); /* P4 */
-        /* wsqi_join_stolen reads it again (J4). */
-        if (wsqi_load_hint(&job->done) == WSQI_JOB_DONE) break;
-        wsqi_wait_sleep(&wait);
-    }
-    wsqi_wait_end(&wait);
-}
-
-/* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. */
+/* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. Either
+ * calls who waits for this block. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
-    wsqi_a64 *word = &self->pool->joiners[self->index / 64];
+    wsq_pool *pool = self->pool;
+    wsqi_a64 *word = &pool->joiners[self->index / 64];
     uint32_t done = WSQI_JOB_PUBLIC;
-    /* Relaxed: the thief's exchange finds it. Failure: done, or marked before. */
-    if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
-        return false;
-    if (wsqi_join_stops(self)) {
-        wsqi_join_wait(self, job);
-        return false;
-    }
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
+    wait.job = job;
+    /* What it waits for may need another pool, but runs in this one. */
+    if (wait.host != NULL && wait.host->pool == pool) wait.host = NULL;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
     /* Relaxed: B3 orders it. */
-    if (self->host != NULL) wsqi_add_rlx(&self->pool->standins.joined, 1u);
+    if (self->host != NULL) wsqi_add_rlx(&pool->standins.joined, 1u);
     /* J7: see J5. B3. */
     wsqi_fence_sc();
-    if (self->host != NULL) wsqi_standin_joined(self->pool);
-    wsqi_worker *absent = wsqi_absent_begin(self);
-    if (!help || wsqi_look_jobs(self->pool) == NULL) {
-        wsqi_stat(self->counters.joins_parked, 1);
-        wsqi_event(self, WSQ_EVENT_BLOCK, job, 0);
-        wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-        /* wsqi_join_stolen reads it again (J4), or looks for jobs again (J7); and a shutdown hands
-         * out tokens after it has set the phase. */
-        while (wsqi_load_hint(&job->done) != WSQI_JOB_DONE &&
-               (!help || (wsqi_load_hint(word) & wsqi_bit(self)) != 0) && !wsqi_join_stops(self))
-            wsqi_token_wait(self, 0);
-        wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
-        wsqi_event(self, WSQ_EVENT_UNBLOCK, job, 0);
+    if (self->host != NULL) wsqi_standin_joined(pool);
+    bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
+    while (sleeps) {
+        wsqi_wait_listen(&wait);
+        /* Relaxed: the thief's exchange finds it, and then the thief finds the waiter, for the
+         * bucket's lock orders them. Failure: done (wsqi_join_stolen reads it again, J4), or marked
+         * before. */
+        if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
+            break;
+        if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
+        wsqi_wait_sleep(&wait);
     }
-    if (absent != NULL) wsqi_standin_end(absent);
+    wsqi_stat(self->counters.joins_parked, wait.blocked);
+    wsqi_wait_end(&wait);
     /* Seen late, a stand-in retires late. */
-    if (self->host != NULL) wsqi_add_hint(&self->pool->standins.joined, 0u - 1u);
-    /* I5: a token that still comes is only spurious. */
+    if (self->host != NULL) wsqi_add_hint(&pool->standins.joined, 0u - 1u);
+    /* I5: a call that still comes finds nobody. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
 
@@ -7970,7 +7941,7 @@ static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi
     for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next, count++) {
         const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
         if (count >= WSQI_DUMP_WAITS) continue;
-        out[count].key = wait->key;
+        out[count].key = wsqi_wait_subject(wait);
         out[count].since = wait->since;
         out[count].worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
         out[count].elsewhere = worker != NULL && worker->pool != dump->pool;
