@@ -1248,8 +1248,8 @@ typedef struct wsq_task {
  * nothing to it: the members are for the scheduler. The edge and both tasks must stay until the
  * later task starts. */
 typedef struct wsq_edge {
-    wsq_task *task, *predecessor; /* wsq_task_after writes, before the edge is linked */
-    struct wsq_edge *next;        /* the next in the predecessor's `after` */
+    wsq_task *task;        /* wsq_task_after writes, before the edge is linked */
+    struct wsq_edge *next; /* the next in the predecessor's `after` */
 } wsq_edge;
 
 /* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
@@ -1588,7 +1588,7 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
  * `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
  * second time; it must not return WSQ_GONE. Any thread may call this, but for one `task` one at a
  * time.
- * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^23 others or after itself, or an
+ * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^26 others or after itself, or an
  * argument is NULL. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
 
@@ -1957,16 +1957,14 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  T4     wake: state                  acq+rel       T3 T5       likewise; a wake's data is missed
  *  T5     run: state                   acq+rel       T4          a wake's data is missed
  *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3 at the next spawn; no pool
- *  E1     finish: state                acquire       E2          an edge is never resolved
- *  E2     edge added: state            acq+rel       E1          likewise
  *  E3     one thing less to wait for   acq+rel       itself T6   a run misses what it waited for
- *  E4 E5  after closed; edge pushed    acq+rel; rel  each other  an edge's links are garbage
- *  E6     after found closed           acquire       E4          a run misses what it waited for
+ *  E4     after closed                 acquire       E5          an edge's links are garbage
+ *  E5     edge pushed: after           acq+rel       E4 E6       likewise; one is never resolved
+ *  E6     after open again             release       E5          an edge is never resolved
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          likewise
- *  F3     reference dropped; claim     acq+rel       itself      two uses overlap; or two calls
- *  F4 F5  future ended; asked          acq+rel; acq  each other  a result is read too early
+ *  F3     reference dropped            acq+rel       itself      two uses of a future overlap
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
  *  P5 P6  over, still?; off duty       acq; rel      each other  a waiter misses what was done
@@ -3378,16 +3376,14 @@ typedef char wsqi_block_size_is_a_power_of_two_and_holds_a_worker
 /* wsq_task.state; see >>task */
 enum {
     WSQI_TASK_ACTIVE = 1,
-    WSQI_TASK_NOTIFIED = 2,
-    WSQI_TASK_DONE = 4,
-    WSQI_TASK_WAITED = 8,     /* somebody sleeps until it is done */
-    WSQI_TASK_PENDING = 16,   /* it waits for a wake, or was woken and is queued for that */
-    WSQI_TASK_CANCELLED = 32, /* with DONE */
-    WSQI_TASK_FOLLOWED = 64,  /* others wait in `after` for its end */
-    WSQI_TASK_POISONED = 128,   /* it will be cancelled: it was asked to, or a predecessor was */
-    WSQI_TASK_OPEN = 256,     /* a revocable task that has not started */
-    WSQI_TASK_BLOCKER = 512,  /* and all bits above: how many ends it waits for, unqueued */
-    WSQI_TASK_LIVE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING /* spawned, and not over */
+    WSQI_TASK_PENDING = 2,  /* it waits for a wake, or was woken and is queued for that */
+    WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
+    WSQI_TASK_PHASE = WSQI_TASK_DONE, /* one of these three, or 0: it is new */
+    WSQI_TASK_NOTIFIED = 4,
+    WSQI_TASK_AWAITED = 8,  /* somebody sleeps until it is over, or follows it; gone when it is */
+    WSQI_TASK_POISONED = 16, /* it was cancelled, or will be: itself, or a predecessor was */
+    WSQI_TASK_OPEN = 32,    /* it is revocable, or a future, and has not started */
+    WSQI_TASK_BLOCKER = 64  /* and all bits above: how many ends it waits for, unqueued */
 };
 
 typedef struct wsqi_timer {
@@ -3483,9 +3479,19 @@ enum {
     WSQI_PHASE_OVER    /* nothing was left to do: they leave; who queues a task cancels it */
 };
 
-/* A task that was never spawned; a zeroed one is. */
-static inline bool wsqi_task_new(uint32_t state) {
-    return (state & (WSQI_TASK_LIVE | WSQI_TASK_DONE)) == 0;
+/* Is the task in this phase? 0: it was never spawned; a zeroed one is. */
+static inline bool wsqi_task_is(uint32_t state, uint32_t phase) {
+    return (state & WSQI_TASK_PHASE) == phase;
+}
+
+/* It is over, and has not run. */
+static inline bool wsqi_task_cancelled(uint32_t state) {
+    return wsqi_task_is(state, WSQI_TASK_DONE) && (state & WSQI_TASK_POISONED) != 0;
+}
+
+/* Spawned, and not over. */
+static inline bool wsqi_task_live(uint32_t state) {
+    return ((state + WSQI_TASK_ACTIVE) & WSQI_TASK_PENDING) != 0;
 }
 
 /* Of one that is counted in `threads_made` or `guests_made`; who learns its number from elsewhere
@@ -3818,36 +3824,6 @@ static bool wsqi_asleep(wsqi_worker *self) {
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
-/* One look at each word of the sleepers' bitmap: all write it. */
-typedef struct wsqi_asleep_look {
-    unsigned word; /* UINT_MAX: none yet */
-    uint64_t bits;
-} wsqi_asleep_look;
-
-static bool wsqi_looks_asleep(wsqi_asleep_look *look, const wsqi_worker *worker) {
-    if (look->word != worker->index / 64) {
-        look->word = worker->index / 64;
-        look->bits = wsqi_load_hint(&worker->pool->sleepers[look->word]);
-    }
-    return (look->bits & wsqi_bit(worker)) != 0;
-}
-
-/* Clears the lowest bit that it can; its number, or -1 when all are clear. The same sleepers are
- * woken again and again, and stay warm (each in turn: a request at a time through libuv takes 14.8
- * instead of 11.0 us; 4 workers, 2 cores of EPYC, KVM). */
-static int wsqi_bitmap_claim(wsqi_a64 *bitmap, unsigned words) {
-    for (unsigned w = 0; w < words; w++) {
-        uint64_t bits = wsqi_load_hint(&bitmap[w]);
-        while (bits != 0) {
-            uint64_t bit = bits & (~bits + 1);
-            /* I3: the sleeper set its bit before. Pairs with I5. */
-            bits = wsqi_and_acqrel(&bitmap[w], ~bit);
-            if (bits & bit) return (int)(w * 64 + wsqi_lowest_bit(bit));
-        }
-    }
-    return -1;
-}
-
 /* ---- places ---- */
 
 enum { WSQI_ANYWHERE = 3 }; /* distances are less: the same cache 0, the same node 1, another 2 */
@@ -3868,25 +3844,28 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
-/* As wsqi_bitmap_claim, one that is near. */
-static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned words) {
-    unsigned best = WSQI_ANYWHERE, index = 0, made = wsqi_threads_made(self->pool);
-    for (unsigned w = 0; w < words && best != 0; w++) {
-        uint64_t bits = wsqi_load_hint(&bitmap[w]);
-        for (; bits != 0 && best != 0; bits &= bits - 1) {
-            unsigned one = w * 64 + wsqi_lowest_bit(bits);
-            if (one >= made) continue; /* so new that its block is not visible yet */
-            unsigned distance = wsqi_distance(self->pool, self->index, one);
-            if (distance >= best) continue;
-            best = distance;
-            index = one;
+/* Clears one bit of those that are near `self`, or if that is NULL of all, the lowest; its number,
+ * or -1 when all are clear. The same sleepers are woken again and again, and stay warm (each in
+ * turn: a request at a time through libuv takes 14.8 instead of 11.0 us; 4 workers, 2 cores of
+ * EPYC, KVM). */
+static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
+    for (;;) {
+        unsigned best = WSQI_ANYWHERE, index = 0;
+        for (unsigned w = 0; w < pool->words && best != 0; w++) {
+            uint64_t bits = wsqi_load_hint(&bitmap[w]);
+            for (; bits != 0 && best != 0; bits &= bits - 1) {
+                unsigned one = w * 64 + wsqi_lowest_bit(bits);
+                unsigned distance = self != NULL ? wsqi_distance(pool, self->index, one) : 0;
+                if (distance >= best) continue;
+                best = distance;
+                index = one;
+            }
         }
+        if (best == WSQI_ANYWHERE) return -1;
+        uint64_t bit = (uint64_t)1 << (index % 64);
+        /* I3: the sleeper set its bit before. Pairs with I5. Else another thread was faster. */
+        if (wsqi_and_acqrel(&bitmap[index / 64], ~bit) & bit) return (int)index;
     }
-    uint64_t bit = (uint64_t)1 << (index % 64);
-    /* I3: as above. */
-    if (best != WSQI_ANYWHERE && (wsqi_and_acqrel(&bitmap[index / 64], ~bit) & bit))
-        return (int)index;
-    return wsqi_bitmap_claim(bitmap, words);
 }
 
 /* The caller holds a place that it took from a sleeper in S: gives it to whichever it can. A bit is
@@ -3894,14 +3873,10 @@ static int wsqi_bitmap_claim_near(wsqi_worker *self, wsqi_a64 *bitmap, unsigned 
  * at the caller, if it is inside. */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
+    const wsqi_worker *around = pool->places.matter ? self : NULL;
     int index;
     if (lead == NULL) lead = self;
-    do {
-        index = self != NULL && pool->places.matter
-                    ? wsqi_bitmap_claim_near(self, pool->sleepers, pool->words)
-                    : wsqi_bitmap_claim(pool->sleepers, pool->words);
-        if (index < 0) wsqi_pause();
-    } while (index < 0);
+    while ((index = wsqi_bitmap_claim(pool, pool->sleepers, around)) < 0) wsqi_pause();
     if (self != NULL) wsqi_stat(self->counters.wakes_sent, 1);
     else wsqi_add_stat(&pool->wakes, 1u);
     wsqi_worker *sleeper = wsqi_block(pool, (unsigned)index);
@@ -3956,7 +3931,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
-     * the search, or in wsqi_notify_stolen, sees this one. */
+     * the search, or in wsqi_visit, sees this one. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) > 1) return;
     if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
@@ -4004,17 +3979,12 @@ enum { WSQI_WAKES = 4 };
  * latencies). With 4 those taken wait too long for their wake-ups (a burst of 64: 24, not 12). */
 enum { WSQI_TAKEN = 2 };
 
-/* Where a look at all blocks begins: at this thread's, so that not all see the same first. */
-static unsigned wsqi_look_start(const wsq_pool *pool) {
-    const wsqi_worker *self = wsqi_inside(pool);
-    return self != NULL ? self->index : 0;
-}
-
 /* Who has a job to give, or NULL. Asks for some where none is public. The caller passed a full
  * barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    unsigned start = wsqi_look_start(pool);
+    const wsqi_worker *self = wsqi_inside(pool); /* so that not all see the same first */
+    unsigned start = self != NULL ? self->index : 0;
     for (unsigned i = 0; i < count; i++) {
         wsqi_worker *worker = wsqi_nth(pool, made, (start + i) % count);
         if (!wsqi_range_empty(worker)) return worker;
@@ -4024,18 +3994,25 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 }
 
 /* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
- * Looks at `most` workers. The caller passed a full barrier. A full LIFO slot and a timer need a
- * watcher, unless there is one. Relaxed: that barrier orders what is read here. */
+ * Looks at `most` workers: this one, the one from which it stole last, then the next ones. The
+ * caller passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
+ * Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
+    const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
-    unsigned made = wsqi_threads_made(pool), start = wsqi_look_start(pool), found = 0;
+    unsigned made = wsqi_threads_made(pool), found = 0, start = self != NULL ? self->index : 0;
+    unsigned second = (self != NULL && self->source != 0 ? self->source - 1 : start + 1) % made;
     size_t amount = 0;
     where[0] = where[1] = NULL;
-    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
-        if (!wsqi_inject_empty(&pool->lanes[i])) return 1;
-    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) return 1;
+    for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++) {
+        size_t length = wsqi_load_hint(&pool->lanes[i].length);
+        amount += length != 0 ? length : !wsqi_inject_empty(&pool->lanes[i]);
+    }
+    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) amount++;
     for (unsigned i = 0; i < made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
-        wsqi_worker *worker = wsqi_block(pool, (start + i) % made);
+        unsigned n = (start + i) % made;
+        n = i == 1 ? second : n == second ? (start + 1) % made : n;
+        wsqi_worker *worker = wsqi_block(pool, n);
         size_t length = wsqi_queue_length(worker);
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
         amount += length;
@@ -4091,17 +4068,27 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_wake_some(pool, worker, NULL, guests, amount)) return;
     /* Relaxed: a searcher finds them. */
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
-        int index = wsqi_bitmap_claim(pool->joiners, pool->words);
+        int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_token_give(wsqi_block(pool, (unsigned)index));
     }
+}
+
+/* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
+enum { WSQI_LOOKS = 16 };
+
+/* Any thread, past a full barrier: wakes sleepers for the tasks that it finds. */
+static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
+    const wsqi_worker *where[2];
+    size_t amount = wsqi_look_tasks(pool, where, most);
+    /* Those who search already are after other work. */
+    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->idle));
+    return wsqi_wake_some(pool, where[0], where[1], 0, amount);
 }
 
 /* Any thread, past a full barrier, that leaves nobody searching: if something is to be had,
  * somebody else shall search. */
 static void wsqi_pass_on(wsq_pool *pool) {
-    const wsqi_worker *where[2];
-    size_t amount = wsqi_look_tasks(pool, where, UINT_MAX);
-    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return;
+    if (wsqi_notify_tasks(pool, UINT_MAX)) return;
     wsqi_worker *giver = wsqi_look_jobs(pool);
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
@@ -4121,29 +4108,6 @@ static void wsqi_search_begin(wsqi_worker *self) {
         wsqi_check_quiet(pool);
 }
 
-/* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
-enum { WSQI_LOOKS = 16 };
-
-/* Owner only, no searcher any more. Wakes others for what it knows of: its own queue, what it left
- * where it stole, the global queue, or the next blocks. */
-static bool wsqi_search_share(wsqi_worker *self, bool last) {
-    wsq_pool *pool = self->pool;
-    const wsqi_worker *where[2] = {self, self->source != 0 ? wsqi_block(pool, self->source - 1)
-                                                           : self};
-    size_t own = wsqi_queue_length(self), left = where[1] != self ? wsqi_queue_length(where[1]) : 0;
-    size_t amount = own + left;
-    for (unsigned i = 0; i < pool->shares; i++)
-        amount += wsqi_load_hint(&wsqi_share(pool, i)->length);
-    if (own == 0) where[0] = where[1];
-    if (left == 0) where[1] = where[0];
-    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
-    if (last) return false; /* it will look everywhere */
-    amount = wsqi_look_tasks(pool, where, WSQI_LOOKS);
-    /* Those who search already are after other work. */
-    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->idle));
-    return wsqi_wake_some(pool, where[0], where[1], 0, amount);
-}
-
 /* Owner only. It found work, and the rest of it is in its own queue. It wakes others for what it
  * has seen; the last searcher passes the search on. */
 static void wsqi_search_end(wsqi_worker *self) {
@@ -4157,7 +4121,7 @@ static void wsqi_search_end(wsqi_worker *self) {
      * seen here. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
     /* Whom it wakes searches in its place. */
-    if (wsqi_sleeping(idle) != 0 && wsqi_search_share(self, last)) return;
+    if (wsqi_sleeping(idle) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
     /* Nobody to wake; who goes to sleep later, looks. */
     if (last && (wsqi_sleeping(idle) != 0 || wsqi_joiners_sleep(pool))) wsqi_pass_on(pool);
 }
@@ -4220,25 +4184,6 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     return timer < until ? timer : until;
 }
 
-/* The watcher. True: a slot is full and its owner is in the same task as at the last look. */
-static bool wsqi_watch_look(wsq_pool *pool) {
-    bool late = false;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
-        if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
-        else if (wsqi_load_hint(&worker->marks.run) == run) late = true;
-        wsqi_store_hint(&worker->marks.run, run);
-    }
-    return late;
-}
-
-/* It stays true until the owner moves on, and a task taken too early is only run too early. */
-static bool wsqi_slot_late(wsqi_worker *victim) {
-    return wsqi_load_hint(&victim->marks.run) == wsqi_load_hint(&victim->counters.run) + 1;
-}
-
 /* ---- sleeping ---- */
 
 /* Owner only, asleep, woken by nobody. It acts as a notifier that prefers its own bit: S first,
@@ -4255,36 +4200,33 @@ static void wsqi_wake_self(wsqi_worker *self) {
         wsqi_wake_one(pool, NULL);
 }
 
-/* Is there a task, and nobody who looks for it? */
-static bool wsqi_unattended(wsq_pool *pool) {
-    const wsqi_worker *where[2];
-    wsqi_fence_sc(); /* I6: as a notifier. */
-    return wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0 &&
-           wsqi_look_tasks(pool, where, UINT_MAX) != 0;
-}
-
-/* The watcher's time is up. Returns whether it still watches. */
-static bool wsqi_watch_end(wsqi_worker *self) {
+/* The watcher's time is up. It wakes up for a timer that is due, or a slot that is full and whose
+ * owner is in the same task as at the last look. */
+static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    bool late = wsqi_watch_look(pool);
-    if (late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns()) {
-        self->late = late;
-        wsqi_wake_self(self);
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
+        if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
+        else if (wsqi_load_hint(&worker->marks.run) == run) self->late = true;
+        wsqi_store_hint(&worker->marks.run, run);
     }
-    return true;
+    if (self->late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns()) wsqi_wake_self(self);
 }
 
-/* Owner only, asleep, its park_timeout_ns is up. Twice a task that nobody attends to means that a
- * wake-up was lost. */
+/* Owner only, asleep, its park_timeout_ns is up. A task that nobody looks for means that a wake-up
+ * was lost, if it is so twice: at first its producer is perhaps just about to notify. */
 static void wsqi_park_end(wsqi_worker *self) {
-    if (!wsqi_unattended(self->pool)) {
-        self->suspicious = false;
-    } else if (!self->suspicious) {
-        self->suspicious = true; /* perhaps its producer is just about to notify */
-    } else {
-        wsqi_stat(self->counters.rescued, 1);
-        wsqi_wake_self(self);
-    }
+    wsq_pool *pool = self->pool;
+    const wsqi_worker *where[2];
+    bool before = self->suspicious;
+    wsqi_fence_sc(); /* I6: as a notifier. */
+    self->suspicious = wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0 &&
+                       wsqi_look_tasks(pool, where, UINT_MAX) != 0;
+    if (!before || !self->suspicious) return;
+    wsqi_stat(self->counters.rescued, 1);
+    wsqi_wake_self(self);
 }
 
 /* Owner only, asleep: one nap, until `deadline` at most. Returns whether it still watches. */
@@ -4298,9 +4240,9 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     uint64_t end = deadline < until ? deadline : until;
     wsqi_token_wait(self, end == WSQI_NEVER ? 0 : end > start ? end - start : 1);
     if (!wsqi_asleep(self) || until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
-    if (watching) return wsqi_watch_end(self);
-    wsqi_park_end(self);
-    return false;
+    if (watching) wsqi_watch_end(self);
+    else wsqi_park_end(self);
+    return watching;
 }
 
 /* ---- who waits for what: see >>wait ---- */
@@ -4333,30 +4275,20 @@ static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     return &pool->waiting[((uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u) >> 60];
 }
 
-/* The bucket's lock is held: a waiter leaves its bucket before it goes, so it is still there. */
-static void wsqi_bucket_call(wsqi_waiters *bucket, const void *key) {
-    for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-        if (key != NULL && wait->key != key) continue;
-        /* W1: who was called sees why. Pairs with W2. */
-        wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
-        wsqi_unpark(wait->parker);
-    }
-}
-
-/* Any thread. Whoever waits for what has this address looks again. It may be gone already. */
+/* Any thread. Whoever waits for what has this address looks again; NULL: whoever waits. What was
+ * there may be gone already. */
 static void wsqi_call(wsq_pool *pool, const void *key) {
-    wsqi_waiters *bucket = wsqi_bucket_for(pool, key);
-    wsqi_mutex_lock(&pool->parking, &bucket->lock);
-    wsqi_bucket_call(bucket, key);
-    wsqi_mutex_unlock(&pool->parking, &bucket->lock);
-}
-
-/* Likewise, for whatever they wait. */
-static void wsqi_call_all(wsq_pool *pool) {
-    for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_waiters *bucket = &pool->waiting[i];
+    wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
+    wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
+    for (; bucket < end; bucket++) {
+        /* A waiter leaves its bucket before it goes: while the lock is held, it is still there. */
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
-        wsqi_bucket_call(bucket, NULL);
+        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            if (key != NULL && wait->key != key) continue;
+            /* W1: who was called sees why. Pairs with W2. */
+            wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
+            wsqi_unpark(wait->parker);
+        }
         wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
 }
@@ -4411,21 +4343,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what it cancelled is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_check_still(pool);
-    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call_all(pool);
-}
-
-/* Owner only: sleeps while nobody has woken it, and nothing else has happened that it waits for. */
-static void wsqi_sleep_on(wsqi_worker *self, const wsqi_wait *wait, bool watching) {
-    wsq_pool *pool = self->pool;
-    /* A shutdown hands out tokens when the pool is over. */
-    while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
-        bool over = wait != NULL && (wsqi_wait_called(wait) || wsqi_wait_late(wait));
-        over = over || (wait == NULL && wsqi_dismissed(self));
-        if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
-        else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
-    }
-    /* The search that follows passes the watch on, behind I9. */
-    if (watching) wsqi_store_hint(&pool->watcher, 0u);
+    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
 
 /* Owner only, awake again. A kernel may wake a thread where it ran last, even beside its waker, and
@@ -4465,7 +4383,15 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    wsqi_sleep_on(self, wait, watching);
+    /* A shutdown hands out tokens when the pool is over. */
+    while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
+        bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_late(wait)
+                                 : wsqi_dismissed(self);
+        if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
+        else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
+    }
+    /* The search that follows passes the watch on, behind I9. */
+    if (watching) wsqi_store_hint(&pool->watcher, 0u);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
     /* The pool is over: S does not count it as asleep any more. */
@@ -4666,18 +4592,15 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     return task;
 }
 
-/* Owner only. It runs this one first: what else is here is for others, if it was to be the next and
- * so was told to nobody. */
-static void wsqi_notify_left(wsqi_worker *self, const wsq_task *task, uint32_t left) {
-    if (task == NULL || self->searching) return;
-    if (left > 0 || wsqi_queue_length(self) != 0) wsqi_notify_others(self);
-}
-
-/* Owner only. One WSQ_LOW task: only while nothing else is to be had, or when its turn has come. */
-static wsq_task *wsqi_take_low(wsqi_worker *self) {
+/* Owner only. The next task of a lane; `count`, if not NULL, counts what is in it. The worker runs
+ * this one first: what else is here is for others, if it was to be the next and so was told to
+ * nobody. */
+static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane, wsqi_a32 *count) {
     uint32_t left;
-    wsq_task *task = wsqi_inject_take(self->pool, &self->pool->lanes[WSQ_LOW], 1, &left);
-    wsqi_notify_left(self, task, left);
+    wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
+    if (task == NULL) return NULL;
+    if (count != NULL) wsqi_add_hint(count, 0u - 1u);
+    if (!self->searching && left + wsqi_queue_length(self) != 0) wsqi_notify_others(self);
     return task;
 }
 
@@ -4688,28 +4611,24 @@ static wsq_task *wsqi_take_low(wsqi_worker *self) {
  * for, every other one is pinned to this worker. dry: nothing else is here. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
-    uint32_t left = 0, streak = self->looks % (WSQI_HIGH_STREAK + 1);
+    uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
     wsq_task *task = NULL;
     if (dry || streak < WSQI_HIGH_STREAK)
-        task = wsqi_inject_take(pool, &pool->lanes[WSQ_HIGH], 1, &left);
-    bool high = task != NULL;
-    if (high) {
+        task = wsqi_take_lane(self, &pool->lanes[WSQ_HIGH], &pool->attention);
+    if (task != NULL) {
         self->looks += streak < WSQI_HIGH_STREAK;
-    } else {
-        /* the streak ends; every other one with a pinned task */
-        self->looks += WSQI_HIGH_STREAK + 1 - streak;
-        if (dry || self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0)
-            task = wsqi_inject_take(pool, &self->inbox, 1, &left);
+        return task;
     }
-    if (task != NULL) wsqi_add_hint(high ? &pool->attention : &self->pinned, 0u - 1u);
-    wsqi_notify_left(self, task, left);
-    return task;
+    self->looks += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
+    bool turn = self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0;
+    return dry || turn ? wsqi_take_lane(self, &self->inbox, &self->pinned) : NULL;
 }
 
 /* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
  * only if it is still there at the next look (chain beside an idle worker: 37 instead of 61 ns). */
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
+    if (victim->pool->config.caller_runs) return false; /* the order would depend on the looks */
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
     if (wsqi_load_hint(&victim->marks.head) == head) return false;
     wsqi_store_hint(&victim->marks.head, head);
@@ -4732,16 +4651,26 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
+/* A watcher whose time was up: the task of a slot whose owner has run nothing since the look before
+ * that. What is taken too early is only run too early. */
+static void *wsqi_slot_rob(wsqi_worker *victim) {
+    void *task = wsqi_load_hint(&victim->lifo);
+    uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
+    if (task == NULL) return NULL;
+    if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) return NULL;
+    /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
+    return wsqi_cas_acq(&victim->lifo, &task, NULL) ? task : NULL;
+}
+
+/* Half of the ring, one of the deque, or, with `slots`, what is in the LIFO slot. */
+static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slots) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
-    if (self->pool->config.order == WSQ_LIFO) {
+    if (self->pool->config.order == WSQ_LIFO)
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
-    } else if (self->pool->config.caller_runs) {
-        item = wsq_ring_steal(&victim->ring, &self->ring);
-    } else {
+    else
         item = wsqi_ring_rob(self, victim);
-    }
+    if (item == NULL && slots) item = wsqi_slot_rob(victim);
     if (item == NULL) return NULL;
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     self->source = victim->index + 1;
@@ -4749,20 +4678,6 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
     return (wsq_task *)item;
-}
-
-/* The last pass, of a watcher whose time was up: a slot whose owner is stuck inside one task. */
-static wsq_task *wsqi_steal_slot(wsqi_worker *self, wsqi_worker *victim) {
-    wsq_pool *pool = self->pool;
-    void *task = wsqi_load_hint(&victim->lifo);
-    if (task == NULL) return NULL;
-    if (!pool->config.caller_runs && !wsqi_slot_late(victim)) return NULL;
-    /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
-    if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
-    wsqi_stat(self->counters.steals, 1);
-    wsqi_stat(self->counters.tasks_stolen, 1);
-    wsqi_event(self, WSQ_EVENT_STEAL, task, victim->index);
-    return (wsq_task *)task;
 }
 
 /* Field by field, since a model checker knows no copies of bytes. */
@@ -4796,7 +4711,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  *            a wake, and the thread that then sets NOTIFIED queues it. NOTIFIED: to be run (again).
  *            POISONED: a run that begins by a read-modify-write sees it, and is none. So a task
  *            will not run once POISONED came beside PENDING, OPEN or a BLOCKER; beside none of them
- *            it may be running, and only its end shows whether it has run.
+ *            it may be running, and only its end shows whether it has run: beside DONE, it has not.
  * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them.
  * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
  *            ours: a task's first run, and its next after a yield, cost no read-modify-write,
@@ -4850,7 +4765,7 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
 
 WSQ_API bool wsq_task_done(const wsq_task *task) {
     /* T1: what the task did is visible. Pairs with T2. */
-    return (wsqi_load_acq(&task->state) & WSQI_TASK_DONE) != 0;
+    return wsqi_task_is(wsqi_load_acq(&task->state), WSQI_TASK_DONE);
 }
 
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
@@ -4897,6 +4812,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
         if (lane == WSQ_HIGH) wsqi_add_hint(&pool->attention, 1u);
         wsqi_inject_push(&pool->lanes[lane], task, task);
         wsqi_notify_rmw(pool);
+        wsqi_check_over(pool);
         return;
     }
     wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
@@ -4904,7 +4820,8 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_inject_push(&worker->inbox, task, task);
     /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
     wsqi_token_give(pool->config.caller_runs ? wsqi_block(pool, 0) : worker);
-    wsqi_fence_rmw(); /* P4: for wsqi_check_over. */
+    wsqi_fence_rmw(); /* P4 */
+    wsqi_check_over(pool);
 }
 
 /* Any thread. Makes a task runnable: the waker's LIFO slot on a worker, else the global queue. */
@@ -4917,7 +4834,7 @@ static inline bool wsqi_task_notify(wsq_task *task) {
      * our writes. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
     /* Else its memory may be gone from here on. */
-    return (state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
+    return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
 WSQ_API void wsq_wake(wsq_task *task) {
@@ -4929,40 +4846,45 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
-        if ((state & WSQI_TASK_LIVE) == 0) return (state & WSQI_TASK_CANCELLED) != 0;
+        if (!wsqi_task_live(state)) return wsqi_task_cancelled(state);
         next = state | WSQI_TASK_POISONED;
-        if (state & WSQI_TASK_PENDING) next |= WSQI_TASK_NOTIFIED;
+        if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_NOTIFIED;
         /* T4: as a wake, for the cleanup. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&task->state, &state, next));
-    if ((state & (WSQI_TASK_PENDING | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
+    if ((state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
         wsqi_task_schedule(wsqi_task_pool(task), task);
     return (state & (WSQI_TASK_PENDING | WSQI_TASK_OPEN)) != 0 || state >= WSQI_TASK_BLOCKER;
 }
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task is over, nobody can follow it any more */
 
-/* Whoever spawns a task that is done: it can be followed again. Failure: another spawn was faster,
- * and what it put there stays. */
+/* Whoever has claimed a task that was done: it can be followed again. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    void *closed = WSQI_CLOSED;
-    /* Relaxed: T6 orders both. */
-    if (wsqi_load_rlx(&task->after) == closed) (void)wsqi_cas_rlx(&task->after, &closed, NULL);
+    /* Relaxed: T6 orders it, and while it is closed nobody else writes it. */
+    if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
+        /* E6: who follows it now sees its new state. Pairs with E5. */
+        wsqi_store_rel(&task->after, NULL);
 }
 
 /* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. *state: as
  * it was last seen, then as it was. home: see wsqi_task_pool. hold: 0, or one more
  * WSQI_TASK_BLOCKER, for wsqi_task_unblock. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
-    const uint32_t keep = WSQI_TASK_FOLLOWED | WSQI_TASK_POISONED | (0u - WSQI_TASK_BLOCKER);
+    const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_BLOCKER);
+    uint32_t next;
     do {
-        if (*state & WSQI_TASK_LIVE) return false;
+        next = (*state & keep) | WSQI_TASK_ACTIVE;
+        if (!wsqi_task_is(*state, 0)) {
+            if (!wsqi_task_is(*state, WSQI_TASK_DONE)) return false;
+            next &= ~(uint32_t)WSQI_TASK_POISONED; /* that was its last run */
+        }
         /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
          * into two pools at the same time are the caller's mistake. */
         wsqi_store_rlx(&task->pool, home);
-        if (*state & WSQI_TASK_DONE) wsqi_task_reopen(task);
         /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
          * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
-    } while (!wsqi_cas_acqrel(&task->state, state, (WSQI_TASK_ACTIVE | (*state & keep)) + hold));
+    } while (!wsqi_cas_acqrel(&task->state, state, next + hold));
+    if (wsqi_task_is(*state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
     return true;
 }
 
@@ -4988,6 +4910,22 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     return true;
 }
 
+/* Any thread; self: whose queue it owns, or NULL. Counts tasks, before they can finish. */
+static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
+    if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN
+                     : wsqi_forked(pool) || !wsqi_admit(pool, count))
+        return wsqi_refusal(pool);
+    if (self != NULL) wsqi_count(&self->counters.spawned, count);
+    return WSQ_OK;
+}
+
+/* They are not, after all. */
+static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
+    if (self != NULL) wsqi_count(&self->counters.spawned, 0u - count);
+    else wsqi_unadmit(pool, count);
+    return WSQ_ERR_INVALID;
+}
+
 /* Any thread: no lane takes more. */
 static void wsqi_admit_none(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->shares; i++) {
@@ -5005,20 +4943,25 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
     wsqi_check_over(pool);
 }
 
-/* self: this thread, or NULL. */
-WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
-    wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
+/* Any thread; self: whose queue it owns, or NULL. The back of a queue. */
+static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
-        if (self == NULL) wsqi_check_over(pool);
     } else if (self == NULL) {
         wsqi_inject_tasks(pool, task, task);
-    } else if (pool->config.lifo_cap != 0) {
-        wsqi_slot_put(self, task);
     } else {
         wsqi_push_local(self, task);
         wsqi_notify_others(self);
     }
+}
+
+/* Likewise, but on a worker the LIFO slot, if there is one. */
+WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
+    wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
+    if (self != NULL && pool->config.lifo_cap != 0 && wsqi_task_queue_flags(task) == 0)
+        wsqi_slot_put(self, task);
+    else
+        wsqi_task_queue(pool, self, task);
 }
 
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
@@ -5039,12 +4982,9 @@ WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
 
 /* Outside the pool. A task as in wsqi_spawn_plain. */
 static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (!wsqi_admit(pool, 1)) return WSQ_ERR_CLOSED;
-    if (!wsqi_task_claim(task, &state, home, 0)) {
-        wsqi_unadmit(pool, 1);
-        return WSQ_ERR_INVALID;
-    }
+    wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
+    if (result != WSQ_OK) return result;
+    if (!wsqi_task_claim(task, &state, home, 0)) return wsqi_spawn_undo(pool, NULL, 1);
     wsqi_inject_tasks(pool, task, task);
     return WSQ_OK;
 }
@@ -5071,30 +5011,11 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     uint32_t state = wsqi_load_hint(&task->state);
     if (!wsqi_flags_fit(pool, wsqi_task_queue_flags(task))) return WSQ_ERR_INVALID;
     uint32_t hold = WSQI_TASK_BLOCKER + wsqi_task_open(task);
-    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-    if (self == NULL && (wsqi_forked(pool) || !wsqi_admit(pool, 1))) return wsqi_refusal(pool);
-    if (self != NULL) wsqi_count(&self->counters.spawned, 1); /* before it can finish */
-    if (wsqi_task_claim(task, &state, home, hold)) {
-        wsqi_task_unpin(task);
-        return WSQ_OK;
-    }
-    if (self != NULL) wsqi_count(&self->counters.spawned, 0u - (uint64_t)1);
-    else wsqi_unadmit(pool, 1);
-    return WSQ_ERR_INVALID;
-}
-
-/* Any thread. The back of a queue; off the pool, the caller looks whether it has stopped. */
-static void wsqi_task_queue(wsq_pool *pool, wsq_task *task) {
-    wsqi_worker *self = wsqi_local(pool);
-    if (wsqi_task_queue_flags(task) != 0) {
-        wsqi_queue_special(pool, task);
-    } else if (self != NULL) {
-        wsqi_push_local(self, task);
-        wsqi_notify_others(self);
-    } else {
-        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
-        wsqi_notify_rmw(pool);
-    }
+    wsq_result result = wsqi_spawn_begin(pool, self, 1);
+    if (result != WSQ_OK) return result;
+    if (!wsqi_task_claim(task, &state, home, hold)) return wsqi_spawn_undo(pool, self, 1);
+    wsqi_task_unpin(task);
+    return WSQ_OK;
 }
 
 /* A task whose last blocker goes: it was not held, it was held and the hooks know that, the pool
@@ -5107,13 +5028,12 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
      * itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
-    if (state / WSQI_TASK_BLOCKER != 1 || (state & WSQI_TASK_ACTIVE) == 0) return false;
+    if (state / WSQI_TASK_BLOCKER != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     /* This tells only that a wait for the pool may be in vain; see wsqi_stuck. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
-    wsqi_task_queue(pool, task);
-    if (wsqi_local(pool) == NULL) wsqi_check_over(pool);
+    wsqi_task_queue(pool, wsqi_local(pool), task);
     return true;
 }
 
@@ -5231,21 +5151,29 @@ static void wsqi_timers_unlock(wsq_pool *pool) {
 }
 
 /* Owner only, in the pool's turn: wakes every task whose time has come, in the order of their
- * deadlines, and so not through the LIFO slot. Under the lock, so that wsq_wake_cancel knows which.
- * */
+ * deadlines, and so not through the LIFO slot. Under the lock, so that wsq_wake_cancel knows which;
+ * they are queued behind it, for a pool that is over cancels what it is given. */
 static void wsqi_timers_fire(wsq_pool *pool) {
     if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return;
     uint64_t now = wsqi_clock_ns();
+    wsq_task *first = NULL, **end = &first, *task;
     if (wsqi_load_hint(&pool->timer_next) > now) return;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     while (pool->timers.count != 0 && pool->timers.heap[0].at <= now) {
-        wsq_task *task = pool->timers.heap[0].task;
+        task = pool->timers.heap[0].task;
         wsqi_timer_remove(pool, 0);
         if (!wsqi_task_notify(task)) continue;
-        wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
-        wsqi_task_queue(wsqi_task_pool(task), task);
+        wsqi_set(end, task);
+        end = &task->next;
     }
+    wsqi_set(end, (wsq_task *)NULL);
     wsqi_timers_unlock(pool);
+    while ((task = first) != NULL) {
+        wsq_pool *home = wsqi_task_pool(task);
+        first = wsqi_get(&task->next);
+        wsqi_event_here(home, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
+        wsqi_task_queue(home, wsqi_local(home), task);
+    }
 }
 
 WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
@@ -5290,59 +5218,89 @@ WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
  * Purpose:   a graph of tasks, with edges of the caller's: the last end that a task waits for
  *            queues it.
  * Invariant: a task's state counts the edges to it that are not resolved, and each is resolved
- *            once: by who ends the predecessor, or by who finds it over when it adds the edge. A
- *            predecessor whose FOLLOWED bit was set before its end stays until it is CLOSED.
+ *            once: by who ends the predecessor, or by who finds it over when it adds the edge.
+ *            Whoever ends a task that is AWAITED closes `after`, then stores DONE, and touches it
+ *            no more; then those who follow it go on.
  * Writers:   after: who adds edges pushes; who ended the predecessor closes.
  * Source:    the list of waiters that its end closes: Rust's and Java's one-shot futures.
  * ========================================================================== */
 
-/* Any thread: the predecessor is over. From here on the edge is its owner's. */
-static void wsqi_edge_resolve(wsq_edge *edge, bool cancelled) {
-    wsq_task *task = edge->task;
-    /* E3: before the last thing it waits for is taken away. */
-    if (cancelled) wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_POISONED);
-    wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
-}
-
-static void wsqi_edges_resolve(wsq_edge *edge, bool cancelled) {
-    while (edge != NULL) {
-        wsq_edge *next = wsqi_get(&edge->next);
-        wsqi_edge_resolve(edge, cancelled);
-        edge = next;
-    }
-}
-
-/* The task is over, and it was followed: nobody follows it from now on, and those who did go on. */
-static void wsqi_task_close(wsq_task *task, bool cancelled) {
-    /* E4: the edges are visible. Pairs with E5. Release: who finds it closed sees us done with its
-     * memory. */
-    wsq_edge *edges = (wsq_edge *)wsqi_xchg_acqrel(&task->after, WSQI_CLOSED);
-    wsqi_edges_resolve(edges, cancelled);
-}
-
-/* Adds the edge to what follows its predecessor. False: that is over. */
-static bool wsqi_edge_link(wsq_edge *edge) {
-    wsq_task *task = edge->predecessor;
-    /* T1: if it is over, what it did is visible. */
-    uint32_t state = wsqi_load_acq(&task->state);
-    while ((state & WSQI_TASK_FOLLOWED) == 0) {
-        if (state & WSQI_TASK_DONE) return false; /* and its group may be gone */
-        /* E2: who ends it sees that it is followed. Pairs with E1. Failure: relaxed, decide anew;
-         * T1 when it is over. */
-        if (wsqi_cas_acqrel(&task->state, &state, state | WSQI_TASK_FOLLOWED)) break;
-        state = wsqi_load_acq(&task->state); /* T1 */
-    }
-    void *head = wsqi_load_hint(&task->after);
+/* Any thread: a predecessor was cancelled, and the task will be. One that is over, and is to be
+ * spawned again, becomes new, for beside DONE it would mean the last run. */
+static void wsqi_task_poison(wsq_task *task) {
+    uint32_t state = wsqi_load_hint(&task->state), next;
     do {
-        if (head == WSQI_CLOSED) {
-            /* E6: what the predecessor did is visible, and how it ended. Pairs with E4. */
-            (void)wsqi_load_acq(&task->after);
-            return false;
+        next = state | WSQI_TASK_POISONED;
+        if (wsqi_task_is(state, WSQI_TASK_DONE)) next -= WSQI_TASK_DONE;
+        /* Relaxed: E3 orders it, when what it waits for is taken away. Failure: decide anew. */
+    } while (!wsqi_cas_rlx(&task->state, &state, next));
+    if (wsqi_task_is(state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
+}
+
+static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
+
+/* The task ends so: are those that follow it cancelled, too? What follows a future is not. */
+static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
+    return wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
+}
+
+/* Any thread: what these lead from is over. From here on an edge is its owner's. */
+static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
+    for (wsq_edge *next; edge != NULL; edge = next) {
+        wsq_task *task = edge->task;
+        next = wsqi_get(&edge->next);
+        if (poisons) wsqi_task_poison(task);
+        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+    }
+}
+
+/* The task is over, or about to be: nobody follows it from now on. Returns the edges to those who
+ * did. */
+static wsq_edge *wsqi_task_close(wsq_task *task) {
+    /* E4: the edges are visible. Pairs with E5. */
+    void *edges = wsqi_xchg_acq(&task->after, WSQI_CLOSED);
+    return edges != WSQI_CLOSED ? (wsq_edge *)edges : NULL;
+}
+
+/* Any thread. Whoever ends the task sees that somebody awaits this, unless it is over already; that
+ * state is returned. */
+static uint32_t wsqi_task_attend(wsq_task *task) {
+    for (;;) {
+        /* T1, W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
+        uint32_t state = wsqi_load_acq(&task->state);
+        if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
+        /* Relaxed: E5, or the lock of the bucket, orders what its end finds. Failure: look
+         * again. */
+        if (wsqi_cas_rlx(&task->state, &state, state | WSQI_TASK_AWAITED)) return state;
+    }
+}
+
+/* Adds the edge to what follows the task; false: that is over. */
+static bool wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
+    void *head = wsqi_load_hint(&task->after);
+    for (;;) {
+        if (wsq_task_done(task)) return false; /* T1 */
+        if (head == WSQI_CLOSED) { /* it ends, or was spawned again, at this moment */
+            wsqi_pause();
+            head = wsqi_load_hint(&task->after);
+            continue;
         }
         wsqi_set(&edge->next, (wsq_edge *)head);
-        /* E5: the edge is visible. Pairs with E4. Failure: retried. */
-    } while (!wsqi_cas_rel(&task->after, &head, edge));
-    return true;
+        /* E5: the edge is visible, and we see the task that it follows. Pairs with E4 and E6.
+         * Failure: retried. */
+        if (wsqi_cas_acqrel(&task->after, &head, edge)) return true;
+    }
+}
+
+/* The edge leads from this task: its end, or this, resolves it. */
+static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
+    if (!wsqi_edge_push(edge, task)) {
+        wsqi_set(&edge->next, (wsq_edge *)NULL);
+    } else {
+        if (!wsqi_task_is(wsqi_task_attend(task), WSQI_TASK_DONE)) return;
+        edge = wsqi_task_close(task); /* it ended before it heard of that */
+    }
+    wsqi_edges_resolve(edge, wsqi_task_poisons(task, wsqi_load_hint(&task->state)));
 }
 
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {
@@ -5352,17 +5310,12 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
     wsqi_check_task(predecessor);
     uint32_t state = wsqi_load_hint(&task->state);
     do {
-        if ((state & WSQI_TASK_LIVE) != 0 ||
-            state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
+        if (wsqi_task_live(state) || state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
             return WSQ_ERR_INVALID;
         /* Relaxed: the spawn orders it. Failure: decide anew. */
     } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_BLOCKER));
     edge->task = task;
-    edge->predecessor = predecessor;
-    if (!wsqi_edge_link(edge)) {
-        /* Relaxed: wsqi_edge_link has acquired its end (T1, E6). */
-        wsqi_edge_resolve(edge, (wsqi_load_rlx(&predecessor->state) & WSQI_TASK_CANCELLED) != 0);
-    }
+    wsqi_edge_link(edge, predecessor);
     return WSQ_OK;
 }
 
@@ -5373,31 +5326,39 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * Writers:   state: that thread; see >>task.
  * ========================================================================== */
 
-/* Any thread, which has just ended the task: somebody follows it, or waits for it. */
-WSQI_COLD static void wsqi_task_release(wsq_pool *pool, wsq_task *task, uint32_t former,
-                                        uint32_t state) {
-    if (former & WSQI_TASK_FOLLOWED) wsqi_task_close(task, (state & WSQI_TASK_CANCELLED) != 0);
-    if (former & WSQI_TASK_WAITED) wsqi_call(pool, task);
+/* Any thread: as wsqi_task_finish, when somebody follows the task, waits for it, or adds a bit. */
+WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
+    uint32_t former = wsqi_load_hint(&task->state);
+    while ((former & WSQI_TASK_AWAITED) == 0)
+        if (wsqi_cas_rel(&task->state, &former, state)) return; /* T2 */
+    bool poisons = wsqi_task_poisons(task, state);
+    wsq_edge *edges = wsqi_task_close(task);
+    wsqi_store_rel(&task->state, state); /* T2 */
+    wsqi_edges_resolve(edges, poisons);
+    wsqi_call(pool, task);
 }
 
-/* Any thread that took the task for itself. From the exchange on its memory may be gone, unless
- * others follow it: until they have been told, it stays. */
+/* Any thread that took the task for itself; state: DONE, or that and POISONED. From there on its
+ * memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
-    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. E1: who follows
-     * it is visible. Pairs with E2. */
-    uint32_t former = wsqi_xchg_acqrel(&task->state, state);
-    if (!WSQI_LIKELY((former & (WSQI_TASK_FOLLOWED | WSQI_TASK_WAITED)) == 0))
-        wsqi_task_release(pool, task, former, state);
+    uint32_t former = wsqi_load_hint(&task->state);
+    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. Failure: relaxed,
+     * decide anew. */
+    if (!WSQI_LIKELY((former & WSQI_TASK_AWAITED) == 0 &&
+                     wsqi_cas_rel(&task->state, &former, state)))
+        wsqi_task_finish_slow(pool, task, state);
 }
 
 /* The spawn failed: the task is as it was, but for those who follow it since. */
 static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     uint32_t state = wsqi_load_hint(&task->state);
+    if (wsqi_task_is(former, WSQI_TASK_DONE)) {
+        wsqi_task_finish(pool, task, former);
+        return;
+    }
     /* T2, T6: as a finish and a claim. Failure: relaxed, decide anew. */
-    while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_FOLLOWED))) {}
-    if ((former & WSQI_TASK_DONE) && (state & WSQI_TASK_FOLLOWED))
-        wsqi_task_close(task, (former & WSQI_TASK_CANCELLED) != 0);
-    if (state & WSQI_TASK_WAITED) wsqi_call(pool, task);
+    while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_AWAITED))) {}
+    if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
 }
 
 /* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
@@ -5494,12 +5455,13 @@ WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
 WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
     wsq_group *group = wsqi_task_group(task);
     if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
-    do {
-        /* T5: what was done before it was cancelled is visible to its cleanup. */
-        state = wsqi_load_acq(&task->state);
-        if (state & WSQI_TASK_POISONED) return false;
-    } while (!wsqi_task_begin(task, state));
-    return true;
+    while (!(state & WSQI_TASK_POISONED)) {
+        if (wsqi_task_begin(task, state)) return true;
+        state = wsqi_load_hint(&task->state);
+    }
+    /* T5: what was done before it was cancelled is visible to its cleanup. */
+    (void)wsqi_load_acq(&task->state);
+    return false;
 }
 
 /* ==========================================================================
@@ -5591,15 +5553,13 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
-static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
-
 /* Any thread that took it out of its queue: it ends here. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
     /* What is left of a future was told of when the future ended. */
     if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
-        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_CANCELLED);
+        wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
 }
@@ -5737,21 +5697,15 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     if (newest != NULL && self != NULL && pool->workers == 1) wsqi_order_keep(self);
     if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
     else if (some) wsqi_notify_others(self);
-    if (self == NULL) wsqi_check_over(pool);
 }
 
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
     if (count == 0) return WSQ_OK;
     wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    if (self == NULL && !wsqi_admit(pool, count)) return WSQ_ERR_CLOSED;
-    if (!wsqi_claim_batch(pool, tasks, count)) {
-        if (self == NULL) wsqi_unadmit(pool, count);
-        return WSQ_ERR_INVALID;
-    }
-    if (self != NULL) wsqi_count(&self->counters.spawned, count);
+    wsq_result result = wsqi_spawn_begin(pool, self, count);
+    if (result != WSQ_OK) return result;
+    if (!wsqi_claim_batch(pool, tasks, count)) return wsqi_spawn_undo(pool, self, count);
     wsqi_queue_batch(pool, tasks, count);
     return WSQ_OK;
 }
@@ -5828,9 +5782,12 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
-    const uint32_t odd = WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    if (!WSQI_LIKELY((state & (WSQI_TASK_NOTIFIED | odd)) == 0) &&
-        ((state & odd) != 0 || !wsqi_task_begin(task, state)) && !wsqi_task_start(task, state)) {
+    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
+    if (!WSQI_LIKELY((state & odd) == 0) &&
+        ((state & WSQI_TASK_POISONED) ||
+         ((state & WSQI_TASK_OPEN) && wsqi_task_group(task) != NULL) ||
+         !wsqi_task_begin(task, state)) &&
+        !wsqi_task_start(task, state)) {
         wsqi_cancel_task(self->pool, task);
         return;
     }
@@ -5907,29 +5864,48 @@ static bool wsqi_jobs_allowed(const wsq_pool *pool) {
  * (bench/sim), where 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
-/* Visits others, each at most once, from a random one on. True: a job was stolen and has been
- * run. */
-static bool wsqi_steal_from(wsqi_worker *self, bool slots, unsigned distance, wsq_task **task) {
+/* What a thief takes: published jobs; and the tasks of rings; and those of LIFO slots. */
+typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
+
+/* Owner only. True: a job was stolen and has been run. */
+static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, wsq_task **task) {
+    wsq_pool *pool = self->pool;
+    wsqi_stat(self->counters.steal_attempts, 1);
+    bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(pool);
+    if (jobs && wsqi_job_steal(self, victim)) return true;
+    if (reach == WSQI_JOBS || victim->index >= pool->guest_base) return false;
+    *task = wsqi_steal_tasks(self, victim, reach == WSQI_SLOTS);
+    if (*task == NULL || self->searching) return false;
+    /* I6: the last searcher may have missed them on their way, and the victim has told nobody of
+     * what it pushed behind them: either this sees that, or wsqi_notify_pushed what was stolen. */
+    wsqi_fence_sc();
+    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0 && wsqi_idle_take(pool, 1, 0, 1))
+        wsqi_wake_one(pool, NULL);
+    return false;
+}
+
+/* Visits others, each at most once, from a random one on. True: as wsqi_visit. */
+static bool wsqi_steal_from(wsqi_worker *self, wsqi_reach reach, unsigned distance,
+                            wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    bool all = slots || pool->config.caller_runs;
-    unsigned visits = all ? count : distance != WSQI_ANYWHERE ? WSQI_VISITS : 3 * WSQI_VISITS;
-    unsigned start = wsq_random_below(&self->random, count);
-    bool jobs = wsqi_jobs_allowed(pool);
-    wsqi_asleep_look look = {UINT_MAX, 0};
-    for (unsigned i = 0; i < count && *task == NULL; i++) {
+    bool all = reach == WSQI_SLOTS || pool->config.caller_runs;
+    unsigned visits = WSQI_VISITS;
+    if (distance == WSQI_ANYWHERE && reach != WSQI_JOBS) visits *= 3; /* it is the only pass */
+    unsigned start = wsq_random_below(&self->random, count), word = UINT_MAX;
+    uint64_t asleep = 0;
+    for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
         unsigned n = start + i < count ? start + i : start + i - count;
         wsqi_worker *victim = wsqi_nth(pool, made, n);
-        if (victim == self || (!all && wsqi_looks_asleep(&look, victim))) continue;
+        /* One look at each word of the bitmap: all write it. */
+        if (word != victim->index / 64)
+            asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
+        if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
         if (distance != WSQI_ANYWHERE &&
             wsqi_distance(pool, self->index, victim->index) != distance)
             continue;
-        if (visits-- == 0) break;
-        wsqi_stat(self->counters.steal_attempts, 1);
-        if (jobs && wsqi_job_steal(self, victim)) return true;
-        if (n >= made) continue;
-        *task = wsqi_steal_tasks(self, victim);
-        if (*task == NULL && slots) *task = wsqi_steal_slot(self, victim);
+        if (wsqi_visit(self, victim, reach, task)) return true;
+        visits--;
     }
     return false;
 }
@@ -5948,32 +5924,19 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     wsqi_store_hint(&self->lead, 0u);
     if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
-    wsqi_stat(self->counters.steal_attempts, 1);
-    if (wsqi_jobs_allowed(self->pool) && wsqi_job_steal(self, victim)) return true;
-    if (lead - 1 >= self->pool->guest_base) return false;
-    *task = wsqi_steal_tasks(self, victim);
-    if (*task == NULL) wsqi_backoff(2);
-    if (*task == NULL) *task = wsqi_steal_tasks(self, victim); /* a lone one, the second time */
+    for (int look = 0; look < 2 && *task == NULL; look++) { /* a lone one, the second time */
+        if (look != 0) wsqi_backoff(2);
+        if (wsqi_visit(self, victim, WSQI_TASKS, task)) return true;
+    }
     return false;
 }
 
-/* Owner only, no searcher; it has just stolen tasks. The last searcher may have missed them on
- * their way, and their owner has told nobody of what it pushed behind them. */
-static void wsqi_notify_stolen(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    /* I6: and either this sees what was pushed or wsqi_notify_pushed sees what was stolen. */
-    wsqi_fence_sc();
-    if (wsqi_queue_length(self) == 0 && wsqi_queue_length(wsqi_block(pool, self->source - 1)) == 0)
-        return;
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
-}
-
 /* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
-static bool wsqi_steal_pass(wsqi_worker *self, bool slots, wsq_task **task) {
-    if (!self->pool->places.matter) return wsqi_steal_from(self, slots, WSQI_ANYWHERE, task);
-    for (unsigned distance = 0; distance < WSQI_ANYWHERE && *task == NULL; distance++) {
-        if (wsqi_steal_from(self, slots, distance, task)) return true;
-    }
+static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
+    unsigned distance = self->pool->places.matter ? 0 : WSQI_ANYWHERE;
+    do {
+        if (wsqi_steal_from(self, reach, distance, task)) return true;
+    } while (++distance < WSQI_ANYWHERE && *task == NULL);
     return false;
 }
 
@@ -6017,7 +5980,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (self->spilled) wsqi_order_keep(self);
     wsqi_timers_fire(pool);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
-        over = (task = wsqi_take_low(self)) != NULL;
+        over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL)) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL && lifo) over = true;
     if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
@@ -6043,19 +6006,18 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
 }
 
 /* Owner only: one look at all that is far. True: a job was stolen and has been run. S is one line
- * for all, so a searcher is counted there only if no other is; all are before they sleep. */
-static bool wsqi_search_round(wsqi_worker *self, wsq_task **task) {
+ * for all, so a searcher is counted there only if no other is, and not in its first round; all are
+ * before they sleep, and those that look on for long, since the last to run dry tells who waits for
+ * the pool. */
+static bool wsqi_search_round(wsqi_worker *self, uint32_t round, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    if (!self->searching &&
-        (pool->config.caller_runs || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
+    bool counts = pool->config.spin_ns != 0 || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0;
+    if (!self->searching && (pool->config.caller_runs || (round != 0 && counts)))
         wsqi_search_begin(self);
     *task = wsqi_take_urgent(self, true);
-    if (*task == NULL) {
-        if (wsqi_steal_pass(self, false, task)) return true;
-        if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
-    }
+    if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
     if (*task == NULL) *task = wsqi_take_global(self, NULL);
-    if (*task == NULL) *task = wsqi_take_low(self);
+    if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL);
     return false;
 }
 
@@ -6079,26 +6041,19 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
-    /* S is one line for all: who finds work at once does not count itself as a searcher. */
-    if (*task == NULL && !self->searching && !pool->config.caller_runs &&
-        wsqi_steal_pass(self, false, task))
-        return true;
-    if (*task != NULL && !self->searching) wsqi_notify_stolen(self);
-    /* With half of the workers in it the crowd is large enough. */
-    bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
-    bool spin = self->searching || pool->config.caller_runs || pool->config.spin_ns != 0 || !crowd;
-    bool once = wsqi_discouraged(self);
-    /* Who spins for long is counted, for the last to run dry tells who waits for the pool. */
-    if (*task == NULL && !self->searching && pool->config.spin_ns != 0) wsqi_search_begin(self);
-    for (uint32_t round = 0; *task == NULL && spin && wsqi_spin(pool, round, &end); round++) {
-        if (once && round != 0) break;
-        if (wsqi_search_round(self, task)) return true;
+    uint32_t rounds = wsqi_discouraged(self) ? 2 : UINT32_MAX;
+    for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
+        /* With half of the workers in it the crowd is large enough. */
+        bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
+        if (round != 0 && crowd && !self->searching && pool->config.spin_ns == 0) break;
+        if (!wsqi_spin(pool, round, &end)) break;
+        if (wsqi_search_round(self, round, task)) return true;
         if (*task == NULL) wsqi_backoff(round);
     }
     if (*task == NULL && !self->searching) wsqi_search_begin(self);
     if (*task == NULL) self->vain = (uint8_t)(self->vain + 1);
     bool slots = self->late || pool->config.caller_runs;
-    return *task == NULL && slots && wsqi_steal_pass(self, true, task);
+    return *task == NULL && slots && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
 /* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
@@ -6198,7 +6153,7 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     if (wsqi_local(pool) != NULL) return;
     /* W9: see W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
-        wsqi_call_all(pool);
+        wsqi_call(pool, NULL);
     wsqi_duty_end(pool);
 }
 
@@ -6455,7 +6410,7 @@ static void wsqi_standin_joined(wsq_pool *pool) {
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
     bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    if (spent) wsqi_call_all(pool); /* one that waits shall work */
+    if (spent) wsqi_call(pool, NULL); /* one that waits shall work */
 }
 
 static void wsqi_standin_end(wsqi_worker *self) {
@@ -6801,15 +6756,16 @@ static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
     for (;;) {
         wsqi_wait_listen(wait);
         bool over = wait->released || wsqi_over(wait->pool);
-        /* W3: what the task did is visible, and its finisher sees that somebody waits. Pairs with
-         * T2. */
-        uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_WAITED);
-        if (wsqi_task_new(state)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
-        if (state & WSQI_TASK_DONE)
-            return (state & WSQI_TASK_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
+        uint32_t state = wsqi_task_attend(task); /* T1, W3 */
+        if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
+        if (wsqi_task_is(state, WSQI_TASK_DONE))
+            return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
         if (over) return WSQ_ERR_CANCELLED;
         if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
-        if (wait->self != NULL && wsqi_wait_here(wait->self, task, NULL)) continue;
+        /* A future is not looked for again: it was to be called here before. */
+        if (wait->self != NULL && task->fn != wsqi_future_run &&
+            wsqi_wait_here(wait->self, task, NULL))
+            continue;
         if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
     }
 }
@@ -6819,8 +6775,9 @@ WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     wsqi_check_task(task);
     /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
-    if (wsqi_task_new(state)) return WSQ_ERR_INVALID;
-    if (state & WSQI_TASK_DONE) return state & WSQI_TASK_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
+    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID;
+    if (wsqi_task_is(state, WSQI_TASK_DONE))
+        return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     wsq_pool *pool = wsqi_task_pool(task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_wait wait;
@@ -6873,10 +6830,13 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future is referred to by its place in a queue and by its handle; who takes the last
- *            reference away frees it. Free ones lie with the worker that freed them, two batches at
- *            most, or with the pool. Who sets CLAIMED runs it.
- * Writers:   word: everybody. result: who claimed it. Free ones: the worker, the lock's holder.
+ * Invariant: a future is a task that is OPEN until somebody claims it: its place in a queue, whose
+ *            turn it is, its handle's owner, who calls it there (DONE at once, for nobody else will
+ *            look), or whoever cancels it (POISONED). Its place and its handle refer to it; who
+ *            takes the last reference away frees it. Free ones lie with the worker that freed them,
+ *            two batches at most, or with the pool.
+ * Writers:   references: everybody. result: who claimed it. Free ones: the worker, or the holder of
+ *            the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
  * ========================================================================== */
 
@@ -6885,22 +6845,17 @@ struct wsq_future {
     void *(*fn)(void *arg);  /* wsq_submit's */
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
-    wsqi_aptr then;      /* a task to start when it is done */
+    wsq_edge then;       /* to a task to start when it is done */
     wsq_future *next;    /* of a free one: the next in its batch */
     wsq_future *batch;   /* and of the first of a batch: the next batch */
-    wsqi_a32 word;       /* WSQI_FUTURE_* */
+    wsqi_a32 references;
 };
 
-enum {
-    WSQI_FUTURE_CLAIMED = 1,
-    WSQI_FUTURE_DONE = 2,
-    WSQI_FUTURE_WAITED = 4,
-    WSQI_FUTURE_THEN = 8,
-    WSQI_FUTURE_CANCELLED = 16, /* with CLAIMED: it will not be called */
-    WSQI_FUTURE_REF = 32        /* and all bits above: references */
-};
+/* The state of one that its handle's owner calls: its place in a queue is a tombstone, and nobody
+ * else will look. */
+enum { WSQI_FUTURE_CALLED = WSQI_TASK_DONE | WSQI_TASK_POISONED | WSQI_TASK_OPEN };
 
-/* A guess: two batches, 64 futures of 112 bytes. */
+/* A guess: two batches, 64 futures of 120 bytes. */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -7008,63 +6963,58 @@ static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
 /* Any thread: one reference less. */
 static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
     /* F3: what others did with it comes before its next use. Pairs with itself. */
-    uint32_t word = wsqi_add_acqrel(&future->word, 0u - (uint32_t)WSQI_FUTURE_REF);
-    if (word / WSQI_FUTURE_REF == 1) wsqi_future_free(pool, future);
+    if (wsqi_add_acqrel(&future->references, 0u - 1u) == 1) wsqi_future_free(pool, future);
 }
 
 /* Whoever claimed it, and gives a reference back, its place's in a queue or one of its own: it is
  * over. */
-static void wsqi_future_end(wsq_pool *pool, wsq_future *future) {
-    /* F4: the result is visible to who sees it done. Pairs with F5. */
-    uint32_t word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_DONE);
-    if (word & WSQI_FUTURE_THEN) {
-        wsq_task *then = (wsq_task *)wsqi_load_rlx(&future->then); /* Relaxed: F4 orders it. */
-        wsqi_task_unblock(then, WSQI_HOLD_COUNTED);
-    }
+static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t state) {
+    wsqi_task_finish(pool, &future->task, state);
     wsqi_future_release(pool, future);
-    if (word & WSQI_FUTURE_WAITED) wsqi_call(pool, future);
 }
 
-static bool wsqi_future_claim(wsq_future *future) {
-    /* F3: as it is written by who submitted it, through its queue or its handle. */
-    return (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_CLAIMED) &
-            WSQI_FUTURE_CLAIMED) == 0;
+/* Nobody has begun it, or forbidden that. */
+static inline bool wsqi_future_open(uint32_t state) {
+    const uint32_t all = WSQI_TASK_OPEN | WSQI_TASK_POISONED | WSQI_TASK_PHASE;
+    return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* As wsqi_future_claim, to cancel it: who finds it claimed also sees what for. */
-static bool wsqi_future_revoke(wsq_future *future) {
-    const uint32_t revoked = WSQI_FUTURE_CLAIMED | WSQI_FUTURE_CANCELLED;
-    uint32_t word = wsqi_load_hint(&future->word);
+/* Whoever calls it outside its turn, or else cancels it: that, it is no call in its turn. False:
+ * somebody else has. */
+static bool wsqi_future_claim(wsq_future *future, bool call) {
+    uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
-        if (word & WSQI_FUTURE_CLAIMED) return false;
-        /* F3: as in wsqi_future_claim. Failure: relaxed, decide anew. */
-    } while (!wsqi_cas_acqrel(&future->word, &word, word | revoked));
+        if (!wsqi_future_open(state)) return false;
+        next = call ? (uint32_t)WSQI_FUTURE_CALLED : state - WSQI_TASK_OPEN + WSQI_TASK_POISONED;
+        /* T5: as a run. Failure: relaxed, decide anew. */
+    } while (!wsqi_cas_acqrel(&future->task.state, &state, next));
     return true;
 }
 
 /* The future's place in a queue comes to its turn. */
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
-    wsq_pool *pool = wsq_pool_of(ctx);
-    if (wsqi_future_claim(future)) {
-        wsqi_set(&future->result, future->fn(future->arg));
-        wsqi_future_end(pool, future);
-    } else { /* claimed at this moment, and called there */
-        wsqi_count(&wsqi_worker_of(ctx)->counters.run, 0u - (uint64_t)1);
-        wsqi_future_release(pool, future);
-    }
+    wsqi_set(&future->result, future->fn(future->arg));
+    wsqi_future_end(wsq_pool_of(ctx), future, WSQI_TASK_DONE);
     return WSQ_GONE;
 }
 
+/* Any thread, which refers to it: it shall not be called. False: somebody has claimed it. */
+static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
+    if (!wsqi_future_claim(future, false)) return false;
+    wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
+    /* Once it is over, who waits for it frees it. Relaxed: the caller has a reference, too. */
+    wsqi_add_rlx(&future->references, 1u);
+    wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
+    return true;
+}
+
+/* The turn of its place, but it was called elsewhere, or is not to be. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_future_revoke(future)) {
-        wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
-        wsqi_future_end(pool, future);
-    } else {
-        wsqi_future_release(pool, future);
-    }
+    (void)wsqi_future_revoke(pool, future);
+    wsqi_future_release(pool, future);
     return WSQ_GONE;
 }
 
@@ -7080,7 +7030,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         if (task == NULL) break;
         wsq_future *future = wsq_container_of(task, wsq_future, task);
         /* This thread has claimed it, or else it is only found later. */
-        if (task->fn == wsqi_future_run && (wsqi_load_hint(&future->word) & WSQI_FUTURE_CLAIMED)) {
+        if (task->fn == wsqi_future_run && !wsqi_future_open(wsqi_load_hint(&task->state))) {
             wsqi_future_release(self->pool, future);
             purged++;
             continue;
@@ -7097,25 +7047,21 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     wsqi_notify_others(self); /* who may have looked meanwhile */
 }
 
-/* As wsq_spawn, of a task that nobody else can know: it needs no claim. */
-static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg) {
+/* As wsq_spawn, of a task that nobody else can know: it needs no claim. state: beside ACTIVE. */
+static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg,
+                                    uint32_t state) {
     wsqi_worker *self = wsqi_local(pool);
     future->arg = arg;
-    wsqi_store_init(&future->word, 2u * WSQI_FUTURE_REF);
+    wsqi_store_init(&future->references, 2u);
     wsqi_store_init(&future->task.pool, pool);
-    wsqi_store_init(&future->task.state, (uint32_t)WSQI_TASK_ACTIVE);
-    if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN : !wsqi_admit(pool, 1)) {
+    wsqi_store_init(&future->task.state, WSQI_TASK_ACTIVE | state);
+    wsq_result result = wsqi_spawn_begin(pool, self, 1);
+    if (result != WSQ_OK) {
         wsqi_future_free(pool, future);
-        return WSQ_ERR_CLOSED;
+        return result;
     }
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
-    if (self == NULL) {
-        wsqi_inject_tasks(pool, &future->task, &future->task);
-    } else {
-        wsqi_count(&self->counters.spawned, 1);
-        wsqi_push_local(self, &future->task);
-        wsqi_notify_others(self);
-    }
+    wsqi_task_queue(pool, self, &future->task);
     return WSQ_OK;
 }
 
@@ -7142,7 +7088,7 @@ WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
     wsq_task_init(&future->task, wsqi_go_run);
     future->task.cleanup = wsqi_go_cancelled;
     future->go = fn;
-    return wsqi_future_spawn(pool, future, arg);
+    return wsqi_future_spawn(pool, future, arg, 0);
 }
 
 WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out) {
@@ -7153,18 +7099,17 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
     wsq_task_init(&future->task, wsqi_future_run);
     future->task.cleanup = wsqi_future_cancelled;
     future->fn = fn;
-    wsq_result result = wsqi_future_spawn(pool, future, arg);
+    future->then.task = NULL;
+    wsq_result result = wsqi_future_spawn(pool, future, arg, WSQI_TASK_OPEN);
     if (result == WSQ_OK) *out = future;
     return result;
 }
 
-WSQ_API bool wsq_future_done(const wsq_future *future) {
-    /* F5: the result is visible. Pairs with F4. */
-    return (wsqi_load_acq(&future->word) & WSQI_FUTURE_DONE) != 0;
-}
+WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
-/* Owner only: calls the function here, in the middle of a task, and spawns what waits for that. */
-static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t word) {
+/* Owner only, which has claimed it: calls the function here, in the middle of a task. Nobody else
+ * will wait for the end, but a task of the handle's owner may follow it. */
+static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_run_nested */
     wsqi_count(&self->counters.run, 1);
@@ -7172,66 +7117,31 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future, uint32_t wor
     wsqi_set(&future->result, future->fn(future->arg));
     wsqi_event(self, WSQ_EVENT_TASK_END, &future->task, WSQ_GONE);
     wsqi_frame_pop(self, &frame);
-    if (word & WSQI_FUTURE_THEN) /* who has the handle has set it */
-        wsqi_task_unblock((wsq_task *)wsqi_load_own(&future->then), WSQI_HOLD_COUNTED);
-}
-
-/* Who has claimed it: its place in a queue is a tombstone now. Relaxed: the claim decides. */
-static inline void wsqi_future_bury(wsq_future *future) {
-    wsqi_store_rlx(&future->task.state, (uint32_t)(WSQI_TASK_ACTIVE | WSQI_TASK_POISONED));
+    if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
 /* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
  * *whole: it had its place in the queue, too, so that nobody else refers to it. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
-    /* Who has the handle sets THEN; the rest is checked. */
-    uint32_t word = wsqi_load_hint(&future->word);
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
         if (*whole) {
-            bool ours = wsqi_future_claim(future); /* else it is cancelled at this moment */
-            if (ours) wsqi_future_call(self, future, word);
+            /* else it is cancelled at this moment */
+            bool ours = wsqi_future_claim(future, true);
+            if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
             return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
     }
-    if (!wsqi_future_claim(future)) return false;
+    if (!wsqi_future_claim(future, true)) return false;
     /* Its place in the queue is left behind, as a tombstone: it is no call, and no hook hears of
      * it. From time to time the queue is searched for such places. */
-    wsqi_future_bury(future);
-    wsqi_future_call(self, future, word);
+    wsqi_future_call(self, future);
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->order != WSQ_SHARED)
         wsqi_tombstones_purge(self);
     return true;
-}
-
-/* Whoever has the handle: nobody shall start the future any more. False: somebody has, or has
- * forbidden it. What is left behind in a queue is a tombstone, as in wsqi_future_here. */
-static bool wsqi_future_forbid(wsq_future *future) {
-    if (!wsqi_future_revoke(future)) return false;
-    wsqi_event_here(wsqi_task_pool(&future->task), WSQ_EVENT_CANCEL, &future->task, 0);
-    wsqi_future_bury(future);
-    /* Once it is over, who waits for it frees it. Relaxed: the handle is a reference until then. */
-    wsqi_add_rlx(&future->word, (uint32_t)WSQI_FUTURE_REF);
-    wsqi_future_end(wsqi_task_pool(&future->task), future);
-    return true;
-}
-
-static wsq_result wsqi_future_await(wsqi_wait *wait, wsq_future *future) {
-    for (;;) {
-        wsqi_wait_listen(wait);
-        bool over = wsqi_over(wait->pool);
-        uint32_t word = wsqi_load_acq(&future->word); /* F5 */
-        /* F5: the result is visible, and who ends it sees that somebody waits. Pairs with F4. */
-        if ((word & WSQI_FUTURE_DONE) == 0)
-            word = wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_WAITED);
-        if (word & WSQI_FUTURE_DONE)
-            return (word & WSQI_FUTURE_CANCELLED) == 0 ? WSQ_OK : WSQ_ERR_CANCELLED;
-        if (over) return WSQ_ERR_CANCELLED;
-        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
-    }
 }
 
 WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result) {
@@ -7239,18 +7149,13 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    uint32_t word = wsqi_load_acq(&future->word); /* F5 */
-    wsq_result outcome = word & WSQI_FUTURE_CANCELLED ? WSQ_ERR_CANCELLED : WSQ_OK;
-    bool done = (word & WSQI_FUTURE_DONE) != 0, whole = false;
+    uint32_t state = wsqi_load_acq(&future->task.state); /* T1 */
+    wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
+    bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
     if (!done && self != NULL && timeout_ns != 0 &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
         done = wsqi_future_here(self, future, &whole);
-    if (!done) {
-        wsqi_wait wait;
-        wsqi_wait_begin(&wait, pool, future, timeout_ns);
-        outcome = wsqi_future_await(&wait, future);
-        wsqi_wait_end(&wait);
-    }
+    if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
     if (outcome == WSQ_ERR_TIMEOUT) return outcome;
     if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
     if (whole) wsqi_future_free(pool, future);
@@ -7263,8 +7168,9 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
 }
 
 WSQ_API bool wsq_future_cancel(wsq_future *future) {
-    /* Relaxed: CANCELLED came with CLAIMED, which was seen. */
-    return wsqi_future_forbid(future) || (wsqi_load_rlx(&future->word) & WSQI_FUTURE_CANCELLED);
+    if (wsqi_future_revoke(wsqi_task_pool(&future->task), future)) return true;
+    uint32_t state = wsqi_load_hint(&future->task.state);
+    return (state & WSQI_TASK_POISONED) != 0 && state != WSQI_FUTURE_CALLED;
 }
 
 WSQ_API void wsq_future_drop(wsq_future *future) {
@@ -7274,16 +7180,13 @@ WSQ_API void wsq_future_drop(wsq_future *future) {
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    /* Only who has the handle sets this bit. */
-    if (wsqi_load_own(&future->word) & WSQI_FUTURE_THEN) return WSQ_ERR_INVALID;
+    if (future->then.task != NULL) return WSQ_ERR_INVALID; /* only who has the handle sets it */
     wsq_pool *pool = wsqi_task_pool(&future->task);
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    wsqi_store_own(&future->then, task);
-    /* F5: who ends it sees the task, or we see it done. Pairs with F4. */
-    if (wsqi_or_acqrel(&future->word, (uint32_t)WSQI_FUTURE_THEN) & WSQI_FUTURE_DONE)
-        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+    future->then.task = task;
+    wsqi_edge_link(&future->then, &future->task);
     wsqi_task_held(pool); /* last, as in wsq_group_then */
     return WSQ_OK;
 }
@@ -7389,23 +7292,12 @@ static bool wsqi_take_back(wsqi_worker *self) {
 /* A join with nothing to do helps others: its thief first, whose jobs are mostly the awaited job's
  * children, then anybody. Never runs a spawned task. */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
-    wsq_pool *pool = self->pool;
     uint32_t thief = wsqi_load_hint(&job->thief);
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    unsigned start = wsq_random_below(&self->random, count);
-    if (thief != 0 && wsqi_block_known(pool, thief - 1) &&
-        wsqi_job_steal(self, wsqi_block(pool, thief - 1)))
+    wsq_task *none = NULL;
+    if (thief != 0 && wsqi_block_known(self->pool, thief - 1) &&
+        wsqi_job_steal(self, wsqi_block(self->pool, thief - 1)))
         return true;
-    unsigned visits = WSQI_VISITS;
-    wsqi_asleep_look look = {UINT_MAX, 0};
-    for (unsigned i = 0; i < count && visits > 0; i++) {
-        unsigned n = start + i < count ? start + i : start + i - count;
-        wsqi_worker *victim = wsqi_nth(pool, made, n);
-        if (victim == self || wsqi_looks_asleep(&look, victim)) continue;
-        if (wsqi_job_steal(self, victim)) return true;
-        visits--;
-    }
-    return false;
+    return wsqi_steal_from(self, WSQI_JOBS, WSQI_ANYWHERE, &none);
 }
 
 /* A guest is about to sleep in a join. If its thread is a worker of another pool, a stand-in takes
@@ -8308,7 +8200,7 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     if (wait->group != NULL) return !wsqi_group_runs(wait->pool, wait->self, wait->group);
     if (wait->task == NULL) return false;
     uint32_t state = wsqi_load_hint(&wait->task->state);
-    return (state & WSQI_TASK_ACTIVE) == 0 || state >= WSQI_TASK_BLOCKER;
+    return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_BLOCKER;
 }
 
 /* Counts the waits in the middle of a task that sleep; those that were called and go on in *called.

@@ -357,6 +357,65 @@ static void twice(void) {
     pool_close(pool);
 }
 
+/* A task that was followed is spawned again, and followed again; nobody else is there to end it. */
+static void again(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    step first, second;
+    wsq_edge edge;
+    step_new(&first, NULL, NULL);
+    for (int run = 1; run <= 3; run++) {
+        step_new(&second, NULL, NULL);
+        after(&second, &first, &edge);
+        spawn(pool, &second);
+        spawn(pool, &first);
+        if (run == 2) { /* and once while it is queued */
+            step third;
+            step_new(&third, NULL, NULL);
+            wsq_edge other;
+            after(&third, &first, &other);
+            spawn(pool, &third);
+            CHECK_EQ(wsq_task_wait(&third.task), WSQ_OK);
+            CHECK_EQ(third.runs, 1);
+        }
+        CHECK_EQ(wsq_task_wait(&second.task), WSQ_OK);
+        CHECK_EQ(second.runs, 1);
+        CHECK_EQ(wsq_task_wait(&first.task), WSQ_OK);
+        CHECK_EQ(first.runs, (unsigned)run);
+        spawn(pool, &first); /* it is followed while it is queued, behind an end that was followed */
+        step_new(&second, NULL, NULL);
+        after(&second, &first, &edge);
+        spawn(pool, &second);
+        CHECK_EQ(wsq_task_wait(&second.task), WSQ_OK);
+        first.runs--;
+    }
+    pool_close(pool);
+}
+
+/* A task that has run once is to come after one that is cancelled; its next run is cancelled, too, and the
+ * one after that is not. */
+static void poisoned_between_two_runs(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    step first, second;
+    wsq_edge edge;
+    step_new(&first, NULL, NULL);
+    step_new(&second, NULL, NULL);
+    wsq_task_set_revocable(&first.task, true);
+    for (int run = 1; run <= 3; run++) {
+        spawn(pool, &second);
+        CHECK_EQ(wsq_task_wait(&second.task), WSQ_OK);
+        after(&second, &first, &edge);
+        spawn(pool, &first);
+        CHECK(wsq_task_cancel(&first.task));
+        CHECK_EQ(wsq_task_wait(&first.task), WSQ_ERR_CANCELLED); /* before the spawn of the other */
+        spawn(pool, &second);
+        CHECK_EQ(wsq_task_wait(&second.task), WSQ_ERR_CANCELLED);
+        CHECK(wsq_task_done(&second.task));
+        CHECK_EQ(second.runs, (unsigned)run);
+        CHECK_EQ(second.cleanups, (unsigned)run);
+    }
+    pool_close(pool);
+}
+
 static void misuse(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
     step first, second;
@@ -568,6 +627,8 @@ int main(void) {
     test_begin("test_after");
     RUN(every_state);
     RUN(twice);
+    RUN(again);
+    RUN(poisoned_between_two_runs);
     RUN(misuse);
     RUN(chain);
     RUN(chain_is_cancelled);

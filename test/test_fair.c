@@ -276,7 +276,7 @@ static unsigned long wait_among(wsq_config config, unsigned crowded, enum lane l
         CHECK_EQ(wsq_spawn(pool, &late.task), WSQ_OK);
         if (config.caller_runs) CHECK(wsq_pool_run_one(pool));
         step_asleep(&late);
-        while (wsqi_task_new(wsqi_load_acq(&late.task.state))) sched_yield();
+        while (wsqi_task_is(wsqi_load_acq(&late.task.state), 0)) sched_yield();
     }
     for (unsigned i = 0; i < CROWDED * YIELDERS; i++) {
         step_new(&yielders[i], yield_until_it_came, NULL);
@@ -412,7 +412,7 @@ static void found_while_spinning(void) {
         arrive(pool, &one, lane);
         CHECK(!wsqi_search(worker, &found));
         CHECK(found == &one.task);
-        if (found == &one.task) wsqi_task_queue(pool, found);
+        if (found == &one.task) wsqi_task_queue(pool, wsqi_local(pool), found);
         CHECK_EQ(pump(pool), 1);
     }
     pool_end(pool);

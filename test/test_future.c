@@ -457,6 +457,32 @@ static void then_is_held_back(void) {
     pool_close(current);
 }
 
+/* The worker that waits calls the function itself; a task follows. */
+static wsq_poll get_what_is_followed(wsq_ctx ctx, step *self) {
+    step *then = self->arg;
+    wsq_future *future = submit(wsq_pool_of(ctx), increment, 1), *behind = NULL;
+    if (self->number != 0) behind = submit(wsq_pool_of(ctx), increment, 2); /* two in the queue */
+    if (wsq_future_then(future, &then->task) != WSQ_OK) FAIL("then");
+    if (get(future) != 2) FAIL("the result");
+    if (behind != NULL && get(behind) != 3) FAIL("the other");
+    return WSQ_DONE;
+}
+
+static void then_after_a_call_here_of(wsq_pool *pool) {
+    for (unsigned i = 0; i < 2; i++) {
+        step then, one;
+        step_new(&then, NULL, NULL);
+        step_new(&one, get_what_is_followed, &then);
+        one.number = i;
+        if (wsq_spawn(pool, &one.task) != WSQ_OK) FAIL("spawn");
+        CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait_for(&then.task, 5000000000u), WSQ_OK);
+        CHECK_EQ(then.runs, 1);
+    }
+}
+
+static void then_after_a_call_here(void) { on_every_kind(then_after_a_call_here_of); }
+
 /* ---- two pools, misuse ---- */
 
 static wsq_pool *other;
@@ -572,6 +598,7 @@ int main(void) {
     RUN(all_cancelled);
     RUN(then);
     RUN(then_is_held_back);
+    RUN(then_after_a_call_here);
     RUN(into_another_pool);
     RUN(to_and_fro);
     RUN(calls_are_counted_once);

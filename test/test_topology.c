@@ -62,7 +62,7 @@ static void thieves_stay_near(void) {
             if (i != me) put(pool, i);
         for (unsigned i = 0; i < WORKERS - 1; i++) {
             wsq_task *task = NULL;
-            CHECK(!wsqi_steal_pass(self, true, &task)); /* true: it looks at all of them */
+            CHECK(!wsqi_steal_pass(self, WSQI_SLOTS, &task)); /* it looks at all of them */
             if (!CHECK(task != NULL)) break;
             unsigned distance = wsqi_distance(pool, self->index, (unsigned)(task - tasks));
             CHECK(distance >= last);
@@ -83,7 +83,7 @@ static void near_sleepers_wake_first(void) {
         unsigned me = test_below(&random, WORKERS), last = 0, claimed = 0;
         wsqi_worker *self = wsqi_block(pool, me);
         for (unsigned w = 0; w < WORKERS / 64; w++) wsqi_store_rlx(&pool->sleepers[w], UINT64_MAX);
-        for (int index; (index = wsqi_bitmap_claim_near(self, pool->sleepers, pool->words)) >= 0;) {
+        for (int index; (index = wsqi_bitmap_claim(pool, pool->sleepers, self)) >= 0;) {
             unsigned distance = wsqi_distance(pool, self->index, (unsigned)index);
             CHECK(distance >= last);
             last = distance;

@@ -146,6 +146,30 @@ static void wait_against_batch(void) {
     explore_pool_end(pool);
 }
 
+static void batch_without_task(void *arg) {
+    wsq_task *both[] = {&items[0].task, NULL};
+    (void)arg;
+    explore_check(wsq_spawn_batch(pool, both, 2) == WSQ_ERR_INVALID);
+}
+
+/* A task that is over is followed, or waited for, while batches that fail take it and give it back. */
+static void followed_between_refusals(void) {
+    begin(1, plain);
+    spawn(0);
+    if (explore_choose(2)) explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    else while (!wsq_task_done(&items[0].task)) wsqi_pause();
+    explore_fiber *one = explore_start(batch_without_task, NULL);
+    explore_fiber *two = explore_start(batch_without_task, NULL);
+    if (explore_choose(2)) explore_start(waiter_0, NULL);
+    follow(1, 0);
+    if (explore_choose(2)) explore_start(follower_2, NULL);
+    else spawn(2);
+    spawn(1);
+    explore_join_one(one);
+    explore_join_one(two);
+    end(3);
+}
+
 /* ---- in a group ---- */
 
 /* What comes after a cancelled task is cancelled, too. */
@@ -198,6 +222,7 @@ int main(void) {
     explore_random("compose: an edge against a refusal", edge_against_refusal, 1500);
     explore_random("compose: a wait against a refusal", wait_against_refusal, 1500);
     explore_random("compose: a wait against a batch", wait_against_batch, 1500);
+    explore_random("compose: followed between refusals", followed_between_refusals, 3000);
     explore_random("compose: cancel and a follower", cancel_and_follower, 2000);
     explore_random("compose: followed again", followed_again, 2000);
     return explore_end();

@@ -319,6 +319,7 @@ static void future_against_its_next_use(void) {
 
 static void *call_cancelled(void *arg) {
     explore_join_one(explore_start(future_canceller, NULL));
+    explore_check(!answers[0]);
     explore_check(items[1].runs == 0);
     called++;
     return arg;

@@ -178,8 +178,8 @@ static void check_decided(wsq_shutdown mode) {
         explore_check(in || items[i].result == WSQ_ERR_CLOSED);
         if (!in) explore_check(items[i].runs == 0 && state == 0);
         if (in && mode == WSQ_DRAIN) explore_check(items[i].runs == 1);
-        if (in) explore_check(state & WSQI_TASK_DONE);
-        if (in) explore_check(items[i].runs == !(state & WSQI_TASK_CANCELLED));
+        if (in) explore_check(wsqi_task_is(state, WSQI_TASK_DONE));
+        if (in) explore_check(items[i].runs == !wsqi_task_cancelled(state));
     }
 }
 

@@ -167,8 +167,8 @@ static void cancel_against_wake(void) {
     explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
     explore_wait_quiet();
     uint32_t state = items[0].task.state.v;
-    explore_check((state & WSQI_TASK_DONE) != 0);
-    explore_check(items[0].done == ((state & WSQI_TASK_CANCELLED) == 0));
+    explore_check(wsqi_task_is(state, WSQI_TASK_DONE));
+    explore_check(items[0].done == !wsqi_task_cancelled(state));
     explore_check(pool->lanes[WSQ_NORMAL].incoming.v == NULL && pool->lanes[WSQ_NORMAL].ready == NULL);
     explore_pool_end(pool);
 }

@@ -90,7 +90,7 @@ static void cancel_wait_inside(void) {
 
 /* Who has said that he waits is held up; then the task ends, and the pool is over. */
 static wsq_poll until_waited_for(item *it) {
-    while ((wsqi_load_rlx(&it->task.state) & WSQI_TASK_WAITED) == 0) wsqi_pause();
+    while ((wsqi_load_rlx(&it->task.state) & WSQI_TASK_AWAITED) == 0) wsqi_pause();
     return WSQ_DONE;
 }
 

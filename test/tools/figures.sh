@@ -112,7 +112,7 @@ END {
     line("fields of a pool", fields["pool"], "45")
     line("bits of the state of a task, beside its count", bits["TASK"], "6")
     line("of a group", bits["GROUP"], "3")
-    line("of a future", bits["FUTURE"], "3")
+    line("of a future", bits["FUTURE"] + 0, "3")
     line("functions declared in a section before theirs", early + 0, "3")
     line("comments that say why an access is relaxed", relaxed + 0, "under 60")
     line("private words that stand in names, of " count, used + 0, "0")
