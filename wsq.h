@@ -7574,7 +7574,7 @@ WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begi
 /* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* A function of its own: other splits shall not have the room on the stack. */
+/* With room for a small result; apart, so that no other split has that on its stack. */
 WSQI_COLD static void wsqi_half_small(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
     unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
     upper->partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
@@ -7967,24 +7967,22 @@ static void wsqi_dump_waits(const wsqi_dump *dump) {
     }
 }
 
-/* The first ones, in the order of their times. Returns how many are set. */
+/* The first ones, in the order of their times, and room for one more. Returns how many are set. */
 static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    size_t count = pool->timers.count, kept = 0;
+    size_t count = pool->timers.count;
     for (size_t i = 0; i < count; i++) {
-        size_t k = kept;
-        if (kept < WSQI_DUMP_TIMERS) kept++;
-        for (; k > 0 && wsqi_timer_before(&pool->timers.heap[i], &first[k - 1]); k--) {
-            if (k < WSQI_DUMP_TIMERS) first[k] = first[k - 1];
-        }
-        if (k < WSQI_DUMP_TIMERS) first[k] = pool->timers.heap[i];
+        size_t k = i < WSQI_DUMP_TIMERS ? i : (size_t)WSQI_DUMP_TIMERS;
+        for (; k > 0 && wsqi_timer_before(&pool->timers.heap[i], &first[k - 1]); k--)
+            first[k] = first[k - 1];
+        first[k] = pool->timers.heap[i];
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return count;
 }
 
 static void wsqi_dump_timers(const wsqi_dump *dump) {
-    wsqi_timer first[WSQI_DUMP_TIMERS];
+    wsqi_timer first[WSQI_DUMP_TIMERS + 1];
     size_t count = wsqi_dump_first(dump->pool, first);
     for (size_t i = 0; i < count && i < WSQI_DUMP_TIMERS; i++) {
         wsqi_dump_time(dump, "  timer   in ", dump->now, first[i].at);

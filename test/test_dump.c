@@ -363,10 +363,35 @@ static void too_many(void) {
     memory_left = SIZE_MAX;
 }
 
+/* The first 32 timers in the order of their times, whatever the order in which they were set. */
+static void timers_in_order(void) {
+    enum { TIMERS = 50, SHOWN = 32 };
+    static wsq_task sleepers[TIMERS];
+    wsq_pool *pool = pool_of_caller(false);
+    const char *line = text;
+    for (unsigned i = 0; i < TIMERS; i++) { /* the k-th fires after k + 1 hours: 3, 10, 17, and so on */
+        unsigned k = (i * 7 + 3) % TIMERS;
+        wsq_task_init(&sleepers[k], done);
+        CHECK_EQ(wsq_wake_after(pool, &sleepers[k], (k + 1) * 3600000000000u), WSQ_OK);
+    }
+    dump(pool);
+    check_lines(SHOWN, "  timer ", "wakes", NULL);
+    check_lines(1, "  timer ", "and 18 more", NULL);
+    for (unsigned k = 0; k < SHOWN && line != NULL; k++) {
+        line = strstr(line, "  timer ");
+        const char *task = address(&sleepers[k]);
+        CHECK(line != NULL && strstr(line, task) != NULL && strstr(line, task) < strchr(line, '\n'));
+        if (line != NULL) line++;
+    }
+    for (unsigned k = 0; k < TIMERS; k++) CHECK(wsq_wake_cancel(pool, &sleepers[k]));
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_dump");
     RUN(each_state);
     RUN(without_a_list);
+    RUN(timers_in_order);
     RUN(waits);
     RUN(joins);
     RUN(beside_tasks);
