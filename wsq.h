@@ -5909,7 +5909,7 @@ static void wsqi_backoff(uint32_t round) {
     for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
 }
 
-/* Owner only, just awake: looks where the one who woke it saw work. True: as wsqi_steal_from. */
+/* Owner only, just awake: looks where the one who woke it saw work. True: as wsqi_visit. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     uint32_t lead = wsqi_load_hint(&self->lead); /* I1 orders it */
     if (lead == 0) return false;
