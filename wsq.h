@@ -3265,7 +3265,8 @@ typedef struct wsqi_parker {
     wsqi_parking *parking;
 } wsqi_parker;
 
-/* A thread that waits for a task, a group, a future (each known by its address) or the pool. */
+/* A thread that waits for a task, a group, a future (each known by its address), the pool, or a job
+ * of the block in which it joins. */
 typedef struct wsqi_wait wsqi_wait;
 
 enum { WSQI_BUCKETS = 16 }; /* a guess: threads that wait at the same time, not tasks */
@@ -3316,11 +3317,10 @@ typedef struct wsqi_ends {
     uint64_t count;
 } wsqi_ends;
 
-/* Free futures of a worker's own, or of all threads outside; see >>future. */
+/* Free futures of a worker's own, or of the pool; see >>future. */
 typedef struct wsqi_futures {
     wsq_future *first; /* the newest */
     uint32_t count;
-    wsq_future *batch; /* a whole batch more, or NULL */
 } wsqi_futures;
 
 /* One worker: the start of its block; its job stack fills the rest. */
@@ -3465,9 +3465,8 @@ struct wsq_pool {
     wsqi_timers timers;
     wsqi_standins standins;
     wsqi_duty duty;
-    wsqi_futures futures;        /* of threads outside; under `lock`, as the next two */
-    wsq_future *future_batches;  /* of nobody */
-    void *future_chunks;         /* their memory */
+    wsqi_futures futures; /* under `lock` */
+    void *future_chunks;  /* their memory; likewise */
     struct wsqi_list *list;    /* of all tasks; NULL: none; see >>dump */
 };
 
@@ -4053,6 +4052,8 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
+static void wsqi_call(wsq_pool *pool, const void *key);
+
 /* Jobs of `worker` were made public, before a full barrier: wakes sleepers, or else a join that
  * would help. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
@@ -4068,7 +4069,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     /* Relaxed: a searcher finds them. */
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
-        if (index >= 0) wsqi_token_give(wsqi_block(pool, (unsigned)index));
+        if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     }
 }
 
@@ -4256,9 +4257,10 @@ struct wsqi_wait {
     bool blocked;        /* it has slept, or is about to */
     bool replaced;       /* and a stand-in works in the host's place */
     bool released;       /* by a shutdown: what is awaited will not come */
-    const void *key;     /* the address of what is awaited */
+    const void *key;     /* the address of what is awaited; of a join its block */
     const wsq_task *task;   /* if it is one, or NULL */
     const wsq_group *group; /* likewise */
+    const wsq_job *job;     /* likewise: this is a join */
     uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
@@ -5801,14 +5803,6 @@ static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
 
-/* Thief: the job is done, and its join sleeps: on its own, or, in a shutdown, as any wait does. */
-static void wsqi_join_call(wsqi_worker *victim, const wsq_job *job) {
-    wsqi_token_give(victim);
-    /* P4: either this sees the pool stop, or the join sees the job done. */
-    wsqi_fence_sc();
-    if (wsqi_load_fenced(victim->pool->phase) != WSQI_PHASE_RUN) wsqi_call(victim->pool, job);
-}
-
 /* Thief: takes the victim's oldest public job and runs it. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
@@ -5841,7 +5835,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
      * J4. */
     if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
-        wsqi_join_call(victim, job);
+        wsqi_call(self->pool, victim);
     if (self->host == NULL) wsqi_duty_end(self->pool);
     return true;
 }
@@ -6475,6 +6469,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->key = key;
     wait->task = NULL;
     wait->group = NULL;
+    wait->job = NULL;
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
@@ -6522,10 +6517,14 @@ static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
 }
 
+static const void *wsqi_wait_subject(const wsqi_wait *wait) {
+    return wait->job != NULL ? (const void *)wait->job : wait->key;
+}
+
 /* The function that waits, in whichever pool, blocks, or goes on. */
 static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
-    if (block != NULL) wsqi_event(block, event, wait->key, 0);
+    if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
 }
 
 /* For wsq_pool_dump, in a pool that lists its tasks. */
@@ -6628,13 +6627,15 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
     if (wsqi_wait_late(wait)) return false;
-    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown calls all */
-    if (pool->config.caller_runs && (running || wait->inside) && wsqi_pump_enter(pool)) {
+    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all */
+    /* A join runs no tasks. In a shutdown whoever is inside cancels what it finds, until all are
+     * still. */
+    bool works = running ? wait->job == NULL : wait->inside;
+    if (pool->config.caller_runs && works && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return true;
     }
-    /* In a shutdown the worker cancels what it finds, until all are still. */
-    bool works = self != NULL && !pool->config.caller_runs;
+    works = works && self != NULL && !pool->config.caller_runs;
     bool replaced = (running || !works) && wsqi_wait_replace(wait);
     if (running) works = works && !replaced && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
@@ -6816,7 +6817,7 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
  *            turn it is, its handle's owner, who calls it there (DONE at once, for nobody else will
  *            look), or whoever cancels it (POISONED). Its place and its handle refer to it; who
  *            takes the last reference away frees it. Free ones lie with the worker that freed them,
- *            two batches at most, or with the pool.
+ *            so many at most, or with the pool.
  * Writers:   references: everybody. result: who claimed it. Free ones: the worker, or the holder of
  *            the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
@@ -6828,8 +6829,7 @@ struct wsq_future {
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
     wsq_edge then;       /* to a task to start when it is done */
-    wsq_future *next;    /* of a free one: the next in its batch */
-    wsq_future *batch;   /* and of the first of a batch: the next batch */
+    wsq_future *next;    /* of a free one */
     wsqi_a32 references;
 };
 
@@ -6837,7 +6837,7 @@ struct wsq_future {
  * else will look. */
 enum { WSQI_FUTURE_CALLED = WSQI_TASK_DONE | WSQI_TASK_POISONED | WSQI_TASK_OPEN };
 
-/* A guess: two batches, 64 futures of 120 bytes. */
+/* So many free ones move at once; a worker has twice as many at most. A guess: 64 of 112 bytes. */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -6848,36 +6848,9 @@ typedef struct wsqi_chunk {
     wsq_future futures[WSQI_FUTURE_CHUNK];
 } wsqi_chunk;
 
-/* The pool lock's holder: a batch, linked by `next`, that nobody needs now. */
-static void wsqi_batch_give(wsq_pool *pool, wsq_future *batch) {
-    wsqi_set(&batch->batch, pool->future_batches);
-    pool->future_batches = batch;
-}
-
-/* The pool lock's holder: new ones. False: no memory. */
-static bool wsqi_futures_make(wsq_pool *pool) {
-    wsqi_chunk *chunk =
-        (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
-    if (chunk == NULL) return false;
-    chunk->next = (wsqi_chunk *)pool->future_chunks;
-    pool->future_chunks = chunk;
-    for (int i = 0; i < WSQI_FUTURE_CHUNK; i++) {
-        wsq_future *last = i % WSQI_FUTURE_BATCH == 0 ? NULL : &chunk->futures[i - 1];
-        wsqi_set(&chunk->futures[i].next, last);
-        if ((i + 1) % WSQI_FUTURE_BATCH == 0) wsqi_batch_give(pool, &chunk->futures[i]);
-    }
-    return true;
-}
-
-/* The list's owner: one of those that it has, or NULL. */
+/* The list's owner, which it has been looked up for: there is one. */
 static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     wsq_future *future = own->first;
-    if (!WSQI_LIKELY(future != NULL)) {
-        future = own->batch;
-        own->batch = NULL;
-        own->count = WSQI_FUTURE_BATCH;
-        if (future == NULL) return NULL;
-    }
     own->first = wsqi_get(&future->next);
     own->count--;
     return future;
@@ -6890,25 +6863,31 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* The list's owner: a whole batch is put aside. Returns what lay there, which is too much, or
- * NULL. */
-static wsq_future *wsqi_futures_shift(wsqi_futures *own) {
-    wsq_future *surplus = own->batch;
-    own->batch = own->first;
-    own->first = NULL;
-    own->count = 0;
-    return surplus;
+/* The owner of both: n of them, if there are so many. */
+static void wsqi_futures_move(wsqi_futures *from, wsqi_futures *to, uint32_t n) {
+    for (; n > 0 && from->count != 0; n--) wsqi_futures_push(to, wsqi_futures_pop(from));
+}
+
+/* The pool lock's holder: new ones. False: no memory. */
+static bool wsqi_futures_make(wsq_pool *pool) {
+    wsqi_chunk *chunk =
+        (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
+    if (chunk == NULL) return false;
+    chunk->next = (wsqi_chunk *)pool->future_chunks;
+    pool->future_chunks = chunk;
+    for (int i = 0; i < WSQI_FUTURE_CHUNK; i++)
+        wsqi_futures_push(&pool->futures, &chunk->futures[i]);
+    return true;
 }
 
 /* Any thread; a worker has none left. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
-    wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
+    wsq_future *future = NULL;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsq_future *future = self != NULL ? NULL : wsqi_futures_pop(own);
-    if (future == NULL && (pool->future_batches != NULL || wsqi_futures_make(pool))) {
-        own->batch = pool->future_batches;
-        pool->future_batches = wsqi_get(&own->batch->batch);
-        future = wsqi_futures_pop(own);
+    if (pool->futures.count != 0 || wsqi_futures_make(pool)) {
+        future = wsqi_futures_pop(&pool->futures);
+        if (self != NULL)
+            wsqi_futures_move(&pool->futures, &self->futures, WSQI_FUTURE_BATCH - 1);
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return future;
@@ -6917,27 +6896,24 @@ WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self
 /* Any thread; NULL: no memory. */
 static wsq_future *wsqi_future_create(wsq_pool *pool) {
     wsqi_worker *self = wsqi_local(pool);
-    wsq_future *future = self != NULL ? wsqi_futures_pop(&self->futures) : NULL;
-    return WSQI_LIKELY(future != NULL) ? future : wsqi_future_fetch(pool, self);
+    if (WSQI_LIKELY(self != NULL && self->futures.count != 0))
+        return wsqi_futures_pop(&self->futures);
+    return wsqi_future_fetch(pool, self);
 }
 
-/* Any thread; a worker has a whole batch of them. */
+/* Any thread; a worker has enough of them. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
-    wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     if (wsqi_forked(pool)) return; /* in a child whoever holds the lock may be missing */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (own->count == WSQI_FUTURE_BATCH) {
-        wsq_future *surplus = wsqi_futures_shift(own);
-        if (surplus != NULL) wsqi_batch_give(pool, surplus);
-    }
-    wsqi_futures_push(own, future);
+    wsqi_futures_push(&pool->futures, future);
+    if (self != NULL) wsqi_futures_move(&self->futures, &pool->futures, WSQI_FUTURE_BATCH);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
 /* Any thread; nobody refers to it. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     wsqi_worker *self = wsqi_local(pool);
-    if (WSQI_LIKELY(self != NULL && self->futures.count != WSQI_FUTURE_BATCH))
+    if (WSQI_LIKELY(self != NULL && self->futures.count != 2 * WSQI_FUTURE_BATCH))
         wsqi_futures_push(&self->futures, future);
     else wsqi_future_return(pool, self, future);
 }
@@ -7282,71 +7258,39 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     return wsqi_steal_pass(self, WSQI_JOBS, &none);
 }
 
-/* A guest is about to sleep in a join. If its thread is a worker of another pool, a stand-in takes
- * its place there, for what the join waits for may need that pool. Returns that worker, or NULL. */
-static wsqi_worker *wsqi_absent_begin(wsqi_worker *self) {
-    wsqi_worker *home = self->host == NULL ? wsqi_wait_host() : NULL;
-    if (home == NULL || home->host == NULL || home->pool == self->pool) return NULL;
-    if (home->blocking != 0) return NULL; /* wsq_block_begin saw to that */
-    wsqi_block_prepare(home);
-    return wsqi_standin_begin(home) ? home : NULL;
-}
-
-/* The pool stops, and awaits the end of what this thread does in it. */
-static bool wsqi_join_stops(const wsqi_worker *self) {
-    /* A shutdown wakes who misses it. */
-    return (self->host != NULL || self->frame.outer != NULL) &&
-           wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
-}
-
-/* Then it waits as for anything else. The job is marked as waited for. */
-static void wsqi_join_wait(wsqi_worker *self, const wsq_job *job) {
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, self->pool, job, WSQ_FOREVER);
-    for (;;) {
-        wsqi_wait_listen(&wait);
-        wsqi_fence_sc(); /* P4 */
-        /* wsqi_join_stolen reads it again (J4). */
-        if (wsqi_load_hint(&job->done) == WSQI_JOB_DONE) break;
-        wsqi_wait_sleep(&wait);
-    }
-    wsqi_wait_end(&wait);
-}
-
-/* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. */
+/* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. Either
+ * calls who waits for this block. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
-    wsqi_a64 *word = &self->pool->joiners[self->index / 64];
+    wsq_pool *pool = self->pool;
+    wsqi_a64 *word = &pool->joiners[self->index / 64];
     uint32_t done = WSQI_JOB_PUBLIC;
-    /* Relaxed: the thief's exchange finds it. Failure: done, or marked before. */
-    if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
-        return false;
-    if (wsqi_join_stops(self)) {
-        wsqi_join_wait(self, job);
-        return false;
-    }
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
+    wait.job = job;
+    /* What it waits for may need another pool, but runs in this one. */
+    if (wait.host != NULL && wait.host->pool == pool) wait.host = NULL;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
     /* Relaxed: B3 orders it. */
-    if (self->host != NULL) wsqi_add_rlx(&self->pool->standins.joined, 1u);
+    if (self->host != NULL) wsqi_add_rlx(&pool->standins.joined, 1u);
     /* J7: see J5. B3. */
     wsqi_fence_sc();
-    if (self->host != NULL) wsqi_standin_joined(self->pool);
-    wsqi_worker *absent = wsqi_absent_begin(self);
-    if (!help || wsqi_look_jobs(self->pool) == NULL) {
-        wsqi_stat(self->counters.joins_parked, 1);
-        wsqi_event(self, WSQ_EVENT_BLOCK, job, 0);
-        wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-        /* wsqi_join_stolen reads it again (J4), or looks for jobs again (J7); and a shutdown hands
-         * out tokens after it has set the phase. */
-        while (wsqi_load_hint(&job->done) != WSQI_JOB_DONE &&
-               (!help || (wsqi_load_hint(word) & wsqi_bit(self)) != 0) && !wsqi_join_stops(self))
-            wsqi_token_wait(self, 0);
-        wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
-        wsqi_event(self, WSQ_EVENT_UNBLOCK, job, 0);
+    if (self->host != NULL) wsqi_standin_joined(pool);
+    bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
+    while (sleeps) {
+        wsqi_wait_listen(&wait);
+        /* Relaxed: the thief's exchange finds it, and then the thief finds the waiter, for the
+         * bucket's lock orders them. Failure: done (wsqi_join_stolen reads it again, J4), or marked
+         * before. */
+        if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
+            break;
+        if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
+        wsqi_wait_sleep(&wait);
     }
-    if (absent != NULL) wsqi_standin_end(absent);
+    wsqi_stat(self->counters.joins_parked, wait.blocked);
+    wsqi_wait_end(&wait);
     /* Seen late, a stand-in retires late. */
-    if (self->host != NULL) wsqi_add_hint(&self->pool->standins.joined, 0u - 1u);
-    /* I5: a token that still comes is only spurious. */
+    if (self->host != NULL) wsqi_add_hint(&pool->standins.joined, 0u - 1u);
+    /* I5: a call that still comes finds nobody. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
 
@@ -7612,7 +7556,7 @@ WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begi
 /* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* A function of its own: other splits shall not have the room on the stack. */
+/* With room for a small result; apart, so that no other split has that on its stack. */
 WSQI_COLD static void wsqi_half_small(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
     unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
     upper->partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
@@ -7979,7 +7923,7 @@ static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi
     for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next, count++) {
         const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
         if (count >= WSQI_DUMP_WAITS) continue;
-        out[count].key = wait->key;
+        out[count].key = wsqi_wait_subject(wait);
         out[count].since = wait->since;
         out[count].worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
         out[count].elsewhere = worker != NULL && worker->pool != dump->pool;
@@ -8005,24 +7949,22 @@ static void wsqi_dump_waits(const wsqi_dump *dump) {
     }
 }
 
-/* The first ones, in the order of their times. Returns how many are set. */
+/* The first ones, in the order of their times, and room for one more. Returns how many are set. */
 static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    size_t count = pool->timers.count, kept = 0;
+    size_t count = pool->timers.count;
     for (size_t i = 0; i < count; i++) {
-        size_t k = kept;
-        if (kept < WSQI_DUMP_TIMERS) kept++;
-        for (; k > 0 && wsqi_timer_before(&pool->timers.heap[i], &first[k - 1]); k--) {
-            if (k < WSQI_DUMP_TIMERS) first[k] = first[k - 1];
-        }
-        if (k < WSQI_DUMP_TIMERS) first[k] = pool->timers.heap[i];
+        size_t k = i < WSQI_DUMP_TIMERS ? i : (size_t)WSQI_DUMP_TIMERS;
+        for (; k > 0 && wsqi_timer_before(&pool->timers.heap[i], &first[k - 1]); k--)
+            first[k] = first[k - 1];
+        first[k] = pool->timers.heap[i];
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return count;
 }
 
 static void wsqi_dump_timers(const wsqi_dump *dump) {
-    wsqi_timer first[WSQI_DUMP_TIMERS];
+    wsqi_timer first[WSQI_DUMP_TIMERS + 1];
     size_t count = wsqi_dump_first(dump->pool, first);
     for (size_t i = 0; i < count && i < WSQI_DUMP_TIMERS; i++) {
         wsqi_dump_time(dump, "  timer   in ", dump->now, first[i].at);
