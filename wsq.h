@@ -3789,9 +3789,11 @@ static inline uint32_t wsqi_searching(uint32_t idle) { return idle & 0xffffu; }
 
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP };
 
-/* Owner only. Sleeps until a token is there, or the time is up (0: never), or for no reason: every
- * caller loops on a condition of its own. */
-static void wsqi_park(wsqi_parker *self, uint64_t timeout_ns) {
+/* Owner only. Sleeps until a token is there, or until the deadline (WSQI_NEVER: none), or for no
+ * reason: every caller loops on a condition of its own. */
+static void wsqi_park(wsqi_parker *self, uint64_t deadline) {
+    uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
+    uint64_t timeout_ns = deadline == WSQI_NEVER ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
     /* Relaxed: nothing is read on the strength of it. Failure: the token is here already. */
     if (wsqi_cas_rlx(&self->token, &token, WSQI_TOKEN_ASLEEP))
@@ -3806,12 +3808,6 @@ static void wsqi_unpark(wsqi_parker *parker) {
     if (wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
         wsqi_parking_wake(parker->parking, &parker->token, false);
 }
-
-static void wsqi_token_wait(wsqi_worker *self, uint64_t timeout_ns) {
-    wsqi_park(&self->parker, timeout_ns);
-}
-
-static void wsqi_token_give(wsqi_worker *worker) { wsqi_unpark(&worker->parker); }
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
     return (uint64_t)1 << (self->index % 64);
@@ -3879,7 +3875,7 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     else wsqi_add_stat(&pool->wakes, 1u);
     wsqi_worker *sleeper = wsqi_block(pool, (unsigned)index);
     if (lead != NULL) wsqi_store_hint(&sleeper->lead, lead->index + 1);
-    wsqi_token_give(sleeper);
+    wsqi_unpark(&sleeper->parker);
 }
 
 /* Takes the places of up to n sleepers in S for new searchers, unless `most` search already or too
@@ -4135,7 +4131,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* A slot was filled, or the first timer is earlier now; the caller read `watcher` after that. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
-    if (watcher != 0) wsqi_token_give(wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1));
+    if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
     else if (wsqi_sleeping(wsqi_load_sc(&pool->idle)) != 0) wsqi_notify(pool); /* I11 */
 }
 
@@ -4232,13 +4228,11 @@ static void wsqi_park_end(wsqi_worker *self) {
 /* Owner only, asleep: one nap, until `deadline` at most. Returns whether it still watches. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
-    uint64_t start = 0, until = WSQI_NEVER, timeout = pool->config.park_timeout_ns;
-    if (watching || timeout != 0 || deadline != WSQI_NEVER) start = wsqi_clock_ns();
-    if (watching) until = wsqi_watch_until(self, start);
-    else if (timeout != 0) until = start + timeout;
+    uint64_t until = WSQI_NEVER, timeout = pool->config.park_timeout_ns;
+    if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
+    else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    uint64_t end = deadline < until ? deadline : until;
-    wsqi_token_wait(self, end == WSQI_NEVER ? 0 : end > start ? end - start : 1);
+    wsqi_park(&self->parker, deadline < until ? deadline : until);
     if (!wsqi_asleep(self) || until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
     if (watching) wsqi_watch_end(self);
     else wsqi_park_end(self);
@@ -4814,7 +4808,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_inject_push(lane, task, task);
     if (pinned) {
         /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
-        wsqi_token_give(pool->config.caller_runs ? wsqi_block(pool, 0) : worker);
+        wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
         wsqi_fence_rmw(); /* P4 */
     } else {
         wsqi_notify_rmw(pool);
@@ -6231,7 +6225,7 @@ static void wsqi_standin_retire(wsqi_worker *self) {
     /* The token orders what comes after (I2), and a shutdown gives one, too. */
     while (wsqi_load_hint(&self->dormant) != WSQI_STANDIN_ACTIVE &&
            wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER)
-        wsqi_token_wait(self, 0);
+        wsqi_park(&self->parker, WSQI_NEVER);
     wsqi_duty_begin(pool);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
 }
@@ -6341,7 +6335,7 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
         if (dormant == WSQI_STANDIN_NO_THREAD) vacant = worker;
         if (dormant != WSQI_STANDIN_DORMANT) continue;
         wsqi_store_locked(&worker->dormant, (uint32_t)WSQI_STANDIN_ACTIVE);
-        wsqi_token_give(worker);
+        wsqi_unpark(&worker->parker);
         return true;
     }
     return wsqi_standin_start(pool, vacant);
@@ -6560,11 +6554,9 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 
 /* The thread sleeps until it is called, or for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
-    uint64_t now = wait->deadline != WSQI_NEVER ? wsqi_clock_ns() : 0, timeout = 0;
-    if (now != 0) timeout = wait->deadline > now ? wait->deadline - now : 1;
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     if (wait->off_duty) wsqi_wait_off_duty(wait);
-    if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, timeout);
+    if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, wait->deadline);
     if (wait->off_duty) wsqi_wait_on_duty(wait);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
@@ -8202,7 +8194,7 @@ static void wsqi_check_still(wsq_pool *pool) {
 
 static void wsqi_tokens_give(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), all = made + wsqi_guests_made(pool);
-    for (unsigned i = 0; i < all; i++) wsqi_token_give(wsqi_nth(pool, made, i));
+    for (unsigned i = 0; i < all; i++) wsqi_unpark(&wsqi_nth(pool, made, i)->parker);
 }
 
 /* The pool is over: waits for the first `count` threads, and the stand-ins. */
@@ -8528,7 +8520,7 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
      * for the next one. */
     if ((lease & WSQI_LEASE_MASK) == WSQI_LEASE_HERE &&
         wsqi_cas_rlx(&self->lease, &lease, lease - WSQI_LEASE_HERE + WSQI_LEASE_DISMISSED))
-        wsqi_token_give(self);
+        wsqi_unpark(&self->parker);
 }
 
 /* ---- count ---- */
