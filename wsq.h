@@ -3253,6 +3253,7 @@ typedef struct wsqi_inject {
     /* newest first; producers push, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
     wsqi_a64 outside; /* 2 * (tasks spawned from outside by way of this lane) + closed */
+    wsqi_a32 count;   /* of tasks here, where it is not the global queue; who pushes or takes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
     wsqi_a32 length;                                /* of ready; the lock's holder writes */
     wsq_task *ready, *last;                         /* the lock's holder: oldest first */
@@ -3264,7 +3265,8 @@ typedef struct wsqi_parker {
     wsqi_parking *parking;
 } wsqi_parker;
 
-/* A thread that waits for a task, a group, a future (each known by its address) or the pool. */
+/* A thread that waits for a task, a group, a future (each known by its address), the pool, or a job
+ * of the block in which it joins. */
 typedef struct wsqi_wait wsqi_wait;
 
 enum { WSQI_BUCKETS = 16 }; /* a guess: threads that wait at the same time, not tasks */
@@ -3315,11 +3317,10 @@ typedef struct wsqi_ends {
     uint64_t count;
 } wsqi_ends;
 
-/* Free futures of a worker's own, or of all threads outside; see >>future. */
+/* Free futures of a worker's own, or of the pool; see >>future. */
 typedef struct wsqi_futures {
     wsq_future *first; /* the newest */
     uint32_t count;
-    wsq_future *batch; /* a whole batch more, or NULL */
 } wsqi_futures;
 
 /* One worker: the start of its block; its job stack fills the rest. */
@@ -3358,7 +3359,6 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
     uint32_t beside;  /* owner: so often in a row it woke up on its waker's processor */
     wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
-    wsqi_a32 pinned;  /* tasks in its inbox; who pushes one adds it, the owner takes it off */
     wsqi_a32 dormant; /* a stand-in that nobody needs; the pool lock's holder writes */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (how many so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
@@ -3440,7 +3440,6 @@ struct wsq_pool {
     wsqi_places places;
     wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
-    wsqi_a32 attention;    /* WSQ_HIGH tasks that are queued */
     wsqi_a32 threads_made; /* workers and stand-ins that have a block; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests that have one; likewise */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
@@ -3466,9 +3465,8 @@ struct wsq_pool {
     wsqi_timers timers;
     wsqi_standins standins;
     wsqi_duty duty;
-    wsqi_futures futures;        /* of threads outside; under `lock`, as the next two */
-    wsq_future *future_batches;  /* of nobody */
-    void *future_chunks;         /* their memory */
+    wsqi_futures futures; /* under `lock` */
+    void *future_chunks;  /* their memory; likewise */
     struct wsqi_list *list;    /* of all tasks; NULL: none; see >>dump */
 };
 
@@ -3791,9 +3789,11 @@ static inline uint32_t wsqi_searching(uint32_t idle) { return idle & 0xffffu; }
 
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP };
 
-/* Owner only. Sleeps until a token is there, or the time is up (0: never), or for no reason: every
- * caller loops on a condition of its own. */
-static void wsqi_park(wsqi_parker *self, uint64_t timeout_ns) {
+/* Owner only. Sleeps until a token is there, or until the deadline (WSQI_NEVER: none), or for no
+ * reason: every caller loops on a condition of its own. */
+static void wsqi_park(wsqi_parker *self, uint64_t deadline) {
+    uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
+    uint64_t timeout_ns = deadline == WSQI_NEVER ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
     /* Relaxed: nothing is read on the strength of it. Failure: the token is here already. */
     if (wsqi_cas_rlx(&self->token, &token, WSQI_TOKEN_ASLEEP))
@@ -3808,12 +3808,6 @@ static void wsqi_unpark(wsqi_parker *parker) {
     if (wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
         wsqi_parking_wake(parker->parking, &parker->token, false);
 }
-
-static void wsqi_token_wait(wsqi_worker *self, uint64_t timeout_ns) {
-    wsqi_park(&self->parker, timeout_ns);
-}
-
-static void wsqi_token_give(wsqi_worker *worker) { wsqi_unpark(&worker->parker); }
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
     return (uint64_t)1 << (self->index % 64);
@@ -3881,7 +3875,7 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     else wsqi_add_stat(&pool->wakes, 1u);
     wsqi_worker *sleeper = wsqi_block(pool, (unsigned)index);
     if (lead != NULL) wsqi_store_hint(&sleeper->lead, lead->index + 1);
-    wsqi_token_give(sleeper);
+    wsqi_unpark(&sleeper->parker);
 }
 
 /* Takes the places of up to n sleepers in S for new searchers, unless `most` search already or too
@@ -4054,6 +4048,8 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
+static void wsqi_call(wsq_pool *pool, const void *key);
+
 /* Jobs of `worker` were made public, before a full barrier: wakes sleepers, or else a join that
  * would help. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
@@ -4069,7 +4065,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     /* Relaxed: a searcher finds them. */
     if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
-        if (index >= 0) wsqi_token_give(wsqi_block(pool, (unsigned)index));
+        if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     }
 }
 
@@ -4135,7 +4131,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* A slot was filled, or the first timer is earlier now; the caller read `watcher` after that. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
-    if (watcher != 0) wsqi_token_give(wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1));
+    if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
     else if (wsqi_sleeping(wsqi_load_sc(&pool->idle)) != 0) wsqi_notify(pool); /* I11 */
 }
 
@@ -4232,13 +4228,11 @@ static void wsqi_park_end(wsqi_worker *self) {
 /* Owner only, asleep: one nap, until `deadline` at most. Returns whether it still watches. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
-    uint64_t start = 0, until = WSQI_NEVER, timeout = pool->config.park_timeout_ns;
-    if (watching || timeout != 0 || deadline != WSQI_NEVER) start = wsqi_clock_ns();
-    if (watching) until = wsqi_watch_until(self, start);
-    else if (timeout != 0) until = start + timeout;
+    uint64_t until = WSQI_NEVER, timeout = pool->config.park_timeout_ns;
+    if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
+    else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    uint64_t end = deadline < until ? deadline : until;
-    wsqi_token_wait(self, end == WSQI_NEVER ? 0 : end > start ? end - start : 1);
+    wsqi_park(&self->parker, deadline < until ? deadline : until);
     if (!wsqi_asleep(self) || until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
     if (watching) wsqi_watch_end(self);
     else wsqi_park_end(self);
@@ -4257,9 +4251,10 @@ struct wsqi_wait {
     bool blocked;        /* it has slept, or is about to */
     bool replaced;       /* and a stand-in works in the host's place */
     bool released;       /* by a shutdown: what is awaited will not come */
-    const void *key;     /* the address of what is awaited */
+    const void *key;     /* the address of what is awaited; of a join its block */
     const wsq_task *task;   /* if it is one, or NULL */
     const wsq_group *group; /* likewise */
+    const wsq_job *job;     /* likewise: this is a join */
     uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
@@ -4592,14 +4587,13 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     return task;
 }
 
-/* Owner only. The next task of a lane; `count`, if not NULL, counts what is in it. The worker runs
- * this one first: what else is here is for others, if it was to be the next and so was told to
- * nobody. */
-static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane, wsqi_a32 *count) {
+/* Owner only. The next task of a lane beside the global queue. The worker runs it first: what else
+ * is here is for others, if it was to be the next and so was told to nobody. */
+static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
     if (task == NULL) return NULL;
-    if (count != NULL) wsqi_add_hint(count, 0u - 1u);
+    wsqi_add_hint(&lane->count, 0u - 1u);
     if (!self->searching && left + wsqi_queue_length(self) != 0) wsqi_notify_others(self);
     return task;
 }
@@ -4613,22 +4607,20 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
     wsq_task *task = NULL;
-    if (dry || streak < WSQI_HIGH_STREAK)
-        task = wsqi_take_lane(self, &pool->lanes[WSQ_HIGH], &pool->attention);
+    if (dry || streak < WSQI_HIGH_STREAK) task = wsqi_take_lane(self, &pool->lanes[WSQ_HIGH]);
     if (task != NULL) {
         self->looks += streak < WSQI_HIGH_STREAK;
         return task;
     }
     self->looks += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
     bool turn = self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0;
-    return dry || turn ? wsqi_take_lane(self, &self->inbox, &self->pinned) : NULL;
+    return dry || turn ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
 /* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
  * only if it is still there at the next look (chain beside an idle worker: 37 instead of 61 ns). */
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
-    if (victim->pool->config.caller_runs) return false; /* the order would depend on the looks */
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
     if (wsqi_load_hint(&victim->marks.head) == head) return false;
     wsqi_store_hint(&victim->marks.head, head);
@@ -4646,7 +4638,8 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     if (wsq_ring_length(&victim->ring) == 0) return NULL;
     /* Relaxed: nothing is read on the strength of it. Failure: another is there. */
     if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
-    if (!wsqi_fresh(victim)) item = wsq_ring_steal(&victim->ring, &self->ring);
+    if (self->pool->config.caller_runs || !wsqi_fresh(victim))
+        item = wsq_ring_steal(&victim->ring, &self->ring);
     wsqi_store_hint(&victim->marks.robbed, 0u);
     return item;
 }
@@ -4807,20 +4800,19 @@ static void wsqi_check_over(wsq_pool *pool);
 
 /* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
-    uint32_t flags = wsqi_task_queue_flags(task), lane = flags & WSQI_FLAG_LANE;
-    if ((flags & WSQI_FLAG_PINNED) == 0) {
-        if (lane == WSQ_HIGH) wsqi_add_hint(&pool->attention, 1u);
-        wsqi_inject_push(&pool->lanes[lane], task, task);
+    uint32_t flags = wsqi_task_queue_flags(task);
+    bool pinned = (flags & WSQI_FLAG_PINNED) != 0;
+    wsqi_worker *worker = pinned ? wsqi_block(pool, flags >> WSQI_FLAG_WORKER) : NULL;
+    wsqi_inject *lane = pinned ? &worker->inbox : &pool->lanes[flags & WSQI_FLAG_LANE];
+    wsqi_add_hint(&lane->count, 1u);
+    wsqi_inject_push(lane, task, task);
+    if (pinned) {
+        /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
+        wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
+        wsqi_fence_rmw(); /* P4 */
+    } else {
         wsqi_notify_rmw(pool);
-        wsqi_check_over(pool);
-        return;
     }
-    wsqi_worker *worker = wsqi_block(pool, flags >> WSQI_FLAG_WORKER);
-    wsqi_add_hint(&worker->pinned, 1u);
-    wsqi_inject_push(&worker->inbox, task, task);
-    /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
-    wsqi_token_give(pool->config.caller_runs ? wsqi_block(pool, 0) : worker);
-    wsqi_fence_rmw(); /* P4 */
     wsqi_check_over(pool);
 }
 
@@ -5809,14 +5801,6 @@ static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
 
-/* Thief: the job is done, and its join sleeps: on its own, or, in a shutdown, as any wait does. */
-static void wsqi_join_call(wsqi_worker *victim, const wsq_job *job) {
-    wsqi_token_give(victim);
-    /* P4: either this sees the pool stop, or the join sees the job done. */
-    wsqi_fence_sc();
-    if (wsqi_load_fenced(victim->pool->phase) != WSQI_PHASE_RUN) wsqi_call(victim->pool, job);
-}
-
 /* Thief: takes the victim's oldest public job and runs it. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
@@ -5849,7 +5833,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
      * J4. */
     if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
-        wsqi_join_call(victim, job);
+        wsqi_call(self->pool, victim);
     if (self->host == NULL) wsqi_duty_end(self->pool);
     return true;
 }
@@ -5888,29 +5872,31 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     return false;
 }
 
-/* Visits others, each at most once, from a random one on. True: as wsqi_visit. */
-static bool wsqi_steal_from(wsqi_worker *self, wsqi_reach reach, unsigned distance,
-                            wsq_task **task) {
+/* Visits others, each at most once, from a random one on; near ones first where that makes a
+ * difference, except for a join (fib on 128 simulated cores: 0.36 of what can be had instead of
+ * 0.66). True: as wsqi_visit. */
+static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
+    unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
     bool all = reach == WSQI_SLOTS || pool->config.caller_runs;
-    unsigned visits = WSQI_VISITS;
-    if (distance == WSQI_ANYWHERE && reach != WSQI_JOBS) visits *= 3; /* it is the only pass */
-    unsigned start = wsq_random_below(&self->random, count), word = UINT_MAX;
+    bool ordered = pool->places.matter && reach != WSQI_JOBS;
+    unsigned distance = ordered ? 0 : WSQI_ANYWHERE;
     uint64_t asleep = 0;
-    for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
-        unsigned n = start + i < count ? start + i : start + i - count;
-        wsqi_worker *victim = wsqi_nth(pool, made, n);
-        /* One look at each word of the bitmap: all write it. */
-        if (word != victim->index / 64)
-            asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
-        if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
-        if (distance != WSQI_ANYWHERE &&
-            wsqi_distance(pool, self->index, victim->index) != distance)
-            continue;
-        if (wsqi_visit(self, victim, reach, task)) return true;
-        visits--;
-    }
+    do {
+        unsigned visits = ordered || reach == WSQI_JOBS ? WSQI_VISITS : 3 * WSQI_VISITS;
+        unsigned start = wsq_random_below(&self->random, count);
+        for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
+            unsigned n = start + i < count ? start + i : start + i - count;
+            wsqi_worker *victim = wsqi_nth(pool, made, n);
+            /* One look at each word of the bitmap: all write it. */
+            if (word != victim->index / 64)
+                asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
+            if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
+            if (ordered && wsqi_distance(pool, self->index, victim->index) != distance) continue;
+            if (wsqi_visit(self, victim, reach, task)) return true;
+            visits--;
+        }
+    } while (++distance < WSQI_ANYWHERE && *task == NULL);
     return false;
 }
 
@@ -5921,7 +5907,7 @@ static void wsqi_backoff(uint32_t round) {
     for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
 }
 
-/* Owner only, just awake: looks where the one who woke it saw work. True: as wsqi_steal_from. */
+/* Owner only, just awake: looks where the one who woke it saw work. True: as wsqi_visit. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     uint32_t lead = wsqi_load_hint(&self->lead); /* I1 orders it */
     if (lead == 0) return false;
@@ -5932,15 +5918,6 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
         if (look != 0) wsqi_backoff(2);
         if (wsqi_visit(self, victim, WSQI_TASKS, task)) return true;
     }
-    return false;
-}
-
-/* Visits others as wsqi_steal_from does, near ones first where that makes a difference. */
-static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
-    unsigned distance = self->pool->places.matter ? 0 : WSQI_ANYWHERE;
-    do {
-        if (wsqi_steal_from(self, reach, distance, task)) return true;
-    } while (++distance < WSQI_ANYWHERE && *task == NULL);
     return false;
 }
 
@@ -5984,7 +5961,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (self->spilled) wsqi_order_keep(self);
     wsqi_timers_fire(pool);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
-        over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL)) != NULL;
+        over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW])) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL && lifo) over = true;
     if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
@@ -6009,22 +5986,6 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
     return now < *end;
 }
 
-/* Owner only: one look at all that is far. True: a job was stolen and has been run. S is one line
- * for all, so a searcher is counted there only if no other is, and not in its first round; all are
- * before they sleep, and those that look on for long, since the last to run dry tells who waits for
- * the pool. */
-static bool wsqi_search_round(wsqi_worker *self, uint32_t round, wsq_task **task) {
-    wsq_pool *pool = self->pool;
-    bool counts = pool->config.spin_ns != 0 || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0;
-    if (!self->searching && (pool->config.caller_runs || (round != 0 && counts)))
-        wsqi_search_begin(self);
-    *task = wsqi_take_urgent(self, true);
-    if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
-    if (*task == NULL) *task = wsqi_take_global(self, NULL);
-    if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW], NULL);
-    return false;
-}
-
 /* A worker whose last 4 searches found nothing looks once and sleeps; every 16th search lasts as
  * long as before, should times have changed. Where single tasks come from outside, in longer
  * intervals than a worker looks on, all that looking is in vain, and holds a core which a thread
@@ -6038,26 +5999,34 @@ static bool wsqi_discouraged(const wsqi_worker *self) {
 }
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
- * was stolen and has been run, so everything may look different now. */
+ * was stolen and has been run, so everything may look different now. S is one line for all, so a
+ * searcher is counted there only if no other is, and not in its first round; all are before they
+ * sleep, and who looks on for long, since the last to run dry tells who waits for the pool. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
+    bool alone = pool->config.caller_runs, lasts = pool->config.spin_ns != 0;
+    uint32_t rounds = wsqi_discouraged(self) ? 2 : UINT32_MAX;
     uint64_t end = 0;
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
-    uint32_t rounds = wsqi_discouraged(self) ? 2 : UINT32_MAX;
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
+        uint32_t others = wsqi_searching(wsqi_load_hint(&pool->idle));
         /* With half of the workers in it the crowd is large enough. */
-        bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
-        if (round != 0 && crowd && !self->searching && pool->config.spin_ns == 0) break;
+        if (round != 0 && !self->searching && !lasts && 2 * others >= pool->workers) break;
         if (!wsqi_spin(pool, round, &end)) break;
-        if (wsqi_search_round(self, round, task)) return true;
+        if (!self->searching && (alone || (round != 0 && (lasts || others == 0))))
+            wsqi_search_begin(self);
+        *task = wsqi_take_urgent(self, true);
+        if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
+        if (*task == NULL) *task = wsqi_take_global(self, NULL);
+        if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW]);
         if (*task == NULL) wsqi_backoff(round);
     }
-    if (*task == NULL && !self->searching) wsqi_search_begin(self);
-    if (*task == NULL) self->vain = (uint8_t)(self->vain + 1);
-    bool slots = self->late || pool->config.caller_runs;
-    return *task == NULL && slots && wsqi_steal_pass(self, WSQI_SLOTS, task);
+    if (*task != NULL) return false;
+    if (!self->searching) wsqi_search_begin(self);
+    self->vain = (uint8_t)(self->vain + 1);
+    return (self->late || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
 /* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
@@ -6065,8 +6034,9 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
-    if (!WSQI_LIKELY((wsqi_load_hint(&self->pool->attention) | wsqi_load_hint(&self->pinned)) == 0))
-        task = wsqi_take_urgent(self, false);
+    uint32_t urgent = wsqi_load_hint(&self->pool->lanes[WSQ_HIGH].count);
+    urgent |= wsqi_load_hint(&self->inbox.count);
+    if (!WSQI_LIKELY(urgent == 0)) task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
@@ -6259,7 +6229,7 @@ static void wsqi_standin_retire(wsqi_worker *self) {
     /* The token orders what comes after (I2), and a shutdown gives one, too. */
     while (wsqi_load_hint(&self->dormant) != WSQI_STANDIN_ACTIVE &&
            wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER)
-        wsqi_token_wait(self, 0);
+        wsqi_park(&self->parker, WSQI_NEVER);
     wsqi_duty_begin(pool);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
 }
@@ -6369,7 +6339,7 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
         if (dormant == WSQI_STANDIN_NO_THREAD) vacant = worker;
         if (dormant != WSQI_STANDIN_DORMANT) continue;
         wsqi_store_locked(&worker->dormant, (uint32_t)WSQI_STANDIN_ACTIVE);
-        wsqi_token_give(worker);
+        wsqi_unpark(&worker->parker);
         return true;
     }
     return wsqi_standin_start(pool, vacant);
@@ -6497,6 +6467,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->key = key;
     wait->task = NULL;
     wait->group = NULL;
+    wait->job = NULL;
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
@@ -6544,10 +6515,14 @@ static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
 }
 
+static const void *wsqi_wait_subject(const wsqi_wait *wait) {
+    return wait->job != NULL ? (const void *)wait->job : wait->key;
+}
+
 /* The function that waits, in whichever pool, blocks, or goes on. */
 static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
-    if (block != NULL) wsqi_event(block, event, wait->key, 0);
+    if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
 }
 
 /* For wsq_pool_dump, in a pool that lists its tasks. */
@@ -6583,11 +6558,9 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 
 /* The thread sleeps until it is called, or for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
-    uint64_t now = wait->deadline != WSQI_NEVER ? wsqi_clock_ns() : 0, timeout = 0;
-    if (now != 0) timeout = wait->deadline > now ? wait->deadline - now : 1;
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     if (wait->off_duty) wsqi_wait_off_duty(wait);
-    if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, timeout);
+    if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, wait->deadline);
     if (wait->off_duty) wsqi_wait_on_duty(wait);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
@@ -6650,13 +6623,15 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
     if (wsqi_wait_late(wait)) return false;
-    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown calls all */
-    if (pool->config.caller_runs && (running || wait->inside) && wsqi_pump_enter(pool)) {
+    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all */
+    /* A join runs no tasks. In a shutdown whoever is inside cancels what it finds, until all are
+     * still. */
+    bool works = running ? wait->job == NULL : wait->inside;
+    if (pool->config.caller_runs && works && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return true;
     }
-    /* In a shutdown the worker cancels what it finds, until all are still. */
-    bool works = self != NULL && !pool->config.caller_runs;
+    works = works && self != NULL && !pool->config.caller_runs;
     bool replaced = (running || !works) && wsqi_wait_replace(wait);
     if (running) works = works && !replaced && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
@@ -6718,7 +6693,7 @@ static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
         wsq_task *next = wsqi_inject_take(self->pool, &self->inbox, 1, &left);
         if (next == NULL) return NULL;
         if (wsqi_is_wanted(next, task, group)) {
-            wsqi_add_hint(&self->pinned, 0u - 1u);
+            wsqi_add_hint(&self->inbox.count, 0u - 1u);
             return next;
         }
         wsqi_inject_push(&self->inbox, next, next);
@@ -6838,7 +6813,7 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
  *            turn it is, its handle's owner, who calls it there (DONE at once, for nobody else will
  *            look), or whoever cancels it (POISONED). Its place and its handle refer to it; who
  *            takes the last reference away frees it. Free ones lie with the worker that freed them,
- *            two batches at most, or with the pool.
+ *            so many at most, or with the pool.
  * Writers:   references: everybody. result: who claimed it. Free ones: the worker, or the holder of
  *            the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
@@ -6850,8 +6825,7 @@ struct wsq_future {
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
     wsq_edge then;       /* to a task to start when it is done */
-    wsq_future *next;    /* of a free one: the next in its batch */
-    wsq_future *batch;   /* and of the first of a batch: the next batch */
+    wsq_future *next;    /* of a free one */
     wsqi_a32 references;
 };
 
@@ -6859,7 +6833,7 @@ struct wsq_future {
  * else will look. */
 enum { WSQI_FUTURE_CALLED = WSQI_TASK_DONE | WSQI_TASK_POISONED | WSQI_TASK_OPEN };
 
-/* A guess: two batches, 64 futures of 120 bytes. */
+/* So many free ones move at once; a worker has twice as many at most. A guess: 64 of 112 bytes. */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -6870,36 +6844,9 @@ typedef struct wsqi_chunk {
     wsq_future futures[WSQI_FUTURE_CHUNK];
 } wsqi_chunk;
 
-/* The pool lock's holder: a batch, linked by `next`, that nobody needs now. */
-static void wsqi_batch_give(wsq_pool *pool, wsq_future *batch) {
-    wsqi_set(&batch->batch, pool->future_batches);
-    pool->future_batches = batch;
-}
-
-/* The pool lock's holder: new ones. False: no memory. */
-static bool wsqi_futures_make(wsq_pool *pool) {
-    wsqi_chunk *chunk =
-        (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
-    if (chunk == NULL) return false;
-    chunk->next = (wsqi_chunk *)pool->future_chunks;
-    pool->future_chunks = chunk;
-    for (int i = 0; i < WSQI_FUTURE_CHUNK; i++) {
-        wsq_future *last = i % WSQI_FUTURE_BATCH == 0 ? NULL : &chunk->futures[i - 1];
-        wsqi_set(&chunk->futures[i].next, last);
-        if ((i + 1) % WSQI_FUTURE_BATCH == 0) wsqi_batch_give(pool, &chunk->futures[i]);
-    }
-    return true;
-}
-
-/* The list's owner: one of those that it has, or NULL. */
+/* The list's owner, which it has been looked up for: there is one. */
 static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     wsq_future *future = own->first;
-    if (!WSQI_LIKELY(future != NULL)) {
-        future = own->batch;
-        own->batch = NULL;
-        own->count = WSQI_FUTURE_BATCH;
-        if (future == NULL) return NULL;
-    }
     own->first = wsqi_get(&future->next);
     own->count--;
     return future;
@@ -6912,25 +6859,31 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* The list's owner: a whole batch is put aside. Returns what lay there, which is too much, or
- * NULL. */
-static wsq_future *wsqi_futures_shift(wsqi_futures *own) {
-    wsq_future *surplus = own->batch;
-    own->batch = own->first;
-    own->first = NULL;
-    own->count = 0;
-    return surplus;
+/* The owner of both: n of them, if there are so many. */
+static void wsqi_futures_move(wsqi_futures *from, wsqi_futures *to, uint32_t n) {
+    for (; n > 0 && from->count != 0; n--) wsqi_futures_push(to, wsqi_futures_pop(from));
+}
+
+/* The pool lock's holder: new ones. False: no memory. */
+static bool wsqi_futures_make(wsq_pool *pool) {
+    wsqi_chunk *chunk =
+        (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
+    if (chunk == NULL) return false;
+    chunk->next = (wsqi_chunk *)pool->future_chunks;
+    pool->future_chunks = chunk;
+    for (int i = 0; i < WSQI_FUTURE_CHUNK; i++)
+        wsqi_futures_push(&pool->futures, &chunk->futures[i]);
+    return true;
 }
 
 /* Any thread; a worker has none left. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
-    wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
+    wsq_future *future = NULL;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsq_future *future = self != NULL ? NULL : wsqi_futures_pop(own);
-    if (future == NULL && (pool->future_batches != NULL || wsqi_futures_make(pool))) {
-        own->batch = pool->future_batches;
-        pool->future_batches = wsqi_get(&own->batch->batch);
-        future = wsqi_futures_pop(own);
+    if (pool->futures.count != 0 || wsqi_futures_make(pool)) {
+        future = wsqi_futures_pop(&pool->futures);
+        if (self != NULL)
+            wsqi_futures_move(&pool->futures, &self->futures, WSQI_FUTURE_BATCH - 1);
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return future;
@@ -6939,27 +6892,24 @@ WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self
 /* Any thread; NULL: no memory. */
 static wsq_future *wsqi_future_create(wsq_pool *pool) {
     wsqi_worker *self = wsqi_local(pool);
-    wsq_future *future = self != NULL ? wsqi_futures_pop(&self->futures) : NULL;
-    return WSQI_LIKELY(future != NULL) ? future : wsqi_future_fetch(pool, self);
+    if (WSQI_LIKELY(self != NULL && self->futures.count != 0))
+        return wsqi_futures_pop(&self->futures);
+    return wsqi_future_fetch(pool, self);
 }
 
-/* Any thread; a worker has a whole batch of them. */
+/* Any thread; a worker has enough of them. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
-    wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     if (wsqi_forked(pool)) return; /* in a child whoever holds the lock may be missing */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (own->count == WSQI_FUTURE_BATCH) {
-        wsq_future *surplus = wsqi_futures_shift(own);
-        if (surplus != NULL) wsqi_batch_give(pool, surplus);
-    }
-    wsqi_futures_push(own, future);
+    wsqi_futures_push(&pool->futures, future);
+    if (self != NULL) wsqi_futures_move(&self->futures, &pool->futures, WSQI_FUTURE_BATCH);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
 /* Any thread; nobody refers to it. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     wsqi_worker *self = wsqi_local(pool);
-    if (WSQI_LIKELY(self != NULL && self->futures.count != WSQI_FUTURE_BATCH))
+    if (WSQI_LIKELY(self != NULL && self->futures.count != 2 * WSQI_FUTURE_BATCH))
         wsqi_futures_push(&self->futures, future);
     else wsqi_future_return(pool, self, future);
 }
@@ -7301,74 +7251,42 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     if (thief != 0 && wsqi_block_known(self->pool, thief - 1) &&
         wsqi_job_steal(self, wsqi_block(self->pool, thief - 1)))
         return true;
-    return wsqi_steal_from(self, WSQI_JOBS, WSQI_ANYWHERE, &none);
+    return wsqi_steal_pass(self, WSQI_JOBS, &none);
 }
 
-/* A guest is about to sleep in a join. If its thread is a worker of another pool, a stand-in takes
- * its place there, for what the join waits for may need that pool. Returns that worker, or NULL. */
-static wsqi_worker *wsqi_absent_begin(wsqi_worker *self) {
-    wsqi_worker *home = self->host == NULL ? wsqi_wait_host() : NULL;
-    if (home == NULL || home->host == NULL || home->pool == self->pool) return NULL;
-    if (home->blocking != 0) return NULL; /* wsq_block_begin saw to that */
-    wsqi_block_prepare(home);
-    return wsqi_standin_begin(home) ? home : NULL;
-}
-
-/* The pool stops, and awaits the end of what this thread does in it. */
-static bool wsqi_join_stops(const wsqi_worker *self) {
-    /* A shutdown wakes who misses it. */
-    return (self->host != NULL || self->frame.outer != NULL) &&
-           wsqi_load_hint(self->pool->phase) != WSQI_PHASE_RUN;
-}
-
-/* Then it waits as for anything else. The job is marked as waited for. */
-static void wsqi_join_wait(wsqi_worker *self, const wsq_job *job) {
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, self->pool, job, WSQ_FOREVER);
-    for (;;) {
-        wsqi_wait_listen(&wait);
-        wsqi_fence_sc(); /* P4 */
-        /* wsqi_join_stolen reads it again (J4). */
-        if (wsqi_load_hint(&job->done) == WSQI_JOB_DONE) break;
-        wsqi_wait_sleep(&wait);
-    }
-    wsqi_wait_end(&wait);
-}
-
-/* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. */
+/* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. Either
+ * calls who waits for this block. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
-    wsqi_a64 *word = &self->pool->joiners[self->index / 64];
+    wsq_pool *pool = self->pool;
+    wsqi_a64 *word = &pool->joiners[self->index / 64];
     uint32_t done = WSQI_JOB_PUBLIC;
-    /* Relaxed: the thief's exchange finds it. Failure: done, or marked before. */
-    if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
-        return false;
-    if (wsqi_join_stops(self)) {
-        wsqi_join_wait(self, job);
-        return false;
-    }
+    wsqi_wait wait;
+    wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
+    wait.job = job;
+    /* What it waits for may need another pool, but runs in this one. */
+    if (wait.host != NULL && wait.host->pool == pool) wait.host = NULL;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
     /* Relaxed: B3 orders it. */
-    if (self->host != NULL) wsqi_add_rlx(&self->pool->standins.joined, 1u);
+    if (self->host != NULL) wsqi_add_rlx(&pool->standins.joined, 1u);
     /* J7: see J5. B3. */
     wsqi_fence_sc();
-    if (self->host != NULL) wsqi_standin_joined(self->pool);
-    wsqi_worker *absent = wsqi_absent_begin(self);
-    if (!help || wsqi_look_jobs(self->pool) == NULL) {
-        wsqi_stat(self->counters.joins_parked, 1);
-        wsqi_event(self, WSQ_EVENT_BLOCK, job, 0);
-        wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-        /* wsqi_join_stolen reads it again (J4), or looks for jobs again (J7); and a shutdown hands
-         * out tokens after it has set the phase. */
-        while (wsqi_load_hint(&job->done) != WSQI_JOB_DONE &&
-               (!help || (wsqi_load_hint(word) & wsqi_bit(self)) != 0) && !wsqi_join_stops(self))
-            wsqi_token_wait(self, 0);
-        wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
-        wsqi_event(self, WSQ_EVENT_UNBLOCK, job, 0);
+    if (self->host != NULL) wsqi_standin_joined(pool);
+    bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
+    while (sleeps) {
+        wsqi_wait_listen(&wait);
+        /* Relaxed: the thief's exchange finds it, and then the thief finds the waiter, for the
+         * bucket's lock orders them. Failure: done (wsqi_join_stolen reads it again, J4), or marked
+         * before. */
+        if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
+            break;
+        if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
+        wsqi_wait_sleep(&wait);
     }
-    if (absent != NULL) wsqi_standin_end(absent);
+    wsqi_stat(self->counters.joins_parked, wait.blocked);
+    wsqi_wait_end(&wait);
     /* Seen late, a stand-in retires late. */
-    if (self->host != NULL) wsqi_add_hint(&self->pool->standins.joined, 0u - 1u);
-    /* I5: a token that still comes is only spurious. */
+    if (self->host != NULL) wsqi_add_hint(&pool->standins.joined, 0u - 1u);
+    /* I5: a call that still comes finds nobody. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
 
@@ -7634,7 +7552,7 @@ WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begi
 /* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* A function of its own: other splits shall not have the room on the stack. */
+/* With room for a small result; apart, so that no other split has that on its stack. */
 WSQI_COLD static void wsqi_half_small(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
     unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
     upper->partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
@@ -8001,7 +7919,7 @@ static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi
     for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next, count++) {
         const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
         if (count >= WSQI_DUMP_WAITS) continue;
-        out[count].key = wait->key;
+        out[count].key = wsqi_wait_subject(wait);
         out[count].since = wait->since;
         out[count].worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
         out[count].elsewhere = worker != NULL && worker->pool != dump->pool;
@@ -8027,24 +7945,22 @@ static void wsqi_dump_waits(const wsqi_dump *dump) {
     }
 }
 
-/* The first ones, in the order of their times. Returns how many are set. */
+/* The first ones, in the order of their times, and room for one more. Returns how many are set. */
 static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    size_t count = pool->timers.count, kept = 0;
+    size_t count = pool->timers.count;
     for (size_t i = 0; i < count; i++) {
-        size_t k = kept;
-        if (kept < WSQI_DUMP_TIMERS) kept++;
-        for (; k > 0 && wsqi_timer_before(&pool->timers.heap[i], &first[k - 1]); k--) {
-            if (k < WSQI_DUMP_TIMERS) first[k] = first[k - 1];
-        }
-        if (k < WSQI_DUMP_TIMERS) first[k] = pool->timers.heap[i];
+        size_t k = i < WSQI_DUMP_TIMERS ? i : (size_t)WSQI_DUMP_TIMERS;
+        for (; k > 0 && wsqi_timer_before(&pool->timers.heap[i], &first[k - 1]); k--)
+            first[k] = first[k - 1];
+        first[k] = pool->timers.heap[i];
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return count;
 }
 
 static void wsqi_dump_timers(const wsqi_dump *dump) {
-    wsqi_timer first[WSQI_DUMP_TIMERS];
+    wsqi_timer first[WSQI_DUMP_TIMERS + 1];
     size_t count = wsqi_dump_first(dump->pool, first);
     for (size_t i = 0; i < count && i < WSQI_DUMP_TIMERS; i++) {
         wsqi_dump_time(dump, "  timer   in ", dump->now, first[i].at);
@@ -8282,7 +8198,7 @@ static void wsqi_check_still(wsq_pool *pool) {
 
 static void wsqi_tokens_give(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), all = made + wsqi_guests_made(pool);
-    for (unsigned i = 0; i < all; i++) wsqi_token_give(wsqi_nth(pool, made, i));
+    for (unsigned i = 0; i < all; i++) wsqi_unpark(&wsqi_nth(pool, made, i)->parker);
 }
 
 /* The pool is over: waits for the first `count` threads, and the stand-ins. */
@@ -8608,7 +8524,7 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
      * for the next one. */
     if ((lease & WSQI_LEASE_MASK) == WSQI_LEASE_HERE &&
         wsqi_cas_rlx(&self->lease, &lease, lease - WSQI_LEASE_HERE + WSQI_LEASE_DISMISSED))
-        wsqi_token_give(self);
+        wsqi_unpark(&self->parker);
 }
 
 /* ---- count ---- */

@@ -395,8 +395,8 @@ static void again(void) {
  * one after that is not. */
 static void poisoned_between_two_runs(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
-    step first, second;
-    wsq_edge edge;
+    step first, second, third;
+    wsq_edge edge, another;
     step_new(&first, NULL, NULL);
     step_new(&second, NULL, NULL);
     wsq_task_set_revocable(&first.task, true);
@@ -407,8 +407,12 @@ static void poisoned_between_two_runs(void) {
         spawn(pool, &first);
         CHECK(wsq_task_cancel(&first.task));
         CHECK_EQ(wsq_task_wait(&first.task), WSQ_ERR_CANCELLED); /* before the spawn of the other */
+        step_new(&third, NULL, NULL);
+        after(&third, &second, &another); /* which was closed at the end of its last run */
+        spawn(pool, &third);
         spawn(pool, &second);
         CHECK_EQ(wsq_task_wait(&second.task), WSQ_ERR_CANCELLED);
+        CHECK_EQ(wsq_task_wait(&third.task), WSQ_ERR_CANCELLED);
         CHECK(wsq_task_done(&second.task));
         CHECK_EQ(second.runs, (unsigned)run);
         CHECK_EQ(second.cleanups, (unsigned)run);

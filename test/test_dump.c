@@ -185,6 +185,49 @@ static void waits(void) {
     pool_end(pool);
 }
 
+/* ---- who joins ---- */
+
+static atomic_bool job_started, job_may_end;
+static wsq_job held_up;
+
+static void hold_up(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    atomic_store(&job_started, true);
+    while (!atomic_load(&job_may_end)) sched_yield();
+}
+
+static void no_work(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job; }
+
+static wsq_poll join_held_up(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_fork(&ctx, &held_up, hold_up);
+    while (!atomic_load(&job_started)) { /* each fork offers the first job to a thief */
+        wsq_job other;
+        wsq_fork(&ctx, &other, no_work);
+        wsq_join(&ctx, &other);
+    }
+    wsq_join(&ctx, &held_up);
+    return WSQ_DONE;
+}
+
+static void joins(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2, .list_tasks = true});
+    wsq_task joining;
+    wsq_task_init(&joining, join_held_up);
+    CHECK_EQ(wsq_spawn(pool, &joining), WSQ_OK);
+    do {
+        sched_yield();
+        dump(pool);
+    } while (lines_with("asleep in a join", NULL, NULL) < 1 || lines_with("  wait ", ", for ", NULL) < 1);
+    check_lines(1, "  wait ", "worker", address(&held_up));
+    check_lines(1, "  wait ", NULL, NULL);
+    atomic_store(&job_may_end, true);
+    CHECK_EQ(wsq_task_wait(&joining), WSQ_OK);
+    dump(pool);
+    check_lines(0, "  wait ", NULL, NULL);
+    pool_end(pool);
+}
+
 /* ---- beside everything ---- */
 
 typedef struct brief {
@@ -320,11 +363,37 @@ static void too_many(void) {
     memory_left = SIZE_MAX;
 }
 
+/* The first 32 timers in the order of their times, whatever the order in which they were set. */
+static void timers_in_order(void) {
+    enum { TIMERS = 50, SHOWN = 32 };
+    static wsq_task sleepers[TIMERS];
+    wsq_pool *pool = pool_of_caller(false);
+    const char *line = text;
+    for (unsigned i = 0; i < TIMERS; i++) { /* the k-th fires after k + 1 hours: 3, 10, 17, and so on */
+        unsigned k = (i * 7 + 3) % TIMERS;
+        wsq_task_init(&sleepers[k], done);
+        CHECK_EQ(wsq_wake_after(pool, &sleepers[k], (k + 1) * 3600000000000u), WSQ_OK);
+    }
+    dump(pool);
+    check_lines(SHOWN, "  timer ", "wakes", NULL);
+    check_lines(1, "  timer ", "and 18 more", NULL);
+    for (unsigned k = 0; k < SHOWN && line != NULL; k++) {
+        line = strstr(line, "  timer ");
+        const char *task = address(&sleepers[k]);
+        CHECK(line != NULL && strstr(line, task) != NULL && strstr(line, task) < strchr(line, '\n'));
+        if (line != NULL) line++;
+    }
+    for (unsigned k = 0; k < TIMERS; k++) CHECK(wsq_wake_cancel(pool, &sleepers[k]));
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_dump");
     RUN(each_state);
     RUN(without_a_list);
+    RUN(timers_in_order);
     RUN(waits);
+    RUN(joins);
     RUN(beside_tasks);
     RUN(grows);
     RUN(too_many);

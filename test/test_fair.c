@@ -412,7 +412,7 @@ static void found_while_spinning(void) {
         arrive(pool, &one, lane);
         CHECK(!wsqi_search(worker, &found));
         CHECK(found == &one.task);
-        if (found == &one.task) wsqi_task_queue(pool, found);
+        if (found == &one.task) wsqi_task_queue(pool, wsqi_local(pool), found);
         CHECK_EQ(pump(pool), 1);
     }
     pool_end(pool);

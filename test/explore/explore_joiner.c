@@ -51,6 +51,8 @@ static void jobs_come_and_go(void) {
     items[0].runs = 1 + explore_choose(3); /* small jobs before */
     explore_wait_quiet();
     explore_check(wsq_spawn(pool, &items[0].task) == WSQ_OK);
+    explore_wait_quiet();
+    explore_check(pool->threads_made.v == 2); /* nobody takes the place of who joins */
     end(1);
 }
 
