@@ -4700,12 +4700,13 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 /* ==========================================================================
  * >>task: one word of state
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
- * Invariant: no bit: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: it waits for
+ * Invariant: no phase: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: it waits for
  *            a wake, and the thread that then sets NOTIFIED queues it. NOTIFIED: to be run (again).
  *            POISONED: a run that begins by a read-modify-write sees it, and is none. So a task
  *            will not run once POISONED came beside PENDING, OPEN or a BLOCKER; beside none of them
  *            it may be running, and only its end shows whether it has run: beside DONE, it has not.
- * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them.
+ * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them,
+ *            or claims a future. Who poisons a task that is over makes it new.
  * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
  *            ours: a task's first run, and its next after a yield, cost no read-modify-write,
  *            unless it is revocable (OPEN).
@@ -4852,7 +4853,7 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 /* Whoever has claimed a task that was done: it can be followed again. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: T6 orders it, and while it is closed nobody else writes it. */
+    /* Relaxed: T6 orders it, and meanwhile others only close it once more. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
         /* E6: who follows it now sees its new state. Pairs with E5. */
         wsqi_store_rel(&task->after, NULL);
@@ -6678,14 +6679,12 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
 
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool) { return wsq_pool_wait_for(pool, WSQ_FOREVER); }
 
-/* Owner only: takes what is waited for out of the own slot or queue, wherever it is: the task, or
- * one of the group. A slot with another task is emptied into the queue, since its owner is about to
- * block. */
 static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq_group *group) {
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
-/* Owner only: likewise, from its inbox, which it takes out and puts back in the same order. */
+/* Owner only: what is waited for, from its inbox, which it takes out and puts back in the same
+ * order. */
 static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
                                       const wsq_group *group) {
     uint32_t left, length = 0;
@@ -6702,6 +6701,9 @@ static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
     return NULL;
 }
 
+/* Owner only: takes what is waited for out of the own slot or queue, wherever it is: the task, or
+ * one of the group. A slot with another task is emptied into the queue, since its owner is about to
+ * block. */
 static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
                                      const wsq_group *group) {
     wsq_task *next = wsqi_slot_take(self);
