@@ -4705,8 +4705,8 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  *            POISONED: a run that begins by a read-modify-write sees it, and is none. So a task
  *            will not run once POISONED came beside PENDING, OPEN or a BLOCKER; beside none of them
  *            it may be running, and only its end shows whether it has run: beside DONE, it has not.
- * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears them,
- *            or claims a future. Who poisons a task that is over makes it new.
+ * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears
+ *            them, or claims a future. Who poisons a task that is over makes it new.
  * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
  *            ours: a task's first run, and its next after a yield, cost no read-modify-write,
  *            unless it is revocable (OPEN).
