@@ -5273,11 +5273,13 @@ static uint32_t wsqi_task_attend(wsq_task *task) {
     }
 }
 
-/* Adds the edge to what follows the task; false: that is over. */
-static bool wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
+/* Adds the edge to what follows the task. Returns 0, or if that is over its state, which may be
+ * another from then on, in a batch that is refused. */
+static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
     for (;;) {
-        if (wsq_task_done(task)) return false; /* T1 */
+        uint32_t state = wsqi_load_acq(&task->state); /* T1 */
+        if (wsqi_task_is(state, WSQI_TASK_DONE)) return state;
         if (head == WSQI_CLOSED) { /* it ends, or was spawned again, at this moment */
             wsqi_pause();
             head = wsqi_load_hint(&task->after);
@@ -5286,19 +5288,21 @@ static bool wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
         wsqi_set(&edge->next, (wsq_edge *)head);
         /* E5: the edge is visible, and we see the task that it follows. Pairs with E4 and E6.
          * Failure: retried. */
-        if (wsqi_cas_acqrel(&task->after, &head, edge)) return true;
+        if (wsqi_cas_acqrel(&task->after, &head, edge)) return 0;
     }
 }
 
 /* The edge leads from this task: its end, or this, resolves it. */
 static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
-    if (!wsqi_edge_push(edge, task)) {
+    uint32_t state = wsqi_edge_push(edge, task);
+    if (state != 0) {
         wsqi_set(&edge->next, (wsq_edge *)NULL);
     } else {
-        if (!wsqi_task_is(wsqi_task_attend(task), WSQI_TASK_DONE)) return;
+        state = wsqi_task_attend(task);
+        if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
         edge = wsqi_task_close(task); /* it ended before it heard of that */
     }
-    wsqi_edges_resolve(edge, wsqi_task_poisons(task, wsqi_load_hint(&task->state)));
+    wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
 }
 
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge) {

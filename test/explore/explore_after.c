@@ -170,6 +170,51 @@ static void followed_between_refusals(void) {
     end(3);
 }
 
+/* Batches that fail take a task that is over, twice; it is followed in between, and each time another
+ * thread follows it, too, whose view may be older: of the second batch it sees what is open again. */
+static void refused(bool followed) {
+    explore_check(wsqi_claim_one(pool, &items[0].task));
+    if (followed) follow(1, 0);
+    wsqi_unclaim_one(pool, &items[0].task);
+}
+
+static void two_batches(void *arg) {
+    (void)arg;
+    refused(true);
+    refused(false);
+}
+
+static void followed_after_a_refusal(void) {
+    begin(1, plain);
+    spawn(0);
+    while (!wsq_task_done(&items[0].task)) wsqi_pause();
+    explore_fiber *batches = explore_start(two_batches, NULL);
+    follow(2, 0);
+    spawn(2);
+    explore_join_one(batches);
+    spawn(1);
+    end(3);
+}
+
+static void one_batch(void *arg) {
+    (void)arg;
+    refused(false);
+}
+
+/* It was cancelled; who follows it while a batch has it learns that all the same. */
+static void cancelled_and_refused(void) {
+    begin(1, (wsq_config){.caller_runs = true});
+    spawn(0);
+    (void)wsq_task_cancel(&items[0].task);
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_ERR_CANCELLED);
+    explore_start(one_batch, NULL);
+    follow(1, 0);
+    spawn(1);
+    explore_check(wsq_task_wait(&items[1].task) == WSQ_ERR_CANCELLED);
+    explore_check(items[1].cleaned == 1);
+    explore_pool_end(pool);
+}
+
 /* ---- in a group ---- */
 
 /* What comes after a cancelled task is cancelled, too. */
@@ -223,6 +268,8 @@ int main(void) {
     explore_random("compose: a wait against a refusal", wait_against_refusal, 1500);
     explore_random("compose: a wait against a batch", wait_against_batch, 1500);
     explore_random("compose: followed between refusals", followed_between_refusals, 3000);
+    explore_random("compose: followed after a refusal", followed_after_a_refusal, 3000);
+    explore_random("compose: cancelled and refused", cancelled_and_refused, 2000);
     explore_random("compose: cancel and a follower", cancel_and_follower, 2000);
     explore_random("compose: followed again", followed_again, 2000);
     return explore_end();

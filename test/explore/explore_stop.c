@@ -199,6 +199,27 @@ static void get_inside_against_cancel(void) {
     end_keeper();
 }
 
+/* Two stand-ins, one for a worker that waits and one for the first of them. Whoever stops the pool has
+ * heard of neither, but for the barrier. */
+static wsq_poll run_awaiting(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_ERR_CANCELLED);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void unheard_of(void) {
+    begin(1, (wsq_config){.max_standins = 2});
+    items[0].waits = true;
+    items[1].task.fn = items[2].task.fn = run_awaiting;
+    for (int i = 0; i < 3; i++) spawn(i);
+    explore_wait_quiet();
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+    for (int i = 1; i < 3; i++) explore_check(items[i].done);
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("compose: a group on a stack against cancel", keeper_against_cancel, 2000);
     explore_random("compose: groups on two stacks", keeper_of_keeper, 2000);
@@ -208,5 +229,6 @@ int main(void) {
     explore_random("compose: a group beside wakes", keeper_beside_wakes, 1500);
     explore_random("compose: a group outside beside wakes", keeper_outside_beside_wakes, 2000);
     explore_random("compose: a future on a stack against cancel", get_inside_against_cancel, 2000);
+    explore_random("compose: stand-ins unheard of", unheard_of, 1000);
     return explore_end();
 }
