@@ -68,11 +68,16 @@ static void pinned_to_who_waits(void) {
     end(2);
 }
 
-/* What comes to an inbox after its worker has left is cancelled. */
+/* What comes to an inbox, or another lane, after the workers have left is cancelled. */
 static void pinned_against_shutdown(void) {
     begin(1, plain);
     items[0].waits = items[1].waits = true;
-    for (int i = 0; i < 2; i++) explore_check(wsq_spawn_on(pool, 0, &items[i].task) == WSQ_OK);
+    bool high = explore_choose(2) != 0;
+    for (int i = 0; i < 2; i++) {
+        if (high) wsq_task_set_priority(&items[i].task, WSQ_HIGH);
+        wsq_result result = high ? wsq_spawn(pool, &items[i].task) : wsq_spawn_on(pool, 0, &items[i].task);
+        explore_check(result == WSQ_OK);
+    }
     explore_wait_quiet();
     explore_start(send_0, NULL);
     explore_start(send_1, NULL);
@@ -87,6 +92,6 @@ int main(void) {
     explore_random("compose: pinned", pinned, 2000);
     explore_random("compose: pinned and plain", pinned_and_plain, 2000);
     explore_random("compose: pinned to who waits", pinned_to_who_waits, 1500);
-    explore_random("compose: pinned against shutdown", pinned_against_shutdown, 1500);
+    explore_random("compose: pinned against shutdown", pinned_against_shutdown, 3000);
     return explore_end();
 }
