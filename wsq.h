@@ -4706,7 +4706,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 /* ==========================================================================
  * >>task: one word of state
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
- * Invariant: no phase: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: it waits for
+ * Invariant: no phase: not spawned yet. ACTIVE: queued by a spawn, or runs. PENDING: it waits for
  *            a wake, and the thread that then sets NOTIFIED queues it. NOTIFIED: to be run (again).
  *            POISONED: a run that begins by a read-modify-write sees it, and is none. So a task
  *            will not run once POISONED came beside PENDING, OPEN or a BLOCKER; beside none of them
