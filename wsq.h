@@ -1586,8 +1586,8 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
  * often as there are predecessors, with an edge of the caller's for each; the predecessor may be
  * done, running, or not spawned yet. A task whose predecessor is cancelled is cancelled too. Until
  * `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
- * second time; it must not return WSQ_GONE. Any thread may call this, but for one `task` one at a
- * time.
+ * second time; it must not return WSQ_GONE. Nobody may wait for an earlier run of `task` any more.
+ * Any thread may call this, but for one `task` one at a time.
  * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^26 others or after itself, or an
  * argument is NULL. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
@@ -6818,10 +6818,10 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
  * Invariant: a future is a task that is OPEN until somebody claims it: its place in a queue, whose
- *            turn it is, its handle's owner, who calls it there (DONE at once, for nobody else will
- *            look), or whoever cancels it (POISONED). Its place and its handle refer to it; who
- *            takes the last reference away frees it. Free ones lie with the worker that freed them,
- *            so many at most, or with the pool.
+ *            turn it is; its handle's owner, who calls it there (POISONED beside OPEN, and never
+ *            DONE, for nobody else will look); or whoever cancels it (POISONED alone). Its place
+ *            and its handle refer to it; who takes the last reference away frees it. Free ones lie
+ *            with the worker that freed them, so many at most, or with the pool.
  * Writers:   references: everybody. result: who claimed it. Free ones: the worker, or the holder of
  *            the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
@@ -6836,10 +6836,6 @@ struct wsq_future {
     wsq_future *next;    /* of a free one */
     wsqi_a32 references;
 };
-
-/* The state of one that its handle's owner calls: its place in a queue is a tombstone, and nobody
- * else will look. */
-enum { WSQI_FUTURE_CALLED = WSQI_TASK_DONE | WSQI_TASK_POISONED | WSQI_TASK_OPEN };
 
 /* So many free ones move at once; a worker has twice as many at most. A guess: 64 of 112 bytes. */
 #ifndef WSQI_FUTURE_BATCH
@@ -6941,13 +6937,13 @@ static inline bool wsqi_future_open(uint32_t state) {
     return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* Whoever calls it outside its turn, or else cancels it: that, it is no call in its turn. False:
- * somebody else has. */
+/* Whoever calls it outside its turn, when it stays OPEN, or cancels it: its place in a queue is a
+ * tombstone from then on. False: somebody else has. */
 static bool wsqi_future_claim(wsq_future *future, bool call) {
     uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
         if (!wsqi_future_open(state)) return false;
-        next = call ? (uint32_t)WSQI_FUTURE_CALLED : state - WSQI_TASK_OPEN + WSQI_TASK_POISONED;
+        next = (state | WSQI_TASK_POISONED) - (call ? 0 : WSQI_TASK_OPEN);
         /* T5: as a run. Failure: relaxed, decide anew. */
     } while (!wsqi_cas_acqrel(&future->task.state, &state, next));
     return true;
@@ -7132,7 +7128,7 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
 WSQ_API bool wsq_future_cancel(wsq_future *future) {
     if (wsqi_future_revoke(wsqi_task_pool(&future->task), future)) return true;
     uint32_t state = wsqi_load_hint(&future->task.state);
-    return (state & WSQI_TASK_POISONED) != 0 && state != WSQI_FUTURE_CALLED;
+    return (state & (WSQI_TASK_POISONED | WSQI_TASK_OPEN)) == WSQI_TASK_POISONED;
 }
 
 WSQ_API void wsq_future_drop(wsq_future *future) {
@@ -7147,9 +7143,11 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
+    /* As in wsq_group_then. Relaxed: E3 orders it. */
+    wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
-    wsqi_task_held(pool); /* last, as in wsq_group_then */
+    if (!wsqi_task_unblock(task, WSQI_HOLD_TOLD)) wsqi_task_held(pool);
     return WSQ_OK;
 }
 

@@ -50,6 +50,37 @@ static void then_against_run(void) {
     end(1);
 }
 
+static wsq_poll run_next(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_check(wsqi_get(&result_of[1]) == 1);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+/* The next call takes the memory of the one that is over, and is followed, too. */
+static wsq_poll get_and_follow_next(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    get(shared, 0);
+    shared = submit(1);
+    explore_check(wsq_future_then(shared, &items[1].task) == WSQ_OK);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+/* Somebody has waited for a moment before: its end tells whoever follows, and that gives it back while it
+ * is still being followed. */
+static void then_after_a_look(void) {
+    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    items[0].task.fn = get_and_follow_next;
+    items[1].task.fn = run_next;
+    wsq_future *future = shared = submit(0);
+    bool follows = wsq_future_get_for(future, 0, NULL) == WSQ_ERR_TIMEOUT;
+    if (follows) explore_check(wsq_future_then(future, &items[0].task) == WSQ_OK);
+    while (wsq_pool_wait(pool) != WSQ_OK) {} /* a step may take longer than it waits for a circle */
+    if (follows) get(shared, 1);
+    end(follows ? 2 : 0);
+}
+
 static void get_inside(void) {
     wsq_config config = {.max_standins = explore_choose(2) ? 1 : WSQ_STANDINS_OFF};
     begin_futures(1 + (unsigned)explore_choose(2), config);
@@ -154,6 +185,7 @@ int main(void) {
     explore_random("compose: futures from outside", futures_from_outside, 2000);
     explore_random("compose: drop against run", drop_against_run, 2000);
     explore_random("compose: then against run", then_against_run, 2000);
+    explore_random("compose: then after a look", then_after_a_look, 3000);
     explore_random("compose: get inside", get_inside, 2000);
     explore_random("compose: many inside", many_inside, 2000);
     explore_random("compose: get against shutdown", get_against_shutdown, 2000);
