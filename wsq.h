@@ -6011,14 +6011,14 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (alone && !self->searching) wsqi_search_begin(self);
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
         if (!wsqi_spin(pool, round, &end)) break;
-        if (wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
+        *task = wsqi_take_urgent(self, true);
+        if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
         if (*task != NULL) return false;
         uint32_t others = wsqi_searching(wsqi_load_hint(&pool->idle));
         /* With half of the workers in it the crowd is large enough. */
         if (!self->searching && !lasts && 2 * others >= pool->workers) break;
         if (!self->searching && (lasts || others == 0)) wsqi_search_begin(self);
-        *task = wsqi_take_urgent(self, true);
-        if (*task == NULL) *task = wsqi_take_global(self, NULL);
+        *task = wsqi_take_global(self, NULL);
         if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW]);
         if (*task == NULL) wsqi_backoff(round);
     }
