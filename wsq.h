@@ -6006,27 +6006,30 @@ static bool wsqi_discouraged(const wsqi_worker *self) {
 }
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
- * was stolen and has been run, so everything may look different now. S is one line for all, so a
- * searcher is counted there only if no other is, and not in its first round; all are before they
- * sleep, and who looks on for long, since the last to run dry tells who waits for the pool. */
+ * was stolen and has been run, so everything may look different now. S is one line for all, so who
+ * finds work at once is not counted there as a searcher, nor is one beside others, until it sleeps;
+ * but who looks on for long is, since the last to run dry tells who waits for the pool. One alone
+ * is counted before it looks at the global queue: else whoever fills that next wakes another, and
+ * of tasks that come one by one from outside each costs a wake-up. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool alone = pool->config.caller_runs, lasts = pool->config.spin_ns != 0;
-    uint32_t rounds = wsqi_discouraged(self) ? 2 : UINT32_MAX;
+    uint32_t rounds = wsqi_discouraged(self) ? 1 : UINT32_MAX;
     uint64_t end = 0;
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
+    if (alone && !self->searching) wsqi_search_begin(self);
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
-        uint32_t others = wsqi_searching(wsqi_load_hint(&pool->idle));
-        /* With half of the workers in it the crowd is large enough. */
-        if (round != 0 && !self->searching && !lasts && 2 * others >= pool->workers) break;
         if (!wsqi_spin(pool, round, &end)) break;
-        if (!self->searching && (alone || (round != 0 && (lasts || others == 0))))
-            wsqi_search_begin(self);
         *task = wsqi_take_urgent(self, true);
         if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
-        if (*task == NULL) *task = wsqi_take_global(self, NULL);
+        if (*task != NULL) return false;
+        uint32_t others = wsqi_searching(wsqi_load_hint(&pool->idle));
+        /* With half of the workers in it the crowd is large enough. */
+        if (!self->searching && !lasts && 2 * others >= pool->workers) break;
+        if (!self->searching && (lasts || others == 0)) wsqi_search_begin(self);
+        *task = wsqi_take_global(self, NULL);
         if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW]);
         if (*task == NULL) wsqi_backoff(round);
     }
