@@ -483,6 +483,38 @@ static void then_after_a_call_here_of(wsq_pool *pool) {
 
 static void then_after_a_call_here(void) { on_every_kind(then_after_a_call_here_of); }
 
+static atomic_uint counted;
+
+static void *count(void *arg) {
+    atomic_fetch_add(&counted, 1);
+    return arg;
+}
+
+/* What is cancelled and given back still has its place in the queue, and is not used again before that. */
+static wsq_poll cancel_and_submit(wsq_ctx ctx, step *self) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    wsq_future *first = NULL, *second = NULL;
+    (void)self;
+    if (wsq_submit(pool, count, NULL, &first) != WSQ_OK) FAIL("the first");
+    if (!wsq_future_cancel(first)) FAIL("the cancel");
+    if (wsq_future_get(first, NULL) != WSQ_ERR_CANCELLED) FAIL("cancelled");
+    if (wsq_submit(pool, count, NULL, &second) != WSQ_OK) FAIL("the second");
+    wsq_future_drop(second);
+    return WSQ_DONE;
+}
+
+static void place_of_a_cancelled_one_of(wsq_pool *pool) {
+    step one;
+    step_new(&one, cancel_and_submit, NULL);
+    atomic_store(&counted, 0);
+    if (wsq_spawn(pool, &one.task) != WSQ_OK) FAIL("spawn");
+    CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK_EQ(atomic_load(&counted), 1);
+}
+
+static void place_of_a_cancelled_one(void) { on_every_kind(place_of_a_cancelled_one_of); }
+
 /* ---- two pools, misuse ---- */
 
 static wsq_pool *other;
@@ -599,6 +631,7 @@ int main(void) {
     RUN(then);
     RUN(then_is_held_back);
     RUN(then_after_a_call_here);
+    RUN(place_of_a_cancelled_one);
     RUN(into_another_pool);
     RUN(to_and_fro);
     RUN(calls_are_counted_once);

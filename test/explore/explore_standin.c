@@ -115,7 +115,7 @@ static wsq_poll run_leaving(wsq_ctx ctx, wsq_task *task) {
     if (it == &items[4]) send(3);
     wsq_block_begin(ctx);
     explore_meet(&gate, it->company);
-    explore_check(explore.rested < WSQI_WATCH_NS);
+    explore_check(explore.rested < WSQI_WATCH_NS / 2);
     wsq_block_end(ctx);
     it->done = 1;
     return WSQ_DONE;
@@ -161,7 +161,7 @@ static wsq_poll run_waiting_in_call(wsq_ctx ctx, wsq_task *task) {
     explore.rested = 0;
     send(3);
     explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);
-    explore_check(explore.rested < WSQI_WATCH_NS);
+    explore_check(explore.rested < WSQI_WATCH_NS / 2);
     wsq_block_end(ctx);
     wsq_container_of(task, item, task)->done = 1;
     return WSQ_DONE;
