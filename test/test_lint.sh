@@ -37,7 +37,7 @@ finds 'relaxed for a lock, and none is named' 's/wsqi_load_hint(&self->lead)/wsq
 finds 'stands at no operation of its order' 's/wsqi_store_rel(&self->bottom, bottom + 1)/wsqi_store_rlx(\&self->bottom, bottom + 1)/'
 finds 'has no prefix' 's/^static inline uint32_t wsqi_head_real/static inline uint32_t head_real/'
 finds 'no section >>compose' 's/; see >>after \*\//; see >>compose *\//'
-finds '#if in the body' 's/^    wsqi_worker \*self = wsqi_host();/#if 1/'
+finds '#if in the body' 's/^    wsqi_worker \*self = wsqi_local(pool);/#if 1/'
 
 echo "      $count faults"
 exit $failed
