@@ -25,8 +25,8 @@
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>shared    implementation
- *     >>inject >>tune >>idle >>worker >>task >>timer >>after >>run >>group >>find
- *     >>wait >>future >>forkjoin >>parallel >>dump >>stop >>pool
+ *     >>inject >>tune >>waiters >>quiet >>idle >>sleep >>worker >>task >>timer >>after
+ *     >>run >>group >>find >>wait >>future >>forkjoin >>parallel >>dump >>stop >>pool
  *     >>licence
  *
  * --------------------------------------------------------------------------
@@ -3218,11 +3218,6 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
     return (int64_t)(bottom - top) > 0 ? (size_t)(bottom - top) : 0;
 }
 
-/* Outside threads that take part in wsq_run at the same time, runs within runs included. */
-#ifndef WSQ_GUESTS
-#define WSQ_GUESTS 8
-#endif
-
 /* ==========================================================================
  * >>shared: the worker and the pool, which the sections below have in common
  *
@@ -3237,6 +3232,11 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *   pool      running -> cancelling (the first shutdown) -> over (whoever finds it still); forked
  *             (the kernel, in a child)
  * ========================================================================== */
+
+/* Outside threads that take part in wsq_run at the same time, runs within runs included. */
+#ifndef WSQ_GUESTS
+#define WSQ_GUESTS 8
+#endif
 
 /* The members of wsq_stats in their order, but its last. The first three are never left out:
  * wsq_pool_wait adds up spawned and finished, and run tells a slot's watcher that the owner moved
@@ -3413,7 +3413,7 @@ typedef struct wsqi_standins {
     wsqi_a32 joined;    /* workers and stand-ins asleep in a join, which run no tasks */
 } wsqi_standins;
 
-/* Who may run or cancel tasks; see >>stop. */
+/* Who may run or cancel tasks; see >>quiet. */
 typedef struct wsqi_duty {
     wsqi_a32 threads;  /* so many may */
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
@@ -3462,7 +3462,7 @@ struct wsq_pool {
     /* sleepers woken from outside. Not on the line of `guests`, which searchers read */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
     wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
-    wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
+    wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>waiters */
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
@@ -3773,26 +3773,17 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
 }
 
 /* ==========================================================================
- * >>idle: who sleeps, who searches, and who wakes whom
- * Purpose:   no work beside a sleeper, no wake-up too many.
- * Invariant: S = [sleeping | searching] and the sleepers' bitmap agree at every quiet moment. While
- *            a searcher is counted, producers wake nobody: the last searcher that leaves looks
- *            everywhere.
- * Writers:   S: everybody, by read-modify-write. A bit: its worker sets it, whoever claims it
- *            clears it and hands over a token and a searcher's place in S.
- * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's.
- *
- * The bad outcome everywhere is the same: a producer sees a searcher or no sleeper, and that thread
- * does not see the work. Producer: publish the work; full barrier; read S. Who goes: write S; full
- * barrier; look at every queue. One of the two sees the other.
+ * >>waiters: what a thread sleeps on, and what it waits for
+ * Purpose:   every thread sleeps on one word, its parker; who waits for something is found by the
+ *            address of what it waits for.
+ * Invariant: a token that was given stays until its owner takes it. A waiter is in the bucket of
+ *            what it awaits until it has heard or given up; whoever holds that lock finds it there.
+ * Writers:   a token: the owner takes it, anybody gives it. A bucket: whoever holds its lock.
+ * Source:    the token is Java's and Rust's park and unpark; the buckets are the parking lot of
+ *            WebKit (Pizlo 2015).
  * ========================================================================== */
 
 #define WSQI_NEVER UINT64_MAX
-#define WSQI_SLEEPING 0x10000u /* one sleeper in S */
-#define WSQI_SEARCHING 1u      /* one searcher in S */
-
-static inline uint32_t wsqi_sleeping(uint32_t idle) { return idle >> 16; }
-static inline uint32_t wsqi_searching(uint32_t idle) { return idle & 0xffffu; }
 
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP };
 
@@ -3815,6 +3806,164 @@ static void wsqi_unpark(wsqi_parker *parker) {
     if (wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
         wsqi_parking_wake(parker->parking, &parker->token, false);
 }
+
+struct wsqi_wait {
+    wsq_pool *pool;
+    wsqi_worker *self;   /* whose queue this thread owns, or NULL */
+    wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
+    bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
+    bool off_duty;       /* and this thread is a guest: it sleeps where S does not count it */
+    bool listed;         /* in its bucket */
+    bool blocked;        /* it has slept, or is about to */
+    bool replaced;       /* and a stand-in works in the host's place */
+    bool released;       /* by a shutdown: what is awaited will not come */
+    const void *key;     /* the address of what is awaited; of a join its block */
+    const wsq_task *task;   /* if it is one, or NULL */
+    const wsq_group *group; /* likewise */
+    const wsq_job *job;     /* likewise: this is a join */
+    uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
+    uint64_t deadline;   /* WSQI_NEVER: none */
+    wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
+    wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
+    wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
+    wsqi_parker own;
+    wsqi_wait *next, **link; /* under the bucket's lock */
+};
+
+enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE }; /* look again; it is in vain */
+
+static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
+    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u;
+    return &pool->waiting[hash >> (64 - WSQI_BUCKET_BITS)];
+}
+
+/* Any thread. Whoever waits for what has this address looks again; NULL: whoever waits. What was
+ * there may be gone already. */
+static void wsqi_call(wsq_pool *pool, const void *key) {
+    wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
+    wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
+    for (; bucket < end; bucket++) {
+        /* A waiter leaves its bucket before it goes: while the lock is held, it is still there. */
+        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            if (key != NULL && wait->key != key) continue;
+            /* W1: who was called sees why. Pairs with W2. */
+            wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
+            wsqi_unpark(wait->parker);
+        }
+        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
+    }
+}
+
+static bool wsqi_wait_called(const wsqi_wait *wait) {
+    return wsqi_load_hint(&wait->called) != 0; /* the waiter listens again (W2) */
+}
+
+static bool wsqi_wait_late(const wsqi_wait *wait) {
+    return wait->deadline != WSQI_NEVER && wsqi_clock_ns() >= wait->deadline;
+}
+
+/* ==========================================================================
+ * >>quiet: is anything left to do, and who may do it
+ * Purpose:   what wsq_pool_wait and a shutdown wait for.
+ * Invariant: every task is counted as spawned before it can finish, and as finished or dropped
+ *            once. A thread that may run or cancel tasks is on duty.
+ * Writers:   counters: each its worker; dropped, held, duty.threads: everybody, by
+ *            read-modify-write.
+ * Source:    Mattern's four counters (1987), in one process: what is finished is added up first.
+ * ========================================================================== */
+
+/* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
+ * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
+ * *held: those among them that wait for predecessors. */
+static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
+    /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
+    uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++)
+        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
+    made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
+        spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
+    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: likewise. */
+        spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
+    return spawned - finished;
+}
+
+static bool wsqi_quiet(const wsq_pool *pool) {
+    uint64_t held;
+    return wsqi_pending(pool, &held) == 0;
+}
+
+/* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
+ * So it seems, at any moment; who waits believes it when it is so for WSQI_STUCK_NS, and hears of
+ * it behind W4 and W5. */
+static bool wsqi_stuck(wsq_pool *pool) {
+    uint64_t held, pending = wsqi_pending(pool, &held);
+    if (pending == 0 || pending != held) return false;
+    /* Relaxed: a read-modify-write, so as to see its newest value. */
+    return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
+}
+
+/* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
+ * quiet. */
+static void wsqi_check_quiet(wsq_pool *pool) {
+    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
+     * W5. */
+    wsqi_fence_sc();
+    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
+        wsqi_call(pool, pool);
+}
+
+/* ---- who is on duty ---- */
+
+static void wsqi_check_still(wsq_pool *pool);
+
+/* Any thread that may run or cancel tasks, awake again. Once the pool stops it goes on behind the
+ * lock: whoever finds the pool still meanwhile, under it, has released the waits before. */
+static void wsqi_woke(wsq_pool *pool) {
+    /* P4: either this sees the pool stop, or who looks saw it awake. */
+    wsqi_fence_sc();
+    if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+}
+
+/* Any thread: it may run or cancel tasks from here on. */
+static void wsqi_duty_begin(wsq_pool *pool) {
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
+    wsqi_woke(pool);
+}
+
+/* Likewise: not any more. */
+static void wsqi_duty_end(wsq_pool *pool) {
+    /* P6: what it cancelled is visible. Pairs with P5. */
+    uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
+    wsqi_check_still(pool);
+    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
+}
+
+/* ==========================================================================
+ * >>idle: who sleeps, who searches, and who wakes whom
+ * Purpose:   no work beside a sleeper, no wake-up too many.
+ * Invariant: S = [sleeping | searching] and the sleepers' bitmap agree at every quiet moment. While
+ *            a searcher is counted, producers wake nobody: the last searcher that leaves looks
+ *            everywhere.
+ * Writers:   S: everybody, by read-modify-write. A bit: its worker sets it, whoever claims it
+ *            clears it and hands over a token and a searcher's place in S.
+ * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's.
+ *
+ * The bad outcome everywhere is the same: a producer sees a searcher or no sleeper, and that thread
+ * does not see the work. Producer: publish the work; full barrier; read S. Who goes: write S; full
+ * barrier; look at every queue. One of the two sees the other.
+ * ========================================================================== */
+
+#define WSQI_SLEEPING 0x10000u /* one sleeper in S */
+#define WSQI_SEARCHING 1u      /* one searcher in S */
+
+static inline uint32_t wsqi_sleeping(uint32_t idle) { return idle >> 16; }
+static inline uint32_t wsqi_searching(uint32_t idle) { return idle & 0xffffu; }
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
     return (uint64_t)1 << (self->index % 64);
@@ -3923,7 +4072,10 @@ static inline void wsqi_notify_others(wsqi_worker *self) {
     if (!wsqi_alone(self->pool)) wsqi_notify(self->pool);
 }
 
-static size_t wsqi_queue_length(const wsqi_worker *worker);
+static size_t wsqi_queue_length(const wsqi_worker *worker) {
+    return worker->pool->config.order == WSQ_LIFO ? wsq_deque_length(&worker->deque)
+                                                  : wsq_ring_length(&worker->ring);
+}
 
 /* Owner only; it pushed a task, or more, behind others perhaps. Of these an older one was there for
  * every look since it was pushed itself, so that whoever sleeps has left a searcher or been woken:
@@ -3964,11 +4116,6 @@ static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(wor
 /* The n-th block in use, of made + wsqi_guests_made: the stand-ins never started are left out. */
 static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
     return wsqi_block(pool, n < made ? n : n - made + pool->guest_base);
-}
-
-static size_t wsqi_queue_length(const wsqi_worker *worker) {
-    return worker->pool->config.order == WSQ_LIFO ? wsq_deque_length(&worker->deque)
-                                           : wsq_ring_length(&worker->ring);
 }
 
 /* Sleepers that one thread wakes at once. Measured (bench/sim): of 64 tasks for 64 sleepers the
@@ -4055,8 +4202,6 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
-static void wsqi_call(wsq_pool *pool, const void *key);
-
 /* Jobs of `worker` were made public, before a full barrier: wakes sleepers, or else a join that
  * would help. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
@@ -4096,8 +4241,6 @@ static void wsqi_pass_on(wsq_pool *pool) {
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
 
-static void wsqi_check_quiet(wsq_pool *pool);
-
 /* Owner only. Counts itself as a searcher. */
 static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
@@ -4129,8 +4272,17 @@ static void wsqi_search_end(wsqi_worker *self) {
     if (last && (wsqi_sleeping(idle) != 0 || wsqi_joiners_sleep(pool))) wsqi_pass_on(pool);
 }
 
-/* ---- the watcher: at most one sleeper has a time-out, while a LIFO slot is full or a timer is
- * set ---- */
+/* ==========================================================================
+ * >>sleep: a worker that found nothing
+ * Purpose:   it sleeps until somebody wakes it, and then searches.
+ * Invariant: at most one sleeper, the watcher, wakes up by itself, and only while a LIFO slot is
+ *            full or a timer is set. Whoever is asleep has its bit, or is being woken.
+ * Writers:   watcher: who begins and who ends to watch, by compare-and-swap.
+ * Source:    Vyukov's and Tokio's parking; a sleeper that keeps the time is Go's sysmon without a
+ *            thread of its own.
+ * ========================================================================== */
+
+/* ---- the watcher ---- */
 
 /* A guess: short beside what a person notices, long beside a task and a system call. */
 #define WSQI_WATCH_NS 500000u
@@ -4246,64 +4398,6 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     return watching;
 }
 
-/* ---- who waits for what: see >>wait ---- */
-
-struct wsqi_wait {
-    wsq_pool *pool;
-    wsqi_worker *self;   /* whose queue this thread owns, or NULL */
-    wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
-    bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
-    bool off_duty;       /* and this thread is a guest: it sleeps where S does not count it */
-    bool listed;         /* in its bucket */
-    bool blocked;        /* it has slept, or is about to */
-    bool replaced;       /* and a stand-in works in the host's place */
-    bool released;       /* by a shutdown: what is awaited will not come */
-    const void *key;     /* the address of what is awaited; of a join its block */
-    const wsq_task *task;   /* if it is one, or NULL */
-    const wsq_group *group; /* likewise */
-    const wsq_job *job;     /* likewise: this is a join */
-    uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
-    uint64_t deadline;   /* WSQI_NEVER: none */
-    wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
-    wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
-    wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
-    wsqi_parker own;
-    wsqi_wait *next, **link; /* under the bucket's lock */
-};
-
-enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE }; /* look again; it is in vain */
-
-static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
-    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u;
-    return &pool->waiting[hash >> (64 - WSQI_BUCKET_BITS)];
-}
-
-/* Any thread. Whoever waits for what has this address looks again; NULL: whoever waits. What was
- * there may be gone already. */
-static void wsqi_call(wsq_pool *pool, const void *key) {
-    wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
-    wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
-    for (; bucket < end; bucket++) {
-        /* A waiter leaves its bucket before it goes: while the lock is held, it is still there. */
-        wsqi_mutex_lock(&pool->parking, &bucket->lock);
-        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            if (key != NULL && wait->key != key) continue;
-            /* W1: who was called sees why. Pairs with W2. */
-            wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
-            wsqi_unpark(wait->parker);
-        }
-        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
-    }
-}
-
-static bool wsqi_wait_called(const wsqi_wait *wait) {
-    return wsqi_load_hint(&wait->called) != 0; /* the waiter listens again (W2) */
-}
-
-static bool wsqi_wait_late(const wsqi_wait *wait) {
-    return wait->deadline != WSQI_NEVER && wsqi_clock_ns() >= wait->deadline;
-}
-
 /* Owner only: has a task come that only this sleeper can run? With caller_runs, where the first
  * worker sleeps for all, any that is pinned. */
 static bool wsqi_inbox_calls(wsqi_worker *self) {
@@ -4319,34 +4413,6 @@ enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK
 /* Owner only: a thread that was lent shall leave. */
 static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
-}
-
-/* ---- what a shutdown counts: see >>stop ---- */
-
-static void wsqi_check_still(wsq_pool *pool);
-
-/* Any thread that may run or cancel tasks, awake again. Once the pool stops it goes on behind the
- * lock: whoever finds the pool still meanwhile, under it, has released the waits before. */
-static void wsqi_woke(wsq_pool *pool) {
-    /* P4: either this sees the pool stop, or who looks saw it awake. */
-    wsqi_fence_sc();
-    if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-}
-
-/* Any thread: it may run or cancel tasks from here on. */
-static void wsqi_duty_begin(wsq_pool *pool) {
-    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
-    wsqi_woke(pool);
-}
-
-/* Likewise: not any more. */
-static void wsqi_duty_end(wsq_pool *pool) {
-    /* P6: what it cancelled is visible. Pairs with P5. */
-    uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
-    wsqi_check_still(pool);
-    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
 
 /* Owner only, awake again. A kernel may wake a thread where it ran last, even beside its waker, and
@@ -4402,49 +4468,6 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     self->searching = true;
     wsqi_woke(pool);
     if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S says again that it sleeps */
-}
-
-/* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
- * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
- * *held: those among them that wait for predecessors. */
-static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
-    /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
-    uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++)
-        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
-    *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
-    made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
-        spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
-    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: likewise. */
-        spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
-    return spawned - finished;
-}
-
-static bool wsqi_quiet(const wsq_pool *pool) {
-    uint64_t held;
-    return wsqi_pending(pool, &held) == 0;
-}
-
-/* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
- * So it seems, at any moment; who waits believes it when it is so for WSQI_STUCK_NS, and hears of
- * it behind W4 and W5. */
-static bool wsqi_stuck(wsq_pool *pool) {
-    uint64_t held, pending = wsqi_pending(pool, &held);
-    if (pending == 0 || pending != held) return false;
-    /* Relaxed: a read-modify-write, so as to see its newest value. */
-    return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
-}
-
-/* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
- * quiet. */
-static void wsqi_check_quiet(wsq_pool *pool) {
-    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
-     * W5. */
-    wsqi_fence_sc();
-    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
-        wsqi_call(pool, pool);
 }
 
 /* ==========================================================================
