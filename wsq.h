@@ -26,8 +26,8 @@
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>shared    implementation
  *     >>inject >>tune >>waiters >>quiet >>idle >>sleep >>worker >>task >>timer >>after
- *     >>run >>group >>find >>wait >>future >>forkjoin >>parallel >>dump >>stop >>pool
- *     >>licence
+ *     >>run >>group >>find >>pump >>standin >>wait >>await >>future >>forkjoin >>parallel
+ *     >>dump >>stop >>pool >>licence
  *
  * --------------------------------------------------------------------------
  * >>what
@@ -3404,7 +3404,7 @@ typedef struct wsqi_timers {
     uint64_t order;
 } wsqi_timers;
 
-/* The pool lock's holder writes, but `joined`; see >>wait. */
+/* The pool lock's holder writes, but `joined`; see >>standin. */
 typedef struct wsqi_standins {
     wsqi_a32 active;    /* stand-ins at work */
     wsqi_a32 blocked;   /* workers that block */
@@ -6127,21 +6127,15 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
 }
 
 /* ==========================================================================
- * >>wait
- * Purpose:   threads that sleep until a task, or every task, is done.
- * Invariant: a waiter is in its bucket, then says in the word of what it waits for that somebody
- *            waits, then looks, then sleeps until it is called. The buckets belong to the pool, and
- *            know an object by its address: nobody touches a task that may be gone.
- * Writers:   a bucket: whoever holds its lock.
- * Source:    the parking lot of WebKit (Pizlo 2015); Linux's futex.
+ * >>pump: caller_runs, where whoever waits works
+ * Purpose:   a pool without threads of its own, whose workers take turns on the stack of a caller.
+ * Invariant: at most one thread works. Another one that would work marks the word and sleeps, and
+ *            is called when the first one leaves.
+ * Writers:   pump: everybody, by exchange. turn, and which block lies under which: the thread that
+ *            works.
+ * Source:    GLib's GMainContext, which one thread at a time owns; the mark is that of a lock on a
+ *            futex (Drepper 2004).
  * ========================================================================== */
-
-/* Nothing runs, and nobody cancels anything. */
-static bool wsqi_over(const wsq_pool *pool) {
-    /* P5: what was run and cancelled is visible. Pairs with P6. */
-    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
-    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
-}
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
@@ -6196,24 +6190,19 @@ static bool wsqi_pump(wsq_pool *pool) {
     return false;
 }
 
-/* ---- stand-ins: threads that take the place of workers which block ----
- * A stand-in is one more worker, with a queue of its own. What the blocked worker has queued can be
- * stolen. When it returns, one stand-in too many leaves at the end of its task, gives what it has
- * queued to the global queue, and lies dormant until it is needed again. */
+/* ==========================================================================
+ * >>standin: how a worker serves, and who takes the place of one that blocks
+ * Purpose:   so many threads run tasks as there are workers, though some of them block.
+ * Invariant: a stand-in is one more worker, with a queue of its own; as many are at work as are
+ *            needed, unless the pool may have no more. What a blocked worker has queued can be
+ *            stolen. When it goes on, one stand-in too many leaves at the end of its task, gives
+ *            what it has queued to the global queue, and lies dormant until it is needed again.
+ * Writers:   the counts, and dormant: the holder of the pool's lock; but joined: who sleeps in a
+ *            join, by read-modify-write.
+ * Source:    the ManagedBlocker of Java's ForkJoinPool.
+ * ========================================================================== */
 
 enum { WSQI_STANDIN_ACTIVE, WSQI_STANDIN_DORMANT, WSQI_STANDIN_NO_THREAD };
-
-/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
-#define WSQI_HELP_DEPTH 32
-
-/* Likewise waits; one takes about 600 bytes, and what the task above it needs. A guess. */
-#define WSQI_WAIT_DEPTH 64
-
-static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
-    size_t stack_size = pool->config.stack_size;
-    if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
-    return (uint32_t)(stack_size / 2048);
-}
 
 /* Owner only, about to leave: what it has is for others. */
 static void wsqi_worker_clear(wsqi_worker *self) {
@@ -6465,15 +6454,25 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
     wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
 }
 
-/* ---- one wait ---- */
+/* ==========================================================================
+ * >>wait: one wait, of any thread, for anything
+ * Purpose:   a thread that waits has a stand-in, or works on, or only sleeps.
+ * Invariant: a waiter is in its bucket, then says in the word of what it waits for that somebody
+ *            waits, then looks, then sleeps until it is called. The buckets belong to the pool, and
+ *            know an object by its address: nobody touches a task that may be gone.
+ * Writers:   a wait: its thread; its links and its parker under the bucket's lock; but called:
+ *            everybody.
+ * Source:    Linux's futex, whose waiter looks once more before it sleeps.
+ * ========================================================================== */
 
-/* Owner only, in the middle of a task: runs another one, which it has taken from its queue. */
-static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
-    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    wsqi_work(self, task);
-    wsqi_group_flush(self);
-    wsqi_frame_pop(self, &frame);
+/* Waits that work, one above the other, before they only sleep; one takes about 600 bytes, and what
+ * the task above it needs. A guess. */
+#define WSQI_WAIT_DEPTH 64
+
+static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
+    size_t stack_size = pool->config.stack_size;
+    if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
+    return (uint32_t)(stack_size / 2048);
 }
 
 /* What this thread is while it waits, where that is missed: a worker of some pool with threads, or
@@ -6676,6 +6675,32 @@ static bool wsqi_wait_sleep(wsqi_wait *wait) {
     if (!replaced && wait->host != NULL) wsqi_block_prepare(wait->host);
     wsqi_wait_park(wait);
     return true;
+}
+
+/* ==========================================================================
+ * >>await: waits for a pool, a task, a group
+ * Purpose:   wsq_pool_wait, wsq_task_wait, wsq_group_wait, and their forms with a time-out.
+ * Invariant: a wait listens before each look at what it waits for. What is awaited and lies in the
+ *            waiter's own queue runs in the wait: it may be that nobody else can take it.
+ * Writers:   waiters: each thread that waits for the pool, of itself. The mark in a task or a
+ *            group: whoever waits for it.
+ * Source:    the leapfrogging of Wagner and Calder (1993), for nothing but what is awaited.
+ * ========================================================================== */
+
+/* Nothing runs, and nobody cancels anything. */
+static bool wsqi_over(const wsq_pool *pool) {
+    /* P5: what was run and cancelled is visible. Pairs with P6. */
+    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
+    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
+}
+
+/* Owner only, in the middle of a task: runs another one, which it has taken from its queue. */
+static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
+    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
+    wsqi_work(self, task);
+    wsqi_group_flush(self);
+    wsqi_frame_pop(self, &frame);
 }
 
 /* How long nothing may happen before tasks that wait for each other are reported: somebody may be
@@ -7349,6 +7374,9 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     /* I5: a call that still comes finds nobody. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
+
+/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
+#define WSQI_HELP_DEPTH 32
 
 /* Owner only. The job was stolen: helps, then sleeps, until it is done. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
