@@ -3821,7 +3821,7 @@ struct wsqi_wait {
     const wsq_task *task;   /* if it is one, or NULL */
     const wsq_group *group; /* likewise */
     const wsq_job *job;     /* likewise: this is a join */
-    uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
+    uint64_t since;      /* under the bucket's lock: when it began; 0: nobody asks */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
     wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
@@ -6514,7 +6514,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
 
 static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wait->since = 0;
+    wait->since = WSQI_LISTS && wait->pool->list != NULL ? wsqi_clock_ns() : 0;
     wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     wait->next = bucket->first;
     wait->link = &bucket->first;
@@ -6557,15 +6557,6 @@ static const void *wsqi_wait_subject(const wsqi_wait *wait) {
 static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
-}
-
-/* For wsq_pool_dump, in a pool that lists its tasks. */
-WSQI_COLD static void wsqi_wait_date(wsqi_wait *wait) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    uint64_t now = wsqi_clock_ns();
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
-    wait->since = now;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
 }
 
 WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
@@ -6617,7 +6608,6 @@ static void wsqi_wait_work(wsqi_wait *wait) {
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
-    if (WSQI_LISTS && !wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
