@@ -6642,29 +6642,27 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     wsqi_pump_leave(pool);
 }
 
-/* Waits, for a while. False: the time is up. */
-static bool wsqi_wait_sleep(wsqi_wait *wait) {
+/* Waits, for a while, until the time is up at most. */
+static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
-    if (wsqi_wait_late(wait)) return false;
     bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all */
     /* A join runs no tasks. In a shutdown whoever is inside cancels what it finds, until all are
      * still. */
     bool works = running ? wait->job == NULL : wait->inside;
     if (pool->config.caller_runs && works && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
-        return true;
+        return;
     }
     works = works && self != NULL && !pool->config.caller_runs;
     bool replaced = (running || !works) && wsqi_wait_replace(wait);
     if (running) works = works && !replaced && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
         wsqi_wait_work(wait);
-        return true;
+    } else {
+        if (!replaced && wait->host != NULL) wsqi_block_prepare(wait->host);
+        wsqi_wait_park(wait);
     }
-    if (!replaced && wait->host != NULL) wsqi_block_prepare(wait->host);
-    wsqi_wait_park(wait);
-    return true;
 }
 
 /* ==========================================================================
@@ -6779,78 +6777,69 @@ static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     return mine != NULL;
 }
 
-/* Any thread. Waits until the task is done. WSQ_ERR_CANCELLED: it was
+/* What a wait for the task returns; WSQ_ERR_TIMEOUT: it is not over. */
+static wsq_result wsqi_task_result(const wsq_task *task) {
+    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
+    uint32_t state = wsqi_load_acq(&task->state);
+    if (wsqi_task_live(state)) return WSQ_ERR_TIMEOUT;
+    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* or its batch was refused */
+    return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
+}
+
+/* Likewise for the group. */
+static wsq_result wsqi_group_result(const wsq_group *group) {
+    /* K4: what its tasks did is visible. Pairs with K3. */
+    uint64_t word = wsqi_load_acq(&group->word);
+    if (word >= WSQI_GROUP_TASK) return WSQ_ERR_TIMEOUT;
+    return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
+}
+
+/* Whoever brings the group to its end sees that somebody waits. False: look again. */
+static bool wsqi_group_attend(wsq_group *group) {
+    uint64_t word = wsqi_load_hint(&group->word);
+    /* Relaxed: the count of zero takes it along, in this word. */
+    return word >= WSQI_GROUP_TASK &&
+           wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
+}
+
+/* Any thread. Waits until the task, or else the group, is done. WSQ_ERR_CANCELLED: it was
  * cancelled, or the pool has stopped and nobody will touch it any more. */
-static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
-    wait->task = task;
+static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
+                             uint64_t timeout_ns) {
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    wsqi_wait wait;
+    wsq_result result;
+    wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
+    wait.task = task;
+    wait.group = group;
+    /* A future is not looked for again: it was to be called here before. */
+    bool here = wait.self != NULL && (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
-        wsqi_wait_listen(wait);
-        bool over = wait->released || wsqi_over(wait->pool);
-        uint32_t state = wsqi_task_attend(task); /* T1, W3 */
-        if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
-        if (wsqi_task_is(state, WSQI_TASK_DONE))
-            return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
-        if (over) return WSQ_ERR_CANCELLED;
-        if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
-        /* A future is not looked for again: it was to be called here before. */
-        if (wait->self != NULL && task->fn != wsqi_future_run &&
-            wsqi_wait_here(wait->self, task, NULL))
-            continue;
-        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
+        wsqi_wait_listen(&wait);
+        bool over = wait.released || wsqi_over(pool);
+        result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
+        if (result == WSQ_ERR_TIMEOUT && over) result = WSQ_ERR_CANCELLED;
+        if (result != WSQ_ERR_TIMEOUT || wsqi_wait_late(&wait)) break;
+        if (here && wsqi_wait_here(wait.self, task, group)) continue;
+        if (task != NULL ? wsqi_task_live(wsqi_task_attend(task)) : wsqi_group_attend(group))
+            wsqi_wait_sleep(&wait);
     }
+    wsqi_wait_end(&wait);
+    return result;
 }
 
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
-    uint32_t state = wsqi_load_acq(&task->state);
-    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID;
-    if (wsqi_task_is(state, WSQI_TASK_DONE))
-        return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
-    wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, pool, task, timeout_ns);
-    wsq_result result = wsqi_task_await(&wait, task);
-    wsqi_wait_end(&wait);
-    return result;
+    wsq_result result = wsqi_task_result(task); /* of one that is over, the pool may be gone */
+    if (result != WSQ_ERR_TIMEOUT) return result;
+    return wsqi_await(wsqi_task_pool(task), task, NULL, timeout_ns);
 }
 
 WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task, WSQ_FOREVER); }
 
-/* ---- waiting for a group ---- */
-
-static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
-    wsq_pool *pool = wait->pool;
-    wait->group = group;
-    for (;;) {
-        wsqi_wait_listen(wait);
-        bool over = wait->released || wsqi_over(pool);
-        /* K4: what its tasks did is visible. Pairs with K3. */
-        uint64_t word = wsqi_load_acq(&group->word);
-        if (word < WSQI_GROUP_TASK)
-            return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED
-                                                                             : WSQ_OK;
-        if (over) return WSQ_ERR_CANCELLED;
-        if (wait->self != NULL && !wsqi_wait_late(wait) &&
-            wsqi_wait_here(wait->self, NULL, group))
-            continue;
-        /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
-        if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
-        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
-    }
-}
-
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
-    if (group == NULL) return WSQ_ERR_INVALID;
-    wsq_pool *pool = group->pool;
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, pool, group, timeout_ns);
-    wsq_result result = wsqi_group_await(&wait, group);
-    wsqi_wait_end(&wait);
-    return result;
+    return group != NULL ? wsqi_await(group->pool, NULL, group, timeout_ns) : WSQ_ERR_INVALID;
 }
 
 WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
