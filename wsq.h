@@ -6420,9 +6420,9 @@ static void wsqi_standin_end(wsqi_worker *self) {
 }
 
 /* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
- * others, and what it has done is told. (A guest has nothing.) */
+ * others, and what it has done is told. (A guest, or no worker at all, has nothing.) */
 static void wsqi_block_prepare(wsqi_worker *self) {
-    if (self->host == NULL) return;
+    if (self == NULL || self->host == NULL) return;
     if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
     wsq_task *next = wsqi_slot_take(self);
     if (next != NULL) wsqi_push_local(self, next);
@@ -6590,21 +6590,7 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
-static void wsqi_wait_work(wsqi_wait *wait) {
-    wsqi_worker *self = wait->self;
-    wsqi_frame frame;
-    self->wait_depth++;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    bool ran = wsqi_step(self);
-    wsqi_group_flush(self);
-    if (!ran) wsqi_sleep(self, wait);
-    wsqi_frame_pop(self, &frame);
-    self->wait_depth--;
-}
-
-/* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. (Without
- * one nothing is prepared: two that wait would wake each other for ever.) */
+/* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
@@ -6613,14 +6599,20 @@ static bool wsqi_wait_replace(wsqi_wait *wait) {
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
     if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
     if (wait->replaced) wsqi_standin_end(host); /* perhaps for this moment only */
-    wait->replaced = wsqi_standin_begin(host);
-    if (wait->replaced) wsqi_block_prepare(host);
-    return wait->replaced;
+    return wait->replaced = wsqi_standin_begin(host);
 }
 
-/* Likewise, and without a stand-in it will do nothing for a while. */
-static void wsqi_wait_block(wsqi_wait *wait) {
-    if (!wsqi_wait_replace(wait) && wait->host != NULL) wsqi_block_prepare(wait->host);
+/* Owner only, in the middle of a task: runs one more, this one or, if it is NULL, what it finds.
+ * False: there was nothing, and it is a searcher now. */
+static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task) {
+    bool ran = true;
+    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
+    if (task != NULL) wsqi_work(self, task);
+    else ran = wsqi_step(self);
+    wsqi_group_flush(self);
+    wsqi_frame_pop(self, &frame);
+    return ran;
 }
 
 /* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
@@ -6630,7 +6622,8 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* not by a job that the pump ran */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
-        wsqi_wait_block(wait);
+        wsqi_wait_replace(wait);
+        wsqi_block_prepare(wait->host);
         wsqi_wait_move(wait, &first->parker);
         wsqi_search_begin(first);
         if (wait->off_duty) wsqi_wait_off_duty(wait);
@@ -6642,25 +6635,27 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     wsqi_pump_leave(pool);
 }
 
-/* Waits, for a while, until the time is up at most. */
+/* Waits, for a while, until the time is up at most. A join runs no tasks. In a shutdown whoever is
+ * inside cancels what it finds, until all are still. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
     bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all */
-    /* A join runs no tasks. In a shutdown whoever is inside cancels what it finds, until all are
-     * still. */
     bool works = running ? wait->job == NULL : wait->inside;
-    if (pool->config.caller_runs && works && wsqi_pump_enter(pool)) {
+    if (works && pool->config.caller_runs && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return;
     }
     works = works && self != NULL && !pool->config.caller_runs;
-    bool replaced = (running || !works) && wsqi_wait_replace(wait);
-    if (running) works = works && !replaced && self->wait_depth < wsqi_wait_depth(pool);
+    if (running || !works) /* what cancels needs no stand-in, and knows no bound */
+        works = !wsqi_wait_replace(wait) && works && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
-        wsqi_wait_work(wait);
+        self->wait_depth++;
+        bool ran = wsqi_step_nested(self, NULL);
+        self->wait_depth--;
+        if (!ran) wsqi_sleep(self, wait);
     } else {
-        if (!replaced && wait->host != NULL) wsqi_block_prepare(wait->host);
+        wsqi_block_prepare(wait->host);
         wsqi_wait_park(wait);
     }
 }
@@ -6680,15 +6675,6 @@ static bool wsqi_over(const wsq_pool *pool) {
     /* P5: what was run and cancelled is visible. Pairs with P6. */
     if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
     return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
-}
-
-/* Owner only, in the middle of a task: runs another one, which it has taken from its queue. */
-static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
-    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    wsqi_work(self, task);
-    wsqi_group_flush(self);
-    wsqi_frame_pop(self, &frame);
 }
 
 /* How long nothing may happen before tasks that wait for each other are reported: somebody may be
@@ -6773,8 +6759,7 @@ static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     wsq_task *mine = wsqi_take_back_task(self, task, group);
     if (mine != NULL && self->searching) wsqi_search_end(self); /* it slept as workers do */
     wsqi_notify_others(self);
-    if (mine != NULL) wsqi_run_nested(self, mine);
-    return mine != NULL;
+    return mine != NULL && wsqi_step_nested(self, mine);
 }
 
 /* What a wait for the task returns; WSQ_ERR_TIMEOUT: it is not over. */
@@ -7127,7 +7112,7 @@ WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&f
  * will wait for the end, but a task of the handle's owner may follow it. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_run_nested */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_step_nested */
     wsqi_count(&self->counters.run, 1);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -8321,7 +8306,8 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
-    wsqi_wait_block(&wait);
+    wsqi_wait_replace(&wait);
+    wsqi_block_prepare(wait.host);
     /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: somebody else is at it. */
     if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_CANCEL)) wsqi_pool_stop(&wait);
     for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
