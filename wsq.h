@@ -3404,12 +3404,12 @@ typedef struct wsqi_timers {
     uint64_t order;
 } wsqi_timers;
 
-/* The pool lock's holder writes, but `joined`; see >>standin. */
+/* The pool lock's holder writes the first two, everybody the others; see >>standin. */
 typedef struct wsqi_standins {
     wsqi_a32 active;    /* stand-ins at work */
+    wsqi_a32 exhausted; /* more stand-ins were needed than there are */
     wsqi_a32 blocked;   /* workers that block */
     wsqi_a32 absent;    /* guests that do, which may be thieves */
-    wsqi_a32 exhausted; /* more stand-ins were needed than there are */
     wsqi_a32 joined;    /* workers and stand-ins asleep in a join, which run no tasks */
 } wsqi_standins;
 
@@ -6197,8 +6197,8 @@ static bool wsqi_pump(wsq_pool *pool) {
  *            needed, unless the pool may have no more. What a blocked worker has queued can be
  *            stolen. When it goes on, one stand-in too many leaves at the end of its task, gives
  *            what it has queued to the global queue, and lies dormant until it is needed again.
- * Writers:   the counts, and dormant: the holder of the pool's lock; but joined: who sleeps in a
- *            join, by read-modify-write.
+ * Writers:   active, exhausted, dormant: the holder of the pool's lock. The other counts: who
+ *            blocks or sleeps in a join, by read-modify-write.
  * Source:    the ManagedBlocker of Java's ForkJoinPool.
  * ========================================================================== */
 
@@ -6369,9 +6369,11 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
     return wsqi_standin_start(pool, vacant);
 }
 
-/* The pool lock's holder: as many as are needed, if there are. Returns how many work now. */
+/* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 in a
+ * shutdown, which takes the lock once after it has set the phase. */
 static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     uint32_t active = wsqi_load_locked(&pool->standins.active);
+    if (wsqi_load_locked(pool->phase) != WSQI_PHASE_RUN) return 0;
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
@@ -6382,21 +6384,26 @@ static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     return active;
 }
 
+static wsqi_a32 *wsqi_standin_count(wsqi_worker *self) {
+    wsqi_standins *standins = &self->pool->standins;
+    return self->host != NULL ? &standins->blocked : &standins->absent;
+}
+
+/* A worker that blocked goes on, or a guest. Seen late, a stand-in retires late. */
+static void wsqi_standin_end(wsqi_worker *self) {
+    wsqi_add_hint(wsqi_standin_count(self), 0u - 1u);
+}
+
 /* A worker is about to block, or a guest. False: nobody takes its place. */
 static bool wsqi_standin_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_a32 *count = self->host != NULL ? &pool->standins.blocked : &pool->standins.absent;
     if (pool->config.max_standins == 0) return false;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    /* A shutdown takes the lock once, after it has set the phase. */
-    uint32_t before = wsqi_load_locked(count);
-    bool here = wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN;
-    if (here) {
-        wsqi_store_locked(count, before + 1);
-        here = wsqi_standins_fill(pool) > before && !wsqi_standins_spent(pool);
-        here = here || self->host == NULL;
-        if (!here) wsqi_store_locked(count, before);
-    }
+    wsqi_add_rlx(wsqi_standin_count(self), 1u); /* Relaxed: B3 orders it. */
+    uint32_t active = wsqi_standins_fill(pool);
+    bool here = active >= wsqi_load_hint(&pool->standins.blocked) && !wsqi_standins_spent(pool);
+    here = here || self->host == NULL;
+    if (!here) wsqi_standin_end(self);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return here;
 }
@@ -6405,18 +6412,10 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
 static void wsqi_standin_joined(wsq_pool *pool) {
     if (wsqi_standins_needed(pool) == 0) return;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
+    wsqi_standins_fill(pool);
     bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     if (spent) wsqi_call(pool, NULL); /* one that waits shall work */
-}
-
-static void wsqi_standin_end(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    wsqi_a32 *count = self->host != NULL ? &pool->standins.blocked : &pool->standins.absent;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsqi_store_locked(count, wsqi_load_locked(count) - 1);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
 /* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
