@@ -3812,7 +3812,6 @@ struct wsqi_wait {
     wsqi_worker *self;   /* whose queue this thread owns, or NULL */
     wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
     bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
-    bool off_duty;       /* and this thread is a guest: it sleeps where S does not count it */
     bool listed;         /* in its bucket */
     bool blocked;        /* it has slept, or is about to */
     bool replaced;       /* and a stand-in works in the host's place */
@@ -6490,17 +6489,13 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
                             uint64_t timeout_ns) {
     wsqi_worker *block = wsqi_self_get(), *inside = wsqi_inside(pool);
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
+    memset((void *)wait, 0, sizeof *wait);
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->host = wsqi_wait_host();
-    /* What a guest does for itself, it may end when it likes. */
-    wait->off_duty = wait->self == NULL && inside != NULL && inside->frame.outer != NULL;
-    wait->inside = wait->self != NULL || wait->off_duty;
-    wait->listed = wait->blocked = wait->replaced = wait->released = false;
     wait->key = key;
-    wait->task = NULL;
-    wait->group = NULL;
-    wait->job = NULL;
+    /* What a guest does for itself, it may end when it likes. */
+    wait->inside = wait->self != NULL || (inside != NULL && inside->frame.outer != NULL);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
@@ -6558,24 +6553,22 @@ static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
 }
 
-WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
-    if (wait->replaced) wsqi_standin_end(wait->host);
-    wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
-}
-
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->listed) wsqi_wait_unlist(wait);
-    if (wait->blocked) wsqi_wait_unblock(wait);
+    if (wait->replaced) wsqi_standin_end(wait->host);
+    if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
 
-/* A guest that runs a job of the pool's: it is about to sleep. */
+/* A guest that runs a job of the pool's is off duty while it sleeps, for S does not count it. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
+    if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
     wsqi_duty_end(wait->pool);
 }
 
 static void wsqi_wait_on_duty(wsqi_wait *wait) {
+    if (!wait->inside || wait->self != NULL) return;
     wsqi_duty_begin(wait->pool);
     wsqi_store_hint(&wait->asleep, 0u);
 }
@@ -6583,9 +6576,9 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 /* The thread sleeps until it is called, or for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
-    if (wait->off_duty) wsqi_wait_off_duty(wait);
+    wsqi_wait_off_duty(wait);
     if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, wait->deadline);
-    if (wait->off_duty) wsqi_wait_on_duty(wait);
+    wsqi_wait_on_duty(wait);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
@@ -6625,9 +6618,9 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_block_prepare(wait->host);
         wsqi_wait_move(wait, &first->parker);
         wsqi_search_begin(first);
-        if (wait->off_duty) wsqi_wait_off_duty(wait);
+        wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
-        if (wait->off_duty) wsqi_wait_on_duty(wait);
+        wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
         pool->turn = 0; /* it is a searcher now: its turn */
     }
