@@ -6159,16 +6159,17 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* The thread that works: one task, by the worker whose turn it is. */
+/* The thread that works: one task, by the worker whose turn it is. Where this thread is that worker
+ * already, further down, its block moves to the top meanwhile: each is in the chain once. */
 static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
-    wsqi_worker *above = former, *outer = self->outer; /* where this thread is `self` already */
-    bool nested = wsqi_inside(pool) != NULL;           /* in the middle of a task */
+    wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
+    bool nested = wsqi_inside(pool) != NULL; /* in the middle of a task */
     wsqi_frame frame;
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
-    while (above != NULL && above->outer != self) above = above->outer;
-    if (above != NULL) above->outer = outer;
-    if (former != self) self->outer = former;
+    while (*link != NULL && *link != self) link = &(*link)->outer;
+    if ((place = *link) != NULL) *link = outer;
+    self->outer = top;
     wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->frame.floor);
     wsqi_self_set(self);
     bool ran = wsqi_step(self);
@@ -6177,7 +6178,7 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_self_set(former);
     wsqi_frame_pop(self, &frame);
     self->outer = outer;
-    if (above != NULL) above->outer = self;
+    *link = place;
     return ran;
 }
 
