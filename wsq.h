@@ -8170,27 +8170,26 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_BLOCKER;
 }
 
-/* Counts the waits in the middle of a task that sleep; those that were called and go on in *called.
- * release: the pool is still, and those that are in vain return. */
-static unsigned wsqi_waits_look(wsq_pool *pool, bool release, unsigned *called) {
-    unsigned asleep = 0;
-    *called = 0;
-    for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_waiters *bucket = &pool->waiting[i];
+/* The pool is still. Waits that are in vain return, in a second round, unless one was called: that
+ * goes on, and may end what the others wait for. False: no thread waits in the middle of a task. */
+static bool wsqi_waits_release(wsq_pool *pool) {
+    bool any = false, called = false;
+    for (int i = 0; i < WSQI_BUCKETS || (any && !called && i < 2 * WSQI_BUCKETS); i++) {
+        wsqi_waiters *bucket = &pool->waiting[i % WSQI_BUCKETS];
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5 orders it */
-            asleep++;
+            any = true;
             if (wsqi_wait_called(wait)) {
-                ++*called;
-            } else if (release && wsqi_wait_vain(wait)) {
+                called = true;
+            } else if (i >= WSQI_BUCKETS && wsqi_wait_vain(wait)) {
                 wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE); /* W1 */
                 wsqi_unpark(wait->parker);
             }
         }
         wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
-    return asleep;
+    return any;
 }
 
 /* Tasks are queued somewhere. */
@@ -8218,7 +8217,6 @@ static bool wsqi_still(wsq_pool *pool) {
 /* Any thread: it went to sleep, or off duty. Once the pool stops: if that was the last one, waits
  * are released, or the pool is over. */
 static void wsqi_check_still(wsq_pool *pool) {
-    unsigned called;
     /* P4: who sleeps is seen below by who set the phase, or sees it. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
@@ -8226,17 +8224,13 @@ static void wsqi_check_still(wsq_pool *pool) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     /* P4: and who woke up before that, and saw the pool run, is seen awake. */
     wsqi_fence_sc();
-    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool)) {
-        unsigned asleep = wsqi_waits_look(pool, false, &called);
-        if (asleep == 0) {
-            /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
-            wsqi_add_rlx(&pool->duty.threads, 1u);
-            /* P6: what was run is visible. Pairs with P5. */
-            wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
-            wsqi_call(pool, pool);
-        } else if (called == 0) {
-            wsqi_waits_look(pool, true, &called);
-        }
+    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool) &&
+        !wsqi_waits_release(pool)) {
+        /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
+        wsqi_add_rlx(&pool->duty.threads, 1u);
+        /* P6: what was run is visible. Pairs with P5. */
+        wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+        wsqi_call(pool, pool);
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
