@@ -3812,11 +3812,11 @@ struct wsqi_wait {
     wsqi_worker *self;   /* whose queue this thread owns, or NULL */
     wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
     bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
-    bool listed;         /* in its bucket */
     bool blocked;        /* it has slept, or is about to */
     bool replaced;       /* and a stand-in works in the host's place */
     bool released;       /* by a shutdown: what is awaited will not come */
     const void *key;     /* the address of what is awaited; of a join its block */
+    wsqi_waiters *bucket;   /* where it is listed, or NULL: not yet */
     const wsq_task *task;   /* if it is one, or NULL */
     const wsq_group *group; /* likewise */
     const wsq_job *job;     /* likewise: this is a join */
@@ -6136,6 +6136,20 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            futex (Drepper 2004).
  * ========================================================================== */
 
+/* Owner only: runs one task, this one or, if it is NULL, what it finds. In the middle of another
+ * one the floor is a full job stack, for the jobs of that may lie anywhere. False: there was
+ * nothing, and it is a searcher now. */
+static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
+    wsqi_frame frame;
+    bool ran = true;
+    wsqi_frame_push(self, &frame, floor);
+    if (task != NULL) wsqi_work(self, task);
+    else ran = wsqi_step(self);
+    wsqi_group_flush(self);
+    wsqi_frame_pop(self, &frame);
+    return ran;
+}
+
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
 /* caller_runs only: becomes the one thread that works, unless it is already. */
@@ -6165,18 +6179,14 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
     bool nested = wsqi_inside(pool) != NULL; /* in the middle of a task */
-    wsqi_frame frame;
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
     while (*link != NULL && *link != self) link = &(*link)->outer;
     if ((place = *link) != NULL) *link = outer;
     self->outer = top;
-    wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->frame.floor);
     wsqi_self_set(self);
-    bool ran = wsqi_step(self);
+    bool ran = wsqi_step_nested(self, NULL, nested ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
-    wsqi_group_flush(self);
     wsqi_self_set(former);
-    wsqi_frame_pop(self, &frame);
     self->outer = outer;
     *link = place;
     return ran;
@@ -6509,6 +6519,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
 
 static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    wait->bucket = bucket;
     wait->since = WSQI_LISTS && wait->pool->list != NULL ? wsqi_clock_ns() : 0;
     wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     wait->next = bucket->first;
@@ -6516,21 +6527,18 @@ static void wsqi_wait_list(wsqi_wait *wait) {
     if (wait->next != NULL) wait->next->link = &wait->next;
     bucket->first = wait;
     wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
-    wait->listed = true;
 }
 
 static void wsqi_wait_unlist(wsqi_wait *wait) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &wait->bucket->lock);
     *wait->link = wait->next;
     if (wait->next != NULL) wait->next->link = wait->link;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
-    wait->listed = false;
+    wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
 }
 
 /* From here on the waiter is called when it is to look again; so it looks after this. */
 static void wsqi_wait_listen(wsqi_wait *wait) {
-    if (!wait->listed) wsqi_wait_list(wait);
+    if (wait->bucket == NULL) wsqi_wait_list(wait);
     /* W2: if we were called, we see why. Pairs with W1. */
     if (wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE)
         wait->released = true;
@@ -6538,10 +6546,9 @@ static void wsqi_wait_listen(wsqi_wait *wait) {
 
 /* The waiter sleeps elsewhere from here on. wsqi_wait_called tells of who called it just before. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &wait->bucket->lock);
     wait->parker = parker;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
 }
 
 static const void *wsqi_wait_subject(const wsqi_wait *wait) {
@@ -6555,7 +6562,7 @@ static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
 }
 
 static void wsqi_wait_end(wsqi_wait *wait) {
-    if (wait->listed) wsqi_wait_unlist(wait);
+    if (wait->bucket != NULL) wsqi_wait_unlist(wait);
     if (wait->replaced) wsqi_standin_end(wait->host);
     if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
@@ -6595,19 +6602,6 @@ static bool wsqi_wait_replace(wsqi_wait *wait) {
     return wait->replaced = wsqi_standin_begin(host);
 }
 
-/* Owner only, in the middle of a task: runs one more, this one or, if it is NULL, what it finds.
- * False: there was nothing, and it is a searcher now. */
-static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task) {
-    bool ran = true;
-    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    if (task != NULL) wsqi_work(self, task);
-    else ran = wsqi_step(self);
-    wsqi_group_flush(self);
-    wsqi_frame_pop(self, &frame);
-    return ran;
-}
-
 /* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
  * worker does. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
@@ -6644,7 +6638,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         works = !wsqi_wait_replace(wait) && works && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
         self->wait_depth++;
-        bool ran = wsqi_step_nested(self, NULL);
+        bool ran = wsqi_step_nested(self, NULL, wsqi_full_mark(self));
         self->wait_depth--;
         if (!ran) wsqi_sleep(self, wait);
     } else {
@@ -6679,7 +6673,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_wait wait;
-    bool quiet, over, stuck;
+    bool quiet, over;
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
     uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
@@ -6689,8 +6683,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         wsqi_wait_listen(&wait);
         over = wsqi_over(pool);
         quiet = wsqi_quiet(pool);
-        stuck = wsqi_stuck(pool);
-        if (!stuck) stuck_until = WSQI_NEVER;
+        if (!wsqi_stuck(pool)) stuck_until = WSQI_NEVER;
         else if (stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_late(&wait)) break;
@@ -6752,7 +6745,7 @@ static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     wsq_task *mine = wsqi_take_back_task(self, task, group);
     if (mine != NULL && self->searching) wsqi_search_end(self); /* it slept as workers do */
     wsqi_notify_others(self);
-    return mine != NULL && wsqi_step_nested(self, mine);
+    return mine != NULL && wsqi_step_nested(self, mine, wsqi_full_mark(self));
 }
 
 /* What a wait for the task returns; WSQ_ERR_TIMEOUT: it is not over. */
