@@ -6346,24 +6346,8 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     return false;
 }
 
-/* The pool lock's holder: a thread for a stand-in without one, or for a new one. */
-static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
-    unsigned made = wsqi_load_own(&pool->threads_made);
-    if (vacant == NULL) {
-        if (made == pool->guest_base) return false;
-        vacant = wsqi_block_make(pool, made);
-        if (vacant == NULL) return false;
-        /* B2: the block is filled before others look into it; and it is counted before its thread
-         * can offer anything. Pairs with B1. */
-        wsqi_store_rel(&pool->threads_made, made + 1);
-    }
-    bool started = wsqi_worker_start(vacant);
-    wsqi_store_locked(&vacant->dormant,
-                   (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
-    return started;
-}
-
-/* The pool lock's holder: one more stand-in works. */
+/* The pool lock's holder: one more stand-in works: one that is dormant, or else a new thread, for
+ * one that has none or for a new one. */
 static bool wsqi_standin_rouse(wsq_pool *pool) {
     unsigned made = wsqi_load_locked(&pool->threads_made);
     wsqi_worker *vacant = NULL;
@@ -6376,7 +6360,17 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
         wsqi_unpark(&worker->parker);
         return true;
     }
-    return wsqi_standin_start(pool, vacant);
+    if (vacant == NULL) {
+        if (made != pool->guest_base) vacant = wsqi_block_make(pool, made);
+        if (vacant == NULL) return false;
+        /* B2: the block is filled before others look into it; and it is counted before its thread
+         * can offer anything. Pairs with B1. */
+        wsqi_store_rel(&pool->threads_made, made + 1);
+    }
+    bool started = wsqi_worker_start(vacant);
+    wsqi_store_locked(&vacant->dormant,
+                      (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
+    return started;
 }
 
 /* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 in a
@@ -7409,7 +7403,7 @@ static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     if (wsqi_load_locked(&pool->guests_made) == made) {
         ok = wsqi_block_make(pool, pool->guest_base + made) != NULL;
-        if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_start. */
+        if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_rouse. */
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return ok;
