@@ -8179,26 +8179,21 @@ static bool wsqi_waits_release(wsq_pool *pool) {
     return any;
 }
 
-/* Tasks are queued somewhere. */
-static bool wsqi_tasks_left(wsq_pool *pool) {
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL) return true;
-    }
-    return wsqi_queued(pool);
-}
-
 /* The pool lock's holder: do all on duty sleep, and is nothing queued? */
 static bool wsqi_still(wsq_pool *pool) {
     uint32_t idle = wsqi_load_acq(&pool->idle);            /* P5: what it queued before it slept */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
     if (wsqi_sleeping(idle) != threads) return false; /* who searches does not sleep */
-    if (!wsqi_tasks_left(pool)) return true;
+    bool queued = wsqi_queued(pool), left = queued;
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made && !left; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
+    }
     /* Whoever shuts down sees to a lane where no thread does. */
-    if (pool->config.caller_runs || (pool->config.lend_only && wsqi_queued(pool)))
+    if (left && (pool->config.caller_runs || (pool->config.lend_only && queued)))
         wsqi_call(pool, pool);
-    return false;
+    return !left;
 }
 
 /* Any thread: it went to sleep, or off duty. Once the pool stops: if that was the last one, waits
@@ -8242,16 +8237,6 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     }
 }
 
-/* Whoever shuts down, where workers may have no thread: it does their work. */
-static void wsqi_stop_help(wsq_pool *pool) {
-    if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
-        while (wsqi_pump(pool)) {}
-        wsqi_pump_leave(pool);
-    } else if (pool->config.lend_only) {
-        wsqi_sweep(pool);
-    }
-}
-
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     /* P4: either a worker that sleeps sees the phase, or it is seen asleep; and either what is
@@ -8260,7 +8245,12 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_tokens_give(pool); /* waits go on as the shutdown's, and joins */
     for (;;) {
         wsqi_wait_listen(wait);
-        wsqi_stop_help(pool);
+        /* Where workers may have no thread, this one does their work. */
+        if (pool->config.lend_only) wsqi_sweep(pool);
+        if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
+            while (wsqi_pump(pool)) {}
+            wsqi_pump_leave(pool);
+        }
         wsqi_check_still(pool);
         /* P5: as in wsqi_over. */
         if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
