@@ -3814,7 +3814,6 @@ struct wsqi_wait {
     bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
     bool blocked;        /* it has slept, or is about to */
     bool replaced;       /* and a stand-in works in the host's place */
-    bool released;       /* by a shutdown: what is awaited will not come */
     const void *key;     /* the address of what is awaited; of a join its block */
     wsqi_waiters *bucket;   /* where it is listed, or NULL: not yet */
     const wsq_task *task;   /* if it is one, or NULL */
@@ -6530,12 +6529,12 @@ static void wsqi_wait_unlist(wsqi_wait *wait) {
     wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
 }
 
-/* From here on the waiter is called when it is to look again; so it looks after this. */
-static void wsqi_wait_listen(wsqi_wait *wait) {
+/* From here on the waiter is called when it is to look again; so it looks after this. True: a
+ * shutdown has released it, for what is awaited will not come. */
+static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) wsqi_wait_list(wait);
     /* W2: if we were called, we see why. Pairs with W1. */
-    if (wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE)
-        wait->released = true;
+    return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
 /* The waiter sleeps elsewhere from here on. wsqi_wait_called tells of who called it just before. */
@@ -6780,8 +6779,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     /* A future is not looked for again: it was to be called here before. */
     bool here = wait.self != NULL && (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
-        wsqi_wait_listen(&wait);
-        bool over = wait.released || wsqi_over(pool);
+        bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
         result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
         if (result == WSQ_ERR_TIMEOUT && over) result = WSQ_ERR_CANCELLED;
         if (result != WSQ_ERR_TIMEOUT || wsqi_wait_late(&wait)) break;
