@@ -4047,18 +4047,24 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
     return 0;
 }
 
-/* Any thread; work was just made visible. Wakes one sleeper unless somebody searches already. */
+/* Any thread; work was made visible, then a full barrier passed. Wakes one sleeper unless somebody
+ * searches already. */
+static inline void wsqi_notify_fenced(wsq_pool *pool) {
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+}
+
+/* Any thread; work was just made visible. */
 static void wsqi_notify(wsq_pool *pool) {
     /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work: else
      * the work waits for nobody. Pairs with I7 and I8. */
     wsqi_fence_sc();
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    wsqi_notify_fenced(pool);
 }
 
 /* The same right behind a read-modify-write. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6 */
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    wsqi_notify_fenced(pool);
 }
 
 /* From a worker's own thread: alone in its pool it has nobody to wake. Relaxed: the first worker
@@ -4086,8 +4092,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
      * the search, or in wsqi_visit, sees this one. */
     wsqi_fence_sc();
-    if (wsqi_queue_length(self) > 1) return;
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
@@ -4142,13 +4147,14 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 }
 
 /* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
- * Looks at `most` workers: this one, the one from which it stole last, then the next ones. The
- * caller passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
+ * Looks at `most` workers: this one, then from the one on from which it stole last. The caller
+ * passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
  * Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
-    unsigned made = wsqi_threads_made(pool), found = 0, start = self != NULL ? self->index : 0;
+    unsigned made = wsqi_threads_made(pool), found = 0;
+    unsigned start = self != NULL ? self->index % made : 0;
     unsigned second = (self != NULL && self->source != 0 ? self->source - 1 : start + 1) % made;
     size_t amount = 0;
     where[0] = where[1] = NULL;
@@ -4157,9 +4163,9 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
         amount += length != 0 ? length : !wsqi_inject_empty(&pool->lanes[i]);
     }
     if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) amount++;
-    for (unsigned i = 0; i < made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
-        unsigned n = (start + i) % made;
-        n = i == 1 ? second : n == second ? (start + 1) % made : n;
+    for (unsigned i = 0; i <= made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
+        unsigned n = i == 0 ? start : (second + i - 1) % made;
+        if (i != 0 && n == start) continue;
         wsqi_worker *worker = wsqi_block(pool, n);
         size_t length = wsqi_queue_length(worker);
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
@@ -4524,6 +4530,12 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
 }
 
+/* Owner only. The next of the own queue: of a ring the oldest, of a deque the newest. */
+static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
+    return (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+                                                             : wsqi_ring_pop(&self->ring));
+}
+
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
@@ -4567,8 +4579,7 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
     }
-    task = (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
-                                                      : wsqi_ring_pop(&self->ring));
+    task = wsqi_pop_local(self);
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
     return task;
 }
@@ -4997,13 +5008,6 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
         wsqi_schedule_slow(pool, self, task);
 }
 
-/* Owner only: a task that it has claimed. */
-WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
-    wsqi_count(&self->counters.spawned, 1);
-    wsqi_push_local(self, task);
-    wsqi_notify_pushed(self);
-}
-
 /* Outside the pool. A task as in wsqi_spawn_plain. */
 static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
@@ -5013,13 +5017,16 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* A spawn of a task that waits for nothing, and is queued as any other. */
+/* A spawn of a task that waits for nothing, and is queued as any other. (The one from outside is a
+ * function of its own, for one that does both takes 172 instead of 165 instructions here.) */
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
-    wsqi_spawn_here(self, task);
+    wsqi_count(&self->counters.spawned, 1);
+    wsqi_push_local(self, task);
+    wsqi_notify_pushed(self);
     return WSQ_OK;
 }
 
@@ -5061,8 +5068,10 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     return true;
 }
 
-/* Any thread: the task, once reserved, waits for others. */
-static void wsqi_task_held(wsq_pool *pool) {
+/* Any thread, which has reserved the task, and is done with it. It is counted as held last, so that
+ * it never seems to be held beside what would free it. */
+static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
+    if (wsqi_task_unblock(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
@@ -5085,7 +5094,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
         uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
         wsqi_store_own(&task->flags, kept | pin);
     }
-    if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
     return WSQ_OK;
 }
 
@@ -5468,23 +5477,14 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* Owner only, of a task that was woken, or is revocable. False: it is cancelled now, or somebody
- * added a bit. */
-WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
-    uint32_t next = state & ~(uint32_t)(WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING);
-    /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now on
-     * is for the next. Pairs with T4. Failure: relaxed, wsqi_task_start decides anew. */
-    return wsqi_cas_acqrel(&task->state, &state, next | WSQI_TASK_ACTIVE);
-}
-
-/* Likewise, or the task is cancelled. False: it does not run, and its state is as it was, so that
- * wsq_task_cancel still says so. */
-WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
-    wsq_group *group = wsqi_task_group(task);
-    if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
-    while (!(state & WSQI_TASK_POISONED)) {
-        if (wsqi_task_begin(task, state)) return true;
-        state = wsqi_load_hint(&task->state);
+/* Owner only, of a task that was woken, is revocable, or poisoned: does it run? False: it was
+ * cancelled, and its state is as it was, so that wsq_task_cancel still says so. */
+static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
+    const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
+    while ((state & WSQI_TASK_POISONED) == 0) {
+        /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now
+         * on is for the next. Pairs with T4. Failure: relaxed, decide anew. */
+        if (wsqi_cas_acqrel(&task->state, &state, (state & ~over) | WSQI_TASK_ACTIVE)) return true;
     }
     /* T5: what was done before it was cancelled is visible to its cleanup. */
     (void)wsqi_load_acq(&task->state);
@@ -5603,13 +5603,8 @@ static void wsqi_group_flush(wsqi_worker *self) {
 }
 
 /* Owner only. */
-static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
-                                  uint32_t state) {
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
-    if ((state & WSQI_TASK_OPEN) == 0 && wsq_group_cancelled(group)) {
-        wsqi_cancel_task(self->pool, task);
-        return;
-    }
     self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
     self->frame.group = former;
@@ -5746,7 +5741,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
-        if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
+        wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
         return WSQ_OK;
     }
     /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
@@ -5760,8 +5755,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         /* K3: who brings the count to zero sees the task. Failure: decide anew. */
     } while (!wsqi_cas_rel(&group->word, &word, next));
     if (word < WSQI_GROUP_TASK) wsqi_group_down(pool, group, 1, 0);
-    /* Held last, so that it never seems to be held beside what would free it. */
-    if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, hold);
     return WSQ_OK;
 }
 
@@ -5805,21 +5799,19 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* Owner only. */
-WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
+/* Owner only, which has taken the task from its queue: it runs, or is cancelled. */
+WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
+    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
-    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    if (!WSQI_LIKELY((state & odd) == 0) &&
-        ((state & WSQI_TASK_POISONED) ||
-         ((state & WSQI_TASK_OPEN) && wsqi_task_group(task) != NULL) ||
-         !wsqi_task_begin(task, state)) &&
-        !wsqi_task_start(task, state)) {
-        wsqi_cancel_task(self->pool, task);
-        return;
-    }
     wsq_group *group = wsqi_task_group(task);
-    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group, state);
+    if (!WSQI_LIKELY(self->ends.group == NULL) && group != self->ends.group)
+        wsqi_group_flush(self);
+    if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
+        (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
+        (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state)))
+        wsqi_cancel_task(self->pool, task);
+    else if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group);
     else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
 }
 
@@ -5898,8 +5890,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     /* I6: the last searcher may have missed them on their way, and the victim has told nobody of
      * what it pushed behind them: either this sees that, or wsqi_notify_pushed what was stolen. */
     wsqi_fence_sc();
-    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0 && wsqi_idle_take(pool, 1, 0, 1))
-        wsqi_wake_one(pool, NULL);
+    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(pool);
     return false;
 }
 
@@ -6108,15 +6099,6 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
-}
-
-/* Owner only: one task. */
-WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
-    if (!WSQI_LIKELY(self->ends.group == NULL) && wsqi_task_group(task) != self->ends.group)
-        wsqi_group_flush(self);
-    if (WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN))
-        wsqi_task_run(self, task);
-    else wsqi_cancel_task(self->pool, task);
 }
 
 /* Owner only. False: nothing is to be had, and it is a searcher now. */
@@ -7038,7 +7020,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     uint64_t purged = 0;
     self->tombstones = 0;
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        task = (wsq_task *)(lifo ? wsq_deque_pop(&self->deque) : wsqi_ring_pop(&self->ring));
+        task = wsqi_pop_local(self);
         if (task == NULL) break;
         wsq_future *future = wsq_container_of(task, wsq_future, task);
         /* This thread has claimed it, or else it is only found later. */
@@ -7201,7 +7183,7 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
-    if (!wsqi_task_unblock(task, WSQI_HOLD_TOLD)) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, WSQI_HOLD_TOLD);
     return WSQ_OK;
 }
 
