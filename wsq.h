@@ -26,8 +26,8 @@
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>shared    implementation
  *     >>inject >>tune >>waiters >>quiet >>idle >>sleep >>worker >>task >>timer >>after
- *     >>run >>group >>find >>wait >>future >>forkjoin >>parallel >>dump >>stop >>pool
- *     >>licence
+ *     >>run >>group >>find >>pump >>standin >>wait >>await >>future >>forkjoin >>parallel
+ *     >>dump >>stop >>pool >>licence
  *
  * --------------------------------------------------------------------------
  * >>what
@@ -3404,12 +3404,12 @@ typedef struct wsqi_timers {
     uint64_t order;
 } wsqi_timers;
 
-/* The pool lock's holder writes, but `joined`; see >>wait. */
+/* The pool lock's holder writes the first two, everybody the others; see >>standin. */
 typedef struct wsqi_standins {
     wsqi_a32 active;    /* stand-ins at work */
+    wsqi_a32 exhausted; /* more stand-ins were needed than there are */
     wsqi_a32 blocked;   /* workers that block */
     wsqi_a32 absent;    /* guests that do, which may be thieves */
-    wsqi_a32 exhausted; /* more stand-ins were needed than there are */
     wsqi_a32 joined;    /* workers and stand-ins asleep in a join, which run no tasks */
 } wsqi_standins;
 
@@ -3812,7 +3812,6 @@ struct wsqi_wait {
     wsqi_worker *self;   /* whose queue this thread owns, or NULL */
     wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
     bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
-    bool off_duty;       /* and this thread is a guest: it sleeps where S does not count it */
     bool listed;         /* in its bucket */
     bool blocked;        /* it has slept, or is about to */
     bool replaced;       /* and a stand-in works in the host's place */
@@ -3821,7 +3820,7 @@ struct wsqi_wait {
     const wsq_task *task;   /* if it is one, or NULL */
     const wsq_group *group; /* likewise */
     const wsq_job *job;     /* likewise: this is a join */
-    uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
+    uint64_t since;      /* under the bucket's lock: when it began; 0: nobody asks */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
     wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
@@ -6109,21 +6108,15 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
 }
 
 /* ==========================================================================
- * >>wait
- * Purpose:   threads that sleep until a task, or every task, is done.
- * Invariant: a waiter is in its bucket, then says in the word of what it waits for that somebody
- *            waits, then looks, then sleeps until it is called. The buckets belong to the pool, and
- *            know an object by its address: nobody touches a task that may be gone.
- * Writers:   a bucket: whoever holds its lock.
- * Source:    the parking lot of WebKit (Pizlo 2015); Linux's futex.
+ * >>pump: caller_runs, where whoever waits works
+ * Purpose:   a pool without threads of its own, whose workers take turns on the stack of a caller.
+ * Invariant: at most one thread works. Another one that would work marks the word and sleeps, and
+ *            is called when the first one leaves.
+ * Writers:   pump: everybody, by exchange. turn, and which block lies under which: the thread that
+ *            works.
+ * Source:    GLib's GMainContext, which one thread at a time owns; the mark is that of a lock on a
+ *            futex (Drepper 2004).
  * ========================================================================== */
-
-/* Nothing runs, and nobody cancels anything. */
-static bool wsqi_over(const wsq_pool *pool) {
-    /* P5: what was run and cancelled is visible. Pairs with P6. */
-    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
-    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
-}
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
@@ -6148,16 +6141,17 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* The thread that works: one task, by the worker whose turn it is. */
+/* The thread that works: one task, by the worker whose turn it is. Where this thread is that worker
+ * already, further down, its block moves to the top meanwhile: each is in the chain once. */
 static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
-    wsqi_worker *above = former, *outer = self->outer; /* where this thread is `self` already */
-    bool nested = wsqi_inside(pool) != NULL;           /* in the middle of a task */
+    wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
+    bool nested = wsqi_inside(pool) != NULL; /* in the middle of a task */
     wsqi_frame frame;
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
-    while (above != NULL && above->outer != self) above = above->outer;
-    if (above != NULL) above->outer = outer;
-    if (former != self) self->outer = former;
+    while (*link != NULL && *link != self) link = &(*link)->outer;
+    if ((place = *link) != NULL) *link = outer;
+    self->outer = top;
     wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->frame.floor);
     wsqi_self_set(self);
     bool ran = wsqi_step(self);
@@ -6166,7 +6160,7 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_self_set(former);
     wsqi_frame_pop(self, &frame);
     self->outer = outer;
-    if (above != NULL) above->outer = self;
+    *link = place;
     return ran;
 }
 
@@ -6178,24 +6172,19 @@ static bool wsqi_pump(wsq_pool *pool) {
     return false;
 }
 
-/* ---- stand-ins: threads that take the place of workers which block ----
- * A stand-in is one more worker, with a queue of its own. What the blocked worker has queued can be
- * stolen. When it returns, one stand-in too many leaves at the end of its task, gives what it has
- * queued to the global queue, and lies dormant until it is needed again. */
+/* ==========================================================================
+ * >>standin: how a worker serves, and who takes the place of one that blocks
+ * Purpose:   so many threads run tasks as there are workers, though some of them block.
+ * Invariant: a stand-in is one more worker, with a queue of its own; as many are at work as are
+ *            needed, unless the pool may have no more. What a blocked worker has queued can be
+ *            stolen. When it goes on, one stand-in too many leaves at the end of its task, gives
+ *            what it has queued to the global queue, and lies dormant until it is needed again.
+ * Writers:   active, exhausted, dormant: the holder of the pool's lock. The other counts: who
+ *            blocks or sleeps in a join, by read-modify-write.
+ * Source:    the ManagedBlocker of Java's ForkJoinPool.
+ * ========================================================================== */
 
 enum { WSQI_STANDIN_ACTIVE, WSQI_STANDIN_DORMANT, WSQI_STANDIN_NO_THREAD };
-
-/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
-#define WSQI_HELP_DEPTH 32
-
-/* Likewise waits; one takes about 600 bytes, and what the task above it needs. A guess. */
-#define WSQI_WAIT_DEPTH 64
-
-static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
-    size_t stack_size = pool->config.stack_size;
-    if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
-    return (uint32_t)(stack_size / 2048);
-}
 
 /* Owner only, about to leave: what it has is for others. */
 static void wsqi_worker_clear(wsqi_worker *self) {
@@ -6362,9 +6351,11 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
     return wsqi_standin_start(pool, vacant);
 }
 
-/* The pool lock's holder: as many as are needed, if there are. Returns how many work now. */
+/* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 in a
+ * shutdown, which takes the lock once after it has set the phase. */
 static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     uint32_t active = wsqi_load_locked(&pool->standins.active);
+    if (wsqi_load_locked(pool->phase) != WSQI_PHASE_RUN) return 0;
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
@@ -6375,21 +6366,26 @@ static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     return active;
 }
 
+static wsqi_a32 *wsqi_standin_count(wsqi_worker *self) {
+    wsqi_standins *standins = &self->pool->standins;
+    return self->host != NULL ? &standins->blocked : &standins->absent;
+}
+
+/* A worker that blocked goes on, or a guest. Seen late, a stand-in retires late. */
+static void wsqi_standin_end(wsqi_worker *self) {
+    wsqi_add_hint(wsqi_standin_count(self), 0u - 1u);
+}
+
 /* A worker is about to block, or a guest. False: nobody takes its place. */
 static bool wsqi_standin_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_a32 *count = self->host != NULL ? &pool->standins.blocked : &pool->standins.absent;
     if (pool->config.max_standins == 0) return false;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    /* A shutdown takes the lock once, after it has set the phase. */
-    uint32_t before = wsqi_load_locked(count);
-    bool here = wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN;
-    if (here) {
-        wsqi_store_locked(count, before + 1);
-        here = wsqi_standins_fill(pool) > before && !wsqi_standins_spent(pool);
-        here = here || self->host == NULL;
-        if (!here) wsqi_store_locked(count, before);
-    }
+    wsqi_add_rlx(wsqi_standin_count(self), 1u); /* Relaxed: B3 orders it. */
+    uint32_t active = wsqi_standins_fill(pool);
+    bool here = active >= wsqi_load_hint(&pool->standins.blocked) && !wsqi_standins_spent(pool);
+    here = here || self->host == NULL;
+    if (!here) wsqi_standin_end(self);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return here;
 }
@@ -6398,24 +6394,16 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
 static void wsqi_standin_joined(wsq_pool *pool) {
     if (wsqi_standins_needed(pool) == 0) return;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
+    wsqi_standins_fill(pool);
     bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     if (spent) wsqi_call(pool, NULL); /* one that waits shall work */
 }
 
-static void wsqi_standin_end(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    wsqi_a32 *count = self->host != NULL ? &pool->standins.blocked : &pool->standins.absent;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsqi_store_locked(count, wsqi_load_locked(count) - 1);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-}
-
 /* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
- * others, and what it has done is told. (A guest has nothing.) */
+ * others, and what it has done is told. (A guest, or no worker at all, has nothing.) */
 static void wsqi_block_prepare(wsqi_worker *self) {
-    if (self->host == NULL) return;
+    if (self == NULL || self->host == NULL) return;
     if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
     wsq_task *next = wsqi_slot_take(self);
     if (next != NULL) wsqi_push_local(self, next);
@@ -6447,15 +6435,25 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
     wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
 }
 
-/* ---- one wait ---- */
+/* ==========================================================================
+ * >>wait: one wait, of any thread, for anything
+ * Purpose:   a thread that waits has a stand-in, or works on, or only sleeps.
+ * Invariant: a waiter is in its bucket, then says in the word of what it waits for that somebody
+ *            waits, then looks, then sleeps until it is called. The buckets belong to the pool, and
+ *            know an object by its address: nobody touches a task that may be gone.
+ * Writers:   a wait: its thread; its links and its parker under the bucket's lock; but called:
+ *            everybody.
+ * Source:    Linux's futex, whose waiter looks once more before it sleeps.
+ * ========================================================================== */
 
-/* Owner only, in the middle of a task: runs another one, which it has taken from its queue. */
-static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
-    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    wsqi_work(self, task);
-    wsqi_group_flush(self);
-    wsqi_frame_pop(self, &frame);
+/* Waits that work, one above the other, before they only sleep; one takes about 600 bytes, and what
+ * the task above it needs. A guess. */
+#define WSQI_WAIT_DEPTH 64
+
+static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
+    size_t stack_size = pool->config.stack_size;
+    if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
+    return (uint32_t)(stack_size / 2048);
 }
 
 /* What this thread is while it waits, where that is missed: a worker of some pool with threads, or
@@ -6474,17 +6472,13 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
                             uint64_t timeout_ns) {
     wsqi_worker *block = wsqi_self_get(), *inside = wsqi_inside(pool);
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
+    memset((void *)wait, 0, sizeof *wait);
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->host = wsqi_wait_host();
-    /* What a guest does for itself, it may end when it likes. */
-    wait->off_duty = wait->self == NULL && inside != NULL && inside->frame.outer != NULL;
-    wait->inside = wait->self != NULL || wait->off_duty;
-    wait->listed = wait->blocked = wait->replaced = wait->released = false;
     wait->key = key;
-    wait->task = NULL;
-    wait->group = NULL;
-    wait->job = NULL;
+    /* What a guest does for itself, it may end when it likes. */
+    wait->inside = wait->self != NULL || (inside != NULL && inside->frame.outer != NULL);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
@@ -6497,7 +6491,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
 
 static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wait->since = 0;
+    wait->since = WSQI_LISTS && wait->pool->list != NULL ? wsqi_clock_ns() : 0;
     wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     wait->next = bucket->first;
     wait->link = &bucket->first;
@@ -6542,33 +6536,22 @@ static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
 }
 
-/* For wsq_pool_dump, in a pool that lists its tasks. */
-WSQI_COLD static void wsqi_wait_date(wsqi_wait *wait) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    uint64_t now = wsqi_clock_ns();
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
-    wait->since = now;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
-}
-
-WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
-    if (wait->replaced) wsqi_standin_end(wait->host);
-    wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
-}
-
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->listed) wsqi_wait_unlist(wait);
-    if (wait->blocked) wsqi_wait_unblock(wait);
+    if (wait->replaced) wsqi_standin_end(wait->host);
+    if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
     if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
 }
 
-/* A guest that runs a job of the pool's: it is about to sleep. */
+/* A guest that runs a job of the pool's is off duty while it sleeps, for S does not count it. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
+    if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
     wsqi_duty_end(wait->pool);
 }
 
 static void wsqi_wait_on_duty(wsqi_wait *wait) {
+    if (!wait->inside || wait->self != NULL) return;
     wsqi_duty_begin(wait->pool);
     wsqi_store_hint(&wait->asleep, 0u);
 }
@@ -6576,44 +6559,35 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 /* The thread sleeps until it is called, or for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
-    if (wait->off_duty) wsqi_wait_off_duty(wait);
+    wsqi_wait_off_duty(wait);
     if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, wait->deadline);
-    if (wait->off_duty) wsqi_wait_on_duty(wait);
+    wsqi_wait_on_duty(wait);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
-static void wsqi_wait_work(wsqi_wait *wait) {
-    wsqi_worker *self = wait->self;
-    wsqi_frame frame;
-    self->wait_depth++;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    bool ran = wsqi_step(self);
-    wsqi_group_flush(self);
-    if (!ran) wsqi_sleep(self, wait);
-    wsqi_frame_pop(self, &frame);
-    self->wait_depth--;
-}
-
-/* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. (Without
- * one nothing is prepared: two that wait would wake each other for ever.) */
+/* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
-    if (WSQI_LISTS && !wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
     if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
     if (wait->replaced) wsqi_standin_end(host); /* perhaps for this moment only */
-    wait->replaced = wsqi_standin_begin(host);
-    if (wait->replaced) wsqi_block_prepare(host);
-    return wait->replaced;
+    return wait->replaced = wsqi_standin_begin(host);
 }
 
-/* Likewise, and without a stand-in it will do nothing for a while. */
-static void wsqi_wait_block(wsqi_wait *wait) {
-    if (!wsqi_wait_replace(wait) && wait->host != NULL) wsqi_block_prepare(wait->host);
+/* Owner only, in the middle of a task: runs one more, this one or, if it is NULL, what it finds.
+ * False: there was nothing, and it is a searcher now. */
+static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task) {
+    bool ran = true;
+    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
+    if (task != NULL) wsqi_work(self, task);
+    else ran = wsqi_step(self);
+    wsqi_group_flush(self);
+    wsqi_frame_pop(self, &frame);
+    return ran;
 }
 
 /* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
@@ -6623,41 +6597,59 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* not by a job that the pump ran */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
-        wsqi_wait_block(wait);
+        wsqi_wait_replace(wait);
+        wsqi_block_prepare(wait->host);
         wsqi_wait_move(wait, &first->parker);
         wsqi_search_begin(first);
-        if (wait->off_duty) wsqi_wait_off_duty(wait);
+        wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
-        if (wait->off_duty) wsqi_wait_on_duty(wait);
+        wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
         pool->turn = 0; /* it is a searcher now: its turn */
     }
     wsqi_pump_leave(pool);
 }
 
-/* Waits, for a while. False: the time is up. */
-static bool wsqi_wait_sleep(wsqi_wait *wait) {
+/* Waits, for a while, until the time is up at most. A join runs no tasks. In a shutdown whoever is
+ * inside cancels what it finds, until all are still. */
+static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
-    if (wsqi_wait_late(wait)) return false;
     bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all */
-    /* A join runs no tasks. In a shutdown whoever is inside cancels what it finds, until all are
-     * still. */
     bool works = running ? wait->job == NULL : wait->inside;
-    if (pool->config.caller_runs && works && wsqi_pump_enter(pool)) {
+    if (works && pool->config.caller_runs && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
-        return true;
+        return;
     }
     works = works && self != NULL && !pool->config.caller_runs;
-    bool replaced = (running || !works) && wsqi_wait_replace(wait);
-    if (running) works = works && !replaced && self->wait_depth < wsqi_wait_depth(pool);
+    if (running || !works) /* what cancels needs no stand-in, and knows no bound */
+        works = !wsqi_wait_replace(wait) && works && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
-        wsqi_wait_work(wait);
-        return true;
+        self->wait_depth++;
+        bool ran = wsqi_step_nested(self, NULL);
+        self->wait_depth--;
+        if (!ran) wsqi_sleep(self, wait);
+    } else {
+        wsqi_block_prepare(wait->host);
+        wsqi_wait_park(wait);
     }
-    if (!replaced && wait->host != NULL) wsqi_block_prepare(wait->host);
-    wsqi_wait_park(wait);
-    return true;
+}
+
+/* ==========================================================================
+ * >>await: waits for a pool, a task, a group
+ * Purpose:   wsq_pool_wait, wsq_task_wait, wsq_group_wait, and their forms with a time-out.
+ * Invariant: a wait listens before each look at what it waits for. What is awaited and lies in the
+ *            waiter's own queue runs in the wait: it may be that nobody else can take it.
+ * Writers:   waiters: each thread that waits for the pool, of itself. The mark in a task or a
+ *            group: whoever waits for it.
+ * Source:    the leapfrogging of Wagner and Calder (1993), for nothing but what is awaited.
+ * ========================================================================== */
+
+/* Nothing runs, and nobody cancels anything. */
+static bool wsqi_over(const wsq_pool *pool) {
+    /* P5: what was run and cancelled is visible. Pairs with P6. */
+    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
+    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
 }
 
 /* How long nothing may happen before tasks that wait for each other are reported: somebody may be
@@ -6742,82 +6734,72 @@ static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     wsq_task *mine = wsqi_take_back_task(self, task, group);
     if (mine != NULL && self->searching) wsqi_search_end(self); /* it slept as workers do */
     wsqi_notify_others(self);
-    if (mine != NULL) wsqi_run_nested(self, mine);
-    return mine != NULL;
+    return mine != NULL && wsqi_step_nested(self, mine);
 }
 
-/* Any thread. Waits until the task is done. WSQ_ERR_CANCELLED: it was
+/* What a wait for the task returns; WSQ_ERR_TIMEOUT: it is not over. */
+static wsq_result wsqi_task_result(const wsq_task *task) {
+    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
+    uint32_t state = wsqi_load_acq(&task->state);
+    if (wsqi_task_live(state)) return WSQ_ERR_TIMEOUT;
+    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* or its batch was refused */
+    return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
+}
+
+/* Likewise for the group. */
+static wsq_result wsqi_group_result(const wsq_group *group) {
+    /* K4: what its tasks did is visible. Pairs with K3. */
+    uint64_t word = wsqi_load_acq(&group->word);
+    if (word >= WSQI_GROUP_TASK) return WSQ_ERR_TIMEOUT;
+    return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
+}
+
+/* Whoever brings the group to its end sees that somebody waits. False: look again. */
+static bool wsqi_group_attend(wsq_group *group) {
+    uint64_t word = wsqi_load_hint(&group->word);
+    /* Relaxed: the count of zero takes it along, in this word. */
+    return word >= WSQI_GROUP_TASK &&
+           wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
+}
+
+/* Any thread. Waits until the task, or else the group, is done. WSQ_ERR_CANCELLED: it was
  * cancelled, or the pool has stopped and nobody will touch it any more. */
-static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
-    wait->task = task;
+static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
+                             uint64_t timeout_ns) {
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    wsqi_wait wait;
+    wsq_result result;
+    wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
+    wait.task = task;
+    wait.group = group;
+    /* A future is not looked for again: it was to be called here before. */
+    bool here = wait.self != NULL && (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
-        wsqi_wait_listen(wait);
-        bool over = wait->released || wsqi_over(wait->pool);
-        uint32_t state = wsqi_task_attend(task); /* T1, W3 */
-        if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
-        if (wsqi_task_is(state, WSQI_TASK_DONE))
-            return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
-        if (over) return WSQ_ERR_CANCELLED;
-        if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
-        /* A future is not looked for again: it was to be called here before. */
-        if (wait->self != NULL && task->fn != wsqi_future_run &&
-            wsqi_wait_here(wait->self, task, NULL))
-            continue;
-        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
+        wsqi_wait_listen(&wait);
+        bool over = wait.released || wsqi_over(pool);
+        result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
+        if (result == WSQ_ERR_TIMEOUT && over) result = WSQ_ERR_CANCELLED;
+        if (result != WSQ_ERR_TIMEOUT || wsqi_wait_late(&wait)) break;
+        if (here && wsqi_wait_here(wait.self, task, group)) continue;
+        if (task != NULL ? wsqi_task_live(wsqi_task_attend(task)) : wsqi_group_attend(group))
+            wsqi_wait_sleep(&wait);
     }
+    wsqi_wait_end(&wait);
+    return result;
 }
 
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
-    uint32_t state = wsqi_load_acq(&task->state);
-    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID;
-    if (wsqi_task_is(state, WSQI_TASK_DONE))
-        return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
-    wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, pool, task, timeout_ns);
-    wsq_result result = wsqi_task_await(&wait, task);
-    wsqi_wait_end(&wait);
-    return result;
+    wsq_result result = wsqi_task_result(task); /* of one that is over, the pool may be gone */
+    if (result != WSQ_ERR_TIMEOUT) return result;
+    return wsqi_await(wsqi_task_pool(task), task, NULL, timeout_ns);
 }
 
 WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task, WSQ_FOREVER); }
 
-/* ---- waiting for a group ---- */
-
-static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
-    wsq_pool *pool = wait->pool;
-    wait->group = group;
-    for (;;) {
-        wsqi_wait_listen(wait);
-        bool over = wait->released || wsqi_over(pool);
-        /* K4: what its tasks did is visible. Pairs with K3. */
-        uint64_t word = wsqi_load_acq(&group->word);
-        if (word < WSQI_GROUP_TASK)
-            return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED
-                                                                             : WSQ_OK;
-        if (over) return WSQ_ERR_CANCELLED;
-        if (wait->self != NULL && !wsqi_wait_late(wait) &&
-            wsqi_wait_here(wait->self, NULL, group))
-            continue;
-        /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
-        if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
-        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
-    }
-}
-
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
-    if (group == NULL) return WSQ_ERR_INVALID;
-    wsq_pool *pool = group->pool;
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, pool, group, timeout_ns);
-    wsq_result result = wsqi_group_await(&wait, group);
-    wsqi_wait_end(&wait);
-    return result;
+    return group != NULL ? wsqi_await(group->pool, NULL, group, timeout_ns) : WSQ_ERR_INVALID;
 }
 
 WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
@@ -7105,7 +7087,7 @@ WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&f
  * will wait for the end, but a task of the handle's owner may follow it. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_run_nested */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_step_nested */
     wsqi_count(&self->counters.run, 1);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -7331,6 +7313,9 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     /* I5: a call that still comes finds nobody. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
+
+/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
+#define WSQI_HELP_DEPTH 32
 
 /* Owner only. The job was stolen: helps, then sleeps, until it is done. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
@@ -8296,7 +8281,8 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
-    wsqi_wait_block(&wait);
+    wsqi_wait_replace(&wait);
+    wsqi_block_prepare(wait.host);
     /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: somebody else is at it. */
     if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_CANCEL)) wsqi_pool_stop(&wait);
     for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
