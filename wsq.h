@@ -4105,9 +4105,13 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* Whoever is missing in S has work, and comes here after that. */
+    /* W4: either this sees the guest whose job a worker is in or that worker, when it took the job,
+     * saw what this one has finished. Pairs with itself. */
+    wsqi_fence_rmw();
+    /* Whoever is missing in S has work, and comes here after that, or is in a job of a run. */
     if (pool->config.caller_runs || pool->config.lend_only ||
-        wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers)
+        wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers ||
+        wsqi_load_fenced(&pool->guests) != 0)
         wsqi_check_quiet(pool);
 }
 
@@ -4445,6 +4449,13 @@ static void wsqi_check_quiet(wsq_pool *pool) {
     wsqi_fence_sc();
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
+}
+
+/* Owner only. Its last task is done, perhaps, and it goes on with a job. If that is of a run it may
+ * last, and who waits for the pool does not wait for it. */
+static inline void wsqi_check_beside(wsqi_worker *self) {
+    /* Of a run whose job it has, it sees the guest, by J2; see wsqi_search_begin. */
+    if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_check_quiet(self->pool);
 }
 
 /* ==========================================================================
@@ -5830,6 +5841,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
+    if (self->help_depth == 0) wsqi_check_beside(self);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
     wsqi_frame_push(self, &frame, self->frame.floor);
@@ -6554,7 +6566,9 @@ WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->listed) wsqi_wait_unlist(wait);
     if (wait->blocked) wsqi_wait_unblock(wait);
-    if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
+    if (wait->self == NULL) return;
+    if (wait->self->searching) wsqi_search_end(wait->self);
+    wsqi_check_beside(wait->self);
 }
 
 /* A guest that runs a job of the pool's: it is about to sleep. */
@@ -7029,6 +7043,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         else wsqi_set(end, task), end = &task->next;
     }
     wsqi_count_finished(self, purged);
+    wsqi_check_beside(self);
     while ((task = kept) != NULL) {
         kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
@@ -7120,6 +7135,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
+            wsqi_check_beside(self);
             return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
