@@ -7074,8 +7074,10 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    wsqi_future_free(wsq_pool_of(ctx), future); /* before, so that the call may use it again */
+    bool told = wsqi_told(wsq_pool_of(ctx)); /* of the call by the future's address */
+    if (!told) wsqi_future_free(wsq_pool_of(ctx), future); /* so that the call may use it again */
     go(arg);
+    if (told) wsqi_future_free(wsq_pool_of(ctx), future);
     return WSQ_GONE;
 }
 
@@ -7788,7 +7790,10 @@ static void wsqi_list_note(wsq_pool *pool, wsq_event event, unsigned worker, con
     wsqi_mutex_lock(&pool->parking, &list->lock);
     wsqi_listed *place = event == WSQ_EVENT_SPAWN ? wsqi_list_add(pool, (const wsq_task *)subject)
                                                   : wsqi_list_at(list, subject);
-    if (place == NULL || place->task == NULL) { /* a job, or it was missed */
+    /* The end of a run whose task gave its memory away may come when another task is there. */
+    bool other = place != NULL && event == WSQ_EVENT_TASK_END &&
+                 (place->doing != WSQI_RUNNING || place->worker != worker);
+    if (place == NULL || place->task == NULL || other) { /* or it is a job, or it was missed */
         wsqi_mutex_unlock(&pool->parking, &list->lock);
         return;
     }
