@@ -3915,6 +3915,13 @@ static void wsqi_check_quiet(wsq_pool *pool) {
         wsqi_call(pool, pool);
 }
 
+/* Owner only. Its last task is done, perhaps, and it goes on with a job. If that is of a run it may
+ * last, and who waits for the pool does not wait for it. */
+static inline void wsqi_check_beside(wsqi_worker *self) {
+    /* Of a run whose job it has, it sees the guest, by J2; see wsqi_search_begin. */
+    if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_check_quiet(self->pool);
+}
+
 /* ---- who is on duty ---- */
 
 static void wsqi_check_still(wsq_pool *pool);
@@ -4253,9 +4260,13 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* Whoever is missing in S has work, and comes here after that. */
+    /* W4: either this sees the guest whose job a worker is in or that worker, when it took the job,
+     * saw what this one has finished. Pairs with itself. */
+    wsqi_fence_rmw();
+    /* Whoever is missing in S has work, and comes here after that, or is in a job of a run. */
     if (pool->config.caller_runs || pool->config.lend_only ||
-        wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers)
+        wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers ||
+        wsqi_load_fenced(&pool->guests) != 0)
         wsqi_check_quiet(pool);
 }
 
@@ -5844,6 +5855,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
+    if (self->help_depth == 0) wsqi_check_beside(self);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
     wsqi_frame_push(self, &frame, self->frame.floor);
@@ -6540,7 +6552,9 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->listed) wsqi_wait_unlist(wait);
     if (wait->replaced) wsqi_standin_end(wait->host);
     if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
-    if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
+    if (wait->self == NULL) return;
+    if (wait->self->searching) wsqi_search_end(wait->self);
+    wsqi_check_beside(wait->self);
 }
 
 /* A guest that runs a job of the pool's is off duty while it sleeps, for S does not count it. */
@@ -7016,6 +7030,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         else wsqi_set(end, task), end = &task->next;
     }
     wsqi_count_finished(self, purged);
+    wsqi_check_beside(self);
     while ((task = kept) != NULL) {
         kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
@@ -7046,8 +7061,10 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    wsqi_future_free(wsq_pool_of(ctx), future); /* before, so that the call may use it again */
+    bool told = wsqi_told(wsq_pool_of(ctx)); /* of the call by the future's address */
+    if (!told) wsqi_future_free(wsq_pool_of(ctx), future); /* so that the call may use it again */
     go(arg);
+    if (told) wsqi_future_free(wsq_pool_of(ctx), future);
     return WSQ_GONE;
 }
 
@@ -7107,6 +7124,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
+            wsqi_check_beside(self);
             return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
@@ -7762,7 +7780,10 @@ static void wsqi_list_note(wsq_pool *pool, wsq_event event, unsigned worker, con
     wsqi_mutex_lock(&pool->parking, &list->lock);
     wsqi_listed *place = event == WSQ_EVENT_SPAWN ? wsqi_list_add(pool, (const wsq_task *)subject)
                                                   : wsqi_list_at(list, subject);
-    if (place == NULL || place->task == NULL) { /* a job, or it was missed */
+    /* The end of a run whose task gave its memory away may come when another task is there. */
+    bool other = place != NULL && event == WSQ_EVENT_TASK_END &&
+                 (place->doing != WSQI_RUNNING || place->worker != worker);
+    if (place == NULL || place->task == NULL || other) { /* or it is a job, or it was missed */
         wsqi_mutex_unlock(&pool->parking, &list->lock);
         return;
     }
