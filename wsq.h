@@ -7679,15 +7679,18 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
-typedef enum wsqi_doing { WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED } wsqi_doing;
+typedef enum wsqi_doing {
+    WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED, WSQI_OVER, WSQI_NOTHING
+} wsqi_doing;
 
-/* A task in the list; `task` and `group` are names only. */
+/* A task in the list; and a line of a dump, of a task, a timer, or a thread that waits. `task` and
+ * `group` are names only. */
 typedef struct wsqi_listed {
-    const void *task; /* NULL: this place is free */
+    const void *task; /* NULL: this place is free; of a thread: what it waits for */
     const void *group;
     uintptr_t function;
-    uint64_t since;   /* ns of the clock: so long it does what it does */
-    uint64_t others;  /* how many it came after when it was spawned */
+    uint64_t since;   /* ns of the clock: so long it does what it does; of a timer: its time */
+    uint64_t others;  /* how many it came after when it was spawned; else: its rank among equals */
     wsqi_doing doing;
     unsigned worker;  /* where it runs, ran last, or was queued; WSQ_OUTSIDE */
 } wsqi_listed;
@@ -7711,19 +7714,17 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
 
 /* False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
-    wsqi_list larger = WSQI_INIT; /* its places alone */
-    larger.capacity = list->capacity != 0 ? list->capacity * 2 : 64; /* a guess */
-    size_t bytes = larger.capacity * sizeof *list->places;
-    larger.places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
-    if (larger.places == NULL) return false;
-    memset(larger.places, 0, bytes);
-    for (size_t i = 0; i < list->capacity; i++) {
-        const wsqi_listed *old = &list->places[i];
-        if (old->task != NULL) *wsqi_list_at(&larger, old->task) = *old;
-    }
-    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
-    list->places = larger.places;
-    list->capacity = larger.capacity;
+    size_t before = list->capacity, capacity = before != 0 ? before * 2 : 64; /* a guess */
+    size_t bytes = capacity * sizeof *list->places;
+    wsqi_listed *old = list->places;
+    wsqi_listed *places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
+    if (places == NULL) return false;
+    memset(places, 0, bytes);
+    list->places = places;
+    list->capacity = capacity;
+    for (size_t i = 0; i < before; i++)
+        if (old[i].task != NULL) *wsqi_list_at(list, old[i].task) = old[i];
+    wsqi_release(allocator, old, before * sizeof *old);
     return true;
 }
 
@@ -7748,61 +7749,54 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
     return (uintptr_t)task->fn;
 }
 
-/* The place of a task that is spawned, or NULL: no memory. */
-static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
+/* A task that is spawned; without memory it is left out. */
+static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others) {
     wsqi_list *list = pool->list;
     if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->config.allocator)) {
         list->partial = true;
-        return NULL;
+        return;
     }
     wsqi_listed *place = wsqi_list_at(list, task);
     list->count += place->task == NULL;
     place->task = task;
     place->group = wsqi_task_group(task);
     place->function = wsqi_task_function(task);
-    return place;
+    place->others = others;
 }
 
-/* Any thread, about to do this to a task. */
-static void wsqi_list_note(wsq_pool *pool, wsq_event event, unsigned worker, const void *subject,
-                           uint64_t value) {
-    wsqi_list *list = pool->list;
-    uint64_t now = wsqi_clock_ns();
-    bool goes_on = value == WSQ_PENDING || value == WSQ_YIELD;
-    wsqi_mutex_lock(&pool->parking, &list->lock);
-    wsqi_listed *place = event == WSQ_EVENT_SPAWN ? wsqi_list_add(pool, (const wsq_task *)subject)
-                                                  : wsqi_list_at(list, subject);
-    if (place == NULL || place->task == NULL) { /* a job, or it was missed */
-        wsqi_mutex_unlock(&pool->parking, &list->lock);
-        return;
+/* What the task does from now on that an event is about; WSQI_NOTHING: it is about no task. */
+static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
+    switch (event) {
+    case WSQ_EVENT_SPAWN: return value != 0 ? WSQI_HELD : WSQI_QUEUED;
+    case WSQ_EVENT_WAKE: return WSQI_QUEUED;
+    case WSQ_EVENT_TASK_BEGIN: return WSQI_RUNNING;
+    case WSQ_EVENT_TASK_END:
+        if (value == WSQ_PENDING) return WSQI_PENDING;
+        return value == WSQ_YIELD ? WSQI_QUEUED : WSQI_OVER;
+    case WSQ_EVENT_CANCEL: return WSQI_OVER;
+    default: return WSQI_NOTHING;
     }
-    place->since = now;
-    place->worker = worker;
-    if (event == WSQ_EVENT_SPAWN) {
-        place->others = value;
-        place->doing = value != 0 ? WSQI_HELD : WSQI_QUEUED;
-    } else if (event == WSQ_EVENT_TASK_BEGIN) {
-        place->doing = WSQI_RUNNING;
-    } else if (event == WSQ_EVENT_WAKE) {
-        place->doing = WSQI_QUEUED;
-    } else if (event == WSQ_EVENT_TASK_END && goes_on) {
-        place->doing = value == WSQ_PENDING ? WSQI_PENDING : WSQI_QUEUED;
-    } else {
-        wsqi_list_remove(list, place);
-    }
-    wsqi_mutex_unlock(&pool->parking, &list->lock);
 }
 
-/* The pool's hook, when it has a list. */
+/* The pool's hook, when it has a list: any thread, about to do this to a task. */
 static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
                             uint64_t value) {
     wsq_pool *pool = (wsq_pool *)user;
-    const wsq_hooks *hooks = &pool->list->hooks;
-    bool of_a_task = event == WSQ_EVENT_SPAWN || event == WSQ_EVENT_WAKE ||
-                     event == WSQ_EVENT_TASK_BEGIN || event == WSQ_EVENT_TASK_END ||
-                     event == WSQ_EVENT_CANCEL;
-    if (of_a_task && subject != NULL) wsqi_list_note(pool, event, worker, subject, value);
-    if (hooks->event != NULL) hooks->event(hooks->user, event, worker, subject, value);
+    wsqi_list *list = pool->list;
+    wsqi_doing doing = wsqi_doing_after(event, value);
+    if (doing != WSQI_NOTHING && subject != NULL) {
+        uint64_t now = wsqi_clock_ns();
+        wsqi_mutex_lock(&pool->parking, &list->lock);
+        if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
+        wsqi_listed *place = wsqi_list_at(list, subject);
+        place->since = now;
+        place->worker = worker;
+        place->doing = doing;
+        if (doing == WSQI_OVER && place->task != NULL) wsqi_list_remove(list, place);
+        wsqi_mutex_unlock(&pool->parking, &list->lock);
+    }
+    if (list->hooks.event != NULL)
+        list->hooks.event(list->hooks.user, event, worker, subject, value);
 }
 
 /* Before there are workers. False: no memory. */
@@ -7824,27 +7818,59 @@ static void wsqi_list_free(wsq_pool *pool, const wsq_allocator *allocator) {
     wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
     wsqi_release(allocator, list, sizeof *list);
 }
+
 /* ---- what is written ---- */
 
-enum {
-    WSQI_DUMP_TASKS = 1000, /* lines, at most; a guess, as the other two */
-    WSQI_DUMP_TIMERS = 32,
-    WSQI_DUMP_WAITS = 16    /* of each bucket */
-};
+enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 }; /* guesses */
 
-/* One call; the functions below write a part each. */
+#define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
+
+/* One call. Of each kind of line the first are copied in their order, and then written. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
     uint64_t now;
+    wsqi_listed *first; /* `room` of them, and one that is dropped */
+    wsqi_listed few[WSQI_DUMP_FEW + 1]; /* where there is no memory for more */
+    size_t room, most, count;
+    uint64_t more; /* that were not among the first */
 } wsqi_dump;
 
-static void wsqi_dump_time(const wsqi_dump *dump, const char *word, uint64_t from, uint64_t to) {
-    fprintf(dump->file, "%s%.6f s", word, to > from ? (double)(to - from) * 1e-9 : 0.0);
+/* What runs, then what waits, the longest first; what is only queued comes last. */
+static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
+    if (one->doing != two->doing) return one->doing < two->doing;
+    return one->since != two->since ? one->since < two->since : one->others < two->others;
 }
 
-static void wsqi_dump_more(const wsqi_dump *dump, const char *kind, uint64_t count) {
-    fprintf(dump->file, "  %s   and %" PRIu64 " more\n", kind, count);
+/* Under the lock of what the line is about. */
+static void wsqi_dump_copy(wsqi_dump *dump, const wsqi_listed *line) {
+    size_t i = dump->count;
+    if (i < dump->most) dump->count++;
+    else dump->more++;
+    for (; i > 0 && wsqi_listed_before(line, &dump->first[i - 1]); i--)
+        dump->first[i] = dump->first[i - 1];
+    dump->first[i] = *line;
+}
+
+/* `copy_all` copies all lines of the kind. */
+static void wsqi_dump_lines(wsqi_dump *dump, const char *kind, size_t most,
+                            void (*copy_all)(wsqi_dump *dump),
+                            void (*write)(const wsqi_dump *dump, const wsqi_listed *line)) {
+    dump->most = most < dump->room ? most : dump->room;
+    dump->count = 0;
+    dump->more = 0;
+    copy_all(dump);
+    for (size_t i = 0; i < dump->count; i++) {
+        fprintf(dump->file, "  %-5s   ", kind);
+        write(dump, &dump->first[i]);
+        fputs("\n", dump->file);
+    }
+    if (dump->more != 0)
+        fprintf(dump->file, "  %-5s   and %" PRIu64 " more\n", kind, dump->more);
+}
+
+static double wsqi_seconds(uint64_t from, uint64_t to) {
+    return to > from ? (double)(to - from) * 1e-9 : 0.0;
 }
 
 static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned worker) {
@@ -7853,6 +7879,7 @@ static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned work
                        : worker < pool->guest_base ? "stand-in"
                                                    : "guest";
     if (worker == WSQ_OUTSIDE) fprintf(dump->file, "%sa thread from outside", word);
+    else if (worker == WSQI_ELSEWHERE) fprintf(dump->file, "%sa worker of another pool", word);
     else fprintf(dump->file, "%s%s %u", word, kind, worker);
 }
 
@@ -7942,139 +7969,95 @@ static void wsqi_dump_workers(const wsqi_dump *dump) {
     }
 }
 
-/* Under the bucket's lock: what a waiter may be asked; its memory goes when it leaves. */
-typedef struct wsqi_dump_wait {
-    const void *key;
-    uint64_t since;
-    unsigned worker;
-    bool elsewhere; /* a worker or guest of another pool */
-} wsqi_dump_wait;
-
-static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi_dump_wait *out) {
-    size_t count = 0;
-    wsqi_mutex_lock(&dump->pool->parking, &bucket->lock);
-    for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next, count++) {
-        const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
-        if (count >= WSQI_DUMP_WAITS) continue;
-        out[count].key = wsqi_wait_subject(wait);
-        out[count].since = wait->since;
-        out[count].worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
-        out[count].elsewhere = worker != NULL && worker->pool != dump->pool;
-    }
-    wsqi_mutex_unlock(&dump->pool->parking, &bucket->lock);
-    return count;
-}
-
-static void wsqi_dump_waits(const wsqi_dump *dump) {
-    wsqi_dump_wait waits[WSQI_DUMP_WAITS];
+static void wsqi_copy_waits(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    wsqi_listed line = WSQI_INIT;
     for (int i = 0; i < WSQI_BUCKETS; i++) {
-        size_t count = wsqi_dump_bucket(dump, &dump->pool->waiting[i], waits);
-        for (size_t k = 0; k < count && k < WSQI_DUMP_WAITS; k++) {
-            const wsqi_dump_wait *wait = &waits[k];
-            if (wait->elsewhere) fputs("  wait    a worker of another pool", dump->file);
-            else wsqi_dump_who(dump, "  wait    ", wait->worker);
-            wsqi_dump_object(dump, " waits for ", wait->key);
-            if (wait->since != 0) wsqi_dump_time(dump, ", for ", wait->since, dump->now);
-            fputs("\n", dump->file);
+        wsqi_waiters *bucket = &pool->waiting[i];
+        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        /* A waiter's memory goes when it leaves the bucket. */
+        for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
+            line.task = wsqi_wait_subject(wait);
+            line.since = wait->since;
+            line.worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
+            if (worker != NULL && worker->pool != pool) line.worker = WSQI_ELSEWHERE;
+            wsqi_dump_copy(dump, &line);
         }
-        if (count > WSQI_DUMP_WAITS)
-            wsqi_dump_more(dump, "wait ", count - WSQI_DUMP_WAITS);
+        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
 }
 
-/* The first ones, in the order of their times, and room for one more. Returns how many are set. */
-static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
+static void wsqi_dump_wait(const wsqi_dump *dump, const wsqi_listed *wait) {
+    wsqi_dump_who(dump, "", wait->worker);
+    wsqi_dump_object(dump, " waits for ", wait->task);
+    if (wait->since != 0)
+        fprintf(dump->file, ", for %.6f s", wsqi_seconds(wait->since, dump->now));
+}
+
+static void wsqi_copy_timers(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    wsqi_listed line = WSQI_INIT;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    size_t count = pool->timers.count;
-    for (size_t i = 0; i < count; i++) {
-        size_t k = i < WSQI_DUMP_TIMERS ? i : (size_t)WSQI_DUMP_TIMERS;
-        for (; k > 0 && wsqi_timer_before(&pool->timers.heap[i], &first[k - 1]); k--)
-            first[k] = first[k - 1];
-        first[k] = pool->timers.heap[i];
+    for (size_t i = 0; i < pool->timers.count; i++) {
+        line.task = pool->timers.heap[i].task;
+        line.since = pool->timers.heap[i].at;
+        line.others = pool->timers.heap[i].order;
+        wsqi_dump_copy(dump, &line);
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return count;
 }
 
-static void wsqi_dump_timers(const wsqi_dump *dump) {
-    wsqi_timer first[WSQI_DUMP_TIMERS + 1];
-    size_t count = wsqi_dump_first(dump->pool, first);
-    for (size_t i = 0; i < count && i < WSQI_DUMP_TIMERS; i++) {
-        wsqi_dump_time(dump, "  timer   in ", dump->now, first[i].at);
-        wsqi_dump_object(dump, " wakes ", first[i].task);
-        fputs("\n", dump->file);
-    }
-    if (count > WSQI_DUMP_TIMERS) wsqi_dump_more(dump, "timer", count - WSQI_DUMP_TIMERS);
+static void wsqi_dump_timer(const wsqi_dump *dump, const wsqi_listed *timer) {
+    fprintf(dump->file, "in %.6f s", wsqi_seconds(dump->now, timer->since));
+    wsqi_dump_object(dump, " wakes ", timer->task);
 }
 
-/* What runs, then what waits, the longest first; what is only queued comes last. */
-static int wsqi_listed_order(const void *one, const void *two) {
-    const wsqi_listed *a = (const wsqi_listed *)one, *b = (const wsqi_listed *)two;
-    if (a->doing != b->doing) return a->doing < b->doing ? -1 : 1;
-    return a->since < b->since ? -1 : a->since > b->since;
-}
-
-/* A copy of the list, sorted, which the caller frees; NULL: no memory, or no task. *count: tasks in
- * the copy; *others: about how many there are besides. */
-static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, uint64_t *others) {
+static void wsqi_copy_tasks(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
     wsqi_list *list = pool->list;
     uint64_t held, pending = wsqi_pending(pool, &held);
-    wsqi_listed *copy = NULL;
-    size_t n = 0;
     wsqi_mutex_lock(&pool->parking, &list->lock);
-    if (list->count != 0)
-        copy = (wsqi_listed *)wsqi_allocate(pool->config.allocator, list->count * sizeof *copy,
-                                            sizeof(uint64_t));
-    for (size_t i = 0; copy != NULL && i < list->capacity; i++) {
-        if (list->places[i].task != NULL) copy[n++] = list->places[i];
-    }
-    *others = list->count - n;
-    if (list->partial && pending > list->count) *others += pending - list->count;
+    for (size_t i = 0; i < list->capacity; i++)
+        if (list->places[i].task != NULL) wsqi_dump_copy(dump, &list->places[i]);
+    if (list->partial && pending > list->count) dump->more += pending - list->count;
     wsqi_mutex_unlock(&pool->parking, &list->lock);
-    if (n != 0) qsort(copy, n, sizeof *copy, wsqi_listed_order);
-    *count = n;
-    return copy;
 }
 
 static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
-    static const char *const doings[] = {"runs", "waits for a wake", "is held back", "is queued"};
-    fprintf(dump->file, "  task    %p %s", (void *)(uintptr_t)task->task, doings[task->doing]);
-    wsqi_dump_time(dump, ", for ", task->since, dump->now);
-    if (task->doing == WSQI_HELD) fprintf(dump->file, ", after others: %" PRIu64, task->others);
-    if (task->doing == WSQI_RUNNING) wsqi_dump_who(dump, ", on ", task->worker);
-    if (task->doing == WSQI_PENDING) wsqi_dump_who(dump, ", last on ", task->worker);
-    if (task->doing == WSQI_QUEUED) wsqi_dump_who(dump, ", by ", task->worker);
+    static const char *const doings[][2] = {{"runs", ", on "},
+                                            {"waits for a wake", ", last on "},
+                                            {"is held back", ", after others: "},
+                                            {"is queued", ", by "}};
+    const char *const *doing = doings[task->doing];
+    fprintf(dump->file, "%p %s, for %.6f s", (void *)(uintptr_t)task->task, doing[0],
+            wsqi_seconds(task->since, dump->now));
+    if (task->doing == WSQI_HELD) fprintf(dump->file, "%s%" PRIu64, doing[1], task->others);
+    else wsqi_dump_who(dump, doing[1], task->worker);
     wsqi_dump_function(dump, task->function);
     if (task->group != NULL) fprintf(dump->file, ", group %p", (void *)(uintptr_t)task->group);
-    fputs("\n", dump->file);
-}
-
-static void wsqi_dump_tasks(const wsqi_dump *dump) {
-    size_t count;
-    uint64_t others;
-    wsq_pool *pool = dump->pool;
-    if (pool->list == NULL) return;
-    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &others);
-    for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
-    if (count > WSQI_DUMP_TASKS) others += count - WSQI_DUMP_TASKS;
-    if (others != 0) wsqi_dump_more(dump, "task ", others);
-    wsqi_release(pool->config.allocator, tasks, count * sizeof *tasks);
 }
 
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
+    const size_t bytes = (WSQI_DUMP_LINES + 1) * sizeof(wsqi_listed);
     wsqi_dump dump;
     if (wsqi_forked(pool)) {
         fprintf(file, "pool %p belongs to the parent process\n", (void *)pool);
         return;
     }
+    void *lines = wsqi_allocate(pool->config.allocator, bytes, sizeof(uint64_t));
+    dump.first = lines != NULL ? (wsqi_listed *)lines : dump.few;
+    dump.room = lines != NULL ? WSQI_DUMP_LINES : WSQI_DUMP_FEW;
     dump.pool = pool;
     dump.file = file;
     dump.now = wsqi_clock_ns();
     wsqi_dump_pool(&dump);
     wsqi_dump_workers(&dump);
-    wsqi_dump_waits(&dump);
-    wsqi_dump_timers(&dump);
-    wsqi_dump_tasks(&dump);
+    wsqi_dump_lines(&dump, "wait", WSQI_DUMP_LINES, wsqi_copy_waits, wsqi_dump_wait);
+    wsqi_dump_lines(&dump, "timer", WSQI_DUMP_FEW, wsqi_copy_timers, wsqi_dump_timer);
+    if (pool->list != NULL)
+        wsqi_dump_lines(&dump, "task", WSQI_DUMP_LINES, wsqi_copy_tasks, wsqi_dump_task);
+    wsqi_release(pool->config.allocator, lines, bytes);
 }
 
 /* ==========================================================================
