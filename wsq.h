@@ -7520,13 +7520,6 @@ static void wsqi_grain_learn(wsqi_grain *grain, size_t done) {
     if (elapsed > WSQI_GRAIN_NS * 2 && grain->size > 1) grain->size /= 2;
 }
 
-/* Where to cut [begin, end), which is longer than the grain. */
-static inline size_t wsqi_grain_middle(const wsqi_grain *grain, size_t begin, size_t end) {
-    size_t half = (end - begin) / 2;
-    if (half > grain->size) half -= half % grain->size;
-    return begin + (half != 0 ? half : 1);
-}
-
 /* Somebody wants work from this worker, and there is room to offer it. */
 static inline bool wsqi_wanted(wsq_ctx ctx) {
     if (ctx == wsqi_full_mark(wsqi_worker_of(ctx))) return false;
@@ -7570,18 +7563,7 @@ static void wsqi_half_stolen(wsq_ctx ctx, wsq_job *job) {
     wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial);
 }
 
-/* Does the lower half, from `begin` on. If nobody took the upper, it continues the same result. */
-WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
-    wsqi_loop *loop = upper->loop;
-    wsq_fork(&ctx, &upper->job, wsqi_half_stolen);
-    wsqi_loop_range(ctx, loop, begin, upper->begin, partial);
-    if (wsq_reclaim(&ctx, &upper->job))
-        wsqi_loop_range(ctx, loop, upper->begin, upper->end, partial);
-    else if (loop->reducer != NULL)
-        loop->reducer->combine(partial, upper->partial, loop->reducer->arg);
-}
-
-/* A partial result of up to this many bytes lives on the stack of whoever split; a larger one is
+/* A partial result of up to this many bytes lies on the stack of whoever split; a larger one is
  * allocated. A guess. Either way its cache lines are its own, so that two threads do not write to
  * one, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
@@ -7589,33 +7571,29 @@ WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begi
 /* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* With room for a small result; apart, so that no other split has that on its stack. */
-WSQI_COLD static void wsqi_half_small(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
-    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
-    upper->partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
-    wsqi_half_split(ctx, upper, begin, partial);
-}
-
-/* True: the range was split, and is done. False: no memory for a second result. */
-static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
-                           size_t end, void *partial) {
+/* Does a range that is longer than the grain, and offers its upper half meanwhile. If nobody takes
+ * it, it continues the same result. False: no memory for a second result, and nothing is done. */
+WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, size_t grain, size_t begin,
+                                     size_t end, void *partial) {
+    size_t half = (end - begin) / 2, middle = begin + (half > grain ? half - half % grain : half);
     const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
-    size_t bytes = loop->reducer != NULL ? loop->reducer->size : 0;
-    wsqi_half upper = WSQI_INIT;
+    const wsq_reducer *reducer = loop->reducer;
+    size_t size = reducer != NULL ? reducer->size : 0, bytes = (size_t)WSQI_LINE_UP(size);
+    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
+    wsqi_half upper;
     upper.loop = loop;
-    upper.begin = wsqi_grain_middle(grain, begin, end);
+    upper.begin = middle;
     upper.end = end;
-    if (bytes == 0) {
-        wsqi_half_split(ctx, &upper, begin, partial);
-    } else if (bytes <= WSQI_PARTIAL_INLINE) {
-        wsqi_half_small(ctx, &upper, begin, partial);
-    } else {
-        bytes = (size_t)WSQI_LINE_UP(bytes);
+    upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
+    if (size > WSQI_PARTIAL_INLINE) {
         upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
         if (upper.partial == NULL) return false;
-        wsqi_half_split(ctx, &upper, begin, partial);
-        wsqi_release(allocator, upper.partial, bytes);
     }
+    wsq_fork(&ctx, &upper.job, wsqi_half_stolen);
+    wsqi_loop_range(ctx, loop, begin, middle, partial);
+    if (wsq_reclaim(&ctx, &upper.job)) wsqi_loop_range(ctx, loop, middle, end, partial);
+    else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
+    if (size > WSQI_PARTIAL_INLINE) wsqi_release(allocator, upper.partial, bytes);
     return true;
 }
 
@@ -7634,7 +7612,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
     *innermost = loop; /* the body may stop it */
     while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, &grain, begin, end, partial)) {
+        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain.size, begin, end, partial)) {
             begin = end;
             break;
         }
