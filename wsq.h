@@ -7779,22 +7779,10 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
 
 /* Before there are workers. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
-    const wsq_allocator *allocator = pool->config.allocator;
-    wsqi_list *list = (wsqi_list *)wsqi_allocate(allocator, sizeof *list, sizeof(uint64_t));
-    if (list == NULL) return false;
-    memset((void *)list, 0, sizeof *list);
-    pool->list = list;
-    list->hooks = pool->hooks;
+    pool->list->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
     pool->hooks.user = pool;
-    return wsqi_list_grow(list, allocator);
-}
-
-static void wsqi_list_free(wsq_pool *pool, const wsq_allocator *allocator) {
-    wsqi_list *list = pool->list;
-    if (list == NULL) return;
-    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
-    wsqi_release(allocator, list, sizeof *list);
+    return wsqi_list_grow(pool->list, pool->config.allocator);
 }
 
 /* ---- what is written ---- */
@@ -8335,9 +8323,9 @@ static void wsqi_config_fill(wsq_config *config) {
 
 enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess */
 
-/* Its own struct, and behind that bitmaps, table and places. */
+/* Its own struct, and behind that bitmaps, the list of tasks, table and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
-    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) +
+    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
 }
 
@@ -8352,7 +8340,8 @@ static void wsqi_pool_free(wsq_pool *pool) {
         next = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
-    if (WSQI_LISTS) wsqi_list_free(pool, allocator);
+    if (pool->list != NULL)
+        wsqi_release(allocator, pool->list->places, pool->list->capacity * sizeof(wsqi_listed));
     wsqi_release(allocator, pool->places.of_cpu, WSQI_CPUS * sizeof(uint32_t));
     wsqi_release(allocator, pool->timers.heap, pool->timers.capacity * sizeof(wsqi_timer));
     if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* there, the parent's still wait */
@@ -8388,7 +8377,9 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
-    pool->table = (wsqi_worker **)(void *)(pool->joiners + words);
+    wsqi_list *list = (wsqi_list *)(void *)(pool->joiners + words);
+    if (WSQI_LISTS && config->list_tasks) pool->list = list;
+    pool->table = (wsqi_worker **)(void *)(list + 1);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);
     if (config->allocator != NULL) {
         pool->allocator = *config->allocator;
@@ -8428,7 +8419,7 @@ static unsigned wsqi_shares_for(const wsq_pool *pool) {
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
-    if (WSQI_LISTS && config->list_tasks && !wsqi_list_make(pool)) return false;
+    if (WSQI_LISTS && pool->list != NULL && !wsqi_list_make(pool)) return false;
     if (bytes / WSQ_BLOCK_SIZE != pool->workers) return false;
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
@@ -8572,28 +8563,23 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     out->interval /= pool->workers;
 }
 
-static void wsqi_stats_line(FILE *file, const char *name, const wsq_stats *line) {
-    fprintf(file,
-            "%-7s%11" PRIu64 "%9" PRIu64 "%11" PRIu64 "%9" PRIu64 "%8" PRIu64 "%9" PRIu64
-            "%8" PRIu64 "%8" PRIu64 "%8" PRIu64 "%10" PRIu64 "%6" PRIu64 "\n",
-            name, line->run, line->lifo_hits, line->local_pops, line->global_tasks, line->steals,
-            line->tasks_stolen, line->jobs_stolen, line->parks, line->wakes_sent,
-            line->average_task_ns, line->interval);
-}
-
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
     wsq_stats line;
-    char name[16];
+    unsigned made = wsqi_threads_made(pool);
     fprintf(file, "%-7s%11s%9s%11s%9s%8s%9s%8s%8s%8s%10s%6s\n", "worker", "run", "lifo", "local",
             "global", "steals", "stolen", "jobs", "parks", "wakes", "ns/task", "every");
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsq_worker_stats(pool, i, &line);
-        snprintf(name, sizeof name, "%s%u", i < pool->workers ? "" : "+", i);
-        wsqi_stats_line(file, name, &line);
+    for (unsigned i = 0; i <= made; i++) {
+        char name[16] = "pool";
+        if (i == made) wsq_pool_stats(pool, &line);
+        else wsq_worker_stats(pool, i, &line);
+        if (i != made) snprintf(name, sizeof name, "%s%u", i < pool->workers ? "" : "+", i);
+        fprintf(file,
+                "%-7s%11" PRIu64 "%9" PRIu64 "%11" PRIu64 "%9" PRIu64 "%8" PRIu64 "%9" PRIu64
+                "%8" PRIu64 "%8" PRIu64 "%8" PRIu64 "%10" PRIu64 "%6" PRIu64 "\n",
+                name, line.run, line.lifo_hits, line.local_pops, line.global_tasks, line.steals,
+                line.tasks_stolen, line.jobs_stolen, line.parks, line.wakes_sent,
+                line.average_task_ns, line.interval);
     }
-    wsq_pool_stats(pool, &line);
-    wsqi_stats_line(file, "pool", &line);
 }
 
 #if defined(WSQI_GNU)
