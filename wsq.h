@@ -7528,13 +7528,6 @@ static void wsqi_grain_learn(wsqi_grain *grain, size_t done) {
     if (elapsed > WSQI_GRAIN_NS * 2 && grain->size > 1) grain->size /= 2;
 }
 
-/* Where to cut [begin, end), which is longer than the grain. */
-static inline size_t wsqi_grain_middle(const wsqi_grain *grain, size_t begin, size_t end) {
-    size_t half = (end - begin) / 2;
-    if (half > grain->size) half -= half % grain->size;
-    return begin + (half != 0 ? half : 1);
-}
-
 /* Somebody wants work from this worker, and there is room to offer it. */
 static inline bool wsqi_wanted(wsq_ctx ctx) {
     if (ctx == wsqi_full_mark(wsqi_worker_of(ctx))) return false;
@@ -7578,18 +7571,7 @@ static void wsqi_half_stolen(wsq_ctx ctx, wsq_job *job) {
     wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial);
 }
 
-/* Does the lower half, from `begin` on. If nobody took the upper, it continues the same result. */
-WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
-    wsqi_loop *loop = upper->loop;
-    wsq_fork(&ctx, &upper->job, wsqi_half_stolen);
-    wsqi_loop_range(ctx, loop, begin, upper->begin, partial);
-    if (wsq_reclaim(&ctx, &upper->job))
-        wsqi_loop_range(ctx, loop, upper->begin, upper->end, partial);
-    else if (loop->reducer != NULL)
-        loop->reducer->combine(partial, upper->partial, loop->reducer->arg);
-}
-
-/* A partial result of up to this many bytes lives on the stack of whoever split; a larger one is
+/* A partial result of up to this many bytes lies on the stack of whoever split; a larger one is
  * allocated. A guess. Either way its cache lines are its own, so that two threads do not write to
  * one, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
@@ -7597,33 +7579,29 @@ WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begi
 /* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* With room for a small result; apart, so that no other split has that on its stack. */
-WSQI_COLD static void wsqi_half_small(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
-    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
-    upper->partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
-    wsqi_half_split(ctx, upper, begin, partial);
-}
-
-/* True: the range was split, and is done. False: no memory for a second result. */
-static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
-                           size_t end, void *partial) {
+/* Does a range that is longer than the grain, and offers its upper half meanwhile. If nobody takes
+ * it, it continues the same result. False: no memory for a second result, and nothing is done. */
+WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, size_t grain, size_t begin,
+                                     size_t end, void *partial) {
+    size_t half = (end - begin) / 2, middle = begin + (half > grain ? half - half % grain : half);
     const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
-    size_t bytes = loop->reducer != NULL ? loop->reducer->size : 0;
-    wsqi_half upper = WSQI_INIT;
+    const wsq_reducer *reducer = loop->reducer;
+    size_t size = reducer != NULL ? reducer->size : 0, bytes = (size_t)WSQI_LINE_UP(size);
+    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
+    wsqi_half upper;
     upper.loop = loop;
-    upper.begin = wsqi_grain_middle(grain, begin, end);
+    upper.begin = middle;
     upper.end = end;
-    if (bytes == 0) {
-        wsqi_half_split(ctx, &upper, begin, partial);
-    } else if (bytes <= WSQI_PARTIAL_INLINE) {
-        wsqi_half_small(ctx, &upper, begin, partial);
-    } else {
-        bytes = (size_t)WSQI_LINE_UP(bytes);
+    upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
+    if (size > WSQI_PARTIAL_INLINE) {
         upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
         if (upper.partial == NULL) return false;
-        wsqi_half_split(ctx, &upper, begin, partial);
-        wsqi_release(allocator, upper.partial, bytes);
     }
+    wsq_fork(&ctx, &upper.job, wsqi_half_stolen);
+    wsqi_loop_range(ctx, loop, begin, middle, partial);
+    if (wsq_reclaim(&ctx, &upper.job)) wsqi_loop_range(ctx, loop, middle, end, partial);
+    else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
+    if (size > WSQI_PARTIAL_INLINE) wsqi_release(allocator, upper.partial, bytes);
     return true;
 }
 
@@ -7642,7 +7620,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
     *innermost = loop; /* the body may stop it */
     while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, &grain, begin, end, partial)) {
+        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain.size, begin, end, partial)) {
             begin = end;
             break;
         }
@@ -7687,15 +7665,18 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
-typedef enum wsqi_doing { WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED } wsqi_doing;
+typedef enum wsqi_doing {
+    WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED, WSQI_OVER, WSQI_NOTHING
+} wsqi_doing;
 
-/* A task in the list; `task` and `group` are names only. */
+/* A task in the list; and a line of a dump, of a task, a timer, or a thread that waits. `task` and
+ * `group` are names only. */
 typedef struct wsqi_listed {
-    const void *task; /* NULL: this place is free */
+    const void *task; /* NULL: this place is free; of a thread: what it waits for */
     const void *group;
     uintptr_t function;
-    uint64_t since;   /* ns of the clock: so long it does what it does */
-    uint64_t others;  /* how many it came after when it was spawned */
+    uint64_t since;   /* ns of the clock: so long it does what it does; of a timer: its time */
+    uint64_t others;  /* how many it came after when it was spawned; else: its rank among equals */
     wsqi_doing doing;
     unsigned worker;  /* where it runs, ran last, or was queued; WSQ_OUTSIDE */
 } wsqi_listed;
@@ -7719,19 +7700,17 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
 
 /* False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
-    wsqi_list larger = WSQI_INIT; /* its places alone */
-    larger.capacity = list->capacity != 0 ? list->capacity * 2 : 64; /* a guess */
-    size_t bytes = larger.capacity * sizeof *list->places;
-    larger.places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
-    if (larger.places == NULL) return false;
-    memset(larger.places, 0, bytes);
-    for (size_t i = 0; i < list->capacity; i++) {
-        const wsqi_listed *old = &list->places[i];
-        if (old->task != NULL) *wsqi_list_at(&larger, old->task) = *old;
-    }
-    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
-    list->places = larger.places;
-    list->capacity = larger.capacity;
+    size_t before = list->capacity, capacity = before != 0 ? before * 2 : 64; /* a guess */
+    size_t bytes = capacity * sizeof *list->places;
+    wsqi_listed *old = list->places;
+    wsqi_listed *places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
+    if (places == NULL) return false;
+    memset(places, 0, bytes);
+    list->places = places;
+    list->capacity = capacity;
+    for (size_t i = 0; i < before; i++)
+        if (old[i].task != NULL) *wsqi_list_at(list, old[i].task) = old[i];
+    wsqi_release(allocator, old, before * sizeof *old);
     return true;
 }
 
@@ -7756,106 +7735,121 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
     return (uintptr_t)task->fn;
 }
 
-/* The place of a task that is spawned, or NULL: no memory. */
-static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
+/* A task that is spawned; without memory it is left out. */
+static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others) {
     wsqi_list *list = pool->list;
     if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->config.allocator)) {
         list->partial = true;
-        return NULL;
+        return;
     }
     wsqi_listed *place = wsqi_list_at(list, task);
     list->count += place->task == NULL;
     place->task = task;
     place->group = wsqi_task_group(task);
     place->function = wsqi_task_function(task);
-    return place;
+    place->others = others;
 }
 
-/* Any thread, about to do this to a task. */
-static void wsqi_list_note(wsq_pool *pool, wsq_event event, unsigned worker, const void *subject,
-                           uint64_t value) {
-    wsqi_list *list = pool->list;
-    uint64_t now = wsqi_clock_ns();
-    bool goes_on = value == WSQ_PENDING || value == WSQ_YIELD;
-    wsqi_mutex_lock(&pool->parking, &list->lock);
-    wsqi_listed *place = event == WSQ_EVENT_SPAWN ? wsqi_list_add(pool, (const wsq_task *)subject)
-                                                  : wsqi_list_at(list, subject);
-    /* The end of a run whose task gave its memory away may come when another task is there. */
-    bool other = place != NULL && event == WSQ_EVENT_TASK_END &&
-                 (place->doing != WSQI_RUNNING || place->worker != worker);
-    if (place == NULL || place->task == NULL || other) { /* or it is a job, or it was missed */
-        wsqi_mutex_unlock(&pool->parking, &list->lock);
-        return;
+/* What the task does from now on that an event is about; WSQI_NOTHING: it is about no task. */
+static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
+    switch (event) {
+    case WSQ_EVENT_SPAWN: return value != 0 ? WSQI_HELD : WSQI_QUEUED;
+    case WSQ_EVENT_WAKE: return WSQI_QUEUED;
+    case WSQ_EVENT_TASK_BEGIN: return WSQI_RUNNING;
+    case WSQ_EVENT_TASK_END:
+        if (value == WSQ_PENDING) return WSQI_PENDING;
+        return value == WSQ_YIELD ? WSQI_QUEUED : WSQI_OVER;
+    case WSQ_EVENT_CANCEL: return WSQI_OVER;
+    default: return WSQI_NOTHING;
     }
-    place->since = now;
-    place->worker = worker;
-    if (event == WSQ_EVENT_SPAWN) {
-        place->others = value;
-        place->doing = value != 0 ? WSQI_HELD : WSQI_QUEUED;
-    } else if (event == WSQ_EVENT_TASK_BEGIN) {
-        place->doing = WSQI_RUNNING;
-    } else if (event == WSQ_EVENT_WAKE) {
-        place->doing = WSQI_QUEUED;
-    } else if (event == WSQ_EVENT_TASK_END && goes_on) {
-        place->doing = value == WSQ_PENDING ? WSQI_PENDING : WSQI_QUEUED;
-    } else {
-        wsqi_list_remove(list, place);
-    }
-    wsqi_mutex_unlock(&pool->parking, &list->lock);
 }
 
-/* The pool's hook, when it has a list. */
+/* The pool's hook, when it has a list: any thread, about to do this to a task. */
 static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
                             uint64_t value) {
     wsq_pool *pool = (wsq_pool *)user;
-    const wsq_hooks *hooks = &pool->list->hooks;
-    bool of_a_task = event == WSQ_EVENT_SPAWN || event == WSQ_EVENT_WAKE ||
-                     event == WSQ_EVENT_TASK_BEGIN || event == WSQ_EVENT_TASK_END ||
-                     event == WSQ_EVENT_CANCEL;
-    if (of_a_task && subject != NULL) wsqi_list_note(pool, event, worker, subject, value);
-    if (hooks->event != NULL) hooks->event(hooks->user, event, worker, subject, value);
+    wsqi_list *list = pool->list;
+    wsqi_doing doing = wsqi_doing_after(event, value);
+    if (doing != WSQI_NOTHING && subject != NULL) {
+        uint64_t now = wsqi_clock_ns();
+        wsqi_mutex_lock(&pool->parking, &list->lock);
+        if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
+        wsqi_listed *place = wsqi_list_at(list, subject);
+        /* The end of a run whose task gave its memory away may come when another task is there. */
+        bool other = event == WSQ_EVENT_TASK_END &&
+                     (place->doing != WSQI_RUNNING || place->worker != worker);
+        if (place->task != NULL && !other) {
+            place->since = now;
+            place->worker = worker;
+            place->doing = doing;
+            if (doing == WSQI_OVER) wsqi_list_remove(list, place);
+        }
+        wsqi_mutex_unlock(&pool->parking, &list->lock);
+    }
+    if (list->hooks.event != NULL)
+        list->hooks.event(list->hooks.user, event, worker, subject, value);
 }
 
 /* Before there are workers. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
-    const wsq_allocator *allocator = pool->config.allocator;
-    wsqi_list *list = (wsqi_list *)wsqi_allocate(allocator, sizeof *list, sizeof(uint64_t));
-    if (list == NULL) return false;
-    memset((void *)list, 0, sizeof *list);
-    pool->list = list;
-    list->hooks = pool->hooks;
+    pool->list->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
     pool->hooks.user = pool;
-    return wsqi_list_grow(list, allocator);
+    return wsqi_list_grow(pool->list, pool->config.allocator);
 }
 
-static void wsqi_list_free(wsq_pool *pool, const wsq_allocator *allocator) {
-    wsqi_list *list = pool->list;
-    if (list == NULL) return;
-    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
-    wsqi_release(allocator, list, sizeof *list);
-}
 /* ---- what is written ---- */
 
-enum {
-    WSQI_DUMP_TASKS = 1000, /* lines, at most; a guess, as the other two */
-    WSQI_DUMP_TIMERS = 32,
-    WSQI_DUMP_WAITS = 16    /* of each bucket */
-};
+enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 }; /* guesses */
 
-/* One call; the functions below write a part each. */
+#define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
+
+/* One call. Of each kind of line the first are copied in their order, and then written. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
     uint64_t now;
+    wsqi_listed *first; /* `room` of them, and one that is dropped */
+    wsqi_listed few[WSQI_DUMP_FEW + 1]; /* where there is no memory for more */
+    size_t room, most, count;
+    uint64_t more; /* that were not among the first */
 } wsqi_dump;
 
-static void wsqi_dump_time(const wsqi_dump *dump, const char *word, uint64_t from, uint64_t to) {
-    fprintf(dump->file, "%s%.6f s", word, to > from ? (double)(to - from) * 1e-9 : 0.0);
+/* What runs, then what waits, the longest first; what is only queued comes last. */
+static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
+    if (one->doing != two->doing) return one->doing < two->doing;
+    return one->since != two->since ? one->since < two->since : one->others < two->others;
 }
 
-static void wsqi_dump_more(const wsqi_dump *dump, const char *kind, uint64_t count) {
-    fprintf(dump->file, "  %s   and %" PRIu64 " more\n", kind, count);
+/* Under the lock of what the line is about. */
+static void wsqi_dump_copy(wsqi_dump *dump, const wsqi_listed *line) {
+    size_t i = dump->count;
+    if (i < dump->most) dump->count++;
+    else dump->more++;
+    for (; i > 0 && wsqi_listed_before(line, &dump->first[i - 1]); i--)
+        dump->first[i] = dump->first[i - 1];
+    dump->first[i] = *line;
+}
+
+/* `copy_all` copies all lines of the kind. */
+static void wsqi_dump_lines(wsqi_dump *dump, const char *kind, size_t most,
+                            void (*copy_all)(wsqi_dump *dump),
+                            void (*write)(const wsqi_dump *dump, const wsqi_listed *line)) {
+    dump->most = most < dump->room ? most : dump->room;
+    dump->count = 0;
+    dump->more = 0;
+    copy_all(dump);
+    for (size_t i = 0; i < dump->count; i++) {
+        fprintf(dump->file, "  %-5s   ", kind);
+        write(dump, &dump->first[i]);
+        fputs("\n", dump->file);
+    }
+    if (dump->more != 0)
+        fprintf(dump->file, "  %-5s   and %" PRIu64 " more\n", kind, dump->more);
+}
+
+static double wsqi_seconds(uint64_t from, uint64_t to) {
+    return to > from ? (double)(to - from) * 1e-9 : 0.0;
 }
 
 static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned worker) {
@@ -7864,6 +7858,7 @@ static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned work
                        : worker < pool->guest_base ? "stand-in"
                                                    : "guest";
     if (worker == WSQ_OUTSIDE) fprintf(dump->file, "%sa thread from outside", word);
+    else if (worker == WSQI_ELSEWHERE) fprintf(dump->file, "%sa worker of another pool", word);
     else fprintf(dump->file, "%s%s %u", word, kind, worker);
 }
 
@@ -7953,139 +7948,95 @@ static void wsqi_dump_workers(const wsqi_dump *dump) {
     }
 }
 
-/* Under the bucket's lock: what a waiter may be asked; its memory goes when it leaves. */
-typedef struct wsqi_dump_wait {
-    const void *key;
-    uint64_t since;
-    unsigned worker;
-    bool elsewhere; /* a worker or guest of another pool */
-} wsqi_dump_wait;
-
-static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi_dump_wait *out) {
-    size_t count = 0;
-    wsqi_mutex_lock(&dump->pool->parking, &bucket->lock);
-    for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next, count++) {
-        const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
-        if (count >= WSQI_DUMP_WAITS) continue;
-        out[count].key = wsqi_wait_subject(wait);
-        out[count].since = wait->since;
-        out[count].worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
-        out[count].elsewhere = worker != NULL && worker->pool != dump->pool;
-    }
-    wsqi_mutex_unlock(&dump->pool->parking, &bucket->lock);
-    return count;
-}
-
-static void wsqi_dump_waits(const wsqi_dump *dump) {
-    wsqi_dump_wait waits[WSQI_DUMP_WAITS];
+static void wsqi_copy_waits(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    wsqi_listed line = WSQI_INIT;
     for (int i = 0; i < WSQI_BUCKETS; i++) {
-        size_t count = wsqi_dump_bucket(dump, &dump->pool->waiting[i], waits);
-        for (size_t k = 0; k < count && k < WSQI_DUMP_WAITS; k++) {
-            const wsqi_dump_wait *wait = &waits[k];
-            if (wait->elsewhere) fputs("  wait    a worker of another pool", dump->file);
-            else wsqi_dump_who(dump, "  wait    ", wait->worker);
-            wsqi_dump_object(dump, " waits for ", wait->key);
-            if (wait->since != 0) wsqi_dump_time(dump, ", for ", wait->since, dump->now);
-            fputs("\n", dump->file);
+        wsqi_waiters *bucket = &pool->waiting[i];
+        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        /* A waiter's memory goes when it leaves the bucket. */
+        for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
+            line.task = wsqi_wait_subject(wait);
+            line.since = wait->since;
+            line.worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
+            if (worker != NULL && worker->pool != pool) line.worker = WSQI_ELSEWHERE;
+            wsqi_dump_copy(dump, &line);
         }
-        if (count > WSQI_DUMP_WAITS)
-            wsqi_dump_more(dump, "wait ", count - WSQI_DUMP_WAITS);
+        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
 }
 
-/* The first ones, in the order of their times, and room for one more. Returns how many are set. */
-static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
+static void wsqi_dump_wait(const wsqi_dump *dump, const wsqi_listed *wait) {
+    wsqi_dump_who(dump, "", wait->worker);
+    wsqi_dump_object(dump, " waits for ", wait->task);
+    if (wait->since != 0)
+        fprintf(dump->file, ", for %.6f s", wsqi_seconds(wait->since, dump->now));
+}
+
+static void wsqi_copy_timers(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    wsqi_listed line = WSQI_INIT;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    size_t count = pool->timers.count;
-    for (size_t i = 0; i < count; i++) {
-        size_t k = i < WSQI_DUMP_TIMERS ? i : (size_t)WSQI_DUMP_TIMERS;
-        for (; k > 0 && wsqi_timer_before(&pool->timers.heap[i], &first[k - 1]); k--)
-            first[k] = first[k - 1];
-        first[k] = pool->timers.heap[i];
+    for (size_t i = 0; i < pool->timers.count; i++) {
+        line.task = pool->timers.heap[i].task;
+        line.since = pool->timers.heap[i].at;
+        line.others = pool->timers.heap[i].order;
+        wsqi_dump_copy(dump, &line);
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return count;
 }
 
-static void wsqi_dump_timers(const wsqi_dump *dump) {
-    wsqi_timer first[WSQI_DUMP_TIMERS + 1];
-    size_t count = wsqi_dump_first(dump->pool, first);
-    for (size_t i = 0; i < count && i < WSQI_DUMP_TIMERS; i++) {
-        wsqi_dump_time(dump, "  timer   in ", dump->now, first[i].at);
-        wsqi_dump_object(dump, " wakes ", first[i].task);
-        fputs("\n", dump->file);
-    }
-    if (count > WSQI_DUMP_TIMERS) wsqi_dump_more(dump, "timer", count - WSQI_DUMP_TIMERS);
+static void wsqi_dump_timer(const wsqi_dump *dump, const wsqi_listed *timer) {
+    fprintf(dump->file, "in %.6f s", wsqi_seconds(dump->now, timer->since));
+    wsqi_dump_object(dump, " wakes ", timer->task);
 }
 
-/* What runs, then what waits, the longest first; what is only queued comes last. */
-static int wsqi_listed_order(const void *one, const void *two) {
-    const wsqi_listed *a = (const wsqi_listed *)one, *b = (const wsqi_listed *)two;
-    if (a->doing != b->doing) return a->doing < b->doing ? -1 : 1;
-    return a->since < b->since ? -1 : a->since > b->since;
-}
-
-/* A copy of the list, sorted, which the caller frees; NULL: no memory, or no task. *count: tasks in
- * the copy; *others: about how many there are besides. */
-static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, uint64_t *others) {
+static void wsqi_copy_tasks(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
     wsqi_list *list = pool->list;
     uint64_t held, pending = wsqi_pending(pool, &held);
-    wsqi_listed *copy = NULL;
-    size_t n = 0;
     wsqi_mutex_lock(&pool->parking, &list->lock);
-    if (list->count != 0)
-        copy = (wsqi_listed *)wsqi_allocate(pool->config.allocator, list->count * sizeof *copy,
-                                            sizeof(uint64_t));
-    for (size_t i = 0; copy != NULL && i < list->capacity; i++) {
-        if (list->places[i].task != NULL) copy[n++] = list->places[i];
-    }
-    *others = list->count - n;
-    if (list->partial && pending > list->count) *others += pending - list->count;
+    for (size_t i = 0; i < list->capacity; i++)
+        if (list->places[i].task != NULL) wsqi_dump_copy(dump, &list->places[i]);
+    if (list->partial && pending > list->count) dump->more += pending - list->count;
     wsqi_mutex_unlock(&pool->parking, &list->lock);
-    if (n != 0) qsort(copy, n, sizeof *copy, wsqi_listed_order);
-    *count = n;
-    return copy;
 }
 
 static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
-    static const char *const doings[] = {"runs", "waits for a wake", "is held back", "is queued"};
-    fprintf(dump->file, "  task    %p %s", (void *)(uintptr_t)task->task, doings[task->doing]);
-    wsqi_dump_time(dump, ", for ", task->since, dump->now);
-    if (task->doing == WSQI_HELD) fprintf(dump->file, ", after others: %" PRIu64, task->others);
-    if (task->doing == WSQI_RUNNING) wsqi_dump_who(dump, ", on ", task->worker);
-    if (task->doing == WSQI_PENDING) wsqi_dump_who(dump, ", last on ", task->worker);
-    if (task->doing == WSQI_QUEUED) wsqi_dump_who(dump, ", by ", task->worker);
+    static const char *const doings[][2] = {{"runs", ", on "},
+                                            {"waits for a wake", ", last on "},
+                                            {"is held back", ", after others: "},
+                                            {"is queued", ", by "}};
+    const char *const *doing = doings[task->doing];
+    fprintf(dump->file, "%p %s, for %.6f s", (void *)(uintptr_t)task->task, doing[0],
+            wsqi_seconds(task->since, dump->now));
+    if (task->doing == WSQI_HELD) fprintf(dump->file, "%s%" PRIu64, doing[1], task->others);
+    else wsqi_dump_who(dump, doing[1], task->worker);
     wsqi_dump_function(dump, task->function);
     if (task->group != NULL) fprintf(dump->file, ", group %p", (void *)(uintptr_t)task->group);
-    fputs("\n", dump->file);
-}
-
-static void wsqi_dump_tasks(const wsqi_dump *dump) {
-    size_t count;
-    uint64_t others;
-    wsq_pool *pool = dump->pool;
-    if (pool->list == NULL) return;
-    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &others);
-    for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
-    if (count > WSQI_DUMP_TASKS) others += count - WSQI_DUMP_TASKS;
-    if (others != 0) wsqi_dump_more(dump, "task ", others);
-    wsqi_release(pool->config.allocator, tasks, count * sizeof *tasks);
 }
 
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
+    const size_t bytes = (WSQI_DUMP_LINES + 1) * sizeof(wsqi_listed);
     wsqi_dump dump;
     if (wsqi_forked(pool)) {
         fprintf(file, "pool %p belongs to the parent process\n", (void *)pool);
         return;
     }
+    void *lines = wsqi_allocate(pool->config.allocator, bytes, sizeof(uint64_t));
+    dump.first = lines != NULL ? (wsqi_listed *)lines : dump.few;
+    dump.room = lines != NULL ? WSQI_DUMP_LINES : WSQI_DUMP_FEW;
     dump.pool = pool;
     dump.file = file;
     dump.now = wsqi_clock_ns();
     wsqi_dump_pool(&dump);
     wsqi_dump_workers(&dump);
-    wsqi_dump_waits(&dump);
-    wsqi_dump_timers(&dump);
-    wsqi_dump_tasks(&dump);
+    wsqi_dump_lines(&dump, "wait", WSQI_DUMP_LINES, wsqi_copy_waits, wsqi_dump_wait);
+    wsqi_dump_lines(&dump, "timer", WSQI_DUMP_FEW, wsqi_copy_timers, wsqi_dump_timer);
+    if (pool->list != NULL)
+        wsqi_dump_lines(&dump, "task", WSQI_DUMP_LINES, wsqi_copy_tasks, wsqi_dump_task);
+    wsqi_release(pool->config.allocator, lines, bytes);
 }
 
 /* ==========================================================================
@@ -8386,9 +8337,9 @@ static void wsqi_config_fill(wsq_config *config) {
 
 enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess */
 
-/* Its own struct, and behind that bitmaps, table and places. */
+/* Its own struct, and behind that bitmaps, the list of tasks, table and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
-    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) +
+    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
 }
 
@@ -8403,7 +8354,8 @@ static void wsqi_pool_free(wsq_pool *pool) {
         next = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
-    if (WSQI_LISTS) wsqi_list_free(pool, allocator);
+    if (pool->list != NULL)
+        wsqi_release(allocator, pool->list->places, pool->list->capacity * sizeof(wsqi_listed));
     wsqi_release(allocator, pool->places.of_cpu, WSQI_CPUS * sizeof(uint32_t));
     wsqi_release(allocator, pool->timers.heap, pool->timers.capacity * sizeof(wsqi_timer));
     if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* there, the parent's still wait */
@@ -8439,7 +8391,9 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
-    pool->table = (wsqi_worker **)(void *)(pool->joiners + words);
+    wsqi_list *list = (wsqi_list *)(void *)(pool->joiners + words);
+    if (WSQI_LISTS && config->list_tasks) pool->list = list;
+    pool->table = (wsqi_worker **)(void *)(list + 1);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);
     if (config->allocator != NULL) {
         pool->allocator = *config->allocator;
@@ -8479,7 +8433,7 @@ static unsigned wsqi_shares_for(const wsq_pool *pool) {
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
-    if (WSQI_LISTS && config->list_tasks && !wsqi_list_make(pool)) return false;
+    if (WSQI_LISTS && pool->list != NULL && !wsqi_list_make(pool)) return false;
     if (bytes / WSQ_BLOCK_SIZE != pool->workers) return false;
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
@@ -8623,28 +8577,23 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     out->interval /= pool->workers;
 }
 
-static void wsqi_stats_line(FILE *file, const char *name, const wsq_stats *line) {
-    fprintf(file,
-            "%-7s%11" PRIu64 "%9" PRIu64 "%11" PRIu64 "%9" PRIu64 "%8" PRIu64 "%9" PRIu64
-            "%8" PRIu64 "%8" PRIu64 "%8" PRIu64 "%10" PRIu64 "%6" PRIu64 "\n",
-            name, line->run, line->lifo_hits, line->local_pops, line->global_tasks, line->steals,
-            line->tasks_stolen, line->jobs_stolen, line->parks, line->wakes_sent,
-            line->average_task_ns, line->interval);
-}
-
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
     wsq_stats line;
-    char name[16];
+    unsigned made = wsqi_threads_made(pool);
     fprintf(file, "%-7s%11s%9s%11s%9s%8s%9s%8s%8s%8s%10s%6s\n", "worker", "run", "lifo", "local",
             "global", "steals", "stolen", "jobs", "parks", "wakes", "ns/task", "every");
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsq_worker_stats(pool, i, &line);
-        snprintf(name, sizeof name, "%s%u", i < pool->workers ? "" : "+", i);
-        wsqi_stats_line(file, name, &line);
+    for (unsigned i = 0; i <= made; i++) {
+        char name[16] = "pool";
+        if (i == made) wsq_pool_stats(pool, &line);
+        else wsq_worker_stats(pool, i, &line);
+        if (i != made) snprintf(name, sizeof name, "%s%u", i < pool->workers ? "" : "+", i);
+        fprintf(file,
+                "%-7s%11" PRIu64 "%9" PRIu64 "%11" PRIu64 "%9" PRIu64 "%8" PRIu64 "%9" PRIu64
+                "%8" PRIu64 "%8" PRIu64 "%8" PRIu64 "%10" PRIu64 "%6" PRIu64 "\n",
+                name, line.run, line.lifo_hits, line.local_pops, line.global_tasks, line.steals,
+                line.tasks_stolen, line.jobs_stolen, line.parks, line.wakes_sent,
+                line.average_task_ns, line.interval);
     }
-    wsq_pool_stats(pool, &line);
-    wsqi_stats_line(file, "pool", &line);
 }
 
 #if defined(WSQI_GNU)
