@@ -3914,6 +3914,13 @@ static void wsqi_check_quiet(wsq_pool *pool) {
         wsqi_call(pool, pool);
 }
 
+/* Owner only. Its last task is done, perhaps, and it goes on with a job. If that is of a run it may
+ * last, and who waits for the pool does not wait for it. */
+static inline void wsqi_check_beside(wsqi_worker *self) {
+    /* Of a run whose job it has, it sees the guest, by J2; see wsqi_search_begin. */
+    if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_check_quiet(self->pool);
+}
+
 /* ---- who is on duty ---- */
 
 static void wsqi_check_still(wsq_pool *pool);
@@ -4045,18 +4052,24 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
     return 0;
 }
 
-/* Any thread; work was just made visible. Wakes one sleeper unless somebody searches already. */
+/* Any thread; work was made visible, then a full barrier passed. Wakes one sleeper unless somebody
+ * searches already. */
+static inline void wsqi_notify_fenced(wsq_pool *pool) {
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+}
+
+/* Any thread; work was just made visible. */
 static void wsqi_notify(wsq_pool *pool) {
     /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work: else
      * the work waits for nobody. Pairs with I7 and I8. */
     wsqi_fence_sc();
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    wsqi_notify_fenced(pool);
 }
 
 /* The same right behind a read-modify-write. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6 */
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    wsqi_notify_fenced(pool);
 }
 
 /* From a worker's own thread: alone in its pool it has nobody to wake. Relaxed: the first worker
@@ -4084,8 +4097,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
      * the search, or in wsqi_visit, sees this one. */
     wsqi_fence_sc();
-    if (wsqi_queue_length(self) > 1) return;
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
@@ -4140,13 +4152,14 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 }
 
 /* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
- * Looks at `most` workers: this one, the one from which it stole last, then the next ones. The
- * caller passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
+ * Looks at `most` workers: this one, then from the one on from which it stole last. The caller
+ * passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
  * Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
-    unsigned made = wsqi_threads_made(pool), found = 0, start = self != NULL ? self->index : 0;
+    unsigned made = wsqi_threads_made(pool), found = 0;
+    unsigned start = self != NULL ? self->index % made : 0;
     unsigned second = (self != NULL && self->source != 0 ? self->source - 1 : start + 1) % made;
     size_t amount = 0;
     where[0] = where[1] = NULL;
@@ -4155,9 +4168,9 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
         amount += length != 0 ? length : !wsqi_inject_empty(&pool->lanes[i]);
     }
     if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) amount++;
-    for (unsigned i = 0; i < made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
-        unsigned n = (start + i) % made;
-        n = i == 1 ? second : n == second ? (start + 1) % made : n;
+    for (unsigned i = 0; i <= made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
+        unsigned n = i == 0 ? start : (second + i - 1) % made;
+        if (i != 0 && n == start) continue;
         wsqi_worker *worker = wsqi_block(pool, n);
         size_t length = wsqi_queue_length(worker);
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
@@ -4246,9 +4259,13 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* Whoever is missing in S has work, and comes here after that. */
+    /* W4: either this sees the guest whose job a worker is in or that worker, when it took the job,
+     * saw what this one has finished. Pairs with itself. */
+    wsqi_fence_rmw();
+    /* Whoever is missing in S has work, and comes here after that, or is in a job of a run. */
     if (pool->config.caller_runs || pool->config.lend_only ||
-        wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers)
+        wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers ||
+        wsqi_load_fenced(&pool->guests) != 0)
         wsqi_check_quiet(pool);
 }
 
@@ -4522,6 +4539,12 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
 }
 
+/* Owner only. The next of the own queue: of a ring the oldest, of a deque the newest. */
+static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
+    return (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+                                                             : wsqi_ring_pop(&self->ring));
+}
+
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
@@ -4565,8 +4588,7 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
     }
-    task = (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
-                                                      : wsqi_ring_pop(&self->ring));
+    task = wsqi_pop_local(self);
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
     return task;
 }
@@ -4995,13 +5017,6 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
         wsqi_schedule_slow(pool, self, task);
 }
 
-/* Owner only: a task that it has claimed. */
-WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
-    wsqi_count(&self->counters.spawned, 1);
-    wsqi_push_local(self, task);
-    wsqi_notify_pushed(self);
-}
-
 /* Outside the pool. A task as in wsqi_spawn_plain. */
 static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
@@ -5011,13 +5026,16 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* A spawn of a task that waits for nothing, and is queued as any other. */
+/* A spawn of a task that waits for nothing, and is queued as any other. (The one from outside is a
+ * function of its own, for one that does both takes 172 instead of 165 instructions here.) */
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
-    wsqi_spawn_here(self, task);
+    wsqi_count(&self->counters.spawned, 1);
+    wsqi_push_local(self, task);
+    wsqi_notify_pushed(self);
     return WSQ_OK;
 }
 
@@ -5059,8 +5077,10 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     return true;
 }
 
-/* Any thread: the task, once reserved, waits for others. */
-static void wsqi_task_held(wsq_pool *pool) {
+/* Any thread, which has reserved the task, and is done with it. It is counted as held last, so that
+ * it never seems to be held beside what would free it. */
+static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
+    if (wsqi_task_unblock(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
@@ -5083,7 +5103,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
         uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
         wsqi_store_own(&task->flags, kept | pin);
     }
-    if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
     return WSQ_OK;
 }
 
@@ -5466,23 +5486,14 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* Owner only, of a task that was woken, or is revocable. False: it is cancelled now, or somebody
- * added a bit. */
-WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
-    uint32_t next = state & ~(uint32_t)(WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING);
-    /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now on
-     * is for the next. Pairs with T4. Failure: relaxed, wsqi_task_start decides anew. */
-    return wsqi_cas_acqrel(&task->state, &state, next | WSQI_TASK_ACTIVE);
-}
-
-/* Likewise, or the task is cancelled. False: it does not run, and its state is as it was, so that
- * wsq_task_cancel still says so. */
-WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
-    wsq_group *group = wsqi_task_group(task);
-    if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
-    while (!(state & WSQI_TASK_POISONED)) {
-        if (wsqi_task_begin(task, state)) return true;
-        state = wsqi_load_hint(&task->state);
+/* Owner only, of a task that was woken, is revocable, or poisoned: does it run? False: it was
+ * cancelled, and its state is as it was, so that wsq_task_cancel still says so. */
+static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
+    const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
+    while ((state & WSQI_TASK_POISONED) == 0) {
+        /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now
+         * on is for the next. Pairs with T4. Failure: relaxed, decide anew. */
+        if (wsqi_cas_acqrel(&task->state, &state, (state & ~over) | WSQI_TASK_ACTIVE)) return true;
     }
     /* T5: what was done before it was cancelled is visible to its cleanup. */
     (void)wsqi_load_acq(&task->state);
@@ -5601,13 +5612,8 @@ static void wsqi_group_flush(wsqi_worker *self) {
 }
 
 /* Owner only. */
-static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
-                                  uint32_t state) {
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
-    if ((state & WSQI_TASK_OPEN) == 0 && wsq_group_cancelled(group)) {
-        wsqi_cancel_task(self->pool, task);
-        return;
-    }
     self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
     self->frame.group = former;
@@ -5744,7 +5750,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
-        if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
+        wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
         return WSQ_OK;
     }
     /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
@@ -5758,8 +5764,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         /* K3: who brings the count to zero sees the task. Failure: decide anew. */
     } while (!wsqi_cas_rel(&group->word, &word, next));
     if (word < WSQI_GROUP_TASK) wsqi_group_down(pool, group, 1, 0);
-    /* Held last, so that it never seems to be held beside what would free it. */
-    if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, hold);
     return WSQ_OK;
 }
 
@@ -5803,21 +5808,19 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* Owner only. */
-WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
+/* Owner only, which has taken the task from its queue: it runs, or is cancelled. */
+WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
+    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
-    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    if (!WSQI_LIKELY((state & odd) == 0) &&
-        ((state & WSQI_TASK_POISONED) ||
-         ((state & WSQI_TASK_OPEN) && wsqi_task_group(task) != NULL) ||
-         !wsqi_task_begin(task, state)) &&
-        !wsqi_task_start(task, state)) {
-        wsqi_cancel_task(self->pool, task);
-        return;
-    }
     wsq_group *group = wsqi_task_group(task);
-    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group, state);
+    if (!WSQI_LIKELY(self->ends.group == NULL) && group != self->ends.group)
+        wsqi_group_flush(self);
+    if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
+        (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
+        (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state)))
+        wsqi_cancel_task(self->pool, task);
+    else if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group);
     else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
 }
 
@@ -5851,6 +5854,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
+    if (self->help_depth == 0) wsqi_check_beside(self);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
     wsqi_frame_push(self, &frame, self->frame.floor);
@@ -5896,8 +5900,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     /* I6: the last searcher may have missed them on their way, and the victim has told nobody of
      * what it pushed behind them: either this sees that, or wsqi_notify_pushed what was stolen. */
     wsqi_fence_sc();
-    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0 && wsqi_idle_take(pool, 1, 0, 1))
-        wsqi_wake_one(pool, NULL);
+    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(pool);
     return false;
 }
 
@@ -6106,15 +6109,6 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
-}
-
-/* Owner only: one task. */
-WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
-    if (!WSQI_LIKELY(self->ends.group == NULL) && wsqi_task_group(task) != self->ends.group)
-        wsqi_group_flush(self);
-    if (WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN))
-        wsqi_task_run(self, task);
-    else wsqi_cancel_task(self->pool, task);
 }
 
 /* Owner only. False: nothing is to be had, and it is a searcher now. */
@@ -6558,7 +6552,9 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->bucket != NULL) wsqi_wait_unlist(wait);
     if (wait->replaced) wsqi_standin_end(wait->host);
     if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
-    if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
+    if (wait->self == NULL) return;
+    if (wait->self->searching) wsqi_search_end(wait->self);
+    wsqi_check_beside(wait->self);
 }
 
 /* A guest that runs a job of the pool's is off duty while it sleeps, for S does not count it. */
@@ -7005,7 +7001,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     uint64_t purged = 0;
     self->tombstones = 0;
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        task = (wsq_task *)(lifo ? wsq_deque_pop(&self->deque) : wsqi_ring_pop(&self->ring));
+        task = wsqi_pop_local(self);
         if (task == NULL) break;
         wsq_future *future = wsq_container_of(task, wsq_future, task);
         /* This thread has claimed it, or else it is only found later. */
@@ -7019,6 +7015,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         else wsqi_set(end, task), end = &task->next;
     }
     wsqi_count_finished(self, purged);
+    wsqi_check_beside(self);
     while ((task = kept) != NULL) {
         kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
@@ -7049,8 +7046,10 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    wsqi_future_free(wsq_pool_of(ctx), future); /* before, so that the call may use it again */
+    bool told = wsqi_told(wsq_pool_of(ctx)); /* of the call by the future's address */
+    if (!told) wsqi_future_free(wsq_pool_of(ctx), future); /* so that the call may use it again */
     go(arg);
+    if (told) wsqi_future_free(wsq_pool_of(ctx), future);
     return WSQ_GONE;
 }
 
@@ -7110,6 +7109,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
+            wsqi_check_beside(self);
             return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
@@ -7168,7 +7168,7 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
-    if (!wsqi_task_unblock(task, WSQI_HOLD_TOLD)) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, WSQI_HOLD_TOLD);
     return WSQ_OK;
 }
 
@@ -7513,13 +7513,6 @@ static void wsqi_grain_learn(wsqi_grain *grain, size_t done) {
     if (elapsed > WSQI_GRAIN_NS * 2 && grain->size > 1) grain->size /= 2;
 }
 
-/* Where to cut [begin, end), which is longer than the grain. */
-static inline size_t wsqi_grain_middle(const wsqi_grain *grain, size_t begin, size_t end) {
-    size_t half = (end - begin) / 2;
-    if (half > grain->size) half -= half % grain->size;
-    return begin + (half != 0 ? half : 1);
-}
-
 /* Somebody wants work from this worker, and there is room to offer it. */
 static inline bool wsqi_wanted(wsq_ctx ctx) {
     if (ctx == wsqi_full_mark(wsqi_worker_of(ctx))) return false;
@@ -7563,18 +7556,7 @@ static void wsqi_half_stolen(wsq_ctx ctx, wsq_job *job) {
     wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial);
 }
 
-/* Does the lower half, from `begin` on. If nobody took the upper, it continues the same result. */
-WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
-    wsqi_loop *loop = upper->loop;
-    wsq_fork(&ctx, &upper->job, wsqi_half_stolen);
-    wsqi_loop_range(ctx, loop, begin, upper->begin, partial);
-    if (wsq_reclaim(&ctx, &upper->job))
-        wsqi_loop_range(ctx, loop, upper->begin, upper->end, partial);
-    else if (loop->reducer != NULL)
-        loop->reducer->combine(partial, upper->partial, loop->reducer->arg);
-}
-
-/* A partial result of up to this many bytes lives on the stack of whoever split; a larger one is
+/* A partial result of up to this many bytes lies on the stack of whoever split; a larger one is
  * allocated. A guess. Either way its cache lines are its own, so that two threads do not write to
  * one, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
@@ -7582,33 +7564,29 @@ WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begi
 /* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* With room for a small result; apart, so that no other split has that on its stack. */
-WSQI_COLD static void wsqi_half_small(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
-    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
-    upper->partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
-    wsqi_half_split(ctx, upper, begin, partial);
-}
-
-/* True: the range was split, and is done. False: no memory for a second result. */
-static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
-                           size_t end, void *partial) {
+/* Does a range that is longer than the grain, and offers its upper half meanwhile. If nobody takes
+ * it, it continues the same result. False: no memory for a second result, and nothing is done. */
+WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, size_t grain, size_t begin,
+                                     size_t end, void *partial) {
+    size_t half = (end - begin) / 2, middle = begin + (half > grain ? half - half % grain : half);
     const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
-    size_t bytes = loop->reducer != NULL ? loop->reducer->size : 0;
-    wsqi_half upper = WSQI_INIT;
+    const wsq_reducer *reducer = loop->reducer;
+    size_t size = reducer != NULL ? reducer->size : 0, bytes = (size_t)WSQI_LINE_UP(size);
+    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
+    wsqi_half upper;
     upper.loop = loop;
-    upper.begin = wsqi_grain_middle(grain, begin, end);
+    upper.begin = middle;
     upper.end = end;
-    if (bytes == 0) {
-        wsqi_half_split(ctx, &upper, begin, partial);
-    } else if (bytes <= WSQI_PARTIAL_INLINE) {
-        wsqi_half_small(ctx, &upper, begin, partial);
-    } else {
-        bytes = (size_t)WSQI_LINE_UP(bytes);
+    upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
+    if (size > WSQI_PARTIAL_INLINE) {
         upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
         if (upper.partial == NULL) return false;
-        wsqi_half_split(ctx, &upper, begin, partial);
-        wsqi_release(allocator, upper.partial, bytes);
     }
+    wsq_fork(&ctx, &upper.job, wsqi_half_stolen);
+    wsqi_loop_range(ctx, loop, begin, middle, partial);
+    if (wsq_reclaim(&ctx, &upper.job)) wsqi_loop_range(ctx, loop, middle, end, partial);
+    else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
+    if (size > WSQI_PARTIAL_INLINE) wsqi_release(allocator, upper.partial, bytes);
     return true;
 }
 
@@ -7627,7 +7605,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
     *innermost = loop; /* the body may stop it */
     while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, &grain, begin, end, partial)) {
+        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain.size, begin, end, partial)) {
             begin = end;
             break;
         }
@@ -7672,15 +7650,18 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
-typedef enum wsqi_doing { WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED } wsqi_doing;
+typedef enum wsqi_doing {
+    WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED, WSQI_OVER, WSQI_NOTHING
+} wsqi_doing;
 
-/* A task in the list; `task` and `group` are names only. */
+/* A task in the list; and a line of a dump, of a task, a timer, or a thread that waits. `task` and
+ * `group` are names only. */
 typedef struct wsqi_listed {
-    const void *task; /* NULL: this place is free */
+    const void *task; /* NULL: this place is free; of a thread: what it waits for */
     const void *group;
     uintptr_t function;
-    uint64_t since;   /* ns of the clock: so long it does what it does */
-    uint64_t others;  /* how many it came after when it was spawned */
+    uint64_t since;   /* ns of the clock: so long it does what it does; of a timer: its time */
+    uint64_t others;  /* how many it came after when it was spawned; else: its rank among equals */
     wsqi_doing doing;
     unsigned worker;  /* where it runs, ran last, or was queued; WSQ_OUTSIDE */
 } wsqi_listed;
@@ -7704,19 +7685,17 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
 
 /* False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
-    wsqi_list larger = WSQI_INIT; /* its places alone */
-    larger.capacity = list->capacity != 0 ? list->capacity * 2 : 64; /* a guess */
-    size_t bytes = larger.capacity * sizeof *list->places;
-    larger.places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
-    if (larger.places == NULL) return false;
-    memset(larger.places, 0, bytes);
-    for (size_t i = 0; i < list->capacity; i++) {
-        const wsqi_listed *old = &list->places[i];
-        if (old->task != NULL) *wsqi_list_at(&larger, old->task) = *old;
-    }
-    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
-    list->places = larger.places;
-    list->capacity = larger.capacity;
+    size_t before = list->capacity, capacity = before != 0 ? before * 2 : 64; /* a guess */
+    size_t bytes = capacity * sizeof *list->places;
+    wsqi_listed *old = list->places;
+    wsqi_listed *places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
+    if (places == NULL) return false;
+    memset(places, 0, bytes);
+    list->places = places;
+    list->capacity = capacity;
+    for (size_t i = 0; i < before; i++)
+        if (old[i].task != NULL) *wsqi_list_at(list, old[i].task) = old[i];
+    wsqi_release(allocator, old, before * sizeof *old);
     return true;
 }
 
@@ -7741,103 +7720,121 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
     return (uintptr_t)task->fn;
 }
 
-/* The place of a task that is spawned, or NULL: no memory. */
-static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
+/* A task that is spawned; without memory it is left out. */
+static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others) {
     wsqi_list *list = pool->list;
     if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->config.allocator)) {
         list->partial = true;
-        return NULL;
+        return;
     }
     wsqi_listed *place = wsqi_list_at(list, task);
     list->count += place->task == NULL;
     place->task = task;
     place->group = wsqi_task_group(task);
     place->function = wsqi_task_function(task);
-    return place;
+    place->others = others;
 }
 
-/* Any thread, about to do this to a task. */
-static void wsqi_list_note(wsq_pool *pool, wsq_event event, unsigned worker, const void *subject,
-                           uint64_t value) {
-    wsqi_list *list = pool->list;
-    uint64_t now = wsqi_clock_ns();
-    bool goes_on = value == WSQ_PENDING || value == WSQ_YIELD;
-    wsqi_mutex_lock(&pool->parking, &list->lock);
-    wsqi_listed *place = event == WSQ_EVENT_SPAWN ? wsqi_list_add(pool, (const wsq_task *)subject)
-                                                  : wsqi_list_at(list, subject);
-    if (place == NULL || place->task == NULL) { /* a job, or it was missed */
-        wsqi_mutex_unlock(&pool->parking, &list->lock);
-        return;
+/* What the task does from now on that an event is about; WSQI_NOTHING: it is about no task. */
+static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
+    switch (event) {
+    case WSQ_EVENT_SPAWN: return value != 0 ? WSQI_HELD : WSQI_QUEUED;
+    case WSQ_EVENT_WAKE: return WSQI_QUEUED;
+    case WSQ_EVENT_TASK_BEGIN: return WSQI_RUNNING;
+    case WSQ_EVENT_TASK_END:
+        if (value == WSQ_PENDING) return WSQI_PENDING;
+        return value == WSQ_YIELD ? WSQI_QUEUED : WSQI_OVER;
+    case WSQ_EVENT_CANCEL: return WSQI_OVER;
+    default: return WSQI_NOTHING;
     }
-    place->since = now;
-    place->worker = worker;
-    if (event == WSQ_EVENT_SPAWN) {
-        place->others = value;
-        place->doing = value != 0 ? WSQI_HELD : WSQI_QUEUED;
-    } else if (event == WSQ_EVENT_TASK_BEGIN) {
-        place->doing = WSQI_RUNNING;
-    } else if (event == WSQ_EVENT_WAKE) {
-        place->doing = WSQI_QUEUED;
-    } else if (event == WSQ_EVENT_TASK_END && goes_on) {
-        place->doing = value == WSQ_PENDING ? WSQI_PENDING : WSQI_QUEUED;
-    } else {
-        wsqi_list_remove(list, place);
-    }
-    wsqi_mutex_unlock(&pool->parking, &list->lock);
 }
 
-/* The pool's hook, when it has a list. */
+/* The pool's hook, when it has a list: any thread, about to do this to a task. */
 static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
                             uint64_t value) {
     wsq_pool *pool = (wsq_pool *)user;
-    const wsq_hooks *hooks = &pool->list->hooks;
-    bool of_a_task = event == WSQ_EVENT_SPAWN || event == WSQ_EVENT_WAKE ||
-                     event == WSQ_EVENT_TASK_BEGIN || event == WSQ_EVENT_TASK_END ||
-                     event == WSQ_EVENT_CANCEL;
-    if (of_a_task && subject != NULL) wsqi_list_note(pool, event, worker, subject, value);
-    if (hooks->event != NULL) hooks->event(hooks->user, event, worker, subject, value);
+    wsqi_list *list = pool->list;
+    wsqi_doing doing = wsqi_doing_after(event, value);
+    if (doing != WSQI_NOTHING && subject != NULL) {
+        uint64_t now = wsqi_clock_ns();
+        wsqi_mutex_lock(&pool->parking, &list->lock);
+        if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
+        wsqi_listed *place = wsqi_list_at(list, subject);
+        /* The end of a run whose task gave its memory away may come when another task is there. */
+        bool other = event == WSQ_EVENT_TASK_END &&
+                     (place->doing != WSQI_RUNNING || place->worker != worker);
+        if (place->task != NULL && !other) {
+            place->since = now;
+            place->worker = worker;
+            place->doing = doing;
+            if (doing == WSQI_OVER) wsqi_list_remove(list, place);
+        }
+        wsqi_mutex_unlock(&pool->parking, &list->lock);
+    }
+    if (list->hooks.event != NULL)
+        list->hooks.event(list->hooks.user, event, worker, subject, value);
 }
 
 /* Before there are workers. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
-    const wsq_allocator *allocator = pool->config.allocator;
-    wsqi_list *list = (wsqi_list *)wsqi_allocate(allocator, sizeof *list, sizeof(uint64_t));
-    if (list == NULL) return false;
-    memset((void *)list, 0, sizeof *list);
-    pool->list = list;
-    list->hooks = pool->hooks;
+    pool->list->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
     pool->hooks.user = pool;
-    return wsqi_list_grow(list, allocator);
+    return wsqi_list_grow(pool->list, pool->config.allocator);
 }
 
-static void wsqi_list_free(wsq_pool *pool, const wsq_allocator *allocator) {
-    wsqi_list *list = pool->list;
-    if (list == NULL) return;
-    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
-    wsqi_release(allocator, list, sizeof *list);
-}
 /* ---- what is written ---- */
 
-enum {
-    WSQI_DUMP_TASKS = 1000, /* lines, at most; a guess, as the other two */
-    WSQI_DUMP_TIMERS = 32,
-    WSQI_DUMP_WAITS = 16    /* of each bucket */
-};
+enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 }; /* guesses */
 
-/* One call; the functions below write a part each. */
+#define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
+
+/* One call. Of each kind of line the first are copied in their order, and then written. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
     uint64_t now;
+    wsqi_listed *first; /* `room` of them, and one that is dropped */
+    wsqi_listed few[WSQI_DUMP_FEW + 1]; /* where there is no memory for more */
+    size_t room, most, count;
+    uint64_t more; /* that were not among the first */
 } wsqi_dump;
 
-static void wsqi_dump_time(const wsqi_dump *dump, const char *word, uint64_t from, uint64_t to) {
-    fprintf(dump->file, "%s%.6f s", word, to > from ? (double)(to - from) * 1e-9 : 0.0);
+/* What runs, then what waits, the longest first; what is only queued comes last. */
+static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
+    if (one->doing != two->doing) return one->doing < two->doing;
+    return one->since != two->since ? one->since < two->since : one->others < two->others;
 }
 
-static void wsqi_dump_more(const wsqi_dump *dump, const char *kind, uint64_t count) {
-    fprintf(dump->file, "  %s   and %" PRIu64 " more\n", kind, count);
+/* Under the lock of what the line is about. */
+static void wsqi_dump_copy(wsqi_dump *dump, const wsqi_listed *line) {
+    size_t i = dump->count;
+    if (i < dump->most) dump->count++;
+    else dump->more++;
+    for (; i > 0 && wsqi_listed_before(line, &dump->first[i - 1]); i--)
+        dump->first[i] = dump->first[i - 1];
+    dump->first[i] = *line;
+}
+
+/* `copy_all` copies all lines of the kind. */
+static void wsqi_dump_lines(wsqi_dump *dump, const char *kind, size_t most,
+                            void (*copy_all)(wsqi_dump *dump),
+                            void (*write)(const wsqi_dump *dump, const wsqi_listed *line)) {
+    dump->most = most < dump->room ? most : dump->room;
+    dump->count = 0;
+    dump->more = 0;
+    copy_all(dump);
+    for (size_t i = 0; i < dump->count; i++) {
+        fprintf(dump->file, "  %-5s   ", kind);
+        write(dump, &dump->first[i]);
+        fputs("\n", dump->file);
+    }
+    if (dump->more != 0)
+        fprintf(dump->file, "  %-5s   and %" PRIu64 " more\n", kind, dump->more);
+}
+
+static double wsqi_seconds(uint64_t from, uint64_t to) {
+    return to > from ? (double)(to - from) * 1e-9 : 0.0;
 }
 
 static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned worker) {
@@ -7846,6 +7843,7 @@ static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned work
                        : worker < pool->guest_base ? "stand-in"
                                                    : "guest";
     if (worker == WSQ_OUTSIDE) fprintf(dump->file, "%sa thread from outside", word);
+    else if (worker == WSQI_ELSEWHERE) fprintf(dump->file, "%sa worker of another pool", word);
     else fprintf(dump->file, "%s%s %u", word, kind, worker);
 }
 
@@ -7935,139 +7933,95 @@ static void wsqi_dump_workers(const wsqi_dump *dump) {
     }
 }
 
-/* Under the bucket's lock: what a waiter may be asked; its memory goes when it leaves. */
-typedef struct wsqi_dump_wait {
-    const void *key;
-    uint64_t since;
-    unsigned worker;
-    bool elsewhere; /* a worker or guest of another pool */
-} wsqi_dump_wait;
-
-static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi_dump_wait *out) {
-    size_t count = 0;
-    wsqi_mutex_lock(&dump->pool->parking, &bucket->lock);
-    for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next, count++) {
-        const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
-        if (count >= WSQI_DUMP_WAITS) continue;
-        out[count].key = wsqi_wait_subject(wait);
-        out[count].since = wait->since;
-        out[count].worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
-        out[count].elsewhere = worker != NULL && worker->pool != dump->pool;
-    }
-    wsqi_mutex_unlock(&dump->pool->parking, &bucket->lock);
-    return count;
-}
-
-static void wsqi_dump_waits(const wsqi_dump *dump) {
-    wsqi_dump_wait waits[WSQI_DUMP_WAITS];
+static void wsqi_copy_waits(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    wsqi_listed line = WSQI_INIT;
     for (int i = 0; i < WSQI_BUCKETS; i++) {
-        size_t count = wsqi_dump_bucket(dump, &dump->pool->waiting[i], waits);
-        for (size_t k = 0; k < count && k < WSQI_DUMP_WAITS; k++) {
-            const wsqi_dump_wait *wait = &waits[k];
-            if (wait->elsewhere) fputs("  wait    a worker of another pool", dump->file);
-            else wsqi_dump_who(dump, "  wait    ", wait->worker);
-            wsqi_dump_object(dump, " waits for ", wait->key);
-            if (wait->since != 0) wsqi_dump_time(dump, ", for ", wait->since, dump->now);
-            fputs("\n", dump->file);
+        wsqi_waiters *bucket = &pool->waiting[i];
+        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        /* A waiter's memory goes when it leaves the bucket. */
+        for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
+            line.task = wsqi_wait_subject(wait);
+            line.since = wait->since;
+            line.worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
+            if (worker != NULL && worker->pool != pool) line.worker = WSQI_ELSEWHERE;
+            wsqi_dump_copy(dump, &line);
         }
-        if (count > WSQI_DUMP_WAITS)
-            wsqi_dump_more(dump, "wait ", count - WSQI_DUMP_WAITS);
+        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
 }
 
-/* The first ones, in the order of their times, and room for one more. Returns how many are set. */
-static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
+static void wsqi_dump_wait(const wsqi_dump *dump, const wsqi_listed *wait) {
+    wsqi_dump_who(dump, "", wait->worker);
+    wsqi_dump_object(dump, " waits for ", wait->task);
+    if (wait->since != 0)
+        fprintf(dump->file, ", for %.6f s", wsqi_seconds(wait->since, dump->now));
+}
+
+static void wsqi_copy_timers(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    wsqi_listed line = WSQI_INIT;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    size_t count = pool->timers.count;
-    for (size_t i = 0; i < count; i++) {
-        size_t k = i < WSQI_DUMP_TIMERS ? i : (size_t)WSQI_DUMP_TIMERS;
-        for (; k > 0 && wsqi_timer_before(&pool->timers.heap[i], &first[k - 1]); k--)
-            first[k] = first[k - 1];
-        first[k] = pool->timers.heap[i];
+    for (size_t i = 0; i < pool->timers.count; i++) {
+        line.task = pool->timers.heap[i].task;
+        line.since = pool->timers.heap[i].at;
+        line.others = pool->timers.heap[i].order;
+        wsqi_dump_copy(dump, &line);
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return count;
 }
 
-static void wsqi_dump_timers(const wsqi_dump *dump) {
-    wsqi_timer first[WSQI_DUMP_TIMERS + 1];
-    size_t count = wsqi_dump_first(dump->pool, first);
-    for (size_t i = 0; i < count && i < WSQI_DUMP_TIMERS; i++) {
-        wsqi_dump_time(dump, "  timer   in ", dump->now, first[i].at);
-        wsqi_dump_object(dump, " wakes ", first[i].task);
-        fputs("\n", dump->file);
-    }
-    if (count > WSQI_DUMP_TIMERS) wsqi_dump_more(dump, "timer", count - WSQI_DUMP_TIMERS);
+static void wsqi_dump_timer(const wsqi_dump *dump, const wsqi_listed *timer) {
+    fprintf(dump->file, "in %.6f s", wsqi_seconds(dump->now, timer->since));
+    wsqi_dump_object(dump, " wakes ", timer->task);
 }
 
-/* What runs, then what waits, the longest first; what is only queued comes last. */
-static int wsqi_listed_order(const void *one, const void *two) {
-    const wsqi_listed *a = (const wsqi_listed *)one, *b = (const wsqi_listed *)two;
-    if (a->doing != b->doing) return a->doing < b->doing ? -1 : 1;
-    return a->since < b->since ? -1 : a->since > b->since;
-}
-
-/* A copy of the list, sorted, which the caller frees; NULL: no memory, or no task. *count: tasks in
- * the copy; *others: about how many there are besides. */
-static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, uint64_t *others) {
+static void wsqi_copy_tasks(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
     wsqi_list *list = pool->list;
     uint64_t held, pending = wsqi_pending(pool, &held);
-    wsqi_listed *copy = NULL;
-    size_t n = 0;
     wsqi_mutex_lock(&pool->parking, &list->lock);
-    if (list->count != 0)
-        copy = (wsqi_listed *)wsqi_allocate(pool->config.allocator, list->count * sizeof *copy,
-                                            sizeof(uint64_t));
-    for (size_t i = 0; copy != NULL && i < list->capacity; i++) {
-        if (list->places[i].task != NULL) copy[n++] = list->places[i];
-    }
-    *others = list->count - n;
-    if (list->partial && pending > list->count) *others += pending - list->count;
+    for (size_t i = 0; i < list->capacity; i++)
+        if (list->places[i].task != NULL) wsqi_dump_copy(dump, &list->places[i]);
+    if (list->partial && pending > list->count) dump->more += pending - list->count;
     wsqi_mutex_unlock(&pool->parking, &list->lock);
-    if (n != 0) qsort(copy, n, sizeof *copy, wsqi_listed_order);
-    *count = n;
-    return copy;
 }
 
 static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
-    static const char *const doings[] = {"runs", "waits for a wake", "is held back", "is queued"};
-    fprintf(dump->file, "  task    %p %s", (void *)(uintptr_t)task->task, doings[task->doing]);
-    wsqi_dump_time(dump, ", for ", task->since, dump->now);
-    if (task->doing == WSQI_HELD) fprintf(dump->file, ", after others: %" PRIu64, task->others);
-    if (task->doing == WSQI_RUNNING) wsqi_dump_who(dump, ", on ", task->worker);
-    if (task->doing == WSQI_PENDING) wsqi_dump_who(dump, ", last on ", task->worker);
-    if (task->doing == WSQI_QUEUED) wsqi_dump_who(dump, ", by ", task->worker);
+    static const char *const doings[][2] = {{"runs", ", on "},
+                                            {"waits for a wake", ", last on "},
+                                            {"is held back", ", after others: "},
+                                            {"is queued", ", by "}};
+    const char *const *doing = doings[task->doing];
+    fprintf(dump->file, "%p %s, for %.6f s", (void *)(uintptr_t)task->task, doing[0],
+            wsqi_seconds(task->since, dump->now));
+    if (task->doing == WSQI_HELD) fprintf(dump->file, "%s%" PRIu64, doing[1], task->others);
+    else wsqi_dump_who(dump, doing[1], task->worker);
     wsqi_dump_function(dump, task->function);
     if (task->group != NULL) fprintf(dump->file, ", group %p", (void *)(uintptr_t)task->group);
-    fputs("\n", dump->file);
-}
-
-static void wsqi_dump_tasks(const wsqi_dump *dump) {
-    size_t count;
-    uint64_t others;
-    wsq_pool *pool = dump->pool;
-    if (pool->list == NULL) return;
-    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &others);
-    for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
-    if (count > WSQI_DUMP_TASKS) others += count - WSQI_DUMP_TASKS;
-    if (others != 0) wsqi_dump_more(dump, "task ", others);
-    wsqi_release(pool->config.allocator, tasks, count * sizeof *tasks);
 }
 
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
+    const size_t bytes = (WSQI_DUMP_LINES + 1) * sizeof(wsqi_listed);
     wsqi_dump dump;
     if (wsqi_forked(pool)) {
         fprintf(file, "pool %p belongs to the parent process\n", (void *)pool);
         return;
     }
+    void *lines = wsqi_allocate(pool->config.allocator, bytes, sizeof(uint64_t));
+    dump.first = lines != NULL ? (wsqi_listed *)lines : dump.few;
+    dump.room = lines != NULL ? WSQI_DUMP_LINES : WSQI_DUMP_FEW;
     dump.pool = pool;
     dump.file = file;
     dump.now = wsqi_clock_ns();
     wsqi_dump_pool(&dump);
     wsqi_dump_workers(&dump);
-    wsqi_dump_waits(&dump);
-    wsqi_dump_timers(&dump);
-    wsqi_dump_tasks(&dump);
+    wsqi_dump_lines(&dump, "wait", WSQI_DUMP_LINES, wsqi_copy_waits, wsqi_dump_wait);
+    wsqi_dump_lines(&dump, "timer", WSQI_DUMP_FEW, wsqi_copy_timers, wsqi_dump_timer);
+    if (pool->list != NULL)
+        wsqi_dump_lines(&dump, "task", WSQI_DUMP_LINES, wsqi_copy_tasks, wsqi_dump_task);
+    wsqi_release(pool->config.allocator, lines, bytes);
 }
 
 /* ==========================================================================
@@ -8352,9 +8306,9 @@ static void wsqi_config_fill(wsq_config *config) {
 
 enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess */
 
-/* Its own struct, and behind that bitmaps, table and places. */
+/* Its own struct, and behind that bitmaps, the list of tasks, table and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
-    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) +
+    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
 }
 
@@ -8369,7 +8323,8 @@ static void wsqi_pool_free(wsq_pool *pool) {
         next = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
-    if (WSQI_LISTS) wsqi_list_free(pool, allocator);
+    if (pool->list != NULL)
+        wsqi_release(allocator, pool->list->places, pool->list->capacity * sizeof(wsqi_listed));
     wsqi_release(allocator, pool->places.of_cpu, WSQI_CPUS * sizeof(uint32_t));
     wsqi_release(allocator, pool->timers.heap, pool->timers.capacity * sizeof(wsqi_timer));
     if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* there, the parent's still wait */
@@ -8405,7 +8360,9 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
-    pool->table = (wsqi_worker **)(void *)(pool->joiners + words);
+    wsqi_list *list = (wsqi_list *)(void *)(pool->joiners + words);
+    if (WSQI_LISTS && config->list_tasks) pool->list = list;
+    pool->table = (wsqi_worker **)(void *)(list + 1);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);
     if (config->allocator != NULL) {
         pool->allocator = *config->allocator;
@@ -8445,7 +8402,7 @@ static unsigned wsqi_shares_for(const wsq_pool *pool) {
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
-    if (WSQI_LISTS && config->list_tasks && !wsqi_list_make(pool)) return false;
+    if (WSQI_LISTS && pool->list != NULL && !wsqi_list_make(pool)) return false;
     if (bytes / WSQ_BLOCK_SIZE != pool->workers) return false;
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
@@ -8589,28 +8546,23 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     out->interval /= pool->workers;
 }
 
-static void wsqi_stats_line(FILE *file, const char *name, const wsq_stats *line) {
-    fprintf(file,
-            "%-7s%11" PRIu64 "%9" PRIu64 "%11" PRIu64 "%9" PRIu64 "%8" PRIu64 "%9" PRIu64
-            "%8" PRIu64 "%8" PRIu64 "%8" PRIu64 "%10" PRIu64 "%6" PRIu64 "\n",
-            name, line->run, line->lifo_hits, line->local_pops, line->global_tasks, line->steals,
-            line->tasks_stolen, line->jobs_stolen, line->parks, line->wakes_sent,
-            line->average_task_ns, line->interval);
-}
-
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
     wsq_stats line;
-    char name[16];
+    unsigned made = wsqi_threads_made(pool);
     fprintf(file, "%-7s%11s%9s%11s%9s%8s%9s%8s%8s%8s%10s%6s\n", "worker", "run", "lifo", "local",
             "global", "steals", "stolen", "jobs", "parks", "wakes", "ns/task", "every");
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsq_worker_stats(pool, i, &line);
-        snprintf(name, sizeof name, "%s%u", i < pool->workers ? "" : "+", i);
-        wsqi_stats_line(file, name, &line);
+    for (unsigned i = 0; i <= made; i++) {
+        char name[16] = "pool";
+        if (i == made) wsq_pool_stats(pool, &line);
+        else wsq_worker_stats(pool, i, &line);
+        if (i != made) snprintf(name, sizeof name, "%s%u", i < pool->workers ? "" : "+", i);
+        fprintf(file,
+                "%-7s%11" PRIu64 "%9" PRIu64 "%11" PRIu64 "%9" PRIu64 "%8" PRIu64 "%9" PRIu64
+                "%8" PRIu64 "%8" PRIu64 "%8" PRIu64 "%10" PRIu64 "%6" PRIu64 "\n",
+                name, line.run, line.lifo_hits, line.local_pops, line.global_tasks, line.steals,
+                line.tasks_stolen, line.jobs_stolen, line.parks, line.wakes_sent,
+                line.average_task_ns, line.interval);
     }
-    wsq_pool_stats(pool, &line);
-    wsqi_stats_line(file, "pool", &line);
 }
 
 #if defined(WSQI_GNU)
