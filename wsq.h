@@ -3812,11 +3812,10 @@ struct wsqi_wait {
     wsqi_worker *self;   /* whose queue this thread owns, or NULL */
     wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
     bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
-    bool listed;         /* in its bucket */
     bool blocked;        /* it has slept, or is about to */
     bool replaced;       /* and a stand-in works in the host's place */
-    bool released;       /* by a shutdown: what is awaited will not come */
     const void *key;     /* the address of what is awaited; of a join its block */
+    wsqi_waiters *bucket;   /* where it is listed, or NULL: not yet */
     const wsq_task *task;   /* if it is one, or NULL */
     const wsq_group *group; /* likewise */
     const wsq_job *job;     /* likewise: this is a join */
@@ -6130,6 +6129,20 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            futex (Drepper 2004).
  * ========================================================================== */
 
+/* Owner only: runs one task, this one or, if it is NULL, what it finds. In the middle of another
+ * one the floor is a full job stack, for the jobs of that may lie anywhere. False: there was
+ * nothing, and it is a searcher now. */
+static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
+    wsqi_frame frame;
+    bool ran = true;
+    wsqi_frame_push(self, &frame, floor);
+    if (task != NULL) wsqi_work(self, task);
+    else ran = wsqi_step(self);
+    wsqi_group_flush(self);
+    wsqi_frame_pop(self, &frame);
+    return ran;
+}
+
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
 /* caller_runs only: becomes the one thread that works, unless it is already. */
@@ -6159,18 +6172,14 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
     bool nested = wsqi_inside(pool) != NULL; /* in the middle of a task */
-    wsqi_frame frame;
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
     while (*link != NULL && *link != self) link = &(*link)->outer;
     if ((place = *link) != NULL) *link = outer;
     self->outer = top;
-    wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->frame.floor);
     wsqi_self_set(self);
-    bool ran = wsqi_step(self);
+    bool ran = wsqi_step_nested(self, NULL, nested ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
-    wsqi_group_flush(self);
     wsqi_self_set(former);
-    wsqi_frame_pop(self, &frame);
     self->outer = outer;
     *link = place;
     return ran;
@@ -6330,24 +6339,8 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     return false;
 }
 
-/* The pool lock's holder: a thread for a stand-in without one, or for a new one. */
-static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
-    unsigned made = wsqi_load_own(&pool->threads_made);
-    if (vacant == NULL) {
-        if (made == pool->guest_base) return false;
-        vacant = wsqi_block_make(pool, made);
-        if (vacant == NULL) return false;
-        /* B2: the block is filled before others look into it; and it is counted before its thread
-         * can offer anything. Pairs with B1. */
-        wsqi_store_rel(&pool->threads_made, made + 1);
-    }
-    bool started = wsqi_worker_start(vacant);
-    wsqi_store_locked(&vacant->dormant,
-                   (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
-    return started;
-}
-
-/* The pool lock's holder: one more stand-in works. */
+/* The pool lock's holder: one more stand-in works: one that is dormant, or else a new thread, for
+ * one that has none or for a new one. */
 static bool wsqi_standin_rouse(wsq_pool *pool) {
     unsigned made = wsqi_load_locked(&pool->threads_made);
     wsqi_worker *vacant = NULL;
@@ -6360,7 +6353,17 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
         wsqi_unpark(&worker->parker);
         return true;
     }
-    return wsqi_standin_start(pool, vacant);
+    if (vacant == NULL) {
+        if (made != pool->guest_base) vacant = wsqi_block_make(pool, made);
+        if (vacant == NULL) return false;
+        /* B2: the block is filled before others look into it; and it is counted before its thread
+         * can offer anything. Pairs with B1. */
+        wsqi_store_rel(&pool->threads_made, made + 1);
+    }
+    bool started = wsqi_worker_start(vacant);
+    wsqi_store_locked(&vacant->dormant,
+                      (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
+    return started;
 }
 
 /* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 in a
@@ -6503,6 +6506,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
 
 static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    wait->bucket = bucket;
     wait->since = WSQI_LISTS && wait->pool->list != NULL ? wsqi_clock_ns() : 0;
     wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     wait->next = bucket->first;
@@ -6510,32 +6514,28 @@ static void wsqi_wait_list(wsqi_wait *wait) {
     if (wait->next != NULL) wait->next->link = &wait->next;
     bucket->first = wait;
     wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
-    wait->listed = true;
 }
 
 static void wsqi_wait_unlist(wsqi_wait *wait) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &wait->bucket->lock);
     *wait->link = wait->next;
     if (wait->next != NULL) wait->next->link = wait->link;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
-    wait->listed = false;
+    wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
 }
 
-/* From here on the waiter is called when it is to look again; so it looks after this. */
-static void wsqi_wait_listen(wsqi_wait *wait) {
-    if (!wait->listed) wsqi_wait_list(wait);
+/* From here on the waiter is called when it is to look again; so it looks after this. True: a
+ * shutdown has released it, for what is awaited will not come. */
+static bool wsqi_wait_listen(wsqi_wait *wait) {
+    if (wait->bucket == NULL) wsqi_wait_list(wait);
     /* W2: if we were called, we see why. Pairs with W1. */
-    if (wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE)
-        wait->released = true;
+    return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
 /* The waiter sleeps elsewhere from here on. wsqi_wait_called tells of who called it just before. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &wait->bucket->lock);
     wait->parker = parker;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
 }
 
 static const void *wsqi_wait_subject(const wsqi_wait *wait) {
@@ -6549,7 +6549,7 @@ static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
 }
 
 static void wsqi_wait_end(wsqi_wait *wait) {
-    if (wait->listed) wsqi_wait_unlist(wait);
+    if (wait->bucket != NULL) wsqi_wait_unlist(wait);
     if (wait->replaced) wsqi_standin_end(wait->host);
     if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
     if (wait->self == NULL) return;
@@ -6591,19 +6591,6 @@ static bool wsqi_wait_replace(wsqi_wait *wait) {
     return wait->replaced = wsqi_standin_begin(host);
 }
 
-/* Owner only, in the middle of a task: runs one more, this one or, if it is NULL, what it finds.
- * False: there was nothing, and it is a searcher now. */
-static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task) {
-    bool ran = true;
-    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    if (task != NULL) wsqi_work(self, task);
-    else ran = wsqi_step(self);
-    wsqi_group_flush(self);
-    wsqi_frame_pop(self, &frame);
-    return ran;
-}
-
 /* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
  * worker does. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
@@ -6640,7 +6627,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         works = !wsqi_wait_replace(wait) && works && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
         self->wait_depth++;
-        bool ran = wsqi_step_nested(self, NULL);
+        bool ran = wsqi_step_nested(self, NULL, wsqi_full_mark(self));
         self->wait_depth--;
         if (!ran) wsqi_sleep(self, wait);
     } else {
@@ -6675,7 +6662,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_wait wait;
-    bool quiet, over, stuck;
+    bool quiet, over;
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
     uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
@@ -6685,8 +6672,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         wsqi_wait_listen(&wait);
         over = wsqi_over(pool);
         quiet = wsqi_quiet(pool);
-        stuck = wsqi_stuck(pool);
-        if (!stuck) stuck_until = WSQI_NEVER;
+        if (!wsqi_stuck(pool)) stuck_until = WSQI_NEVER;
         else if (stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_late(&wait)) break;
@@ -6748,7 +6734,7 @@ static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     wsq_task *mine = wsqi_take_back_task(self, task, group);
     if (mine != NULL && self->searching) wsqi_search_end(self); /* it slept as workers do */
     wsqi_notify_others(self);
-    return mine != NULL && wsqi_step_nested(self, mine);
+    return mine != NULL && wsqi_step_nested(self, mine, wsqi_full_mark(self));
 }
 
 /* What a wait for the task returns; WSQ_ERR_TIMEOUT: it is not over. */
@@ -6789,8 +6775,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     /* A future is not looked for again: it was to be called here before. */
     bool here = wait.self != NULL && (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
-        wsqi_wait_listen(&wait);
-        bool over = wait.released || wsqi_over(pool);
+        bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
         result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
         if (result == WSQ_ERR_TIMEOUT && over) result = WSQ_ERR_CANCELLED;
         if (result != WSQ_ERR_TIMEOUT || wsqi_wait_late(&wait)) break;
@@ -7416,7 +7401,7 @@ static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     if (wsqi_load_locked(&pool->guests_made) == made) {
         ok = wsqi_block_make(pool, pool->guest_base + made) != NULL;
-        if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_start. */
+        if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_rouse. */
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return ok;
@@ -8124,37 +8109,26 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_BLOCKER;
 }
 
-/* Counts the waits in the middle of a task that sleep; those that were called and go on in *called.
- * release: the pool is still, and those that are in vain return. */
-static unsigned wsqi_waits_look(wsq_pool *pool, bool release, unsigned *called) {
-    unsigned asleep = 0;
-    *called = 0;
-    for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_waiters *bucket = &pool->waiting[i];
+/* The pool is still. Waits that are in vain return, in a second round, unless one was called: that
+ * goes on, and may end what the others wait for. False: no thread waits in the middle of a task. */
+static bool wsqi_waits_release(wsq_pool *pool) {
+    bool any = false, called = false;
+    for (int i = 0; i < WSQI_BUCKETS || (any && !called && i < 2 * WSQI_BUCKETS); i++) {
+        wsqi_waiters *bucket = &pool->waiting[i % WSQI_BUCKETS];
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5 orders it */
-            asleep++;
+            any = true;
             if (wsqi_wait_called(wait)) {
-                ++*called;
-            } else if (release && wsqi_wait_vain(wait)) {
+                called = true;
+            } else if (i >= WSQI_BUCKETS && wsqi_wait_vain(wait)) {
                 wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE); /* W1 */
                 wsqi_unpark(wait->parker);
             }
         }
         wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
-    return asleep;
-}
-
-/* Tasks are queued somewhere. */
-static bool wsqi_tasks_left(wsq_pool *pool) {
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL) return true;
-    }
-    return wsqi_queued(pool);
+    return any;
 }
 
 /* The pool lock's holder: do all on duty sleep, and is nothing queued? */
@@ -8162,17 +8136,21 @@ static bool wsqi_still(wsq_pool *pool) {
     uint32_t idle = wsqi_load_acq(&pool->idle);            /* P5: what it queued before it slept */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
     if (wsqi_sleeping(idle) != threads) return false; /* who searches does not sleep */
-    if (!wsqi_tasks_left(pool)) return true;
+    bool queued = wsqi_queued(pool), left = queued;
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made && !left; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
+    }
     /* Whoever shuts down sees to a lane where no thread does. */
-    if (pool->config.caller_runs || (pool->config.lend_only && wsqi_queued(pool)))
+    if (left && (pool->config.caller_runs || (pool->config.lend_only && queued)))
         wsqi_call(pool, pool);
-    return false;
+    return !left;
 }
 
 /* Any thread: it went to sleep, or off duty. Once the pool stops: if that was the last one, waits
  * are released, or the pool is over. */
 static void wsqi_check_still(wsq_pool *pool) {
-    unsigned called;
     /* P4: who sleeps is seen below by who set the phase, or sees it. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
@@ -8180,17 +8158,13 @@ static void wsqi_check_still(wsq_pool *pool) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     /* P4: and who woke up before that, and saw the pool run, is seen awake. */
     wsqi_fence_sc();
-    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool)) {
-        unsigned asleep = wsqi_waits_look(pool, false, &called);
-        if (asleep == 0) {
-            /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
-            wsqi_add_rlx(&pool->duty.threads, 1u);
-            /* P6: what was run is visible. Pairs with P5. */
-            wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
-            wsqi_call(pool, pool);
-        } else if (called == 0) {
-            wsqi_waits_look(pool, true, &called);
-        }
+    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool) &&
+        !wsqi_waits_release(pool)) {
+        /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
+        wsqi_add_rlx(&pool->duty.threads, 1u);
+        /* P6: what was run is visible. Pairs with P5. */
+        wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+        wsqi_call(pool, pool);
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
@@ -8215,16 +8189,6 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     }
 }
 
-/* Whoever shuts down, where workers may have no thread: it does their work. */
-static void wsqi_stop_help(wsq_pool *pool) {
-    if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
-        while (wsqi_pump(pool)) {}
-        wsqi_pump_leave(pool);
-    } else if (pool->config.lend_only) {
-        wsqi_sweep(pool);
-    }
-}
-
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     /* P4: either a worker that sleeps sees the phase, or it is seen asleep; and either what is
@@ -8233,7 +8197,12 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_tokens_give(pool); /* waits go on as the shutdown's, and joins */
     for (;;) {
         wsqi_wait_listen(wait);
-        wsqi_stop_help(pool);
+        /* Where workers may have no thread, this one does their work. */
+        if (pool->config.lend_only) wsqi_sweep(pool);
+        if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
+            while (wsqi_pump(pool)) {}
+            wsqi_pump_leave(pool);
+        }
         wsqi_check_still(pool);
         /* P5: as in wsqi_over. */
         if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
