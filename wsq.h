@@ -7250,23 +7250,19 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     if (wanted && exposed) wsqi_notify_jobs(self->pool, self);
 }
 
-/* The job stack is full: the job runs now. The traps stay set as long as the context is the full
- * mark and such jobs are to be joined, so that their joins come to look. */
-static void wsqi_fork_full(wsqi_worker *self, wsq_ctx mark) {
-    wsq_job *job = wsqi_get(&mark->job);
-    wsqi_get(&job->fn)(mark, job);
-    self->run_at_fork++;
-    wsqi_steal_request(self);
-}
-
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     wsqi_worker *self = wsqi_worker_of(entry);
-    if (entry == wsqi_full_mark(self)) {
-        wsqi_fork_full(self, entry);
-        return entry;
+    if (entry != wsqi_full_mark(self)) {
+        wsqi_publish(self, entry + 1);
+        return entry + 1;
     }
-    wsqi_publish(self, entry + 1);
-    return entry + 1;
+    /* The job stack is full: the job runs now. The traps stay set as long as the context is the
+     * full mark and such jobs are to be joined, so that their joins come to look. */
+    wsq_job *job = wsqi_get(&entry->job);
+    wsqi_get(&job->fn)(entry, job);
+    self->run_at_fork++;
+    wsqi_steal_request(self);
+    return entry;
 }
 
 /* Owner only. Takes the newest public job back; false: it was stolen, as were all older ones. */
@@ -7402,25 +7398,21 @@ static void wsqi_lease_end(wsqi_worker *block) {
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* One more than `made`, unless another thread was faster. False: no memory. */
-static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
-    bool ok = true;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (wsqi_load_locked(&pool->guests_made) == made) {
-        ok = wsqi_block_make(pool, pool->guest_base + made) != NULL;
-        if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_start. */
-    }
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return ok;
-}
-
 /* A guest block, or NULL: all are taken, or there is no memory for one more. */
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
-    for (;;) {
+    for (bool more = true; more;) {
         unsigned made = wsqi_guests_made(pool);
         wsqi_worker *guest = wsqi_lease_take(pool, pool->guest_base, pool->guest_base + made);
-        if (guest != NULL || made == WSQ_GUESTS || !wsqi_guest_make(pool, made)) return guest;
+        if (guest != NULL || made == WSQ_GUESTS) return guest;
+        wsqi_mutex_lock(&pool->parking, &pool->lock);
+        if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread was faster */
+            more = wsqi_block_make(pool, pool->guest_base + made) != NULL;
+            /* B2: as in wsqi_standin_start. */
+            if (more) wsqi_store_rel(&pool->guests_made, made + 1);
+        }
+        wsqi_mutex_unlock(&pool->parking, &pool->lock);
     }
+    return NULL;
 }
 
 static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
@@ -8408,13 +8400,6 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     else wsqi_release(pool->config.allocator, places, WSQI_CPUS * sizeof *places);
 }
 
-/* Lanes of the global queue; one where its order is that of the pool. */
-static unsigned wsqi_shares_for(const wsq_pool *pool) {
-    unsigned shares = pool->workers / WSQI_SHARE_WORKERS;
-    if (pool->config.order != WSQ_FIFO || pool->config.caller_runs || shares == 0) return 1;
-    return shares < (unsigned)WSQI_SHARES ? shares : (unsigned)WSQI_SHARES;
-}
-
 /* False: no memory. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
@@ -8424,7 +8409,10 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
-    pool->shares = wsqi_shares_for(pool);
+    pool->shares = pool->workers / WSQI_SHARE_WORKERS;
+    /* one, where the global queue's order is that of the pool */
+    if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
+    if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->wake_slot = wsqi_told(pool) ? 0 : config->lifo_cap;
     pool->spin_rounds = config->spin_ns == WSQ_SPIN_OFF ? 1 : WSQI_SPIN_ROUNDS;
     if (config->spin_ns == WSQ_SPIN_OFF) pool->config.spin_ns = 0;
