@@ -7496,12 +7496,6 @@ typedef struct wsqi_grain {
     bool automatic;
 } wsqi_grain;
 
-/* Where the step that begins here ends; `end` lies further. Automatic steps end on multiples of
- * their size, so that growing from 1 does not leave the loop body misaligned for good. */
-static inline size_t wsqi_grain_step(const wsqi_grain *grain, size_t begin) {
-    return begin + (grain->automatic ? grain->size - (begin & (grain->size - 1)) : grain->size);
-}
-
 /* A step is over: how long shall the next be? */
 static void wsqi_grain_learn(wsqi_grain *grain, size_t done) {
     if (!grain->automatic) return;
@@ -7524,13 +7518,8 @@ struct wsqi_loop {
     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* wsq_for's */
     void *arg;
     const wsq_reducer *reducer; /* wsq_reduce's, or NULL */
-    wsqi_a32 stopped;           /* any body sets it */
+    wsqi_a32 stopped;           /* any body sets it to 1; what it did is visible by its join */
 };
-
-/* What the bodies did is visible by their joins. */
-static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
-    return wsqi_load_hint(&loop->stopped) != 0;
-}
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
@@ -7603,17 +7592,20 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     grain.size = grain.automatic ? 1 : loop->grain;
     grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
     *innermost = loop; /* the body may stop it */
-    while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
+    while (end - begin > grain.size && wsqi_load_hint(&loop->stopped) == 0) {
         if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain.size, begin, end, partial)) {
             begin = end;
             break;
         }
-        size_t step = wsqi_grain_step(&grain, begin);
-        wsqi_loop_body(ctx, loop, begin, step, partial);
-        wsqi_grain_learn(&grain, step - begin);
-        begin = step;
+        /* Automatic steps end on multiples of their size, so that growing from 1 does not leave the
+         * loop body misaligned for good. */
+        size_t step = grain.size - (grain.automatic ? begin & (grain.size - 1) : 0);
+        wsqi_loop_body(ctx, loop, begin, begin + step, partial);
+        wsqi_grain_learn(&grain, step);
+        begin += step;
     }
-    if (begin < end && !wsqi_loop_stopped(loop)) wsqi_loop_body(ctx, loop, begin, end, partial);
+    if (begin < end && wsqi_load_hint(&loop->stopped) == 0)
+        wsqi_loop_body(ctx, loop, begin, end, partial);
     *innermost = outer;
 }
 
@@ -8426,28 +8418,22 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     return true;
 }
 
-static bool wsqi_pool_start(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers; i++) {
-        if (wsqi_worker_start(wsqi_block(pool, i))) continue;
-        /* Relaxed: the token orders it (I2). */
-        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
-        wsqi_pool_join(pool, i);
-        return false;
-    }
-    return true;
-}
-
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_config filled = WSQI_INIT;
-    wsq_result result = WSQ_OK;
     if (config != NULL) filled = *config;
     if (out == NULL || !wsqi_config_valid(&filled)) return WSQ_ERR_INVALID;
     wsqi_config_fill(&filled);
     wsq_pool *pool = wsqi_pool_allocate(&filled);
     if (pool == NULL) return WSQ_ERR_MEMORY;
-    if (!wsqi_pool_init(pool, &filled)) result = WSQ_ERR_MEMORY;
-    else if (!filled.caller_runs && !filled.lend_only && !wsqi_pool_start(pool))
+    wsq_result result = wsqi_pool_init(pool, &filled) ? WSQ_OK : WSQ_ERR_MEMORY;
+    unsigned threads = filled.caller_runs || filled.lend_only ? 0 : filled.workers;
+    for (unsigned i = 0; i < threads && result == WSQ_OK; i++) {
+        if (wsqi_worker_start(wsqi_block(pool, i))) continue;
+        /* Relaxed: the token orders it (I2). */
+        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+        wsqi_pool_join(pool, i);
         result = WSQ_ERR_THREAD;
+    }
     if (result == WSQ_OK) *out = pool;
     else wsqi_pool_free(pool);
     return result;
@@ -8473,23 +8459,20 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->config.lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
-    wsq_result result = WSQ_ERR_CLOSED;
     wsqi_duty_begin(pool);
     /* Relaxed: behind a full barrier (P4) either this sees the pool stop, or the shutdown awaits
      * the end of its duty. */
-    if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        wsqi_worker *self = wsqi_lease_take(pool, 0, pool->workers);
-        result = self != NULL ? WSQ_OK : WSQ_ERR_INVALID;
-        if (self != NULL) {
-            self->outer = wsqi_self_get();
-            wsqi_self_set(self);
-            wsqi_serve(self);
-            wsqi_self_set(self->outer);
-            wsqi_lease_end(self);
-        }
+    bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
+    wsqi_worker *self = running ? wsqi_lease_take(pool, 0, pool->workers) : NULL;
+    if (self != NULL) {
+        self->outer = wsqi_self_get();
+        wsqi_self_set(self);
+        wsqi_serve(self);
+        wsqi_self_set(self->outer);
+        wsqi_lease_end(self);
     }
     wsqi_duty_end(pool);
-    return result;
+    return self != NULL ? WSQ_OK : running ? WSQ_ERR_INVALID : WSQ_ERR_CLOSED;
 }
 
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
