@@ -7490,20 +7490,13 @@ WSQ_API int wsq_worker_self(void) {
  * the clock (25 ns), and a thief waits no longer than a system call takes. */
 #define WSQI_GRAIN_NS 10000u
 
-typedef struct wsqi_grain {
-    size_t size; /* elements in the next step; automatic: a power of two */
-    uint64_t last_ns;
-    bool automatic;
-} wsqi_grain;
-
-/* A step is over: how long shall the next be? */
-static void wsqi_grain_learn(wsqi_grain *grain, size_t done) {
-    if (!grain->automatic) return;
-    uint64_t now = wsqi_clock_ns(), elapsed = now - grain->last_ns;
-    grain->last_ns = now;
-    if (done == grain->size && elapsed < WSQI_GRAIN_NS / 2 && grain->size <= SIZE_MAX / 4)
-        grain->size *= 2;
-    if (elapsed > WSQI_GRAIN_NS * 2 && grain->size > 1) grain->size /= 2;
+/* A step of `done` elements is over, without a given grain: how long shall the next be? A power of
+ * two. */
+static size_t wsqi_grain_next(size_t grain, size_t done, uint64_t *last_ns) {
+    uint64_t now = wsqi_clock_ns(), elapsed = now - *last_ns;
+    *last_ns = now;
+    if (done == grain && elapsed < WSQI_GRAIN_NS / 2 && grain <= SIZE_MAX / 4) return grain * 2;
+    return elapsed > WSQI_GRAIN_NS * 2 && grain > 1 ? grain / 2 : grain;
 }
 
 /* Somebody wants work from this worker, and there is room to offer it. */
@@ -7587,21 +7580,20 @@ static inline void wsqi_loop_body(wsq_ctx ctx, const wsqi_loop *loop, size_t beg
 
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     wsqi_loop **innermost = &wsqi_worker_of(ctx)->frame.loop, *outer = *innermost;
-    wsqi_grain grain;
-    grain.automatic = loop->grain == 0;
-    grain.size = grain.automatic ? 1 : loop->grain;
-    grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
+    bool automatic = loop->grain == 0;
+    size_t grain = automatic ? 1 : loop->grain;
+    uint64_t last_ns = automatic ? wsqi_clock_ns() : 0;
     *innermost = loop; /* the body may stop it */
-    while (end - begin > grain.size && wsqi_load_hint(&loop->stopped) == 0) {
-        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain.size, begin, end, partial)) {
+    while (end - begin > grain && wsqi_load_hint(&loop->stopped) == 0) {
+        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain, begin, end, partial)) {
             begin = end;
             break;
         }
         /* Automatic steps end on multiples of their size, so that growing from 1 does not leave the
          * loop body misaligned for good. */
-        size_t step = grain.size - (grain.automatic ? begin & (grain.size - 1) : 0);
+        size_t step = grain - (automatic ? begin & (grain - 1) : 0);
         wsqi_loop_body(ctx, loop, begin, begin + step, partial);
-        wsqi_grain_learn(&grain, step);
+        if (automatic) grain = wsqi_grain_next(grain, step, &last_ns);
         begin += step;
     }
     if (begin < end && wsqi_load_hint(&loop->stopped) == 0)
@@ -7846,17 +7838,14 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     wsq_pool *pool = dump->pool;
     wsqi_list *list = pool->list;
     uintptr_t function = 0;
-    if (object == pool) {
-        fprintf(dump->file, "%sthe pool", word);
-        return;
-    }
     if (list != NULL) {
         wsqi_mutex_lock(&pool->parking, &list->lock);
         const wsqi_listed *place = wsqi_list_at(list, object);
         if (place->task != NULL) function = place->function;
         wsqi_mutex_unlock(&pool->parking, &list->lock);
     }
-    fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
+    if (object == pool) fprintf(dump->file, "%sthe pool", word);
+    else fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
@@ -7892,8 +7881,7 @@ static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t bit = wsqi_bit(worker);
     unsigned word = worker->index / 64;
     uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
-    if (pool->config.lend_only && lease == WSQI_LEASE_VACANT)
-        return "has no thread";
+    if (pool->config.lend_only && lease == WSQI_LEASE_VACANT) return "has no thread";
     if (worker->index >= pool->workers && wsqi_load_hint(&worker->dormant) != WSQI_STANDIN_ACTIVE)
         return "not needed";
     if (wsqi_load_hint(&pool->joiners[word]) & bit) return "asleep in a join";
@@ -8316,12 +8304,11 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; pool->config.order == WSQ_LIFO && i < made; i++)
+    wsqi_chunk *chunk;
+    for (unsigned i = 0; pool->config.order == WSQ_LIFO && i < wsqi_threads_made(pool); i++)
         wsq_deque_fini(&wsqi_block(pool, i)->deque);
-    wsqi_chunk *chunk = (wsqi_chunk *)pool->future_chunks, *next;
-    for (; chunk != NULL; chunk = next) {
-        next = chunk->next;
+    while ((chunk = (wsqi_chunk *)pool->future_chunks) != NULL) {
+        pool->future_chunks = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
     if (pool->list != NULL)
@@ -8374,22 +8361,19 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
 
 /* Who is near whom. With two workers, or where all are as near, that does not matter. */
 static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
-    if (config->topology != NULL) {
-        pool->places.topology = *config->topology;
-        pool->places.matter = true;
-        return;
-    }
-    if (pool->workers < 3 || pool->config.caller_runs) return;
-    uint32_t *places = (uint32_t *)wsqi_allocate(pool->config.allocator, WSQI_CPUS * sizeof *places,
-                                                 sizeof(void *));
-    if (places == NULL) return; /* then it is as if it did not matter */
-    memset(places, 0, WSQI_CPUS * sizeof *places);
-    pool->places.cpus = wsqi_places_read(places, WSQI_CPUS);
-    for (unsigned i = 1; i < pool->places.cpus; i++) {
-        if (places[i] != places[0]) pool->places.matter = true;
-    }
-    if (pool->places.matter) pool->places.of_cpu = places;
-    else wsqi_release(pool->config.allocator, places, WSQI_CPUS * sizeof *places);
+    wsqi_places *places = &pool->places;
+    const size_t bytes = WSQI_CPUS * sizeof *places->of_cpu;
+    places->matter = config->topology != NULL;
+    if (places->matter) places->topology = *config->topology;
+    if (places->matter || pool->workers < 3 || config->caller_runs) return;
+    uint32_t *of_cpu = (uint32_t *)wsqi_allocate(config->allocator, bytes, sizeof(void *));
+    if (of_cpu == NULL) return; /* then it is as if it did not matter */
+    memset(of_cpu, 0, bytes);
+    places->cpus = wsqi_places_read(of_cpu, WSQI_CPUS);
+    for (unsigned i = 1; i < places->cpus; i++)
+        if (of_cpu[i] != of_cpu[0]) places->matter = true;
+    if (places->matter) places->of_cpu = of_cpu;
+    else wsqi_release(config->allocator, of_cpu, bytes);
 }
 
 /* False: no memory. */
@@ -8502,14 +8486,13 @@ WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
     wsqi_check_pool(pool);
     memset(out, 0, sizeof *out);
-    unsigned made = wsqi_threads_made(pool);
     if (!wsqi_block_known(pool, index)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
     const wsqi_a64 *from = (const wsqi_a64 *)(const void *)&worker->counters;
     uint64_t *to = (uint64_t *)(void *)out;
     for (size_t k = 0; k < sizeof worker->counters / sizeof *from; k++)
         to[k] = wsqi_load_stat(&from[k]);
-    out->queue_depth = index < made ? wsqi_queue_length(worker) : 0;
+    out->queue_depth = index < pool->guest_base ? wsqi_queue_length(worker) : 0;
 }
 
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
