@@ -7240,23 +7240,19 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     if (wanted && exposed) wsqi_notify_jobs(self->pool, self);
 }
 
-/* The job stack is full: the job runs now. The traps stay set as long as the context is the full
- * mark and such jobs are to be joined, so that their joins come to look. */
-static void wsqi_fork_full(wsqi_worker *self, wsq_ctx mark) {
-    wsq_job *job = wsqi_get(&mark->job);
-    wsqi_get(&job->fn)(mark, job);
-    self->run_at_fork++;
-    wsqi_steal_request(self);
-}
-
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     wsqi_worker *self = wsqi_worker_of(entry);
-    if (entry == wsqi_full_mark(self)) {
-        wsqi_fork_full(self, entry);
-        return entry;
+    if (entry != wsqi_full_mark(self)) {
+        wsqi_publish(self, entry + 1);
+        return entry + 1;
     }
-    wsqi_publish(self, entry + 1);
-    return entry + 1;
+    /* The job stack is full: the job runs now. The traps stay set as long as the context is the
+     * full mark and such jobs are to be joined, so that their joins come to look. */
+    wsq_job *job = wsqi_get(&entry->job);
+    wsqi_get(&job->fn)(entry, job);
+    self->run_at_fork++;
+    wsqi_steal_request(self);
+    return entry;
 }
 
 /* Owner only. Takes the newest public job back; false: it was stolen, as were all older ones. */
@@ -7395,25 +7391,21 @@ static void wsqi_lease_end(wsqi_worker *block) {
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* One more than `made`, unless another thread was faster. False: no memory. */
-static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
-    bool ok = true;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (wsqi_load_locked(&pool->guests_made) == made) {
-        ok = wsqi_block_make(pool, pool->guest_base + made) != NULL;
-        if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_rouse. */
-    }
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return ok;
-}
-
 /* A guest block, or NULL: all are taken, or there is no memory for one more. */
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
-    for (;;) {
+    for (bool more = true; more;) {
         unsigned made = wsqi_guests_made(pool);
         wsqi_worker *guest = wsqi_lease_take(pool, pool->guest_base, pool->guest_base + made);
-        if (guest != NULL || made == WSQ_GUESTS || !wsqi_guest_make(pool, made)) return guest;
+        if (guest != NULL || made == WSQ_GUESTS) return guest;
+        wsqi_mutex_lock(&pool->parking, &pool->lock);
+        if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread was faster */
+            more = wsqi_block_make(pool, pool->guest_base + made) != NULL;
+            /* B2: as in wsqi_standin_rouse. */
+            if (more) wsqi_store_rel(&pool->guests_made, made + 1);
+        }
+        wsqi_mutex_unlock(&pool->parking, &pool->lock);
     }
+    return NULL;
 }
 
 static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
@@ -7491,26 +7483,13 @@ WSQ_API int wsq_worker_self(void) {
  * the clock (25 ns), and a thief waits no longer than a system call takes. */
 #define WSQI_GRAIN_NS 10000u
 
-typedef struct wsqi_grain {
-    size_t size; /* elements in the next step; automatic: a power of two */
-    uint64_t last_ns;
-    bool automatic;
-} wsqi_grain;
-
-/* Where the step that begins here ends; `end` lies further. Automatic steps end on multiples of
- * their size, so that growing from 1 does not leave the loop body misaligned for good. */
-static inline size_t wsqi_grain_step(const wsqi_grain *grain, size_t begin) {
-    return begin + (grain->automatic ? grain->size - (begin & (grain->size - 1)) : grain->size);
-}
-
-/* A step is over: how long shall the next be? */
-static void wsqi_grain_learn(wsqi_grain *grain, size_t done) {
-    if (!grain->automatic) return;
-    uint64_t now = wsqi_clock_ns(), elapsed = now - grain->last_ns;
-    grain->last_ns = now;
-    if (done == grain->size && elapsed < WSQI_GRAIN_NS / 2 && grain->size <= SIZE_MAX / 4)
-        grain->size *= 2;
-    if (elapsed > WSQI_GRAIN_NS * 2 && grain->size > 1) grain->size /= 2;
+/* A step of `done` elements is over, without a given grain: how long shall the next be? A power of
+ * two. */
+static size_t wsqi_grain_next(size_t grain, size_t done, uint64_t *last_ns) {
+    uint64_t now = wsqi_clock_ns(), elapsed = now - *last_ns;
+    *last_ns = now;
+    if (done == grain && elapsed < WSQI_GRAIN_NS / 2 && grain <= SIZE_MAX / 4) return grain * 2;
+    return elapsed > WSQI_GRAIN_NS * 2 && grain > 1 ? grain / 2 : grain;
 }
 
 /* Somebody wants work from this worker, and there is room to offer it. */
@@ -7525,13 +7504,8 @@ struct wsqi_loop {
     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* wsq_for's */
     void *arg;
     const wsq_reducer *reducer; /* wsq_reduce's, or NULL */
-    wsqi_a32 stopped;           /* any body sets it */
+    wsqi_a32 stopped;           /* any body sets it to 1; what it did is visible by its join */
 };
-
-/* What the bodies did is visible by their joins. */
-static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
-    return wsqi_load_hint(&loop->stopped) != 0;
-}
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
@@ -7599,22 +7573,24 @@ static inline void wsqi_loop_body(wsq_ctx ctx, const wsqi_loop *loop, size_t beg
 
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     wsqi_loop **innermost = &wsqi_worker_of(ctx)->frame.loop, *outer = *innermost;
-    wsqi_grain grain;
-    grain.automatic = loop->grain == 0;
-    grain.size = grain.automatic ? 1 : loop->grain;
-    grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
+    bool automatic = loop->grain == 0;
+    size_t grain = automatic ? 1 : loop->grain;
+    uint64_t last_ns = automatic ? wsqi_clock_ns() : 0;
     *innermost = loop; /* the body may stop it */
-    while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain.size, begin, end, partial)) {
+    while (end - begin > grain && wsqi_load_hint(&loop->stopped) == 0) {
+        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain, begin, end, partial)) {
             begin = end;
             break;
         }
-        size_t step = wsqi_grain_step(&grain, begin);
-        wsqi_loop_body(ctx, loop, begin, step, partial);
-        wsqi_grain_learn(&grain, step - begin);
-        begin = step;
+        /* Automatic steps end on multiples of their size, so that growing from 1 does not leave the
+         * loop body misaligned for good. */
+        size_t step = grain - (automatic ? begin & (grain - 1) : 0);
+        wsqi_loop_body(ctx, loop, begin, begin + step, partial);
+        if (automatic) grain = wsqi_grain_next(grain, step, &last_ns);
+        begin += step;
     }
-    if (begin < end && !wsqi_loop_stopped(loop)) wsqi_loop_body(ctx, loop, begin, end, partial);
+    if (begin < end && wsqi_load_hint(&loop->stopped) == 0)
+        wsqi_loop_body(ctx, loop, begin, end, partial);
     *innermost = outer;
 }
 
@@ -7860,17 +7836,14 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     wsq_pool *pool = dump->pool;
     wsqi_list *list = pool->list;
     uintptr_t function = 0;
-    if (object == pool) {
-        fprintf(dump->file, "%sthe pool", word);
-        return;
-    }
     if (list != NULL) {
         wsqi_mutex_lock(&pool->parking, &list->lock);
         const wsqi_listed *place = wsqi_list_at(list, object);
         if (place->task != NULL) function = place->function;
         wsqi_mutex_unlock(&pool->parking, &list->lock);
     }
-    fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
+    if (object == pool) fprintf(dump->file, "%sthe pool", word);
+    else fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
@@ -7906,8 +7879,7 @@ static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t bit = wsqi_bit(worker);
     unsigned word = worker->index / 64;
     uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
-    if (pool->config.lend_only && lease == WSQI_LEASE_VACANT)
-        return "has no thread";
+    if (pool->config.lend_only && lease == WSQI_LEASE_VACANT) return "has no thread";
     if (worker->index >= pool->workers && wsqi_load_hint(&worker->dormant) != WSQI_STANDIN_ACTIVE)
         return "not needed";
     if (wsqi_load_hint(&pool->joiners[word]) & bit) return "asleep in a join";
@@ -8315,12 +8287,11 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; pool->config.order == WSQ_LIFO && i < made; i++)
+    wsqi_chunk *chunk;
+    for (unsigned i = 0; pool->config.order == WSQ_LIFO && i < wsqi_threads_made(pool); i++)
         wsq_deque_fini(&wsqi_block(pool, i)->deque);
-    wsqi_chunk *chunk = (wsqi_chunk *)pool->future_chunks, *next;
-    for (; chunk != NULL; chunk = next) {
-        next = chunk->next;
+    while ((chunk = (wsqi_chunk *)pool->future_chunks) != NULL) {
+        pool->future_chunks = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
     if (pool->list != NULL)
@@ -8373,29 +8344,19 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
 
 /* Who is near whom. With two workers, or where all are as near, that does not matter. */
 static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
-    if (config->topology != NULL) {
-        pool->places.topology = *config->topology;
-        pool->places.matter = true;
-        return;
-    }
-    if (pool->workers < 3 || pool->config.caller_runs) return;
-    uint32_t *places = (uint32_t *)wsqi_allocate(pool->config.allocator, WSQI_CPUS * sizeof *places,
-                                                 sizeof(void *));
-    if (places == NULL) return; /* then it is as if it did not matter */
-    memset(places, 0, WSQI_CPUS * sizeof *places);
-    pool->places.cpus = wsqi_places_read(places, WSQI_CPUS);
-    for (unsigned i = 1; i < pool->places.cpus; i++) {
-        if (places[i] != places[0]) pool->places.matter = true;
-    }
-    if (pool->places.matter) pool->places.of_cpu = places;
-    else wsqi_release(pool->config.allocator, places, WSQI_CPUS * sizeof *places);
-}
-
-/* Lanes of the global queue; one where its order is that of the pool. */
-static unsigned wsqi_shares_for(const wsq_pool *pool) {
-    unsigned shares = pool->workers / WSQI_SHARE_WORKERS;
-    if (pool->config.order != WSQ_FIFO || pool->config.caller_runs || shares == 0) return 1;
-    return shares < (unsigned)WSQI_SHARES ? shares : (unsigned)WSQI_SHARES;
+    wsqi_places *places = &pool->places;
+    const size_t bytes = WSQI_CPUS * sizeof *places->of_cpu;
+    places->matter = config->topology != NULL;
+    if (places->matter) places->topology = *config->topology;
+    if (places->matter || pool->workers < 3 || config->caller_runs) return;
+    uint32_t *of_cpu = (uint32_t *)wsqi_allocate(config->allocator, bytes, sizeof(void *));
+    if (of_cpu == NULL) return; /* then it is as if it did not matter */
+    memset(of_cpu, 0, bytes);
+    places->cpus = wsqi_places_read(of_cpu, WSQI_CPUS);
+    for (unsigned i = 1; i < places->cpus; i++)
+        if (of_cpu[i] != of_cpu[0]) places->matter = true;
+    if (places->matter) places->of_cpu = of_cpu;
+    else wsqi_release(config->allocator, of_cpu, bytes);
 }
 
 /* False: no memory. */
@@ -8407,7 +8368,10 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
-    pool->shares = wsqi_shares_for(pool);
+    pool->shares = pool->workers / WSQI_SHARE_WORKERS;
+    /* one, where the global queue's order is that of the pool */
+    if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
+    if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->wake_slot = wsqi_told(pool) ? 0 : config->lifo_cap;
     pool->spin_rounds = config->spin_ns == WSQ_SPIN_OFF ? 1 : WSQI_SPIN_ROUNDS;
     if (config->spin_ns == WSQ_SPIN_OFF) pool->config.spin_ns = 0;
@@ -8421,28 +8385,22 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     return true;
 }
 
-static bool wsqi_pool_start(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers; i++) {
-        if (wsqi_worker_start(wsqi_block(pool, i))) continue;
-        /* Relaxed: the token orders it (I2). */
-        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
-        wsqi_pool_join(pool, i);
-        return false;
-    }
-    return true;
-}
-
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_config filled = WSQI_INIT;
-    wsq_result result = WSQ_OK;
     if (config != NULL) filled = *config;
     if (out == NULL || !wsqi_config_valid(&filled)) return WSQ_ERR_INVALID;
     wsqi_config_fill(&filled);
     wsq_pool *pool = wsqi_pool_allocate(&filled);
     if (pool == NULL) return WSQ_ERR_MEMORY;
-    if (!wsqi_pool_init(pool, &filled)) result = WSQ_ERR_MEMORY;
-    else if (!filled.caller_runs && !filled.lend_only && !wsqi_pool_start(pool))
+    wsq_result result = wsqi_pool_init(pool, &filled) ? WSQ_OK : WSQ_ERR_MEMORY;
+    unsigned threads = filled.caller_runs || filled.lend_only ? 0 : filled.workers;
+    for (unsigned i = 0; i < threads && result == WSQ_OK; i++) {
+        if (wsqi_worker_start(wsqi_block(pool, i))) continue;
+        /* Relaxed: the token orders it (I2). */
+        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+        wsqi_pool_join(pool, i);
         result = WSQ_ERR_THREAD;
+    }
     if (result == WSQ_OK) *out = pool;
     else wsqi_pool_free(pool);
     return result;
@@ -8468,23 +8426,20 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->config.lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
-    wsq_result result = WSQ_ERR_CLOSED;
     wsqi_duty_begin(pool);
     /* Relaxed: behind a full barrier (P4) either this sees the pool stop, or the shutdown awaits
      * the end of its duty. */
-    if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        wsqi_worker *self = wsqi_lease_take(pool, 0, pool->workers);
-        result = self != NULL ? WSQ_OK : WSQ_ERR_INVALID;
-        if (self != NULL) {
-            self->outer = wsqi_self_get();
-            wsqi_self_set(self);
-            wsqi_serve(self);
-            wsqi_self_set(self->outer);
-            wsqi_lease_end(self);
-        }
+    bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
+    wsqi_worker *self = running ? wsqi_lease_take(pool, 0, pool->workers) : NULL;
+    if (self != NULL) {
+        self->outer = wsqi_self_get();
+        wsqi_self_set(self);
+        wsqi_serve(self);
+        wsqi_self_set(self->outer);
+        wsqi_lease_end(self);
     }
     wsqi_duty_end(pool);
-    return result;
+    return self != NULL ? WSQ_OK : running ? WSQ_ERR_INVALID : WSQ_ERR_CLOSED;
 }
 
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
@@ -8514,14 +8469,13 @@ WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
     wsqi_check_pool(pool);
     memset(out, 0, sizeof *out);
-    unsigned made = wsqi_threads_made(pool);
     if (!wsqi_block_known(pool, index)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
     const wsqi_a64 *from = (const wsqi_a64 *)(const void *)&worker->counters;
     uint64_t *to = (uint64_t *)(void *)out;
     for (size_t k = 0; k < sizeof worker->counters / sizeof *from; k++)
         to[k] = wsqi_load_stat(&from[k]);
-    out->queue_depth = index < made ? wsqi_queue_length(worker) : 0;
+    out->queue_depth = index < pool->guest_base ? wsqi_queue_length(worker) : 0;
 }
 
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
