@@ -6390,7 +6390,9 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     /* A shutdown takes the lock once, after it has set the phase. */
     uint32_t before = wsqi_load_locked(count);
-    bool here = wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN;
+    /* While the pool stops a stand-in cancels what is queued: what blocks may wait for that. */
+    uint32_t phase = wsqi_load_locked(pool->phase);
+    bool here = phase == WSQI_PHASE_RUN || (phase == WSQI_PHASE_CANCEL && self->host != NULL);
     if (here) {
         wsqi_store_locked(count, before + 1);
         here = wsqi_standins_fill(pool) > before && !wsqi_standins_spent(pool);
@@ -6549,6 +6551,17 @@ static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
 }
 
+/* This thread is about to wait, or goes on. Further out it is a guest, perhaps, for whose jobs
+ * workers wait asleep: it is missed there, as the host is. */
+static void wsqi_wait_absent(const wsqi_wait *wait, bool begins) {
+    for (wsqi_worker *self = wsqi_self_get(); self != NULL; self = self->outer) {
+        if (self->host != NULL || self == wait->host) continue;
+        if (wait->job != NULL && self->pool == wait->pool) continue; /* it runs there */
+        if (begins && self->blocking++ == 0) self->replaced = wsqi_standin_begin(self);
+        if (!begins && --self->blocking == 0 && self->replaced) wsqi_standin_end(self);
+    }
+}
+
 /* For wsq_pool_dump, in a pool that lists its tasks. */
 WSQI_COLD static void wsqi_wait_date(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
@@ -6560,6 +6573,7 @@ WSQI_COLD static void wsqi_wait_date(wsqi_wait *wait) {
 
 WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
     if (wait->replaced) wsqi_standin_end(wait->host);
+    wsqi_wait_absent(wait, false);
     wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
 }
 
@@ -6609,6 +6623,7 @@ static void wsqi_wait_work(wsqi_wait *wait) {
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
+    if (!wait->blocked) wsqi_wait_absent(wait, true);
     if (WSQI_LISTS && !wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
     if (host == NULL) return false;
