@@ -6437,23 +6437,34 @@ static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
     return self->host != NULL ? self->host : self;
 }
 
-WSQ_API void wsq_block_begin(wsq_ctx ctx) {
-    wsqi_check_ctx(ctx);
-    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
+static void wsqi_blocking_begin(wsqi_worker *block) {
+    wsqi_worker *self = wsqi_blocker(block);
     if (self->pool->config.caller_runs || self->blocking++ != 0) return;
     wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
     wsqi_block_prepare(self);
     self->replaced = wsqi_standin_begin(self);
 }
 
-WSQ_API void wsq_block_end(wsq_ctx ctx) {
-    wsqi_check_ctx(ctx);
-    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
+static void wsqi_blocking_end(wsqi_worker *block) {
+    wsqi_worker *self = wsqi_blocker(block);
     if (self->pool->config.caller_runs) return;
     WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
     if (--self->blocking != 0) return;
     if (self->replaced) wsqi_standin_end(self);
     wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
+}
+
+/* In every pool in which the thread is in the middle of something. */
+WSQ_API void wsq_block_begin(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx);
+    for (; block != NULL; block = block->outer) wsqi_blocking_begin(block);
+}
+
+WSQ_API void wsq_block_end(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx);
+    for (; block != NULL; block = block->outer) wsqi_blocking_end(block);
 }
 
 /* ---- one wait ---- */
