@@ -6439,7 +6439,8 @@ static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
 
 static void wsqi_blocking_begin(wsqi_worker *block) {
     wsqi_worker *self = wsqi_blocker(block);
-    if (self->pool->config.caller_runs || self->blocking++ != 0) return;
+    if (self->pool->config.caller_runs || wsqi_forked(self->pool)) return;
+    if (self->blocking++ != 0) return;
     wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
     wsqi_block_prepare(self);
     self->replaced = wsqi_standin_begin(self);
@@ -6447,7 +6448,7 @@ static void wsqi_blocking_begin(wsqi_worker *block) {
 
 static void wsqi_blocking_end(wsqi_worker *block) {
     wsqi_worker *self = wsqi_blocker(block);
-    if (self->pool->config.caller_runs) return;
+    if (self->pool->config.caller_runs || wsqi_forked(self->pool)) return;
     WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
     if (--self->blocking != 0) return;
     if (self->replaced) wsqi_standin_end(self);
@@ -7201,7 +7202,9 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
 }
 
 WSQ_API bool wsq_future_cancel(wsq_future *future) {
-    if (wsqi_future_revoke(wsqi_task_pool(&future->task), future)) return true;
+    wsq_pool *pool = wsqi_task_pool(&future->task);
+    if (wsqi_forked(pool)) return false; /* as in wsqi_future_return */
+    if (wsqi_future_revoke(pool, future)) return true;
     uint32_t state = wsqi_load_hint(&future->task.state);
     return (state & (WSQI_TASK_POISONED | WSQI_TASK_OPEN)) == WSQI_TASK_POISONED;
 }
