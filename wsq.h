@@ -318,9 +318,10 @@
  * up to max_standins of them.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
- * waits, up to 64 waits deep; beyond that it only sleeps. Then two things can wait for ever: a task
- * that was started on top of one that it waits for, directly or through others; and a task that
- * waits for one which is pinned to a blocked worker. So either set max_standins to the number of
+ * waits, up to 64 waits deep; beyond that it only sleeps. Then three things can wait for ever: a task
+ * that was started on top of one that it waits for, directly or through others; a task that
+ * waits for one which is pinned to a blocked worker; and, since a wait in another pool runs nothing,
+ * a task that waits there for what needs its own. So either set max_standins to the number of
  * waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
  * wsq_group_then, wsq_future_then or wsq_task_after go on. A task that waits for itself waits for
  * ever.
@@ -1407,7 +1408,8 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 /* This refuses spawns from outside from now on, ends the work that is left as `mode` says, and
  * returns when the pool's threads are gone. WSQ_DRAIN: every task spawned so far runs to its end,
  * with all that these spawn; tasks that wait for a wake are waited for. (What other threads spawn
- * meanwhile from wsq_run may be cancelled.) WSQ_CANCEL: what runs now returns, and what has not
+ * meanwhile from wsq_run may be cancelled; and when for one second all tasks that are left have been
+ * waiting for predecessors they are given up: the end of a predecessor cancels them.) WSQ_CANCEL: what runs now returns, and what has not
  * started is cancelled. A second call waits for the first. Only threads outside the pool may call
  * this.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, `mode` is none, or the
@@ -1593,7 +1595,8 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
 
 /* This spawns the task as wsq_spawn does, pinned: only the worker with the index `worker`, which is
- * below wsq_pool_workers, runs it, after each wake too, until it is done. Any thread may call this.
+ * below wsq_pool_workers, runs it, after each wake too, until it is done; after that it is pinned no
+ * more, nor to what wsq_task_set_worker said. Any thread may call this.
  * WSQ_ERR_INVALID: there is no such worker, or as in wsq_spawn.
  * WSQ_ERR_CLOSED, WSQ_ERR_CANCELLED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task);
@@ -4408,17 +4411,23 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S says again that it sleeps */
 }
 
+/* Tasks that are done, or cancelled, so far. */
+static uint64_t wsqi_finished(const wsq_pool *pool) {
+    /* P2: whoever finished, its spawns are visible from here on. Pairs with P1. */
+    uint64_t finished = wsqi_load_acq(&pool->dropped);
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++)
+        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    return finished;
+}
+
 /* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
  * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
  * *held: those among them that wait for predecessors. */
 static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
-    /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
-    uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++)
-        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    uint64_t finished = wsqi_finished(pool), spawned = 0;
     *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
-    made = wsqi_threads_made(pool);
+    unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
     for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: likewise. */
@@ -6707,7 +6716,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     wsqi_wait wait;
     bool quiet, over, stuck;
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
-    uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline;
+    uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline, finished = 0, before;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
     /* W5: see W4. */
     wsqi_fence_sc();
@@ -6716,8 +6725,10 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         over = wsqi_over(pool);
         quiet = wsqi_quiet(pool);
         stuck = wsqi_stuck(pool);
-        if (!stuck) stuck_until = WSQI_NEVER;
-        else if (stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
+        before = finished;
+        finished = wsqi_finished(pool);
+        if (!stuck || finished != before) stuck_until = WSQI_NEVER;
+        if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_late(&wait)) break;
         wsqi_wait_sleep(&wait);
@@ -8643,10 +8654,7 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
     /* P2: what has finished comes first, of all, so that it never exceeds what is spawned. */
-    uint64_t finished = wsqi_load_acq(&pool->dropped);
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++)
-        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < pool->blocks; i++) {
         wsq_worker_stats(pool, i, &one);
