@@ -318,11 +318,11 @@
  * up to max_standins of them.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
- * waits, up to 64 waits deep; beyond that it only sleeps. Then three things can wait for ever: a task
- * that was started on top of one that it waits for, directly or through others; a task that
- * waits for one which is pinned to a blocked worker; and, since a wait in another pool runs nothing,
- * a task that waits there for what needs its own. So either set max_standins to the number of
- * waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
+ * waits, up to 64 waits deep; beyond that it only sleeps. Then three things can wait for ever: a
+ * task that was started on top of one that it waits for, directly or through others; a task that
+ * waits for one which is pinned to a blocked worker; and, since a wait in another pool runs
+ * nothing, a task that waits there for what needs its own. So either set max_standins to the number
+ * of waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
  * wsq_group_then, wsq_future_then or wsq_task_after go on. A task that waits for itself waits for
  * ever.
  *
@@ -1408,10 +1408,10 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 /* This refuses spawns from outside from now on, ends the work that is left as `mode` says, and
  * returns when the pool's threads are gone. WSQ_DRAIN: every task spawned so far runs to its end,
  * with all that these spawn; tasks that wait for a wake are waited for. (What other threads spawn
- * meanwhile from wsq_run may be cancelled; and when for one second all tasks that are left have been
- * waiting for predecessors they are given up: the end of a predecessor cancels them.) WSQ_CANCEL: what runs now returns, and what has not
- * started is cancelled. A second call waits for the first. Only threads outside the pool may call
- * this.
+ * meanwhile from wsq_run may be cancelled; and when for one second all tasks that are left have
+ * been waiting for predecessors they are given up: the end of a predecessor cancels them.)
+ * WSQ_CANCEL: what runs now returns, and what has not started is cancelled. A second call waits for
+ * the first. Only threads outside the pool may call this.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, `mode` is none, or the
  * pool is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
@@ -1595,8 +1595,8 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
 
 /* This spawns the task as wsq_spawn does, pinned: only the worker with the index `worker`, which is
- * below wsq_pool_workers, runs it, after each wake too, until it is done; after that it is pinned no
- * more, nor to what wsq_task_set_worker said. Any thread may call this.
+ * below wsq_pool_workers, runs it, after each wake too, until it is done; after that it is pinned
+ * no more, nor to what wsq_task_set_worker said. Any thread may call this.
  * WSQ_ERR_INVALID: there is no such worker, or as in wsq_spawn.
  * WSQ_ERR_CLOSED, WSQ_ERR_CANCELLED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task);
