@@ -3358,6 +3358,8 @@ struct wsqi_worker {
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
     bool replaced;         /* owner: and a stand-in works meanwhile */
     bool suspicious;      /* owner: its last time-out found an unattended task */
+    /* owner: counters.finished when it was counted as a searcher last, unless it cancelled since */
+    uint64_t told;
     uint8_t vain;         /* owner: searches since the last that found something; modulo 256 */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
     wsq_random random;
@@ -3923,11 +3925,11 @@ static void wsqi_check_quiet(wsq_pool *pool) {
         wsqi_call(pool, pool);
 }
 
-/* Owner only. Its last task is done, perhaps, and it goes on with a job. If that is of a run it may
+/* Any thread: it ended the last task, perhaps, and goes on with a job. If that is of a run it may
  * last, and who waits for the pool does not wait for it. */
-static inline void wsqi_check_beside(wsqi_worker *self) {
+static inline void wsqi_check_beside(wsq_pool *pool) {
     /* Of a run whose job it has, it sees the guest, by J2; see wsqi_search_begin. */
-    if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_check_quiet(self->pool);
+    if (wsqi_load_hint(&pool->guests) != 0) wsqi_check_quiet(pool);
 }
 
 /* ---- who is on duty ---- */
@@ -4264,6 +4266,9 @@ static void wsqi_pass_on(wsq_pool *pool) {
 /* Owner only. Counts itself as a searcher. */
 static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
+    uint64_t finished = wsqi_load_own(&self->counters.finished);
+    bool news = finished != self->told;
+    self->told = finished;
     /* W6: who is the last to run dry sees what the others have finished. Pairs with itself. */
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
     self->searching = true;
@@ -4274,7 +4279,7 @@ static void wsqi_search_begin(wsqi_worker *self) {
     /* Whoever is missing in S has work, and comes here after that, or is in a job of a run. */
     if (pool->config.caller_runs || pool->config.lend_only ||
         wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers ||
-        wsqi_load_fenced(&pool->guests) != 0)
+        (news && wsqi_load_fenced(&pool->guests) != 0))
         wsqi_check_quiet(pool);
 }
 
@@ -5827,10 +5832,14 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
         wsqi_group_flush(self);
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
-        (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state)))
+        (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
         wsqi_cancel_task(self->pool, task);
-    else if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group);
-    else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
+        self->told = UINT64_MAX;
+    } else if (!WSQI_LIKELY(group == NULL)) {
+        wsqi_task_run_grouped(self, task, group);
+    } else if (wsqi_task_poll(self, task)) {
+        wsqi_count_finished(self, 1);
+    }
 }
 
 /* ---- jobs: see >>forkjoin ---- */
@@ -5863,7 +5872,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    if (self->help_depth == 0) wsqi_check_beside(self);
+    if (self->help_depth == 0) wsqi_check_beside(self->pool);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
     wsqi_frame_push(self, &frame, self->frame.floor);
@@ -6590,7 +6599,7 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     }
     if (wait->self == NULL) return;
     if (wait->self->searching) wsqi_search_end(wait->self);
-    wsqi_check_beside(wait->self);
+    wsqi_check_beside(wait->pool);
 }
 
 /* A guest that runs a job of the pool's is off duty while it sleeps, for S does not count it. */
@@ -7055,7 +7064,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         else wsqi_set(end, task), end = &task->next;
     }
     wsqi_count_finished(self, purged);
-    wsqi_check_beside(self);
+    wsqi_check_beside(self->pool);
     while ((task = kept) != NULL) {
         kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
@@ -7149,7 +7158,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
-            wsqi_check_beside(self);
+            wsqi_check_beside(self->pool);
             return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
