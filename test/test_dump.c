@@ -185,6 +185,27 @@ static void waits(void) {
     pool_end(pool);
 }
 
+/* Many threads that wait for the same: each has its line. */
+static void many_waits(void) {
+    enum { THREADS = 40 };
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .list_tasks = true});
+    pthread_t threads[THREADS];
+    atomic_store(&open_gate, false);
+    wsq_task_init(&gate, stand_at_the_gate);
+    CHECK_EQ(wsq_spawn(pool, &gate), WSQ_OK);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, wait_for_the_pool, pool) != 0) FAIL("no thread");
+    do {
+        sched_yield();
+        dump(pool);
+    } while (lines_with("  wait ", "waits for the pool, for ", NULL) < THREADS);
+    check_lines(THREADS, "  wait ", NULL, NULL);
+    atomic_store(&open_gate, true);
+    wsq_wake(&gate);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    pool_end(pool);
+}
+
 /* ---- who joins ---- */
 
 static atomic_bool job_started, job_may_end;
@@ -317,6 +338,45 @@ static void grows(void) {
     pool_end(pool);
 }
 
+/* A task gives its memory away, and in the middle of its run the same memory is another task: the end of
+ * the first is not the end of that. */
+static wsq_poll another_here(wsq_ctx ctx, wsq_task *task) {
+    wsq_task_init(task, forgotten);
+    CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), task), WSQ_OK);
+    return WSQ_GONE;
+}
+
+static void call_last(void *pool) { (void)pool; }
+
+static void call_next(void *pool) {
+    CHECK_EQ(wsq_go(pool, call_last, pool), WSQ_OK);
+    dump(pool);
+    check_lines(1, "  task ", "runs", NULL);
+    check_lines(1, "  task ", "is queued", NULL);
+}
+
+static void memory_again(void) {
+    wsq_pool *pool = pool_of_caller(true);
+    wsq_task task;
+    wsq_task_init(&task, another_here);
+    CHECK_EQ(wsq_spawn(pool, &task), WSQ_OK);
+    CHECK(wsq_pool_run_one(pool));
+    dump(pool);
+    check_lines(1, address(&task), "is queued", "the forgotten");
+    CHECK(wsq_pool_run_one(pool));
+    dump(pool);
+    check_lines(1, address(&task), "waits for a wake", "the forgotten");
+    wsq_wake(&task);
+    CHECK_EQ(wsq_go(pool, call_next, pool), WSQ_OK);
+    CHECK(wsq_pool_run_one(pool) && wsq_pool_run_one(pool));
+    dump(pool);
+    check_lines(1, "  task ", "is queued", NULL);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    dump(pool);
+    check_lines(0, "  task ", NULL, NULL);
+    pool_end(pool);
+}
+
 /* More than it shows, and more than there is memory for. */
 static size_t memory_left;
 
@@ -348,6 +408,10 @@ static void too_many(void) {
         dump(pool);
         check_lines(1, "  task ", "and", "more");
         if (round == 0) check_lines(1000, "is queued", NULL, NULL);
+        memory_left = 0;
+        dump(pool);
+        check_lines(32, "is queued", NULL, NULL);
+        check_lines(1, "  task ", "and 2968 more", NULL);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
         dump(pool);
         check_lines(0, "  task ", NULL, NULL);
@@ -393,9 +457,11 @@ int main(void) {
     RUN(without_a_list);
     RUN(timers_in_order);
     RUN(waits);
+    RUN(many_waits);
     RUN(joins);
     RUN(beside_tasks);
     RUN(grows);
+    RUN(memory_again);
     RUN(too_many);
     return test_end();
 }
