@@ -25,9 +25,9 @@
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>shared    implementation
- *     >>inject >>tune >>idle >>worker >>task >>timer >>after >>run >>group >>find
- *     >>wait >>future >>forkjoin >>parallel >>dump >>stop >>pool
- *     >>licence
+ *     >>inject >>tune >>waiters >>quiet >>idle >>sleep >>worker >>task >>timer >>after
+ *     >>run >>group >>find >>pump >>standin >>wait >>await >>future >>forkjoin >>parallel
+ *     >>dump >>stop >>pool >>licence
  *
  * --------------------------------------------------------------------------
  * >>what
@@ -3218,11 +3218,6 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
     return (int64_t)(bottom - top) > 0 ? (size_t)(bottom - top) : 0;
 }
 
-/* Outside threads that take part in wsq_run at the same time, runs within runs included. */
-#ifndef WSQ_GUESTS
-#define WSQ_GUESTS 8
-#endif
-
 /* ==========================================================================
  * >>shared: the worker and the pool, which the sections below have in common
  *
@@ -3237,6 +3232,11 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *   pool      running -> cancelling (the first shutdown) -> over (whoever finds it still); forked
  *             (the kernel, in a child)
  * ========================================================================== */
+
+/* Outside threads that take part in wsq_run at the same time, runs within runs included. */
+#ifndef WSQ_GUESTS
+#define WSQ_GUESTS 8
+#endif
 
 /* The members of wsq_stats in their order, but its last. The first three are never left out:
  * wsq_pool_wait adds up spawned and finished, and run tells a slot's watcher that the owner moved
@@ -3404,16 +3404,16 @@ typedef struct wsqi_timers {
     uint64_t order;
 } wsqi_timers;
 
-/* The pool lock's holder writes, but `joined`; see >>wait. */
+/* The pool lock's holder writes the first two, everybody the others; see >>standin. */
 typedef struct wsqi_standins {
     wsqi_a32 active;    /* stand-ins at work */
+    wsqi_a32 exhausted; /* more stand-ins were needed than there are */
     wsqi_a32 blocked;   /* workers that block */
     wsqi_a32 absent;    /* guests that do, which may be thieves */
-    wsqi_a32 exhausted; /* more stand-ins were needed than there are */
     wsqi_a32 joined;    /* workers and stand-ins asleep in a join, which run no tasks */
 } wsqi_standins;
 
-/* Who may run or cancel tasks; see >>stop. */
+/* Who may run or cancel tasks; see >>quiet. */
 typedef struct wsqi_duty {
     wsqi_a32 threads;  /* so many may */
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
@@ -3462,7 +3462,7 @@ struct wsq_pool {
     /* sleepers woken from outside. Not on the line of `guests`, which searchers read */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
     wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
-    wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
+    wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>waiters */
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
@@ -3773,26 +3773,17 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
 }
 
 /* ==========================================================================
- * >>idle: who sleeps, who searches, and who wakes whom
- * Purpose:   no work beside a sleeper, no wake-up too many.
- * Invariant: S = [sleeping | searching] and the sleepers' bitmap agree at every quiet moment. While
- *            a searcher is counted, producers wake nobody: the last searcher that leaves looks
- *            everywhere.
- * Writers:   S: everybody, by read-modify-write. A bit: its worker sets it, whoever claims it
- *            clears it and hands over a token and a searcher's place in S.
- * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's.
- *
- * The bad outcome everywhere is the same: a producer sees a searcher or no sleeper, and that thread
- * does not see the work. Producer: publish the work; full barrier; read S. Who goes: write S; full
- * barrier; look at every queue. One of the two sees the other.
+ * >>waiters: what a thread sleeps on, and what it waits for
+ * Purpose:   every thread sleeps on one word, its parker; who waits for something is found by the
+ *            address of what it waits for.
+ * Invariant: a token that was given stays until its owner takes it. A waiter is in the bucket of
+ *            what it awaits until it has heard or given up; whoever holds that lock finds it there.
+ * Writers:   a token: the owner takes it, anybody gives it. A bucket: whoever holds its lock.
+ * Source:    the token is Java's and Rust's park and unpark; the buckets are the parking lot of
+ *            WebKit (Pizlo 2015).
  * ========================================================================== */
 
 #define WSQI_NEVER UINT64_MAX
-#define WSQI_SLEEPING 0x10000u /* one sleeper in S */
-#define WSQI_SEARCHING 1u      /* one searcher in S */
-
-static inline uint32_t wsqi_sleeping(uint32_t idle) { return idle >> 16; }
-static inline uint32_t wsqi_searching(uint32_t idle) { return idle & 0xffffu; }
 
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP };
 
@@ -3815,6 +3806,169 @@ static void wsqi_unpark(wsqi_parker *parker) {
     if (wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
         wsqi_parking_wake(parker->parking, &parker->token, false);
 }
+
+struct wsqi_wait {
+    wsq_pool *pool;
+    wsqi_worker *self;   /* whose queue this thread owns, or NULL */
+    wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
+    bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
+    bool blocked;        /* it has slept, or is about to */
+    bool replaced;       /* and a stand-in works in the host's place */
+    const void *key;     /* the address of what is awaited; of a join its block */
+    wsqi_waiters *bucket;   /* where it is listed, or NULL: not yet */
+    const wsq_task *task;   /* if it is one, or NULL */
+    const wsq_group *group; /* likewise */
+    const wsq_job *job;     /* likewise: this is a join */
+    uint64_t since;      /* under the bucket's lock: when it began; 0: nobody asks */
+    uint64_t deadline;   /* WSQI_NEVER: none */
+    wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
+    wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
+    wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
+    wsqi_parker own;
+    wsqi_wait *next, **link; /* under the bucket's lock */
+};
+
+enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE }; /* look again; it is in vain */
+
+static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
+    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u;
+    return &pool->waiting[hash >> (64 - WSQI_BUCKET_BITS)];
+}
+
+/* Any thread. Whoever waits for what has this address looks again; NULL: whoever waits. What was
+ * there may be gone already. */
+static void wsqi_call(wsq_pool *pool, const void *key) {
+    wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
+    wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
+    for (; bucket < end; bucket++) {
+        /* A waiter leaves its bucket before it goes: while the lock is held, it is still there. */
+        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            if (key != NULL && wait->key != key) continue;
+            /* W1: who was called sees why. Pairs with W2. */
+            wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
+            wsqi_unpark(wait->parker);
+        }
+        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
+    }
+}
+
+static bool wsqi_wait_called(const wsqi_wait *wait) {
+    return wsqi_load_hint(&wait->called) != 0; /* the waiter listens again (W2) */
+}
+
+static bool wsqi_wait_late(const wsqi_wait *wait) {
+    return wait->deadline != WSQI_NEVER && wsqi_clock_ns() >= wait->deadline;
+}
+
+/* ==========================================================================
+ * >>quiet: is anything left to do, and who may do it
+ * Purpose:   what wsq_pool_wait and a shutdown wait for.
+ * Invariant: every task is counted as spawned before it can finish, and as finished or dropped
+ *            once. A thread that may run or cancel tasks is on duty.
+ * Writers:   counters: each its worker; dropped, held, duty.threads: everybody, by
+ *            read-modify-write.
+ * Source:    Mattern's four counters (1987), in one process: what is finished is added up first.
+ * ========================================================================== */
+
+/* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
+ * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
+ * *held: those among them that wait for predecessors. */
+static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
+    /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
+    uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++)
+        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
+    made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
+        spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
+    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: likewise. */
+        spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
+    return spawned - finished;
+}
+
+static bool wsqi_quiet(const wsq_pool *pool) {
+    uint64_t held;
+    return wsqi_pending(pool, &held) == 0;
+}
+
+/* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
+ * So it seems, at any moment; who waits believes it when it is so for WSQI_STUCK_NS, and hears of
+ * it behind W4 and W5. */
+static bool wsqi_stuck(wsq_pool *pool) {
+    uint64_t held, pending = wsqi_pending(pool, &held);
+    if (pending == 0 || pending != held) return false;
+    /* Relaxed: a read-modify-write, so as to see its newest value. */
+    return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
+}
+
+/* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
+ * quiet. */
+static void wsqi_check_quiet(wsq_pool *pool) {
+    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
+     * W5. */
+    wsqi_fence_sc();
+    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
+        wsqi_call(pool, pool);
+}
+
+/* Owner only. Its last task is done, perhaps, and it goes on with a job. If that is of a run it may
+ * last, and who waits for the pool does not wait for it. */
+static inline void wsqi_check_beside(wsqi_worker *self) {
+    /* Of a run whose job it has, it sees the guest, by J2; see wsqi_search_begin. */
+    if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_check_quiet(self->pool);
+}
+
+/* ---- who is on duty ---- */
+
+static void wsqi_check_still(wsq_pool *pool);
+
+/* Any thread that may run or cancel tasks, awake again. Once the pool stops it goes on behind the
+ * lock: whoever finds the pool still meanwhile, under it, has released the waits before. */
+static void wsqi_woke(wsq_pool *pool) {
+    /* P4: either this sees the pool stop, or who looks saw it awake. */
+    wsqi_fence_sc();
+    if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+}
+
+/* Any thread: it may run or cancel tasks from here on. */
+static void wsqi_duty_begin(wsq_pool *pool) {
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
+    wsqi_woke(pool);
+}
+
+/* Likewise: not any more. */
+static void wsqi_duty_end(wsq_pool *pool) {
+    /* P6: what it cancelled is visible. Pairs with P5. */
+    uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
+    wsqi_check_still(pool);
+    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
+}
+
+/* ==========================================================================
+ * >>idle: who sleeps, who searches, and who wakes whom
+ * Purpose:   no work beside a sleeper, no wake-up too many.
+ * Invariant: S = [sleeping | searching] and the sleepers' bitmap agree at every quiet moment. While
+ *            a searcher is counted, producers wake nobody: the last searcher that leaves looks
+ *            everywhere.
+ * Writers:   S: everybody, by read-modify-write. A bit: its worker sets it, whoever claims it
+ *            clears it and hands over a token and a searcher's place in S.
+ * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's.
+ *
+ * The bad outcome everywhere is the same: a producer sees a searcher or no sleeper, and that thread
+ * does not see the work. Producer: publish the work; full barrier; read S. Who goes: write S; full
+ * barrier; look at every queue. One of the two sees the other.
+ * ========================================================================== */
+
+#define WSQI_SLEEPING 0x10000u /* one sleeper in S */
+#define WSQI_SEARCHING 1u      /* one searcher in S */
+
+static inline uint32_t wsqi_sleeping(uint32_t idle) { return idle >> 16; }
+static inline uint32_t wsqi_searching(uint32_t idle) { return idle & 0xffffu; }
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
     return (uint64_t)1 << (self->index % 64);
@@ -3898,18 +4052,24 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
     return 0;
 }
 
-/* Any thread; work was just made visible. Wakes one sleeper unless somebody searches already. */
+/* Any thread; work was made visible, then a full barrier passed. Wakes one sleeper unless somebody
+ * searches already. */
+static inline void wsqi_notify_fenced(wsq_pool *pool) {
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+}
+
+/* Any thread; work was just made visible. */
 static void wsqi_notify(wsq_pool *pool) {
     /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work: else
      * the work waits for nobody. Pairs with I7 and I8. */
     wsqi_fence_sc();
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    wsqi_notify_fenced(pool);
 }
 
 /* The same right behind a read-modify-write. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6 */
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    wsqi_notify_fenced(pool);
 }
 
 /* From a worker's own thread: alone in its pool it has nobody to wake. Relaxed: the first worker
@@ -3923,7 +4083,10 @@ static inline void wsqi_notify_others(wsqi_worker *self) {
     if (!wsqi_alone(self->pool)) wsqi_notify(self->pool);
 }
 
-static size_t wsqi_queue_length(const wsqi_worker *worker);
+static size_t wsqi_queue_length(const wsqi_worker *worker) {
+    return worker->pool->config.order == WSQ_LIFO ? wsq_deque_length(&worker->deque)
+                                                  : wsq_ring_length(&worker->ring);
+}
 
 /* Owner only; it pushed a task, or more, behind others perhaps. Of these an older one was there for
  * every look since it was pushed itself, so that whoever sleeps has left a searcher or been woken:
@@ -3934,8 +4097,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
      * the search, or in wsqi_visit, sees this one. */
     wsqi_fence_sc();
-    if (wsqi_queue_length(self) > 1) return;
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
@@ -3966,11 +4128,6 @@ static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
     return wsqi_block(pool, n < made ? n : n - made + pool->guest_base);
 }
 
-static size_t wsqi_queue_length(const wsqi_worker *worker) {
-    return worker->pool->config.order == WSQ_LIFO ? wsq_deque_length(&worker->deque)
-                                           : wsq_ring_length(&worker->ring);
-}
-
 /* Sleepers that one thread wakes at once. Measured (bench/sim): of 64 tasks for 64 sleepers the
  * last begins after 12 wake-up latencies, with 3 after 23, with 2 after 33. */
 enum { WSQI_WAKES = 4 };
@@ -3995,13 +4152,14 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 }
 
 /* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
- * Looks at `most` workers: this one, the one from which it stole last, then the next ones. The
- * caller passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
+ * Looks at `most` workers: this one, then from the one on from which it stole last. The caller
+ * passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
  * Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
-    unsigned made = wsqi_threads_made(pool), found = 0, start = self != NULL ? self->index : 0;
+    unsigned made = wsqi_threads_made(pool), found = 0;
+    unsigned start = self != NULL ? self->index % made : 0;
     unsigned second = (self != NULL && self->source != 0 ? self->source - 1 : start + 1) % made;
     size_t amount = 0;
     where[0] = where[1] = NULL;
@@ -4010,9 +4168,9 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
         amount += length != 0 ? length : !wsqi_inject_empty(&pool->lanes[i]);
     }
     if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) amount++;
-    for (unsigned i = 0; i < made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
-        unsigned n = (start + i) % made;
-        n = i == 1 ? second : n == second ? (start + 1) % made : n;
+    for (unsigned i = 0; i <= made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
+        unsigned n = i == 0 ? start : (second + i - 1) % made;
+        if (i != 0 && n == start) continue;
         wsqi_worker *worker = wsqi_block(pool, n);
         size_t length = wsqi_queue_length(worker);
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
@@ -4055,8 +4213,6 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
-static void wsqi_call(wsq_pool *pool, const void *key);
-
 /* Jobs of `worker` were made public, before a full barrier: wakes sleepers, or else a join that
  * would help. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
@@ -4096,8 +4252,6 @@ static void wsqi_pass_on(wsq_pool *pool) {
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
 
-static void wsqi_check_quiet(wsq_pool *pool);
-
 /* Owner only. Counts itself as a searcher. */
 static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
@@ -4105,9 +4259,13 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* Whoever is missing in S has work, and comes here after that. */
+    /* W4: either this sees the guest whose job a worker is in or that worker, when it took the job,
+     * saw what this one has finished. Pairs with itself. */
+    wsqi_fence_rmw();
+    /* Whoever is missing in S has work, and comes here after that, or is in a job of a run. */
     if (pool->config.caller_runs || pool->config.lend_only ||
-        wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers)
+        wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers ||
+        wsqi_load_fenced(&pool->guests) != 0)
         wsqi_check_quiet(pool);
 }
 
@@ -4129,8 +4287,17 @@ static void wsqi_search_end(wsqi_worker *self) {
     if (last && (wsqi_sleeping(idle) != 0 || wsqi_joiners_sleep(pool))) wsqi_pass_on(pool);
 }
 
-/* ---- the watcher: at most one sleeper has a time-out, while a LIFO slot is full or a timer is
- * set ---- */
+/* ==========================================================================
+ * >>sleep: a worker that found nothing
+ * Purpose:   it sleeps until somebody wakes it, and then searches.
+ * Invariant: at most one sleeper, the watcher, wakes up by itself, and only while a LIFO slot is
+ *            full or a timer is set. Whoever is asleep has its bit, or is being woken.
+ * Writers:   watcher: who begins and who ends to watch, by compare-and-swap.
+ * Source:    Vyukov's and Tokio's parking; a sleeper that keeps the time is Go's sysmon without a
+ *            thread of its own.
+ * ========================================================================== */
+
+/* ---- the watcher ---- */
 
 /* A guess: short beside what a person notices, long beside a task and a system call. */
 #define WSQI_WATCH_NS 500000u
@@ -4246,64 +4413,6 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     return watching;
 }
 
-/* ---- who waits for what: see >>wait ---- */
-
-struct wsqi_wait {
-    wsq_pool *pool;
-    wsqi_worker *self;   /* whose queue this thread owns, or NULL */
-    wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
-    bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
-    bool off_duty;       /* and this thread is a guest: it sleeps where S does not count it */
-    bool listed;         /* in its bucket */
-    bool blocked;        /* it has slept, or is about to */
-    bool replaced;       /* and a stand-in works in the host's place */
-    bool released;       /* by a shutdown: what is awaited will not come */
-    const void *key;     /* the address of what is awaited; of a join its block */
-    const wsq_task *task;   /* if it is one, or NULL */
-    const wsq_group *group; /* likewise */
-    const wsq_job *job;     /* likewise: this is a join */
-    uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
-    uint64_t deadline;   /* WSQI_NEVER: none */
-    wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
-    wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
-    wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
-    wsqi_parker own;
-    wsqi_wait *next, **link; /* under the bucket's lock */
-};
-
-enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE }; /* look again; it is in vain */
-
-static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
-    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u;
-    return &pool->waiting[hash >> (64 - WSQI_BUCKET_BITS)];
-}
-
-/* Any thread. Whoever waits for what has this address looks again; NULL: whoever waits. What was
- * there may be gone already. */
-static void wsqi_call(wsq_pool *pool, const void *key) {
-    wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
-    wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
-    for (; bucket < end; bucket++) {
-        /* A waiter leaves its bucket before it goes: while the lock is held, it is still there. */
-        wsqi_mutex_lock(&pool->parking, &bucket->lock);
-        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            if (key != NULL && wait->key != key) continue;
-            /* W1: who was called sees why. Pairs with W2. */
-            wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
-            wsqi_unpark(wait->parker);
-        }
-        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
-    }
-}
-
-static bool wsqi_wait_called(const wsqi_wait *wait) {
-    return wsqi_load_hint(&wait->called) != 0; /* the waiter listens again (W2) */
-}
-
-static bool wsqi_wait_late(const wsqi_wait *wait) {
-    return wait->deadline != WSQI_NEVER && wsqi_clock_ns() >= wait->deadline;
-}
-
 /* Owner only: has a task come that only this sleeper can run? With caller_runs, where the first
  * worker sleeps for all, any that is pinned. */
 static bool wsqi_inbox_calls(wsqi_worker *self) {
@@ -4319,34 +4428,6 @@ enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK
 /* Owner only: a thread that was lent shall leave. */
 static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
-}
-
-/* ---- what a shutdown counts: see >>stop ---- */
-
-static void wsqi_check_still(wsq_pool *pool);
-
-/* Any thread that may run or cancel tasks, awake again. Once the pool stops it goes on behind the
- * lock: whoever finds the pool still meanwhile, under it, has released the waits before. */
-static void wsqi_woke(wsq_pool *pool) {
-    /* P4: either this sees the pool stop, or who looks saw it awake. */
-    wsqi_fence_sc();
-    if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-}
-
-/* Any thread: it may run or cancel tasks from here on. */
-static void wsqi_duty_begin(wsq_pool *pool) {
-    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
-    wsqi_woke(pool);
-}
-
-/* Likewise: not any more. */
-static void wsqi_duty_end(wsq_pool *pool) {
-    /* P6: what it cancelled is visible. Pairs with P5. */
-    uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
-    wsqi_check_still(pool);
-    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
 
 /* Owner only, awake again. A kernel may wake a thread where it ran last, even beside its waker, and
@@ -4404,49 +4485,6 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S says again that it sleeps */
 }
 
-/* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
- * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
- * *held: those among them that wait for predecessors. */
-static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
-    /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
-    uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++)
-        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
-    *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
-    made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
-        spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
-    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: likewise. */
-        spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
-    return spawned - finished;
-}
-
-static bool wsqi_quiet(const wsq_pool *pool) {
-    uint64_t held;
-    return wsqi_pending(pool, &held) == 0;
-}
-
-/* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
- * So it seems, at any moment; who waits believes it when it is so for WSQI_STUCK_NS, and hears of
- * it behind W4 and W5. */
-static bool wsqi_stuck(wsq_pool *pool) {
-    uint64_t held, pending = wsqi_pending(pool, &held);
-    if (pending == 0 || pending != held) return false;
-    /* Relaxed: a read-modify-write, so as to see its newest value. */
-    return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
-}
-
-/* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
- * quiet. */
-static void wsqi_check_quiet(wsq_pool *pool) {
-    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
-     * W5. */
-    wsqi_fence_sc();
-    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
-        wsqi_call(pool, pool);
-}
-
 /* ==========================================================================
  * >>worker: its queue, and what it takes from other queues
  * Purpose:   a task goes to the back of a queue, or comes from the front of one.
@@ -4501,6 +4539,12 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
 }
 
+/* Owner only. The next of the own queue: of a ring the oldest, of a deque the newest. */
+static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
+    return (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+                                                             : wsqi_ring_pop(&self->ring));
+}
+
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
@@ -4544,8 +4588,7 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
     }
-    task = (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
-                                                      : wsqi_ring_pop(&self->ring));
+    task = wsqi_pop_local(self);
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
     return task;
 }
@@ -4974,13 +5017,6 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
         wsqi_schedule_slow(pool, self, task);
 }
 
-/* Owner only: a task that it has claimed. */
-WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
-    wsqi_count(&self->counters.spawned, 1);
-    wsqi_push_local(self, task);
-    wsqi_notify_pushed(self);
-}
-
 /* Outside the pool. A task as in wsqi_spawn_plain. */
 static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
@@ -4990,13 +5026,16 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* A spawn of a task that waits for nothing, and is queued as any other. */
+/* A spawn of a task that waits for nothing, and is queued as any other. (The one from outside is a
+ * function of its own, for one that does both takes 172 instead of 165 instructions here.) */
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
-    wsqi_spawn_here(self, task);
+    wsqi_count(&self->counters.spawned, 1);
+    wsqi_push_local(self, task);
+    wsqi_notify_pushed(self);
     return WSQ_OK;
 }
 
@@ -5038,8 +5077,10 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     return true;
 }
 
-/* Any thread: the task, once reserved, waits for others. */
-static void wsqi_task_held(wsq_pool *pool) {
+/* Any thread, which has reserved the task, and is done with it. It is counted as held last, so that
+ * it never seems to be held beside what would free it. */
+static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
+    if (wsqi_task_unblock(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
@@ -5062,7 +5103,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
         uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
         wsqi_store_own(&task->flags, kept | pin);
     }
-    if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
     return WSQ_OK;
 }
 
@@ -5445,23 +5486,14 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* Owner only, of a task that was woken, or is revocable. False: it is cancelled now, or somebody
- * added a bit. */
-WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
-    uint32_t next = state & ~(uint32_t)(WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING);
-    /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now on
-     * is for the next. Pairs with T4. Failure: relaxed, wsqi_task_start decides anew. */
-    return wsqi_cas_acqrel(&task->state, &state, next | WSQI_TASK_ACTIVE);
-}
-
-/* Likewise, or the task is cancelled. False: it does not run, and its state is as it was, so that
- * wsq_task_cancel still says so. */
-WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
-    wsq_group *group = wsqi_task_group(task);
-    if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
-    while (!(state & WSQI_TASK_POISONED)) {
-        if (wsqi_task_begin(task, state)) return true;
-        state = wsqi_load_hint(&task->state);
+/* Owner only, of a task that was woken, is revocable, or poisoned: does it run? False: it was
+ * cancelled, and its state is as it was, so that wsq_task_cancel still says so. */
+static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
+    const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
+    while ((state & WSQI_TASK_POISONED) == 0) {
+        /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now
+         * on is for the next. Pairs with T4. Failure: relaxed, decide anew. */
+        if (wsqi_cas_acqrel(&task->state, &state, (state & ~over) | WSQI_TASK_ACTIVE)) return true;
     }
     /* T5: what was done before it was cancelled is visible to its cleanup. */
     (void)wsqi_load_acq(&task->state);
@@ -5580,13 +5612,8 @@ static void wsqi_group_flush(wsqi_worker *self) {
 }
 
 /* Owner only. */
-static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
-                                  uint32_t state) {
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
-    if ((state & WSQI_TASK_OPEN) == 0 && wsq_group_cancelled(group)) {
-        wsqi_cancel_task(self->pool, task);
-        return;
-    }
     self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
     self->frame.group = former;
@@ -5723,7 +5750,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
-        if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
+        wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
         return WSQ_OK;
     }
     /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
@@ -5737,8 +5764,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         /* K3: who brings the count to zero sees the task. Failure: decide anew. */
     } while (!wsqi_cas_rel(&group->word, &word, next));
     if (word < WSQI_GROUP_TASK) wsqi_group_down(pool, group, 1, 0);
-    /* Held last, so that it never seems to be held beside what would free it. */
-    if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, hold);
     return WSQ_OK;
 }
 
@@ -5782,21 +5808,19 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* Owner only. */
-WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
+/* Owner only, which has taken the task from its queue: it runs, or is cancelled. */
+WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
+    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
-    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    if (!WSQI_LIKELY((state & odd) == 0) &&
-        ((state & WSQI_TASK_POISONED) ||
-         ((state & WSQI_TASK_OPEN) && wsqi_task_group(task) != NULL) ||
-         !wsqi_task_begin(task, state)) &&
-        !wsqi_task_start(task, state)) {
-        wsqi_cancel_task(self->pool, task);
-        return;
-    }
     wsq_group *group = wsqi_task_group(task);
-    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group, state);
+    if (!WSQI_LIKELY(self->ends.group == NULL) && group != self->ends.group)
+        wsqi_group_flush(self);
+    if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
+        (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
+        (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state)))
+        wsqi_cancel_task(self->pool, task);
+    else if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group);
     else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
 }
 
@@ -5830,6 +5854,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
+    if (self->help_depth == 0) wsqi_check_beside(self);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
     wsqi_frame_push(self, &frame, self->frame.floor);
@@ -5875,8 +5900,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     /* I6: the last searcher may have missed them on their way, and the victim has told nobody of
      * what it pushed behind them: either this sees that, or wsqi_notify_pushed what was stolen. */
     wsqi_fence_sc();
-    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0 && wsqi_idle_take(pool, 1, 0, 1))
-        wsqi_wake_one(pool, NULL);
+    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(pool);
     return false;
 }
 
@@ -6087,15 +6111,6 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     return task;
 }
 
-/* Owner only: one task. */
-WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
-    if (!WSQI_LIKELY(self->ends.group == NULL) && wsqi_task_group(task) != self->ends.group)
-        wsqi_group_flush(self);
-    if (WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN))
-        wsqi_task_run(self, task);
-    else wsqi_cancel_task(self->pool, task);
-}
-
 /* Owner only. False: nothing is to be had, and it is a searcher now. */
 WSQI_HOT bool wsqi_step(wsqi_worker *self) {
     wsq_task *task = wsqi_find_work(self);
@@ -6104,20 +6119,28 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
 }
 
 /* ==========================================================================
- * >>wait
- * Purpose:   threads that sleep until a task, or every task, is done.
- * Invariant: a waiter is in its bucket, then says in the word of what it waits for that somebody
- *            waits, then looks, then sleeps until it is called. The buckets belong to the pool, and
- *            know an object by its address: nobody touches a task that may be gone.
- * Writers:   a bucket: whoever holds its lock.
- * Source:    the parking lot of WebKit (Pizlo 2015); Linux's futex.
+ * >>pump: caller_runs, where whoever waits works
+ * Purpose:   a pool without threads of its own, whose workers take turns on the stack of a caller.
+ * Invariant: at most one thread works. Another one that would work marks the word and sleeps, and
+ *            is called when the first one leaves.
+ * Writers:   pump: everybody, by exchange. turn, and which block lies under which: the thread that
+ *            works.
+ * Source:    GLib's GMainContext, which one thread at a time owns; the mark is that of a lock on a
+ *            futex (Drepper 2004).
  * ========================================================================== */
 
-/* Nothing runs, and nobody cancels anything. */
-static bool wsqi_over(const wsq_pool *pool) {
-    /* P5: what was run and cancelled is visible. Pairs with P6. */
-    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
-    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
+/* Owner only: runs one task, this one or, if it is NULL, what it finds. In the middle of another
+ * one the floor is a full job stack, for the jobs of that may lie anywhere. False: there was
+ * nothing, and it is a searcher now. */
+static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
+    wsqi_frame frame;
+    bool ran = true;
+    wsqi_frame_push(self, &frame, floor);
+    if (task != NULL) wsqi_work(self, task);
+    else ran = wsqi_step(self);
+    wsqi_group_flush(self);
+    wsqi_frame_pop(self, &frame);
+    return ran;
 }
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
@@ -6143,25 +6166,22 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* The thread that works: one task, by the worker whose turn it is. */
+/* The thread that works: one task, by the worker whose turn it is. Where this thread is that worker
+ * already, further down, its block moves to the top meanwhile: each is in the chain once. */
 static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
-    wsqi_worker *above = former, *outer = self->outer; /* where this thread is `self` already */
-    bool nested = wsqi_inside(pool) != NULL;           /* in the middle of a task */
-    wsqi_frame frame;
+    wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
+    bool nested = wsqi_inside(pool) != NULL; /* in the middle of a task */
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
-    while (above != NULL && above->outer != self) above = above->outer;
-    if (above != NULL) above->outer = outer;
-    if (former != self) self->outer = former;
-    wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->frame.floor);
+    while (*link != NULL && *link != self) link = &(*link)->outer;
+    if ((place = *link) != NULL) *link = outer;
+    self->outer = top;
     wsqi_self_set(self);
-    bool ran = wsqi_step(self);
+    bool ran = wsqi_step_nested(self, NULL, nested ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
-    wsqi_group_flush(self);
     wsqi_self_set(former);
-    wsqi_frame_pop(self, &frame);
     self->outer = outer;
-    if (above != NULL) above->outer = self;
+    *link = place;
     return ran;
 }
 
@@ -6173,24 +6193,19 @@ static bool wsqi_pump(wsq_pool *pool) {
     return false;
 }
 
-/* ---- stand-ins: threads that take the place of workers which block ----
- * A stand-in is one more worker, with a queue of its own. What the blocked worker has queued can be
- * stolen. When it returns, one stand-in too many leaves at the end of its task, gives what it has
- * queued to the global queue, and lies dormant until it is needed again. */
+/* ==========================================================================
+ * >>standin: how a worker serves, and who takes the place of one that blocks
+ * Purpose:   so many threads run tasks as there are workers, though some of them block.
+ * Invariant: a stand-in is one more worker, with a queue of its own; as many are at work as are
+ *            needed, unless the pool may have no more. What a blocked worker has queued can be
+ *            stolen. When it goes on, one stand-in too many leaves at the end of its task, gives
+ *            what it has queued to the global queue, and lies dormant until it is needed again.
+ * Writers:   active, exhausted, dormant: the holder of the pool's lock. The other counts: who
+ *            blocks or sleeps in a join, by read-modify-write.
+ * Source:    the ManagedBlocker of Java's ForkJoinPool.
+ * ========================================================================== */
 
 enum { WSQI_STANDIN_ACTIVE, WSQI_STANDIN_DORMANT, WSQI_STANDIN_NO_THREAD };
-
-/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
-#define WSQI_HELP_DEPTH 32
-
-/* Likewise waits; one takes about 600 bytes, and what the task above it needs. A guess. */
-#define WSQI_WAIT_DEPTH 64
-
-static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
-    size_t stack_size = pool->config.stack_size;
-    if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
-    return (uint32_t)(stack_size / 2048);
-}
 
 /* Owner only, about to leave: what it has is for others. */
 static void wsqi_worker_clear(wsqi_worker *self) {
@@ -6324,24 +6339,8 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     return false;
 }
 
-/* The pool lock's holder: a thread for a stand-in without one, or for a new one. */
-static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
-    unsigned made = wsqi_load_own(&pool->threads_made);
-    if (vacant == NULL) {
-        if (made == pool->guest_base) return false;
-        vacant = wsqi_block_make(pool, made);
-        if (vacant == NULL) return false;
-        /* B2: the block is filled before others look into it; and it is counted before its thread
-         * can offer anything. Pairs with B1. */
-        wsqi_store_rel(&pool->threads_made, made + 1);
-    }
-    bool started = wsqi_worker_start(vacant);
-    wsqi_store_locked(&vacant->dormant,
-                   (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
-    return started;
-}
-
-/* The pool lock's holder: one more stand-in works. */
+/* The pool lock's holder: one more stand-in works: one that is dormant, or else a new thread, for
+ * one that has none or for a new one. */
 static bool wsqi_standin_rouse(wsq_pool *pool) {
     unsigned made = wsqi_load_locked(&pool->threads_made);
     wsqi_worker *vacant = NULL;
@@ -6354,12 +6353,24 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
         wsqi_unpark(&worker->parker);
         return true;
     }
-    return wsqi_standin_start(pool, vacant);
+    if (vacant == NULL) {
+        if (made != pool->guest_base) vacant = wsqi_block_make(pool, made);
+        if (vacant == NULL) return false;
+        /* B2: the block is filled before others look into it; and it is counted before its thread
+         * can offer anything. Pairs with B1. */
+        wsqi_store_rel(&pool->threads_made, made + 1);
+    }
+    bool started = wsqi_worker_start(vacant);
+    wsqi_store_locked(&vacant->dormant,
+                      (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
+    return started;
 }
 
-/* The pool lock's holder: as many as are needed, if there are. Returns how many work now. */
+/* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 in a
+ * shutdown, which takes the lock once after it has set the phase. */
 static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     uint32_t active = wsqi_load_locked(&pool->standins.active);
+    if (wsqi_load_locked(pool->phase) != WSQI_PHASE_RUN) return 0;
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
@@ -6370,21 +6381,26 @@ static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     return active;
 }
 
+static wsqi_a32 *wsqi_standin_count(wsqi_worker *self) {
+    wsqi_standins *standins = &self->pool->standins;
+    return self->host != NULL ? &standins->blocked : &standins->absent;
+}
+
+/* A worker that blocked goes on, or a guest. Seen late, a stand-in retires late. */
+static void wsqi_standin_end(wsqi_worker *self) {
+    wsqi_add_hint(wsqi_standin_count(self), 0u - 1u);
+}
+
 /* A worker is about to block, or a guest. False: nobody takes its place. */
 static bool wsqi_standin_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_a32 *count = self->host != NULL ? &pool->standins.blocked : &pool->standins.absent;
     if (pool->config.max_standins == 0) return false;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    /* A shutdown takes the lock once, after it has set the phase. */
-    uint32_t before = wsqi_load_locked(count);
-    bool here = wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN;
-    if (here) {
-        wsqi_store_locked(count, before + 1);
-        here = wsqi_standins_fill(pool) > before && !wsqi_standins_spent(pool);
-        here = here || self->host == NULL;
-        if (!here) wsqi_store_locked(count, before);
-    }
+    wsqi_add_rlx(wsqi_standin_count(self), 1u); /* Relaxed: B3 orders it. */
+    uint32_t active = wsqi_standins_fill(pool);
+    bool here = active >= wsqi_load_hint(&pool->standins.blocked) && !wsqi_standins_spent(pool);
+    here = here || self->host == NULL;
+    if (!here) wsqi_standin_end(self);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return here;
 }
@@ -6393,24 +6409,16 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
 static void wsqi_standin_joined(wsq_pool *pool) {
     if (wsqi_standins_needed(pool) == 0) return;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
+    wsqi_standins_fill(pool);
     bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     if (spent) wsqi_call(pool, NULL); /* one that waits shall work */
 }
 
-static void wsqi_standin_end(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    wsqi_a32 *count = self->host != NULL ? &pool->standins.blocked : &pool->standins.absent;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsqi_store_locked(count, wsqi_load_locked(count) - 1);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-}
-
 /* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
- * others, and what it has done is told. (A guest has nothing.) */
+ * others, and what it has done is told. (A guest, or no worker at all, has nothing.) */
 static void wsqi_block_prepare(wsqi_worker *self) {
-    if (self->host == NULL) return;
+    if (self == NULL || self->host == NULL) return;
     if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
     wsq_task *next = wsqi_slot_take(self);
     if (next != NULL) wsqi_push_local(self, next);
@@ -6442,15 +6450,25 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
     wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
 }
 
-/* ---- one wait ---- */
+/* ==========================================================================
+ * >>wait: one wait, of any thread, for anything
+ * Purpose:   a thread that waits has a stand-in, or works on, or only sleeps.
+ * Invariant: a waiter is in its bucket, then says in the word of what it waits for that somebody
+ *            waits, then looks, then sleeps until it is called. The buckets belong to the pool, and
+ *            know an object by its address: nobody touches a task that may be gone.
+ * Writers:   a wait: its thread; its links and its parker under the bucket's lock; but called:
+ *            everybody.
+ * Source:    Linux's futex, whose waiter looks once more before it sleeps.
+ * ========================================================================== */
 
-/* Owner only, in the middle of a task: runs another one, which it has taken from its queue. */
-static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
-    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    wsqi_work(self, task);
-    wsqi_group_flush(self);
-    wsqi_frame_pop(self, &frame);
+/* Waits that work, one above the other, before they only sleep; one takes about 600 bytes, and what
+ * the task above it needs. A guess. */
+#define WSQI_WAIT_DEPTH 64
+
+static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
+    size_t stack_size = pool->config.stack_size;
+    if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
+    return (uint32_t)(stack_size / 2048);
 }
 
 /* What this thread is while it waits, where that is missed: a worker of some pool with threads, or
@@ -6469,17 +6487,13 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
                             uint64_t timeout_ns) {
     wsqi_worker *block = wsqi_self_get(), *inside = wsqi_inside(pool);
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
+    memset((void *)wait, 0, sizeof *wait);
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->host = wsqi_wait_host();
-    /* What a guest does for itself, it may end when it likes. */
-    wait->off_duty = wait->self == NULL && inside != NULL && inside->frame.outer != NULL;
-    wait->inside = wait->self != NULL || wait->off_duty;
-    wait->listed = wait->blocked = wait->replaced = wait->released = false;
     wait->key = key;
-    wait->task = NULL;
-    wait->group = NULL;
-    wait->job = NULL;
+    /* What a guest does for itself, it may end when it likes. */
+    wait->inside = wait->self != NULL || (inside != NULL && inside->frame.outer != NULL);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
@@ -6492,39 +6506,36 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
 
 static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wait->since = 0;
+    wait->bucket = bucket;
+    wait->since = WSQI_LISTS && wait->pool->list != NULL ? wsqi_clock_ns() : 0;
     wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     wait->next = bucket->first;
     wait->link = &bucket->first;
     if (wait->next != NULL) wait->next->link = &wait->next;
     bucket->first = wait;
     wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
-    wait->listed = true;
 }
 
 static void wsqi_wait_unlist(wsqi_wait *wait) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &wait->bucket->lock);
     *wait->link = wait->next;
     if (wait->next != NULL) wait->next->link = wait->link;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
-    wait->listed = false;
+    wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
 }
 
-/* From here on the waiter is called when it is to look again; so it looks after this. */
-static void wsqi_wait_listen(wsqi_wait *wait) {
-    if (!wait->listed) wsqi_wait_list(wait);
+/* From here on the waiter is called when it is to look again; so it looks after this. True: a
+ * shutdown has released it, for what is awaited will not come. */
+static bool wsqi_wait_listen(wsqi_wait *wait) {
+    if (wait->bucket == NULL) wsqi_wait_list(wait);
     /* W2: if we were called, we see why. Pairs with W1. */
-    if (wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE)
-        wait->released = true;
+    return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
 /* The waiter sleeps elsewhere from here on. wsqi_wait_called tells of who called it just before. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &wait->bucket->lock);
     wait->parker = parker;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
 }
 
 static const void *wsqi_wait_subject(const wsqi_wait *wait) {
@@ -6537,33 +6548,24 @@ static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
 }
 
-/* For wsq_pool_dump, in a pool that lists its tasks. */
-WSQI_COLD static void wsqi_wait_date(wsqi_wait *wait) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    uint64_t now = wsqi_clock_ns();
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
-    wait->since = now;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
-}
-
-WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
-    if (wait->replaced) wsqi_standin_end(wait->host);
-    wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
-}
-
 static void wsqi_wait_end(wsqi_wait *wait) {
-    if (wait->listed) wsqi_wait_unlist(wait);
-    if (wait->blocked) wsqi_wait_unblock(wait);
-    if (wait->self != NULL && wait->self->searching) wsqi_search_end(wait->self);
+    if (wait->bucket != NULL) wsqi_wait_unlist(wait);
+    if (wait->replaced) wsqi_standin_end(wait->host);
+    if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
+    if (wait->self == NULL) return;
+    if (wait->self->searching) wsqi_search_end(wait->self);
+    wsqi_check_beside(wait->self);
 }
 
-/* A guest that runs a job of the pool's: it is about to sleep. */
+/* A guest that runs a job of the pool's is off duty while it sleeps, for S does not count it. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
+    if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
     wsqi_duty_end(wait->pool);
 }
 
 static void wsqi_wait_on_duty(wsqi_wait *wait) {
+    if (!wait->inside || wait->self != NULL) return;
     wsqi_duty_begin(wait->pool);
     wsqi_store_hint(&wait->asleep, 0u);
 }
@@ -6571,44 +6573,22 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 /* The thread sleeps until it is called, or for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
-    if (wait->off_duty) wsqi_wait_off_duty(wait);
+    wsqi_wait_off_duty(wait);
     if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, wait->deadline);
-    if (wait->off_duty) wsqi_wait_on_duty(wait);
+    wsqi_wait_on_duty(wait);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
-static void wsqi_wait_work(wsqi_wait *wait) {
-    wsqi_worker *self = wait->self;
-    wsqi_frame frame;
-    self->wait_depth++;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    bool ran = wsqi_step(self);
-    wsqi_group_flush(self);
-    if (!ran) wsqi_sleep(self, wait);
-    wsqi_frame_pop(self, &frame);
-    self->wait_depth--;
-}
-
-/* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. (Without
- * one nothing is prepared: two that wait would wake each other for ever.) */
+/* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
-    if (WSQI_LISTS && !wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
     if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
     if (wait->replaced) wsqi_standin_end(host); /* perhaps for this moment only */
-    wait->replaced = wsqi_standin_begin(host);
-    if (wait->replaced) wsqi_block_prepare(host);
-    return wait->replaced;
-}
-
-/* Likewise, and without a stand-in it will do nothing for a while. */
-static void wsqi_wait_block(wsqi_wait *wait) {
-    if (!wsqi_wait_replace(wait) && wait->host != NULL) wsqi_block_prepare(wait->host);
+    return wait->replaced = wsqi_standin_begin(host);
 }
 
 /* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
@@ -6618,41 +6598,59 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* not by a job that the pump ran */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
-        wsqi_wait_block(wait);
+        wsqi_wait_replace(wait);
+        wsqi_block_prepare(wait->host);
         wsqi_wait_move(wait, &first->parker);
         wsqi_search_begin(first);
-        if (wait->off_duty) wsqi_wait_off_duty(wait);
+        wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
-        if (wait->off_duty) wsqi_wait_on_duty(wait);
+        wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
         pool->turn = 0; /* it is a searcher now: its turn */
     }
     wsqi_pump_leave(pool);
 }
 
-/* Waits, for a while. False: the time is up. */
-static bool wsqi_wait_sleep(wsqi_wait *wait) {
+/* Waits, for a while, until the time is up at most. A join runs no tasks. In a shutdown whoever is
+ * inside cancels what it finds, until all are still. */
+static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
-    if (wsqi_wait_late(wait)) return false;
     bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all */
-    /* A join runs no tasks. In a shutdown whoever is inside cancels what it finds, until all are
-     * still. */
     bool works = running ? wait->job == NULL : wait->inside;
-    if (pool->config.caller_runs && works && wsqi_pump_enter(pool)) {
+    if (works && pool->config.caller_runs && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
-        return true;
+        return;
     }
     works = works && self != NULL && !pool->config.caller_runs;
-    bool replaced = (running || !works) && wsqi_wait_replace(wait);
-    if (running) works = works && !replaced && self->wait_depth < wsqi_wait_depth(pool);
+    if (running || !works) /* what cancels needs no stand-in, and knows no bound */
+        works = !wsqi_wait_replace(wait) && works && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
-        wsqi_wait_work(wait);
-        return true;
+        self->wait_depth++;
+        bool ran = wsqi_step_nested(self, NULL, wsqi_full_mark(self));
+        self->wait_depth--;
+        if (!ran) wsqi_sleep(self, wait);
+    } else {
+        wsqi_block_prepare(wait->host);
+        wsqi_wait_park(wait);
     }
-    if (!replaced && wait->host != NULL) wsqi_block_prepare(wait->host);
-    wsqi_wait_park(wait);
-    return true;
+}
+
+/* ==========================================================================
+ * >>await: waits for a pool, a task, a group
+ * Purpose:   wsq_pool_wait, wsq_task_wait, wsq_group_wait, and their forms with a time-out.
+ * Invariant: a wait listens before each look at what it waits for. What is awaited and lies in the
+ *            waiter's own queue runs in the wait: it may be that nobody else can take it.
+ * Writers:   waiters: each thread that waits for the pool, of itself. The mark in a task or a
+ *            group: whoever waits for it.
+ * Source:    the leapfrogging of Wagner and Calder (1993), for nothing but what is awaited.
+ * ========================================================================== */
+
+/* Nothing runs, and nobody cancels anything. */
+static bool wsqi_over(const wsq_pool *pool) {
+    /* P5: what was run and cancelled is visible. Pairs with P6. */
+    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
+    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
 }
 
 /* How long nothing may happen before tasks that wait for each other are reported: somebody may be
@@ -6664,7 +6662,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_wait wait;
-    bool quiet, over, stuck;
+    bool quiet, over;
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
     uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
@@ -6674,8 +6672,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         wsqi_wait_listen(&wait);
         over = wsqi_over(pool);
         quiet = wsqi_quiet(pool);
-        stuck = wsqi_stuck(pool);
-        if (!stuck) stuck_until = WSQI_NEVER;
+        if (!wsqi_stuck(pool)) stuck_until = WSQI_NEVER;
         else if (stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_late(&wait)) break;
@@ -6737,82 +6734,71 @@ static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     wsq_task *mine = wsqi_take_back_task(self, task, group);
     if (mine != NULL && self->searching) wsqi_search_end(self); /* it slept as workers do */
     wsqi_notify_others(self);
-    if (mine != NULL) wsqi_run_nested(self, mine);
-    return mine != NULL;
+    return mine != NULL && wsqi_step_nested(self, mine, wsqi_full_mark(self));
 }
 
-/* Any thread. Waits until the task is done. WSQ_ERR_CANCELLED: it was
+/* What a wait for the task returns; WSQ_ERR_TIMEOUT: it is not over. */
+static wsq_result wsqi_task_result(const wsq_task *task) {
+    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
+    uint32_t state = wsqi_load_acq(&task->state);
+    if (wsqi_task_live(state)) return WSQ_ERR_TIMEOUT;
+    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* or its batch was refused */
+    return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
+}
+
+/* Likewise for the group. */
+static wsq_result wsqi_group_result(const wsq_group *group) {
+    /* K4: what its tasks did is visible. Pairs with K3. */
+    uint64_t word = wsqi_load_acq(&group->word);
+    if (word >= WSQI_GROUP_TASK) return WSQ_ERR_TIMEOUT;
+    return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
+}
+
+/* Whoever brings the group to its end sees that somebody waits. False: look again. */
+static bool wsqi_group_attend(wsq_group *group) {
+    uint64_t word = wsqi_load_hint(&group->word);
+    /* Relaxed: the count of zero takes it along, in this word. */
+    return word >= WSQI_GROUP_TASK &&
+           wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
+}
+
+/* Any thread. Waits until the task, or else the group, is done. WSQ_ERR_CANCELLED: it was
  * cancelled, or the pool has stopped and nobody will touch it any more. */
-static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
-    wait->task = task;
+static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
+                             uint64_t timeout_ns) {
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    wsqi_wait wait;
+    wsq_result result;
+    wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
+    wait.task = task;
+    wait.group = group;
+    /* A future is not looked for again: it was to be called here before. */
+    bool here = wait.self != NULL && (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
-        wsqi_wait_listen(wait);
-        bool over = wait->released || wsqi_over(wait->pool);
-        uint32_t state = wsqi_task_attend(task); /* T1, W3 */
-        if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
-        if (wsqi_task_is(state, WSQI_TASK_DONE))
-            return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
-        if (over) return WSQ_ERR_CANCELLED;
-        if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
-        /* A future is not looked for again: it was to be called here before. */
-        if (wait->self != NULL && task->fn != wsqi_future_run &&
-            wsqi_wait_here(wait->self, task, NULL))
-            continue;
-        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
+        bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
+        result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
+        if (result == WSQ_ERR_TIMEOUT && over) result = WSQ_ERR_CANCELLED;
+        if (result != WSQ_ERR_TIMEOUT || wsqi_wait_late(&wait)) break;
+        if (here && wsqi_wait_here(wait.self, task, group)) continue;
+        if (task != NULL ? wsqi_task_live(wsqi_task_attend(task)) : wsqi_group_attend(group))
+            wsqi_wait_sleep(&wait);
     }
+    wsqi_wait_end(&wait);
+    return result;
 }
 
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
-    uint32_t state = wsqi_load_acq(&task->state);
-    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID;
-    if (wsqi_task_is(state, WSQI_TASK_DONE))
-        return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
-    wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, pool, task, timeout_ns);
-    wsq_result result = wsqi_task_await(&wait, task);
-    wsqi_wait_end(&wait);
-    return result;
+    wsq_result result = wsqi_task_result(task); /* of one that is over, the pool may be gone */
+    if (result != WSQ_ERR_TIMEOUT) return result;
+    return wsqi_await(wsqi_task_pool(task), task, NULL, timeout_ns);
 }
 
 WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task, WSQ_FOREVER); }
 
-/* ---- waiting for a group ---- */
-
-static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
-    wsq_pool *pool = wait->pool;
-    wait->group = group;
-    for (;;) {
-        wsqi_wait_listen(wait);
-        bool over = wait->released || wsqi_over(pool);
-        /* K4: what its tasks did is visible. Pairs with K3. */
-        uint64_t word = wsqi_load_acq(&group->word);
-        if (word < WSQI_GROUP_TASK)
-            return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED
-                                                                             : WSQ_OK;
-        if (over) return WSQ_ERR_CANCELLED;
-        if (wait->self != NULL && !wsqi_wait_late(wait) &&
-            wsqi_wait_here(wait->self, NULL, group))
-            continue;
-        /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
-        if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
-        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
-    }
-}
-
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
-    if (group == NULL) return WSQ_ERR_INVALID;
-    wsq_pool *pool = group->pool;
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, pool, group, timeout_ns);
-    wsq_result result = wsqi_group_await(&wait, group);
-    wsqi_wait_end(&wait);
-    return result;
+    return group != NULL ? wsqi_await(group->pool, NULL, group, timeout_ns) : WSQ_ERR_INVALID;
 }
 
 WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
@@ -7015,7 +7001,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     uint64_t purged = 0;
     self->tombstones = 0;
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        task = (wsq_task *)(lifo ? wsq_deque_pop(&self->deque) : wsqi_ring_pop(&self->ring));
+        task = wsqi_pop_local(self);
         if (task == NULL) break;
         wsq_future *future = wsq_container_of(task, wsq_future, task);
         /* This thread has claimed it, or else it is only found later. */
@@ -7029,6 +7015,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         else wsqi_set(end, task), end = &task->next;
     }
     wsqi_count_finished(self, purged);
+    wsqi_check_beside(self);
     while ((task = kept) != NULL) {
         kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
@@ -7059,8 +7046,10 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    wsqi_future_free(wsq_pool_of(ctx), future); /* before, so that the call may use it again */
+    bool told = wsqi_told(wsq_pool_of(ctx)); /* of the call by the future's address */
+    if (!told) wsqi_future_free(wsq_pool_of(ctx), future); /* so that the call may use it again */
     go(arg);
+    if (told) wsqi_future_free(wsq_pool_of(ctx), future);
     return WSQ_GONE;
 }
 
@@ -7100,7 +7089,7 @@ WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&f
  * will wait for the end, but a task of the handle's owner may follow it. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_run_nested */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_step_nested */
     wsqi_count(&self->counters.run, 1);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -7120,6 +7109,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
+            wsqi_check_beside(self);
             return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
@@ -7178,7 +7168,7 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
-    if (!wsqi_task_unblock(task, WSQI_HOLD_TOLD)) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, WSQI_HOLD_TOLD);
     return WSQ_OK;
 }
 
@@ -7323,6 +7313,9 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
 
+/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
+#define WSQI_HELP_DEPTH 32
+
 /* Owner only. The job was stolen: helps, then sleeps, until it is done. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
@@ -7407,7 +7400,7 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
         wsqi_mutex_lock(&pool->parking, &pool->lock);
         if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread was faster */
             more = wsqi_block_make(pool, pool->guest_base + made) != NULL;
-            /* B2: as in wsqi_standin_start. */
+            /* B2: as in wsqi_standin_rouse. */
             if (more) wsqi_store_rel(&pool->guests_made, made + 1);
         }
         wsqi_mutex_unlock(&pool->parking, &pool->lock);
@@ -7743,10 +7736,15 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         wsqi_mutex_lock(&pool->parking, &list->lock);
         if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
         wsqi_listed *place = wsqi_list_at(list, subject);
-        place->since = now;
-        place->worker = worker;
-        place->doing = doing;
-        if (doing == WSQI_OVER && place->task != NULL) wsqi_list_remove(list, place);
+        /* The end of a run whose task gave its memory away may come when another task is there. */
+        bool other = event == WSQ_EVENT_TASK_END &&
+                     (place->doing != WSQI_RUNNING || place->worker != worker);
+        if (place->task != NULL && !other) {
+            place->since = now;
+            place->worker = worker;
+            place->doing = doing;
+            if (doing == WSQI_OVER) wsqi_list_remove(list, place);
+        }
         wsqi_mutex_unlock(&pool->parking, &list->lock);
     }
     if (list->hooks.event != NULL)
@@ -8083,37 +8081,26 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_BLOCKER;
 }
 
-/* Counts the waits in the middle of a task that sleep; those that were called and go on in *called.
- * release: the pool is still, and those that are in vain return. */
-static unsigned wsqi_waits_look(wsq_pool *pool, bool release, unsigned *called) {
-    unsigned asleep = 0;
-    *called = 0;
-    for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_waiters *bucket = &pool->waiting[i];
+/* The pool is still. Waits that are in vain return, in a second round, unless one was called: that
+ * goes on, and may end what the others wait for. False: no thread waits in the middle of a task. */
+static bool wsqi_waits_release(wsq_pool *pool) {
+    bool any = false, called = false;
+    for (int i = 0; i < WSQI_BUCKETS || (any && !called && i < 2 * WSQI_BUCKETS); i++) {
+        wsqi_waiters *bucket = &pool->waiting[i % WSQI_BUCKETS];
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5 orders it */
-            asleep++;
+            any = true;
             if (wsqi_wait_called(wait)) {
-                ++*called;
-            } else if (release && wsqi_wait_vain(wait)) {
+                called = true;
+            } else if (i >= WSQI_BUCKETS && wsqi_wait_vain(wait)) {
                 wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE); /* W1 */
                 wsqi_unpark(wait->parker);
             }
         }
         wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
-    return asleep;
-}
-
-/* Tasks are queued somewhere. */
-static bool wsqi_tasks_left(wsq_pool *pool) {
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL) return true;
-    }
-    return wsqi_queued(pool);
+    return any;
 }
 
 /* The pool lock's holder: do all on duty sleep, and is nothing queued? */
@@ -8121,17 +8108,21 @@ static bool wsqi_still(wsq_pool *pool) {
     uint32_t idle = wsqi_load_acq(&pool->idle);            /* P5: what it queued before it slept */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
     if (wsqi_sleeping(idle) != threads) return false; /* who searches does not sleep */
-    if (!wsqi_tasks_left(pool)) return true;
+    bool queued = wsqi_queued(pool), left = queued;
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made && !left; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
+    }
     /* Whoever shuts down sees to a lane where no thread does. */
-    if (pool->config.caller_runs || (pool->config.lend_only && wsqi_queued(pool)))
+    if (left && (pool->config.caller_runs || (pool->config.lend_only && queued)))
         wsqi_call(pool, pool);
-    return false;
+    return !left;
 }
 
 /* Any thread: it went to sleep, or off duty. Once the pool stops: if that was the last one, waits
  * are released, or the pool is over. */
 static void wsqi_check_still(wsq_pool *pool) {
-    unsigned called;
     /* P4: who sleeps is seen below by who set the phase, or sees it. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
@@ -8139,17 +8130,13 @@ static void wsqi_check_still(wsq_pool *pool) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     /* P4: and who woke up before that, and saw the pool run, is seen awake. */
     wsqi_fence_sc();
-    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool)) {
-        unsigned asleep = wsqi_waits_look(pool, false, &called);
-        if (asleep == 0) {
-            /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
-            wsqi_add_rlx(&pool->duty.threads, 1u);
-            /* P6: what was run is visible. Pairs with P5. */
-            wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
-            wsqi_call(pool, pool);
-        } else if (called == 0) {
-            wsqi_waits_look(pool, true, &called);
-        }
+    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool) &&
+        !wsqi_waits_release(pool)) {
+        /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
+        wsqi_add_rlx(&pool->duty.threads, 1u);
+        /* P6: what was run is visible. Pairs with P5. */
+        wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+        wsqi_call(pool, pool);
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
@@ -8174,16 +8161,6 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     }
 }
 
-/* Whoever shuts down, where workers may have no thread: it does their work. */
-static void wsqi_stop_help(wsq_pool *pool) {
-    if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
-        while (wsqi_pump(pool)) {}
-        wsqi_pump_leave(pool);
-    } else if (pool->config.lend_only) {
-        wsqi_sweep(pool);
-    }
-}
-
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     /* P4: either a worker that sleeps sees the phase, or it is seen asleep; and either what is
@@ -8192,7 +8169,12 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_tokens_give(pool); /* waits go on as the shutdown's, and joins */
     for (;;) {
         wsqi_wait_listen(wait);
-        wsqi_stop_help(pool);
+        /* Where workers may have no thread, this one does their work. */
+        if (pool->config.lend_only) wsqi_sweep(pool);
+        if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
+            while (wsqi_pump(pool)) {}
+            wsqi_pump_leave(pool);
+        }
         wsqi_check_still(pool);
         /* P5: as in wsqi_over. */
         if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
@@ -8212,7 +8194,8 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
-    wsqi_wait_block(&wait);
+    wsqi_wait_replace(&wait);
+    wsqi_block_prepare(wait.host);
     /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: somebody else is at it. */
     if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_CANCEL)) wsqi_pool_stop(&wait);
     for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))

@@ -338,6 +338,45 @@ static void grows(void) {
     pool_end(pool);
 }
 
+/* A task gives its memory away, and in the middle of its run the same memory is another task: the end of
+ * the first is not the end of that. */
+static wsq_poll another_here(wsq_ctx ctx, wsq_task *task) {
+    wsq_task_init(task, forgotten);
+    CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), task), WSQ_OK);
+    return WSQ_GONE;
+}
+
+static void call_last(void *pool) { (void)pool; }
+
+static void call_next(void *pool) {
+    CHECK_EQ(wsq_go(pool, call_last, pool), WSQ_OK);
+    dump(pool);
+    check_lines(1, "  task ", "runs", NULL);
+    check_lines(1, "  task ", "is queued", NULL);
+}
+
+static void memory_again(void) {
+    wsq_pool *pool = pool_of_caller(true);
+    wsq_task task;
+    wsq_task_init(&task, another_here);
+    CHECK_EQ(wsq_spawn(pool, &task), WSQ_OK);
+    CHECK(wsq_pool_run_one(pool));
+    dump(pool);
+    check_lines(1, address(&task), "is queued", "the forgotten");
+    CHECK(wsq_pool_run_one(pool));
+    dump(pool);
+    check_lines(1, address(&task), "waits for a wake", "the forgotten");
+    wsq_wake(&task);
+    CHECK_EQ(wsq_go(pool, call_next, pool), WSQ_OK);
+    CHECK(wsq_pool_run_one(pool) && wsq_pool_run_one(pool));
+    dump(pool);
+    check_lines(1, "  task ", "is queued", NULL);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    dump(pool);
+    check_lines(0, "  task ", NULL, NULL);
+    pool_end(pool);
+}
+
 /* More than it shows, and more than there is memory for. */
 static size_t memory_left;
 
@@ -422,6 +461,7 @@ int main(void) {
     RUN(joins);
     RUN(beside_tasks);
     RUN(grows);
+    RUN(memory_again);
     RUN(too_many);
     return test_end();
 }

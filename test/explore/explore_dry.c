@@ -1,0 +1,72 @@
+/* Who waits for the pool while a run goes on, in the explorer: no task is left, but a worker is in one of
+ * the run's jobs, or goes there as soon as its last task is done. The run ends when the wait has. */
+#define WSQ_GUESTS 1
+#include "explore_pool.h"
+
+static wsq_pool *pool;
+static int waited; /* the gate of all that goes on until wsq_pool_wait has returned */
+static int kind;   /* what the job does */
+
+enum { NOTHING, WAITS, CALLS, KINDS };
+
+typedef struct held { wsq_job job; } held;
+
+static wsq_poll nothing(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    wsqi_pause();
+    return WSQ_DONE;
+}
+
+static void *call(void *arg) { return arg; }
+
+/* Its last task may end inside the job, too, where it waits for that. */
+static void held_run(wsq_ctx ctx, wsq_job *job) {
+    wsq_task task;
+    wsq_future *future;
+    (void)ctx, (void)job;
+    wsq_task_init(&task, nothing);
+    if (kind == WAITS) {
+        explore_check(wsq_spawn(pool, &task) == WSQ_OK);
+        explore_check(wsq_task_wait(&task) == WSQ_OK);
+    } else if (kind == CALLS) {
+        explore_check(wsq_submit(pool, call, NULL, &future) == WSQ_OK);
+        explore_check(wsq_future_get(future, NULL) == WSQ_OK);
+    }
+    explore_meet(&waited, 2);
+}
+
+static void gives_one(wsq_ctx ctx, void *arg) {
+    held one = {.job = {.fn = NULL}};
+    (void)arg;
+    wsq_fork(&ctx, &one.job, held_run);
+    for (int i = 0; i < 4; i++) wsqi_pause();
+    wsq_join(&ctx, &one.job);
+}
+
+static void guest(void *arg) {
+    (void)arg;
+    explore_check(wsq_run(pool, gives_one, NULL) == WSQ_OK);
+}
+
+static void wait_beside_a_run(void) {
+    wsq_config config = {.lifo_cap = explore_choose(2) ? WSQ_LIFO_OFF : 0};
+    config.order = explore_choose(4) ? WSQ_FIFO : WSQ_LIFO;
+    wsq_task tasks[2];
+    int count = 1 + explore_choose(2);
+    waited = 0;
+    kind = explore_choose(KINDS);
+    pool = explore_pool_make(2 + (unsigned)explore_choose(2), config);
+    explore_start(guest, NULL);
+    for (int i = 0; i < count; i++) {
+        wsq_task_init(&tasks[i], nothing);
+        explore_check(wsq_spawn(pool, &tasks[i]) == WSQ_OK);
+    }
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_meet(&waited, 2);
+    explore_pool_end(pool);
+}
+
+int main(void) {
+    explore_random("dry: a wait beside a run", wait_beside_a_run, 8000);
+    return explore_end();
+}
