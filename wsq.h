@@ -318,10 +318,11 @@
  * up to max_standins of them.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
- * waits, up to 64 waits deep; beyond that it only sleeps. Then two things can wait for ever: a task
- * that was started on top of one that it waits for, directly or through others; and a task that
- * waits for one which is pinned to a blocked worker. So either set max_standins to the number of
- * waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
+ * waits, up to 64 waits deep; beyond that it only sleeps. Then three things can wait for ever: a
+ * task that was started on top of one that it waits for, directly or through others; a task that
+ * waits for one which is pinned to a blocked worker; and, since a wait in another pool runs
+ * nothing, a task that waits there for what needs its own. So either set max_standins to the number
+ * of waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
  * wsq_group_then, wsq_future_then or wsq_task_after go on. A task that waits for itself waits for
  * ever.
  *
@@ -1407,9 +1408,10 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 /* This refuses spawns from outside from now on, ends the work that is left as `mode` says, and
  * returns when the pool's threads are gone. WSQ_DRAIN: every task spawned so far runs to its end,
  * with all that these spawn; tasks that wait for a wake are waited for. (What other threads spawn
- * meanwhile from wsq_run may be cancelled.) WSQ_CANCEL: what runs now returns, and what has not
- * started is cancelled. A second call waits for the first. Only threads outside the pool may call
- * this.
+ * meanwhile from wsq_run may be cancelled; and when for one second all tasks that are left have
+ * been waiting for predecessors they are given up: the end of a predecessor cancels them.)
+ * WSQ_CANCEL: what runs now returns, and what has not started is cancelled. A second call waits for
+ * the first. Only threads outside the pool may call this.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, `mode` is none, or the
  * pool is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
@@ -1593,7 +1595,8 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
 
 /* This spawns the task as wsq_spawn does, pinned: only the worker with the index `worker`, which is
- * below wsq_pool_workers, runs it, after each wake too, until it is done. Any thread may call this.
+ * below wsq_pool_workers, runs it, after each wake too, until it is done; after that it is pinned
+ * no more, nor to what wsq_task_set_worker said. Any thread may call this.
  * WSQ_ERR_INVALID: there is no such worker, or as in wsq_spawn.
  * WSQ_ERR_CLOSED, WSQ_ERR_CANCELLED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task);
@@ -3871,17 +3874,23 @@ static bool wsqi_wait_late(const wsqi_wait *wait) {
  * Source:    Mattern's four counters (1987), in one process: what is finished is added up first.
  * ========================================================================== */
 
+/* Tasks that are done, or cancelled, so far. */
+static uint64_t wsqi_finished(const wsq_pool *pool) {
+    /* P2: whoever finished, its spawns are visible from here on. Pairs with P1. */
+    uint64_t finished = wsqi_load_acq(&pool->dropped);
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++)
+        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    return finished;
+}
+
 /* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
  * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
  * *held: those among them that wait for predecessors. */
 static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
-    /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
-    uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++)
-        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    uint64_t finished = wsqi_finished(pool), spawned = 0;
     *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
-    made = wsqi_threads_made(pool);
+    unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
     for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: likewise. */
@@ -6366,11 +6375,12 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
     return started;
 }
 
-/* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 in a
- * shutdown, which takes the lock once after it has set the phase. */
+/* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 once
+ * the pool is over. (While it stops a stand-in cancels what is queued: what blocks may wait for
+ * that.) */
 static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     uint32_t active = wsqi_load_locked(&pool->standins.active);
-    if (wsqi_load_locked(pool->phase) != WSQI_PHASE_RUN) return 0;
+    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return 0;
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
@@ -6431,23 +6441,35 @@ static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
     return self->host != NULL ? self->host : self;
 }
 
-WSQ_API void wsq_block_begin(wsq_ctx ctx) {
-    wsqi_check_ctx(ctx);
-    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
-    if (self->pool->config.caller_runs || self->blocking++ != 0) return;
+static void wsqi_blocking_begin(wsqi_worker *block) {
+    wsqi_worker *self = wsqi_blocker(block);
+    if (self->pool->config.caller_runs || wsqi_forked(self->pool)) return;
+    if (self->blocking++ != 0) return;
     wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
     wsqi_block_prepare(self);
     self->replaced = wsqi_standin_begin(self);
 }
 
-WSQ_API void wsq_block_end(wsq_ctx ctx) {
-    wsqi_check_ctx(ctx);
-    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
-    if (self->pool->config.caller_runs) return;
+static void wsqi_blocking_end(wsqi_worker *block) {
+    wsqi_worker *self = wsqi_blocker(block);
+    if (self->pool->config.caller_runs || wsqi_forked(self->pool)) return;
     WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
     if (--self->blocking != 0) return;
     if (self->replaced) wsqi_standin_end(self);
     wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
+}
+
+/* In every pool in which the thread is in the middle of something. */
+WSQ_API void wsq_block_begin(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx);
+    for (; block != NULL; block = block->outer) wsqi_blocking_begin(block);
+}
+
+WSQ_API void wsq_block_end(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx);
+    for (; block != NULL; block = block->outer) wsqi_blocking_end(block);
 }
 
 /* ==========================================================================
@@ -6548,10 +6570,24 @@ static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
 }
 
+/* This thread is about to wait, or goes on. Further out it is a guest, perhaps, for whose jobs
+ * workers wait asleep: it is missed there, as the host is. */
+static void wsqi_wait_absent(const wsqi_wait *wait, bool begins) {
+    for (wsqi_worker *self = wsqi_self_get(); self != NULL; self = self->outer) {
+        if (self->host != NULL || self == wait->host) continue;
+        if (wait->job != NULL && self->pool == wait->pool) continue; /* it runs there */
+        if (begins && self->blocking++ == 0) self->replaced = wsqi_standin_begin(self);
+        if (!begins && --self->blocking == 0 && self->replaced) wsqi_standin_end(self);
+    }
+}
+
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->bucket != NULL) wsqi_wait_unlist(wait);
     if (wait->replaced) wsqi_standin_end(wait->host);
-    if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
+    if (wait->blocked) {
+        wsqi_wait_absent(wait, false);
+        wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
+    }
     if (wait->self == NULL) return;
     if (wait->self->searching) wsqi_search_end(wait->self);
     wsqi_check_beside(wait->self);
@@ -6583,6 +6619,7 @@ static void wsqi_wait_park(wsqi_wait *wait) {
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
+    if (!wait->blocked) wsqi_wait_absent(wait, true);
     wait->blocked = true;
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
@@ -6662,9 +6699,9 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_wait wait;
-    bool quiet, over;
+    bool quiet, over, stuck;
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
-    uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline;
+    uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline, finished = 0, before;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
     /* W5: see W4. */
     wsqi_fence_sc();
@@ -6672,8 +6709,11 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         wsqi_wait_listen(&wait);
         over = wsqi_over(pool);
         quiet = wsqi_quiet(pool);
-        if (!wsqi_stuck(pool)) stuck_until = WSQI_NEVER;
-        else if (stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
+        before = finished;
+        finished = wsqi_finished(pool);
+        stuck = wsqi_stuck(pool);
+        if (!stuck || finished != before) stuck_until = WSQI_NEVER;
+        if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_late(&wait)) break;
         wsqi_wait_sleep(&wait);
@@ -7147,7 +7187,9 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
 }
 
 WSQ_API bool wsq_future_cancel(wsq_future *future) {
-    if (wsqi_future_revoke(wsqi_task_pool(&future->task), future)) return true;
+    wsq_pool *pool = wsqi_task_pool(&future->task);
+    if (wsqi_forked(pool)) return false; /* as in wsqi_future_return */
+    if (wsqi_future_revoke(pool, future)) return true;
     uint32_t state = wsqi_load_hint(&future->task.state);
     return (state & (WSQI_TASK_POISONED | WSQI_TASK_OPEN)) == WSQI_TASK_POISONED;
 }
@@ -8482,10 +8524,7 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
     /* P2: what has finished comes first, of all, so that it never exceeds what is spawned. */
-    uint64_t finished = wsqi_load_acq(&pool->dropped);
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++)
-        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < pool->blocks; i++) {
         wsq_worker_stats(pool, i, &one);
