@@ -7812,7 +7812,8 @@ static bool wsqi_list_make(wsq_pool *pool) {
 
 /* ---- what is written ---- */
 
-enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 }; /* guesses */
+/* Lines of a kind, at most; of timers, or where there is no memory for more. Guesses. */
+enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
 #define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
 
@@ -7822,7 +7823,7 @@ typedef struct wsqi_dump {
     FILE *file;
     uint64_t now;
     wsqi_listed *first; /* `room` of them, and one that is dropped */
-    wsqi_listed few[WSQI_DUMP_FEW + 1]; /* where there is no memory for more */
+    wsqi_listed few[WSQI_DUMP_FEW + 1];
     size_t room, most, count;
     uint64_t more; /* that were not among the first */
 } wsqi_dump;
