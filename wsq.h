@@ -6627,9 +6627,11 @@ static void wsqi_wait_park(wsqi_wait *wait) {
 /* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
-    if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
-    if (!wait->blocked) wsqi_wait_absent(wait, true);
-    wait->blocked = true;
+    if (!wait->blocked) {
+        wait->blocked = true;
+        wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
+        wsqi_wait_absent(wait, true);
+    }
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
     if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
@@ -6767,8 +6769,7 @@ static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
     if (next != NULL && wsqi_is_wanted(next, task, group)) return next;
     if (next != NULL) wsqi_push_local(self, next);
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        next = (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
-                                                          : wsqi_ring_pop(&self->ring));
+        next = wsqi_pop_local(self);
         if (next == NULL) break;
         if (wsqi_is_wanted(next, task, group)) return next;
         wsqi_push_local(self, next);
