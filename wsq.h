@@ -318,10 +318,11 @@
  * up to max_standins of them.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
- * waits, up to 64 waits deep; beyond that it only sleeps. Then two things can wait for ever: a task
- * that was started on top of one that it waits for, directly or through others; and a task that
- * waits for one which is pinned to a blocked worker. So either set max_standins to the number of
- * waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
+ * waits, up to 64 waits deep; beyond that it only sleeps. Then three things can wait for ever: a
+ * task that was started on top of one that it waits for, directly or through others; a task that
+ * waits for one which is pinned to a blocked worker; and, since a wait in another pool runs
+ * nothing, a task that waits there for what needs its own. So either set max_standins to the number
+ * of waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
  * wsq_group_then, wsq_future_then or wsq_task_after go on. A task that waits for itself waits for
  * ever.
  *
@@ -1407,9 +1408,10 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 /* This refuses spawns from outside from now on, ends the work that is left as `mode` says, and
  * returns when the pool's threads are gone. WSQ_DRAIN: every task spawned so far runs to its end,
  * with all that these spawn; tasks that wait for a wake are waited for. (What other threads spawn
- * meanwhile from wsq_run may be cancelled.) WSQ_CANCEL: what runs now returns, and what has not
- * started is cancelled. A second call waits for the first. Only threads outside the pool may call
- * this.
+ * meanwhile from wsq_run may be cancelled; and when for one second all tasks that are left have
+ * been waiting for predecessors they are given up: the end of a predecessor cancels them.)
+ * WSQ_CANCEL: what runs now returns, and what has not started is cancelled. A second call waits for
+ * the first. Only threads outside the pool may call this.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, `mode` is none, or the
  * pool is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
@@ -1593,7 +1595,8 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
 
 /* This spawns the task as wsq_spawn does, pinned: only the worker with the index `worker`, which is
- * below wsq_pool_workers, runs it, after each wake too, until it is done. Any thread may call this.
+ * below wsq_pool_workers, runs it, after each wake too, until it is done; after that it is pinned
+ * no more, nor to what wsq_task_set_worker said. Any thread may call this.
  * WSQ_ERR_INVALID: there is no such worker, or as in wsq_spawn.
  * WSQ_ERR_CLOSED, WSQ_ERR_CANCELLED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task);
@@ -3355,6 +3358,8 @@ struct wsqi_worker {
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
     bool replaced;         /* owner: and a stand-in works meanwhile */
     bool suspicious;      /* owner: its last time-out found an unattended task */
+    /* owner: counters.finished when it was counted as a searcher last, unless it cancelled since */
+    uint64_t told;
     uint8_t vain;         /* owner: searches since the last that found something; modulo 256 */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
     wsq_random random;
@@ -3871,17 +3876,23 @@ static bool wsqi_wait_late(const wsqi_wait *wait) {
  * Source:    Mattern's four counters (1987), in one process: what is finished is added up first.
  * ========================================================================== */
 
+/* Tasks that are done, or cancelled, so far. */
+static uint64_t wsqi_finished(const wsq_pool *pool) {
+    /* P2: whoever finished, its spawns are visible from here on. Pairs with P1. */
+    uint64_t finished = wsqi_load_acq(&pool->dropped);
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++)
+        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    return finished;
+}
+
 /* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
  * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
  * *held: those among them that wait for predecessors. */
 static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
-    /* P2: whoever finished, its spawns are visible below. Pairs with P1. */
-    uint64_t finished = wsqi_load_acq(&pool->dropped), spawned = 0;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++)
-        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    uint64_t finished = wsqi_finished(pool), spawned = 0;
     *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
-    made = wsqi_threads_made(pool);
+    unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
     for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: likewise. */
@@ -3914,11 +3925,11 @@ static void wsqi_check_quiet(wsq_pool *pool) {
         wsqi_call(pool, pool);
 }
 
-/* Owner only. Its last task is done, perhaps, and it goes on with a job. If that is of a run it may
+/* Any thread: it ended the last task, perhaps, and goes on with a job. If that is of a run it may
  * last, and who waits for the pool does not wait for it. */
-static inline void wsqi_check_beside(wsqi_worker *self) {
+static inline void wsqi_check_beside(wsq_pool *pool) {
     /* Of a run whose job it has, it sees the guest, by J2; see wsqi_search_begin. */
-    if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_check_quiet(self->pool);
+    if (wsqi_load_hint(&pool->guests) != 0) wsqi_check_quiet(pool);
 }
 
 /* ---- who is on duty ---- */
@@ -4255,6 +4266,9 @@ static void wsqi_pass_on(wsq_pool *pool) {
 /* Owner only. Counts itself as a searcher. */
 static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
+    uint64_t finished = wsqi_load_own(&self->counters.finished);
+    bool news = finished != self->told;
+    self->told = finished;
     /* W6: who is the last to run dry sees what the others have finished. Pairs with itself. */
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
     self->searching = true;
@@ -4265,7 +4279,7 @@ static void wsqi_search_begin(wsqi_worker *self) {
     /* Whoever is missing in S has work, and comes here after that, or is in a job of a run. */
     if (pool->config.caller_runs || pool->config.lend_only ||
         wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers ||
-        wsqi_load_fenced(&pool->guests) != 0)
+        (news && wsqi_load_fenced(&pool->guests) != 0))
         wsqi_check_quiet(pool);
 }
 
@@ -5818,10 +5832,14 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
         wsqi_group_flush(self);
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
-        (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state)))
+        (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
         wsqi_cancel_task(self->pool, task);
-    else if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group);
-    else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
+        self->told = UINT64_MAX;
+    } else if (!WSQI_LIKELY(group == NULL)) {
+        wsqi_task_run_grouped(self, task, group);
+    } else if (wsqi_task_poll(self, task)) {
+        wsqi_count_finished(self, 1);
+    }
 }
 
 /* ---- jobs: see >>forkjoin ---- */
@@ -5854,7 +5872,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    if (self->help_depth == 0) wsqi_check_beside(self);
+    if (self->help_depth == 0) wsqi_check_beside(self->pool);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
     wsqi_frame_push(self, &frame, self->frame.floor);
@@ -6366,11 +6384,12 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
     return started;
 }
 
-/* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 in a
- * shutdown, which takes the lock once after it has set the phase. */
+/* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 once
+ * the pool is over. (While it stops a stand-in cancels what is queued: what blocks may wait for
+ * that.) */
 static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     uint32_t active = wsqi_load_locked(&pool->standins.active);
-    if (wsqi_load_locked(pool->phase) != WSQI_PHASE_RUN) return 0;
+    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return 0;
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
@@ -6431,23 +6450,35 @@ static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
     return self->host != NULL ? self->host : self;
 }
 
-WSQ_API void wsq_block_begin(wsq_ctx ctx) {
-    wsqi_check_ctx(ctx);
-    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
-    if (self->pool->config.caller_runs || self->blocking++ != 0) return;
+static void wsqi_blocking_begin(wsqi_worker *block) {
+    wsqi_worker *self = wsqi_blocker(block);
+    if (self->pool->config.caller_runs || wsqi_forked(self->pool)) return;
+    if (self->blocking++ != 0) return;
     wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
     wsqi_block_prepare(self);
     self->replaced = wsqi_standin_begin(self);
 }
 
-WSQ_API void wsq_block_end(wsq_ctx ctx) {
-    wsqi_check_ctx(ctx);
-    wsqi_worker *block = wsqi_worker_of(ctx), *self = wsqi_blocker(block);
-    if (self->pool->config.caller_runs) return;
+static void wsqi_blocking_end(wsqi_worker *block) {
+    wsqi_worker *self = wsqi_blocker(block);
+    if (self->pool->config.caller_runs || wsqi_forked(self->pool)) return;
     WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
     if (--self->blocking != 0) return;
     if (self->replaced) wsqi_standin_end(self);
     wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
+}
+
+/* In every pool in which the thread is in the middle of something. */
+WSQ_API void wsq_block_begin(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx);
+    for (; block != NULL; block = block->outer) wsqi_blocking_begin(block);
+}
+
+WSQ_API void wsq_block_end(wsq_ctx ctx) {
+    wsqi_check_ctx(ctx);
+    wsqi_worker *block = wsqi_worker_of(ctx);
+    for (; block != NULL; block = block->outer) wsqi_blocking_end(block);
 }
 
 /* ==========================================================================
@@ -6552,13 +6583,27 @@ static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
 }
 
+/* This thread is about to wait, or goes on. Further out it is a guest, perhaps, for whose jobs
+ * workers wait asleep: it is missed there, as the host is. */
+static void wsqi_wait_absent(const wsqi_wait *wait, bool begins) {
+    for (wsqi_worker *self = wsqi_self_get(); self != NULL; self = self->outer) {
+        if (self->host != NULL || self == wait->host) continue;
+        if (wait->job != NULL && self->pool == wait->pool) continue; /* it runs there */
+        if (begins && self->blocking++ == 0) self->replaced = wsqi_standin_begin(self);
+        if (!begins && --self->blocking == 0 && self->replaced) wsqi_standin_end(self);
+    }
+}
+
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->bucket != NULL) wsqi_wait_unlist(wait);
     if (wait->replaced) wsqi_standin_end(wait->host);
-    if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
+    if (wait->blocked) {
+        wsqi_wait_absent(wait, false);
+        wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
+    }
     if (wait->self == NULL) return;
     if (wait->self->searching) wsqi_search_end(wait->self);
-    wsqi_check_beside(wait->self);
+    wsqi_check_beside(wait->pool);
 }
 
 /* A guest that runs a job of the pool's is off duty while it sleeps, for S does not count it. */
@@ -6586,8 +6631,11 @@ static void wsqi_wait_park(wsqi_wait *wait) {
 /* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
-    if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
-    wait->blocked = true;
+    if (!wait->blocked) {
+        wait->blocked = true;
+        wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
+        wsqi_wait_absent(wait, true);
+    }
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
     if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
@@ -6666,9 +6714,9 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_wait wait;
-    bool quiet, over;
+    bool quiet, over, stuck;
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
-    uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline;
+    uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline, finished = 0, before;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
     /* W5: see W4. */
     wsqi_fence_sc();
@@ -6676,8 +6724,11 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         wsqi_wait_listen(&wait);
         over = wsqi_over(pool);
         quiet = wsqi_quiet(pool);
-        if (!wsqi_stuck(pool)) stuck_until = WSQI_NEVER;
-        else if (stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
+        before = finished;
+        finished = wsqi_finished(pool);
+        stuck = wsqi_stuck(pool);
+        if (!stuck || finished != before) stuck_until = WSQI_NEVER;
+        if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_late(&wait)) break;
         wsqi_wait_sleep(&wait);
@@ -6722,8 +6773,7 @@ static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
     if (next != NULL && wsqi_is_wanted(next, task, group)) return next;
     if (next != NULL) wsqi_push_local(self, next);
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        next = (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
-                                                          : wsqi_ring_pop(&self->ring));
+        next = wsqi_pop_local(self);
         if (next == NULL) break;
         if (wsqi_is_wanted(next, task, group)) return next;
         wsqi_push_local(self, next);
@@ -7019,7 +7069,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         else wsqi_set(end, task), end = &task->next;
     }
     wsqi_count_finished(self, purged);
-    wsqi_check_beside(self);
+    wsqi_check_beside(self->pool);
     while ((task = kept) != NULL) {
         kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
@@ -7113,7 +7163,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
-            wsqi_check_beside(self);
+            wsqi_check_beside(self->pool);
             return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
@@ -7151,7 +7201,9 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
 }
 
 WSQ_API bool wsq_future_cancel(wsq_future *future) {
-    if (wsqi_future_revoke(wsqi_task_pool(&future->task), future)) return true;
+    wsq_pool *pool = wsqi_task_pool(&future->task);
+    if (wsqi_forked(pool)) return false; /* as in wsqi_future_return */
+    if (wsqi_future_revoke(pool, future)) return true;
     uint32_t state = wsqi_load_hint(&future->task.state);
     return (state & (WSQI_TASK_POISONED | WSQI_TASK_OPEN)) == WSQI_TASK_POISONED;
 }
@@ -7244,23 +7296,19 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     if (wanted && exposed) wsqi_notify_jobs(self->pool, self);
 }
 
-/* The job stack is full: the job runs now. The traps stay set as long as the context is the full
- * mark and such jobs are to be joined, so that their joins come to look. */
-static void wsqi_fork_full(wsqi_worker *self, wsq_ctx mark) {
-    wsq_job *job = wsqi_get(&mark->job);
-    wsqi_get(&job->fn)(mark, job);
-    self->run_at_fork++;
-    wsqi_steal_request(self);
-}
-
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     wsqi_worker *self = wsqi_worker_of(entry);
-    if (entry == wsqi_full_mark(self)) {
-        wsqi_fork_full(self, entry);
-        return entry;
+    if (entry != wsqi_full_mark(self)) {
+        wsqi_publish(self, entry + 1);
+        return entry + 1;
     }
-    wsqi_publish(self, entry + 1);
-    return entry + 1;
+    /* The job stack is full: the job runs now. The traps stay set as long as the context is the
+     * full mark and such jobs are to be joined, so that their joins come to look. */
+    wsq_job *job = wsqi_get(&entry->job);
+    wsqi_get(&job->fn)(entry, job);
+    self->run_at_fork++;
+    wsqi_steal_request(self);
+    return entry;
 }
 
 /* Owner only. Takes the newest public job back; false: it was stolen, as were all older ones. */
@@ -7399,25 +7447,21 @@ static void wsqi_lease_end(wsqi_worker *block) {
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* One more than `made`, unless another thread was faster. False: no memory. */
-static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
-    bool ok = true;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (wsqi_load_locked(&pool->guests_made) == made) {
-        ok = wsqi_block_make(pool, pool->guest_base + made) != NULL;
-        if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_rouse. */
-    }
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return ok;
-}
-
 /* A guest block, or NULL: all are taken, or there is no memory for one more. */
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
-    for (;;) {
+    for (bool more = true; more;) {
         unsigned made = wsqi_guests_made(pool);
         wsqi_worker *guest = wsqi_lease_take(pool, pool->guest_base, pool->guest_base + made);
-        if (guest != NULL || made == WSQ_GUESTS || !wsqi_guest_make(pool, made)) return guest;
+        if (guest != NULL || made == WSQ_GUESTS) return guest;
+        wsqi_mutex_lock(&pool->parking, &pool->lock);
+        if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread was faster */
+            more = wsqi_block_make(pool, pool->guest_base + made) != NULL;
+            /* B2: as in wsqi_standin_rouse. */
+            if (more) wsqi_store_rel(&pool->guests_made, made + 1);
+        }
+        wsqi_mutex_unlock(&pool->parking, &pool->lock);
     }
+    return NULL;
 }
 
 static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
@@ -7495,26 +7539,13 @@ WSQ_API int wsq_worker_self(void) {
  * the clock (25 ns), and a thief waits no longer than a system call takes. */
 #define WSQI_GRAIN_NS 10000u
 
-typedef struct wsqi_grain {
-    size_t size; /* elements in the next step; automatic: a power of two */
-    uint64_t last_ns;
-    bool automatic;
-} wsqi_grain;
-
-/* Where the step that begins here ends; `end` lies further. Automatic steps end on multiples of
- * their size, so that growing from 1 does not leave the loop body misaligned for good. */
-static inline size_t wsqi_grain_step(const wsqi_grain *grain, size_t begin) {
-    return begin + (grain->automatic ? grain->size - (begin & (grain->size - 1)) : grain->size);
-}
-
-/* A step is over: how long shall the next be? */
-static void wsqi_grain_learn(wsqi_grain *grain, size_t done) {
-    if (!grain->automatic) return;
-    uint64_t now = wsqi_clock_ns(), elapsed = now - grain->last_ns;
-    grain->last_ns = now;
-    if (done == grain->size && elapsed < WSQI_GRAIN_NS / 2 && grain->size <= SIZE_MAX / 4)
-        grain->size *= 2;
-    if (elapsed > WSQI_GRAIN_NS * 2 && grain->size > 1) grain->size /= 2;
+/* A step of `done` elements is over, without a given grain: how long shall the next be? A power of
+ * two. */
+static size_t wsqi_grain_next(size_t grain, size_t done, uint64_t *last_ns) {
+    uint64_t now = wsqi_clock_ns(), elapsed = now - *last_ns;
+    *last_ns = now;
+    if (done == grain && elapsed < WSQI_GRAIN_NS / 2 && grain <= SIZE_MAX / 4) return grain * 2;
+    return elapsed > WSQI_GRAIN_NS * 2 && grain > 1 ? grain / 2 : grain;
 }
 
 /* Somebody wants work from this worker, and there is room to offer it. */
@@ -7529,13 +7560,8 @@ struct wsqi_loop {
     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* wsq_for's */
     void *arg;
     const wsq_reducer *reducer; /* wsq_reduce's, or NULL */
-    wsqi_a32 stopped;           /* any body sets it */
+    wsqi_a32 stopped;           /* any body sets it to 1; what it did is visible by its join */
 };
-
-/* What the bodies did is visible by their joins. */
-static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
-    return wsqi_load_hint(&loop->stopped) != 0;
-}
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
@@ -7603,22 +7629,24 @@ static inline void wsqi_loop_body(wsq_ctx ctx, const wsqi_loop *loop, size_t beg
 
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     wsqi_loop **innermost = &wsqi_worker_of(ctx)->frame.loop, *outer = *innermost;
-    wsqi_grain grain;
-    grain.automatic = loop->grain == 0;
-    grain.size = grain.automatic ? 1 : loop->grain;
-    grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
+    bool automatic = loop->grain == 0;
+    size_t grain = automatic ? 1 : loop->grain;
+    uint64_t last_ns = automatic ? wsqi_clock_ns() : 0;
     *innermost = loop; /* the body may stop it */
-    while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain.size, begin, end, partial)) {
+    while (end - begin > grain && wsqi_load_hint(&loop->stopped) == 0) {
+        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain, begin, end, partial)) {
             begin = end;
             break;
         }
-        size_t step = wsqi_grain_step(&grain, begin);
-        wsqi_loop_body(ctx, loop, begin, step, partial);
-        wsqi_grain_learn(&grain, step - begin);
-        begin = step;
+        /* Automatic steps end on multiples of their size, so that growing from 1 does not leave the
+         * loop body misaligned for good. */
+        size_t step = grain - (automatic ? begin & (grain - 1) : 0);
+        wsqi_loop_body(ctx, loop, begin, begin + step, partial);
+        if (automatic) grain = wsqi_grain_next(grain, step, &last_ns);
+        begin += step;
     }
-    if (begin < end && !wsqi_loop_stopped(loop)) wsqi_loop_body(ctx, loop, begin, end, partial);
+    if (begin < end && wsqi_load_hint(&loop->stopped) == 0)
+        wsqi_loop_body(ctx, loop, begin, end, partial);
     *innermost = outer;
 }
 
@@ -7789,7 +7817,8 @@ static bool wsqi_list_make(wsq_pool *pool) {
 
 /* ---- what is written ---- */
 
-enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 }; /* guesses */
+/* Lines of a kind, at most; of timers, or where there is no memory for more. Guesses. */
+enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
 #define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
 
@@ -7799,7 +7828,7 @@ typedef struct wsqi_dump {
     FILE *file;
     uint64_t now;
     wsqi_listed *first; /* `room` of them, and one that is dropped */
-    wsqi_listed few[WSQI_DUMP_FEW + 1]; /* where there is no memory for more */
+    wsqi_listed few[WSQI_DUMP_FEW + 1];
     size_t room, most, count;
     uint64_t more; /* that were not among the first */
 } wsqi_dump;
@@ -7864,17 +7893,14 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     wsq_pool *pool = dump->pool;
     wsqi_list *list = pool->list;
     uintptr_t function = 0;
-    if (object == pool) {
-        fprintf(dump->file, "%sthe pool", word);
-        return;
-    }
     if (list != NULL) {
         wsqi_mutex_lock(&pool->parking, &list->lock);
         const wsqi_listed *place = wsqi_list_at(list, object);
         if (place->task != NULL) function = place->function;
         wsqi_mutex_unlock(&pool->parking, &list->lock);
     }
-    fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
+    if (object == pool) fprintf(dump->file, "%sthe pool", word);
+    else fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
@@ -7910,8 +7936,7 @@ static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t bit = wsqi_bit(worker);
     unsigned word = worker->index / 64;
     uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
-    if (pool->config.lend_only && lease == WSQI_LEASE_VACANT)
-        return "has no thread";
+    if (pool->config.lend_only && lease == WSQI_LEASE_VACANT) return "has no thread";
     if (worker->index >= pool->workers && wsqi_load_hint(&worker->dormant) != WSQI_STANDIN_ACTIVE)
         return "not needed";
     if (wsqi_load_hint(&pool->joiners[word]) & bit) return "asleep in a join";
@@ -8319,12 +8344,11 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; pool->config.order == WSQ_LIFO && i < made; i++)
+    wsqi_chunk *chunk;
+    for (unsigned i = 0; pool->config.order == WSQ_LIFO && i < wsqi_threads_made(pool); i++)
         wsq_deque_fini(&wsqi_block(pool, i)->deque);
-    wsqi_chunk *chunk = (wsqi_chunk *)pool->future_chunks, *next;
-    for (; chunk != NULL; chunk = next) {
-        next = chunk->next;
+    while ((chunk = (wsqi_chunk *)pool->future_chunks) != NULL) {
+        pool->future_chunks = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
     if (pool->list != NULL)
@@ -8377,29 +8401,19 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
 
 /* Who is near whom. With two workers, or where all are as near, that does not matter. */
 static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
-    if (config->topology != NULL) {
-        pool->places.topology = *config->topology;
-        pool->places.matter = true;
-        return;
-    }
-    if (pool->workers < 3 || pool->config.caller_runs) return;
-    uint32_t *places = (uint32_t *)wsqi_allocate(pool->config.allocator, WSQI_CPUS * sizeof *places,
-                                                 sizeof(void *));
-    if (places == NULL) return; /* then it is as if it did not matter */
-    memset(places, 0, WSQI_CPUS * sizeof *places);
-    pool->places.cpus = wsqi_places_read(places, WSQI_CPUS);
-    for (unsigned i = 1; i < pool->places.cpus; i++) {
-        if (places[i] != places[0]) pool->places.matter = true;
-    }
-    if (pool->places.matter) pool->places.of_cpu = places;
-    else wsqi_release(pool->config.allocator, places, WSQI_CPUS * sizeof *places);
-}
-
-/* Lanes of the global queue; one where its order is that of the pool. */
-static unsigned wsqi_shares_for(const wsq_pool *pool) {
-    unsigned shares = pool->workers / WSQI_SHARE_WORKERS;
-    if (pool->config.order != WSQ_FIFO || pool->config.caller_runs || shares == 0) return 1;
-    return shares < (unsigned)WSQI_SHARES ? shares : (unsigned)WSQI_SHARES;
+    wsqi_places *places = &pool->places;
+    const size_t bytes = WSQI_CPUS * sizeof *places->of_cpu;
+    places->matter = config->topology != NULL;
+    if (places->matter) places->topology = *config->topology;
+    if (places->matter || pool->workers < 3 || config->caller_runs) return;
+    uint32_t *of_cpu = (uint32_t *)wsqi_allocate(config->allocator, bytes, sizeof(void *));
+    if (of_cpu == NULL) return; /* then it is as if it did not matter */
+    memset(of_cpu, 0, bytes);
+    places->cpus = wsqi_places_read(of_cpu, WSQI_CPUS);
+    for (unsigned i = 1; i < places->cpus; i++)
+        if (of_cpu[i] != of_cpu[0]) places->matter = true;
+    if (places->matter) places->of_cpu = of_cpu;
+    else wsqi_release(config->allocator, of_cpu, bytes);
 }
 
 /* False: no memory. */
@@ -8411,7 +8425,10 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
-    pool->shares = wsqi_shares_for(pool);
+    pool->shares = pool->workers / WSQI_SHARE_WORKERS;
+    /* one, where the global queue's order is that of the pool */
+    if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
+    if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->wake_slot = wsqi_told(pool) ? 0 : config->lifo_cap;
     pool->spin_rounds = config->spin_ns == WSQ_SPIN_OFF ? 1 : WSQI_SPIN_ROUNDS;
     if (config->spin_ns == WSQ_SPIN_OFF) pool->config.spin_ns = 0;
@@ -8425,28 +8442,22 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     return true;
 }
 
-static bool wsqi_pool_start(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers; i++) {
-        if (wsqi_worker_start(wsqi_block(pool, i))) continue;
-        /* Relaxed: the token orders it (I2). */
-        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
-        wsqi_pool_join(pool, i);
-        return false;
-    }
-    return true;
-}
-
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_config filled = WSQI_INIT;
-    wsq_result result = WSQ_OK;
     if (config != NULL) filled = *config;
     if (out == NULL || !wsqi_config_valid(&filled)) return WSQ_ERR_INVALID;
     wsqi_config_fill(&filled);
     wsq_pool *pool = wsqi_pool_allocate(&filled);
     if (pool == NULL) return WSQ_ERR_MEMORY;
-    if (!wsqi_pool_init(pool, &filled)) result = WSQ_ERR_MEMORY;
-    else if (!filled.caller_runs && !filled.lend_only && !wsqi_pool_start(pool))
+    wsq_result result = wsqi_pool_init(pool, &filled) ? WSQ_OK : WSQ_ERR_MEMORY;
+    unsigned threads = filled.caller_runs || filled.lend_only ? 0 : filled.workers;
+    for (unsigned i = 0; i < threads && result == WSQ_OK; i++) {
+        if (wsqi_worker_start(wsqi_block(pool, i))) continue;
+        /* Relaxed: the token orders it (I2). */
+        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+        wsqi_pool_join(pool, i);
         result = WSQ_ERR_THREAD;
+    }
     if (result == WSQ_OK) *out = pool;
     else wsqi_pool_free(pool);
     return result;
@@ -8472,23 +8483,20 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->config.lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
-    wsq_result result = WSQ_ERR_CLOSED;
     wsqi_duty_begin(pool);
     /* Relaxed: behind a full barrier (P4) either this sees the pool stop, or the shutdown awaits
      * the end of its duty. */
-    if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        wsqi_worker *self = wsqi_lease_take(pool, 0, pool->workers);
-        result = self != NULL ? WSQ_OK : WSQ_ERR_INVALID;
-        if (self != NULL) {
-            self->outer = wsqi_self_get();
-            wsqi_self_set(self);
-            wsqi_serve(self);
-            wsqi_self_set(self->outer);
-            wsqi_lease_end(self);
-        }
+    bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
+    wsqi_worker *self = running ? wsqi_lease_take(pool, 0, pool->workers) : NULL;
+    if (self != NULL) {
+        self->outer = wsqi_self_get();
+        wsqi_self_set(self);
+        wsqi_serve(self);
+        wsqi_self_set(self->outer);
+        wsqi_lease_end(self);
     }
     wsqi_duty_end(pool);
-    return result;
+    return self != NULL ? WSQ_OK : running ? WSQ_ERR_INVALID : WSQ_ERR_CLOSED;
 }
 
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
@@ -8518,24 +8526,20 @@ WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
     wsqi_check_pool(pool);
     memset(out, 0, sizeof *out);
-    unsigned made = wsqi_threads_made(pool);
     if (!wsqi_block_known(pool, index)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
     const wsqi_a64 *from = (const wsqi_a64 *)(const void *)&worker->counters;
     uint64_t *to = (uint64_t *)(void *)out;
     for (size_t k = 0; k < sizeof worker->counters / sizeof *from; k++)
         to[k] = wsqi_load_stat(&from[k]);
-    out->queue_depth = index < made ? wsqi_queue_length(worker) : 0;
+    out->queue_depth = index < pool->guest_base ? wsqi_queue_length(worker) : 0;
 }
 
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
     /* P2: what has finished comes first, of all, so that it never exceeds what is spawned. */
-    uint64_t finished = wsqi_load_acq(&pool->dropped);
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++)
-        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < pool->blocks; i++) {
         wsq_worker_stats(pool, i, &one);

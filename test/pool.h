@@ -38,6 +38,8 @@ static inline void pool_rest(wsq_pool *pool) {
     CHECK_EQ(pool_leases(pool), 0);
     CHECK_EQ(wsqi_load_acq(&pool->guests), 0);
     CHECK_EQ(wsqi_load_acq(&pool->waiters), 0);
+    CHECK_EQ(wsqi_load_acq(&pool->standins.blocked), 0);
+    CHECK_EQ(wsqi_load_acq(&pool->standins.absent), 0);
 }
 
 static inline void pool_end(wsq_pool *pool) {

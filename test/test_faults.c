@@ -570,6 +570,31 @@ static void forks(void) {
     check_nothing_left();
     printf("  children: %zu\n", children);
 }
+
+static int child_cancels(wsq_future *future) {
+    alarm(10);
+    bool cancelled = wsq_future_cancel(future);
+    wsq_future_drop(future);
+    return cancelled ? 2 : 0;
+}
+
+/* Somebody waits for what the child cancels, and another thread is at the list of those who wait. */
+static void forks_beside_waits(void) {
+    wsq_pool *pool = pool_new((wsq_config){.caller_runs = true});
+    bool knows = pool->phase != &pool->own_phase;
+    wsq_future *future = NULL;
+    int status = -1;
+    CHECK_EQ(wsq_submit(pool, echo, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get_for(future, 0, NULL), WSQ_ERR_TIMEOUT);
+    for (int i = 0; i < WSQI_BUCKETS; i++) wsqi_mutex_lock(&pool->parking, &pool->waiting[i].lock);
+    pid_t child = knows ? fork() : -1;
+    if (child == 0) LEAVE(child_cancels(future));
+    for (int i = 0; i < WSQI_BUCKETS; i++) wsqi_mutex_unlock(&pool->parking, &pool->waiting[i].lock);
+    if (knows) CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    wsq_pool_destroy(pool);
+    check_nothing_left();
+}
 #endif
 
 int main(void) {
@@ -589,6 +614,7 @@ int main(void) {
     RUN(create_submit_destroy);
 #ifdef FORKS_HERE
     RUN(forks);
+    RUN(forks_beside_waits);
 #endif
     return test_end();
 }

@@ -148,9 +148,62 @@ static void guest_waits_for_a_task(void) {
     pool_close(here);
 }
 
+static wsq_poll runs_here(wsq_ctx ctx, step *self) {
+    (void)ctx, (void)self;
+    CHECK_EQ(wsq_run(here, run_forks, NULL), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* Likewise, and the guest is a worker of another pool: it is missed in both. */
+static void worker_waits_as_guest(void) {
+    start((wsq_config){.workers = 2}, (wsq_config){.workers = 1});
+    step_new(&first, NULL, NULL);
+    step_new(&second, forks_for_guest, NULL);
+    step_new(&third, runs_here, NULL);
+    asleep(2);
+    spawn(there, &third);
+    await_task(&third);
+    CHECK_EQ(first.runs, 1);
+    close_both();
+}
+
+static wsq_poll reaches_two(wsq_ctx ctx, step *self) {
+    (void)ctx, (void)self;
+    reach(2);
+    return WSQ_DONE;
+}
+
+static void blocks_until_two(wsq_ctx ctx, void *arg) {
+    (void)arg;
+    wsq_block_begin(ctx);
+    spawn(there, &second);
+    await(2);
+    wsq_block_end(ctx);
+}
+
+static wsq_poll blocks_here(wsq_ctx ctx, step *self) {
+    (void)ctx, (void)self;
+    CHECK_EQ(wsq_run(here, blocks_until_two, NULL), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* Nobody else works in the other pool, where its task is blocked, too. */
+static void worker_blocks_as_guest(void) {
+    for (int pumped = 0; pumped < 2; pumped++) {
+        start((wsq_config){.caller_runs = pumped != 0}, (wsq_config){.workers = 1});
+        step_new(&second, reaches_two, NULL);
+        step_new(&third, blocks_here, NULL);
+        spawn(there, &third);
+        await_task(&third);
+        close_both();
+    }
+}
+
 int main(void) {
     test_begin("test_guest");
     RUN(guest_waits_when_cancelled);
     RUN(guest_waits_for_a_task);
+    RUN(worker_waits_as_guest);
+    RUN(worker_blocks_as_guest);
     return test_end();
 }

@@ -81,6 +81,40 @@ static void stuck_is_told(void) {
     end(2);
 }
 
+static uint64_t last_run;
+
+static wsq_poll dated(item *it) {
+    last_run = wsqi_clock_ns();
+    explore.rested = 0;
+    return at_once(it);
+}
+
+static void frees_later(void *arg) {
+    wsqi_parker own = {.token = {WSQI_TOKEN_NONE}, .parking = &pool->parking};
+    (void)arg;
+    wsqi_park(&own, wsqi_clock_ns() + WSQI_STUCK_NS / 2);
+    spawn(0, dated);
+}
+
+/* After half a second, perhaps, some of those that are left can run; then it has to be so for a second
+ * again. (In a deadline that passes while others can go on, the waiter may not see that yet.) */
+static void stuck_for_long(void) {
+    static wsq_edge edges[2];
+    begin(1, plain);
+    for (int i = 1; i < 4; i += 2) {
+        items[i].step = dated;
+        explore_check(wsq_task_after(&items[i].task, &items[i - 1].task, &edges[i / 2]) == WSQ_OK);
+        explore_check(wsq_spawn(pool, &items[i].task) == WSQ_OK);
+    }
+    last_run = 0;
+    explore_fiber *other = explore_start(frees_later, NULL);
+    explore_check(wsq_pool_wait(pool) == WSQ_ERR_INVALID);
+    explore_check(explore.rested == 0 || wsqi_clock_ns() - last_run >= WSQI_STUCK_NS);
+    explore_join_one(other);
+    spawn(2, dated);
+    end(4);
+}
+
 /* ---- statistics ---- */
 
 static wsq_poll spawns_three(item *it) {
@@ -106,6 +140,7 @@ int main(void) {
     explore_random("more: one is pending", one_is_pending, 3500);
     explore_random("more: the cancelled are done", cancelled_is_done, 3500);
     explore_random("more: stuck is told", stuck_is_told, 3000);
+    explore_random("more: stuck for long", stuck_for_long, 3000);
     explore_random("compose: statistics meanwhile", stats_meanwhile, 2000);
     return explore_end();
 }
