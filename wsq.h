@@ -3915,14 +3915,18 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
 }
 
-/* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
- * quiet. */
+/* Any thread, past a full barrier (W4). Tells who waits for the pool, when it is quiet. */
+static inline void wsqi_tell_quiet(wsq_pool *pool) {
+    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
+        wsqi_call(pool, pool);
+}
+
+/* Any thread; it changed the counts, and now runs dry. */
 static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
      * W5. */
     wsqi_fence_sc();
-    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
-        wsqi_call(pool, pool);
+    wsqi_tell_quiet(pool);
 }
 
 /* Any thread: it ended the last task, perhaps, and goes on with a job. If that is of a run it may
@@ -4273,14 +4277,14 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: either this sees the guest whose job a worker is in or that worker, when it took the job,
-     * saw what this one has finished. Pairs with itself. */
+    /* W4: as in wsqi_check_quiet; and either this sees the guest whose job a worker is in or that
+     * worker, when it took the job, saw what this one has finished. Pairs with itself. */
     wsqi_fence_rmw();
     /* Whoever is missing in S has work, and comes here after that, or is in a job of a run. */
     if (pool->config.caller_runs || pool->config.lend_only ||
         wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers ||
         (news && wsqi_load_fenced(&pool->guests) != 0))
-        wsqi_check_quiet(pool);
+        wsqi_tell_quiet(pool);
 }
 
 /* Owner only. It found work, and the rest of it is in its own queue. It wakes others for what it
@@ -5863,6 +5867,10 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         /* J2: the entry and the job are visible. Pairs with J1. Failure: somebody was faster, or
          * more came; retried. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
+    /* W4: as in wsqi_search_begin; before the stores, for which a barrier would wait. */
+    wsqi_fence_rmw();
+    if (self->help_depth == 0 && wsqi_load_hint(&self->pool->guests) != 0)
+        wsqi_tell_quiet(self->pool);
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
     /* The last one: more, please. Asked at each theft, the victim publishes at each next fork (uts
@@ -5872,7 +5880,6 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    if (self->help_depth == 0) wsqi_check_beside(self->pool);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
     wsqi_frame_push(self, &frame, self->frame.floor);

@@ -1,26 +1,33 @@
 /* Efficiency on 128 simulated cores, beside a table of what it was.
  *
- *   regress TABLE      fails where they are worse by more than 3% on the average, or one by 10%: any
- *                      change moves one of them by some percent
- *   regress -w TABLE   writes the table anew */
+ *   regress TABLE      fails where they are worse by more than 3% on the average, or one by 15%
+ *   regress -w TABLE   writes the table anew
+ *
+ * Each is the mean over some seeds: any change of the header is another seed, and by the seed alone uts
+ * moves by 16% (one standard deviation of 40 seeds), fib by 3%. */
 #include "efficiency.h"
 
-#define TOLERANCE 0.1
+#define TOLERANCE 0.15
 #define AVERAGE 0.03
+#define SEEDS 5
 
 static const char *const names[] = {"fib", "skynet", "uts", "uneven", "all-2us", "one-2us"};
 
 enum { NAMES = sizeof names / sizeof *names };
 
 static double measure(const char *name) {
+    double sum = 0;
     const sim_machine *machine = sim_machines;
     const workload *load = workloads;
     while (strcmp(machine->name, "128") != 0) machine++;
     while (strcmp(load->name, name) != 0) load++;
     unsigned n = machine->cores;
-    outcome one = workload_alone(load, machine, 1e6);
-    outcome many = workload_measure(load, machine, n, 0.5e6 * n / load->unit_ns, 0);
-    return workload_efficiency(load, &one, &many, n);
+    for (sim_seed = 1; sim_seed <= SEEDS; sim_seed++) {
+        outcome one = workload_alone(load, machine, 1e6);
+        outcome many = workload_measure(load, machine, n, 0.5e6 * n / load->unit_ns, 0);
+        sum += workload_efficiency(load, &one, &many, n);
+    }
+    return sum / SEEDS;
 }
 
 static void fail(const char *what, const char *path) {

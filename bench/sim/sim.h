@@ -40,8 +40,10 @@ static void sim_memory_reset(void) {
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 
+static uint64_t sim_seed = 1; /* of the pools that are made */
+
 static inline wsq_pool *sim_pool(const sim_machine *machine, unsigned workers) {
-    wsq_config config = {.workers = workers, .seed = 1, .max_standins = WSQ_STANDINS_OFF};
+    wsq_config config = {.workers = workers, .seed = sim_seed, .max_standins = WSQ_STANDINS_OFF};
     wsq_pool *pool = NULL;
     sim_begin(machine);
     if (wsq_pool_create(&pool, &config) != WSQ_OK) sim_fail("no pool");
