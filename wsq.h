@@ -25,9 +25,9 @@
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>shared    implementation
- *     >>inject >>tune >>idle >>worker >>task >>timer >>after >>run >>group >>find
- *     >>wait >>future >>forkjoin >>parallel >>dump >>stop >>pool
- *     >>licence
+ *     >>inject >>tune >>waiters >>quiet >>idle >>sleep >>worker >>task >>timer >>after
+ *     >>run >>group >>find >>pump >>standin >>wait >>await >>future >>forkjoin >>parallel
+ *     >>dump >>stop >>pool >>licence
  *
  * --------------------------------------------------------------------------
  * >>what
@@ -3221,11 +3221,6 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
     return (int64_t)(bottom - top) > 0 ? (size_t)(bottom - top) : 0;
 }
 
-/* Outside threads that take part in wsq_run at the same time, runs within runs included. */
-#ifndef WSQ_GUESTS
-#define WSQ_GUESTS 8
-#endif
-
 /* ==========================================================================
  * >>shared: the worker and the pool, which the sections below have in common
  *
@@ -3240,6 +3235,11 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *   pool      running -> cancelling (the first shutdown) -> over (whoever finds it still); forked
  *             (the kernel, in a child)
  * ========================================================================== */
+
+/* Outside threads that take part in wsq_run at the same time, runs within runs included. */
+#ifndef WSQ_GUESTS
+#define WSQ_GUESTS 8
+#endif
 
 /* The members of wsq_stats in their order, but its last. The first three are never left out:
  * wsq_pool_wait adds up spawned and finished, and run tells a slot's watcher that the owner moved
@@ -3407,16 +3407,16 @@ typedef struct wsqi_timers {
     uint64_t order;
 } wsqi_timers;
 
-/* The pool lock's holder writes, but `joined`; see >>wait. */
+/* The pool lock's holder writes the first two, everybody the others; see >>standin. */
 typedef struct wsqi_standins {
     wsqi_a32 active;    /* stand-ins at work */
+    wsqi_a32 exhausted; /* more stand-ins were needed than there are */
     wsqi_a32 blocked;   /* workers that block */
     wsqi_a32 absent;    /* guests that do, which may be thieves */
-    wsqi_a32 exhausted; /* more stand-ins were needed than there are */
     wsqi_a32 joined;    /* workers and stand-ins asleep in a join, which run no tasks */
 } wsqi_standins;
 
-/* Who may run or cancel tasks; see >>stop. */
+/* Who may run or cancel tasks; see >>quiet. */
 typedef struct wsqi_duty {
     wsqi_a32 threads;  /* so many may */
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
@@ -3465,7 +3465,7 @@ struct wsq_pool {
     /* sleepers woken from outside. Not on the line of `guests`, which searchers read */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
     wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
-    wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>idle */
+    wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>waiters */
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
@@ -3776,26 +3776,17 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
 }
 
 /* ==========================================================================
- * >>idle: who sleeps, who searches, and who wakes whom
- * Purpose:   no work beside a sleeper, no wake-up too many.
- * Invariant: S = [sleeping | searching] and the sleepers' bitmap agree at every quiet moment. While
- *            a searcher is counted, producers wake nobody: the last searcher that leaves looks
- *            everywhere.
- * Writers:   S: everybody, by read-modify-write. A bit: its worker sets it, whoever claims it
- *            clears it and hands over a token and a searcher's place in S.
- * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's.
- *
- * The bad outcome everywhere is the same: a producer sees a searcher or no sleeper, and that thread
- * does not see the work. Producer: publish the work; full barrier; read S. Who goes: write S; full
- * barrier; look at every queue. One of the two sees the other.
+ * >>waiters: what a thread sleeps on, and what it waits for
+ * Purpose:   every thread sleeps on one word, its parker; who waits for something is found by the
+ *            address of what it waits for.
+ * Invariant: a token that was given stays until its owner takes it. A waiter is in the bucket of
+ *            what it awaits until it has heard or given up; whoever holds that lock finds it there.
+ * Writers:   a token: the owner takes it, anybody gives it. A bucket: whoever holds its lock.
+ * Source:    the token is Java's and Rust's park and unpark; the buckets are the parking lot of
+ *            WebKit (Pizlo 2015).
  * ========================================================================== */
 
 #define WSQI_NEVER UINT64_MAX
-#define WSQI_SLEEPING 0x10000u /* one sleeper in S */
-#define WSQI_SEARCHING 1u      /* one searcher in S */
-
-static inline uint32_t wsqi_sleeping(uint32_t idle) { return idle >> 16; }
-static inline uint32_t wsqi_searching(uint32_t idle) { return idle & 0xffffu; }
 
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP };
 
@@ -3818,6 +3809,176 @@ static void wsqi_unpark(wsqi_parker *parker) {
     if (wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
         wsqi_parking_wake(parker->parking, &parker->token, false);
 }
+
+struct wsqi_wait {
+    wsq_pool *pool;
+    wsqi_worker *self;   /* whose queue this thread owns, or NULL */
+    wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
+    bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
+    bool listed;         /* in its bucket */
+    bool blocked;        /* it has slept, or is about to */
+    bool replaced;       /* and a stand-in works in the host's place */
+    bool released;       /* by a shutdown: what is awaited will not come */
+    const void *key;     /* the address of what is awaited; of a join its block */
+    const wsq_task *task;   /* if it is one, or NULL */
+    const wsq_group *group; /* likewise */
+    const wsq_job *job;     /* likewise: this is a join */
+    uint64_t since;      /* under the bucket's lock: when it began; 0: nobody asks */
+    uint64_t deadline;   /* WSQI_NEVER: none */
+    wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
+    wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
+    wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
+    wsqi_parker own;
+    wsqi_wait *next, **link; /* under the bucket's lock */
+};
+
+enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE }; /* look again; it is in vain */
+
+static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
+    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u;
+    return &pool->waiting[hash >> (64 - WSQI_BUCKET_BITS)];
+}
+
+/* Any thread. Whoever waits for what has this address looks again; NULL: whoever waits. What was
+ * there may be gone already. */
+static void wsqi_call(wsq_pool *pool, const void *key) {
+    wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
+    wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
+    for (; bucket < end; bucket++) {
+        /* A waiter leaves its bucket before it goes: while the lock is held, it is still there. */
+        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            if (key != NULL && wait->key != key) continue;
+            /* W1: who was called sees why. Pairs with W2. */
+            wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
+            wsqi_unpark(wait->parker);
+        }
+        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
+    }
+}
+
+static bool wsqi_wait_called(const wsqi_wait *wait) {
+    return wsqi_load_hint(&wait->called) != 0; /* the waiter listens again (W2) */
+}
+
+static bool wsqi_wait_late(const wsqi_wait *wait) {
+    return wait->deadline != WSQI_NEVER && wsqi_clock_ns() >= wait->deadline;
+}
+
+/* ==========================================================================
+ * >>quiet: is anything left to do, and who may do it
+ * Purpose:   what wsq_pool_wait and a shutdown wait for.
+ * Invariant: every task is counted as spawned before it can finish, and as finished or dropped
+ *            once. A thread that may run or cancel tasks is on duty.
+ * Writers:   counters: each its worker; dropped, held, duty.threads: everybody, by
+ *            read-modify-write.
+ * Source:    Mattern's four counters (1987), in one process: what is finished is added up first.
+ * ========================================================================== */
+
+/* Tasks that are done, or cancelled, so far. */
+static uint64_t wsqi_finished(const wsq_pool *pool) {
+    /* P2: whoever finished, its spawns are visible from here on. Pairs with P1. */
+    uint64_t finished = wsqi_load_acq(&pool->dropped);
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++)
+        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
+    return finished;
+}
+
+/* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
+ * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
+ * *held: those among them that wait for predecessors. */
+static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
+    uint64_t finished = wsqi_finished(pool), spawned = 0;
+    *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
+        spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
+    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: likewise. */
+        spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
+    return spawned - finished;
+}
+
+static bool wsqi_quiet(const wsq_pool *pool) {
+    uint64_t held;
+    return wsqi_pending(pool, &held) == 0;
+}
+
+/* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
+ * So it seems, at any moment; who waits believes it when it is so for WSQI_STUCK_NS, and hears of
+ * it behind W4 and W5. */
+static bool wsqi_stuck(wsq_pool *pool) {
+    uint64_t held, pending = wsqi_pending(pool, &held);
+    if (pending == 0 || pending != held) return false;
+    /* Relaxed: a read-modify-write, so as to see its newest value. */
+    return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
+}
+
+/* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
+ * quiet. */
+static void wsqi_check_quiet(wsq_pool *pool) {
+    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
+     * W5. */
+    wsqi_fence_sc();
+    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
+        wsqi_call(pool, pool);
+}
+
+/* Owner only. Its last task is done, perhaps, and it goes on with a job. If that is of a run it may
+ * last, and who waits for the pool does not wait for it. */
+static inline void wsqi_check_beside(wsqi_worker *self) {
+    /* Of a run whose job it has, it sees the guest, by J2; see wsqi_search_begin. */
+    if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_check_quiet(self->pool);
+}
+
+/* ---- who is on duty ---- */
+
+static void wsqi_check_still(wsq_pool *pool);
+
+/* Any thread that may run or cancel tasks, awake again. Once the pool stops it goes on behind the
+ * lock: whoever finds the pool still meanwhile, under it, has released the waits before. */
+static void wsqi_woke(wsq_pool *pool) {
+    /* P4: either this sees the pool stop, or who looks saw it awake. */
+    wsqi_fence_sc();
+    if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+}
+
+/* Any thread: it may run or cancel tasks from here on. */
+static void wsqi_duty_begin(wsq_pool *pool) {
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
+    wsqi_woke(pool);
+}
+
+/* Likewise: not any more. */
+static void wsqi_duty_end(wsq_pool *pool) {
+    /* P6: what it cancelled is visible. Pairs with P5. */
+    uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
+    wsqi_check_still(pool);
+    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
+}
+
+/* ==========================================================================
+ * >>idle: who sleeps, who searches, and who wakes whom
+ * Purpose:   no work beside a sleeper, no wake-up too many.
+ * Invariant: S = [sleeping | searching] and the sleepers' bitmap agree at every quiet moment. While
+ *            a searcher is counted, producers wake nobody: the last searcher that leaves looks
+ *            everywhere.
+ * Writers:   S: everybody, by read-modify-write. A bit: its worker sets it, whoever claims it
+ *            clears it and hands over a token and a searcher's place in S.
+ * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's.
+ *
+ * The bad outcome everywhere is the same: a producer sees a searcher or no sleeper, and that thread
+ * does not see the work. Producer: publish the work; full barrier; read S. Who goes: write S; full
+ * barrier; look at every queue. One of the two sees the other.
+ * ========================================================================== */
+
+#define WSQI_SLEEPING 0x10000u /* one sleeper in S */
+#define WSQI_SEARCHING 1u      /* one searcher in S */
+
+static inline uint32_t wsqi_sleeping(uint32_t idle) { return idle >> 16; }
+static inline uint32_t wsqi_searching(uint32_t idle) { return idle & 0xffffu; }
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
     return (uint64_t)1 << (self->index % 64);
@@ -3901,18 +4062,24 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
     return 0;
 }
 
-/* Any thread; work was just made visible. Wakes one sleeper unless somebody searches already. */
+/* Any thread; work was made visible, then a full barrier passed. Wakes one sleeper unless somebody
+ * searches already. */
+static inline void wsqi_notify_fenced(wsq_pool *pool) {
+    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+}
+
+/* Any thread; work was just made visible. */
 static void wsqi_notify(wsq_pool *pool) {
     /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work: else
      * the work waits for nobody. Pairs with I7 and I8. */
     wsqi_fence_sc();
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    wsqi_notify_fenced(pool);
 }
 
 /* The same right behind a read-modify-write. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6 */
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    wsqi_notify_fenced(pool);
 }
 
 /* From a worker's own thread: alone in its pool it has nobody to wake. Relaxed: the first worker
@@ -3926,7 +4093,10 @@ static inline void wsqi_notify_others(wsqi_worker *self) {
     if (!wsqi_alone(self->pool)) wsqi_notify(self->pool);
 }
 
-static size_t wsqi_queue_length(const wsqi_worker *worker);
+static size_t wsqi_queue_length(const wsqi_worker *worker) {
+    return worker->pool->config.order == WSQ_LIFO ? wsq_deque_length(&worker->deque)
+                                                  : wsq_ring_length(&worker->ring);
+}
 
 /* Owner only; it pushed a task, or more, behind others perhaps. Of these an older one was there for
  * every look since it was pushed itself, so that whoever sleeps has left a searcher or been woken:
@@ -3937,8 +4107,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
      * the search, or in wsqi_visit, sees this one. */
     wsqi_fence_sc();
-    if (wsqi_queue_length(self) > 1) return;
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
@@ -3969,11 +4138,6 @@ static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
     return wsqi_block(pool, n < made ? n : n - made + pool->guest_base);
 }
 
-static size_t wsqi_queue_length(const wsqi_worker *worker) {
-    return worker->pool->config.order == WSQ_LIFO ? wsq_deque_length(&worker->deque)
-                                           : wsq_ring_length(&worker->ring);
-}
-
 /* Sleepers that one thread wakes at once. Measured (bench/sim): of 64 tasks for 64 sleepers the
  * last begins after 12 wake-up latencies, with 3 after 23, with 2 after 33. */
 enum { WSQI_WAKES = 4 };
@@ -3998,13 +4162,14 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 }
 
 /* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
- * Looks at `most` workers: this one, the one from which it stole last, then the next ones. The
- * caller passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
+ * Looks at `most` workers: this one, then from the one on from which it stole last. The caller
+ * passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
  * Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
-    unsigned made = wsqi_threads_made(pool), found = 0, start = self != NULL ? self->index : 0;
+    unsigned made = wsqi_threads_made(pool), found = 0;
+    unsigned start = self != NULL ? self->index % made : 0;
     unsigned second = (self != NULL && self->source != 0 ? self->source - 1 : start + 1) % made;
     size_t amount = 0;
     where[0] = where[1] = NULL;
@@ -4013,9 +4178,9 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
         amount += length != 0 ? length : !wsqi_inject_empty(&pool->lanes[i]);
     }
     if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) amount++;
-    for (unsigned i = 0; i < made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
-        unsigned n = (start + i) % made;
-        n = i == 1 ? second : n == second ? (start + 1) % made : n;
+    for (unsigned i = 0; i <= made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
+        unsigned n = i == 0 ? start : (second + i - 1) % made;
+        if (i != 0 && n == start) continue;
         wsqi_worker *worker = wsqi_block(pool, n);
         size_t length = wsqi_queue_length(worker);
         if (!watched && wsqi_load_rlx(&worker->lifo) != NULL) length++;
@@ -4058,8 +4223,6 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
-static void wsqi_call(wsq_pool *pool, const void *key);
-
 /* Jobs of `worker` were made public, before a full barrier: wakes sleepers, or else a join that
  * would help. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
@@ -4099,8 +4262,6 @@ static void wsqi_pass_on(wsq_pool *pool) {
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
 
-static void wsqi_check_quiet(wsq_pool *pool);
-
 /* Owner only. Counts itself as a searcher. */
 static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
@@ -4136,8 +4297,17 @@ static void wsqi_search_end(wsqi_worker *self) {
     if (last && (wsqi_sleeping(idle) != 0 || wsqi_joiners_sleep(pool))) wsqi_pass_on(pool);
 }
 
-/* ---- the watcher: at most one sleeper has a time-out, while a LIFO slot is full or a timer is
- * set ---- */
+/* ==========================================================================
+ * >>sleep: a worker that found nothing
+ * Purpose:   it sleeps until somebody wakes it, and then searches.
+ * Invariant: at most one sleeper, the watcher, wakes up by itself, and only while a LIFO slot is
+ *            full or a timer is set. Whoever is asleep has its bit, or is being woken.
+ * Writers:   watcher: who begins and who ends to watch, by compare-and-swap.
+ * Source:    Vyukov's and Tokio's parking; a sleeper that keeps the time is Go's sysmon without a
+ *            thread of its own.
+ * ========================================================================== */
+
+/* ---- the watcher ---- */
 
 /* A guess: short beside what a person notices, long beside a task and a system call. */
 #define WSQI_WATCH_NS 500000u
@@ -4253,64 +4423,6 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     return watching;
 }
 
-/* ---- who waits for what: see >>wait ---- */
-
-struct wsqi_wait {
-    wsq_pool *pool;
-    wsqi_worker *self;   /* whose queue this thread owns, or NULL */
-    wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
-    bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
-    bool off_duty;       /* and this thread is a guest: it sleeps where S does not count it */
-    bool listed;         /* in its bucket */
-    bool blocked;        /* it has slept, or is about to */
-    bool replaced;       /* and a stand-in works in the host's place */
-    bool released;       /* by a shutdown: what is awaited will not come */
-    const void *key;     /* the address of what is awaited; of a join its block */
-    const wsq_task *task;   /* if it is one, or NULL */
-    const wsq_group *group; /* likewise */
-    const wsq_job *job;     /* likewise: this is a join */
-    uint64_t since;      /* under the bucket's lock: when it blocked; 0: nobody asks, or not yet */
-    uint64_t deadline;   /* WSQI_NEVER: none */
-    wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
-    wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
-    wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
-    wsqi_parker own;
-    wsqi_wait *next, **link; /* under the bucket's lock */
-};
-
-enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE }; /* look again; it is in vain */
-
-static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
-    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u;
-    return &pool->waiting[hash >> (64 - WSQI_BUCKET_BITS)];
-}
-
-/* Any thread. Whoever waits for what has this address looks again; NULL: whoever waits. What was
- * there may be gone already. */
-static void wsqi_call(wsq_pool *pool, const void *key) {
-    wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
-    wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
-    for (; bucket < end; bucket++) {
-        /* A waiter leaves its bucket before it goes: while the lock is held, it is still there. */
-        wsqi_mutex_lock(&pool->parking, &bucket->lock);
-        for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            if (key != NULL && wait->key != key) continue;
-            /* W1: who was called sees why. Pairs with W2. */
-            wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
-            wsqi_unpark(wait->parker);
-        }
-        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
-    }
-}
-
-static bool wsqi_wait_called(const wsqi_wait *wait) {
-    return wsqi_load_hint(&wait->called) != 0; /* the waiter listens again (W2) */
-}
-
-static bool wsqi_wait_late(const wsqi_wait *wait) {
-    return wait->deadline != WSQI_NEVER && wsqi_clock_ns() >= wait->deadline;
-}
-
 /* Owner only: has a task come that only this sleeper can run? With caller_runs, where the first
  * worker sleeps for all, any that is pinned. */
 static bool wsqi_inbox_calls(wsqi_worker *self) {
@@ -4326,34 +4438,6 @@ enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK
 /* Owner only: a thread that was lent shall leave. */
 static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
-}
-
-/* ---- what a shutdown counts: see >>stop ---- */
-
-static void wsqi_check_still(wsq_pool *pool);
-
-/* Any thread that may run or cancel tasks, awake again. Once the pool stops it goes on behind the
- * lock: whoever finds the pool still meanwhile, under it, has released the waits before. */
-static void wsqi_woke(wsq_pool *pool) {
-    /* P4: either this sees the pool stop, or who looks saw it awake. */
-    wsqi_fence_sc();
-    if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-}
-
-/* Any thread: it may run or cancel tasks from here on. */
-static void wsqi_duty_begin(wsq_pool *pool) {
-    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
-    wsqi_woke(pool);
-}
-
-/* Likewise: not any more. */
-static void wsqi_duty_end(wsq_pool *pool) {
-    /* P6: what it cancelled is visible. Pairs with P5. */
-    uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
-    wsqi_check_still(pool);
-    if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
 }
 
 /* Owner only, awake again. A kernel may wake a thread where it ran last, even beside its waker, and
@@ -4411,62 +4495,6 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S says again that it sleeps */
 }
 
-/* Tasks that are done, or cancelled, so far. */
-static uint64_t wsqi_finished(const wsq_pool *pool) {
-    /* P2: whoever finished, its spawns are visible from here on. Pairs with P1. */
-    uint64_t finished = wsqi_load_acq(&pool->dropped);
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++)
-        finished += wsqi_load_acq(&wsqi_block(pool, i)->counters.finished); /* P2 */
-    return finished;
-}
-
-/* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
- * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
- * *held: those among them that wait for predecessors. */
-static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
-    uint64_t finished = wsqi_finished(pool), spawned = 0;
-    *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
-        spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
-    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: likewise. */
-        spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
-    return spawned - finished;
-}
-
-static bool wsqi_quiet(const wsq_pool *pool) {
-    uint64_t held;
-    return wsqi_pending(pool, &held) == 0;
-}
-
-/* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
- * So it seems, at any moment; who waits believes it when it is so for WSQI_STUCK_NS, and hears of
- * it behind W4 and W5. */
-static bool wsqi_stuck(wsq_pool *pool) {
-    uint64_t held, pending = wsqi_pending(pool, &held);
-    if (pending == 0 || pending != held) return false;
-    /* Relaxed: a read-modify-write, so as to see its newest value. */
-    return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
-}
-
-/* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
- * quiet. */
-static void wsqi_check_quiet(wsq_pool *pool) {
-    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
-     * W5. */
-    wsqi_fence_sc();
-    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
-        wsqi_call(pool, pool);
-}
-
-/* Owner only. Its last task is done, perhaps, and it goes on with a job. If that is of a run it may
- * last, and who waits for the pool does not wait for it. */
-static inline void wsqi_check_beside(wsqi_worker *self) {
-    /* Of a run whose job it has, it sees the guest, by J2; see wsqi_search_begin. */
-    if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_check_quiet(self->pool);
-}
-
 /* ==========================================================================
  * >>worker: its queue, and what it takes from other queues
  * Purpose:   a task goes to the back of a queue, or comes from the front of one.
@@ -4521,6 +4549,12 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
 }
 
+/* Owner only. The next of the own queue: of a ring the oldest, of a deque the newest. */
+static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
+    return (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+                                                             : wsqi_ring_pop(&self->ring));
+}
+
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
@@ -4564,8 +4598,7 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
     }
-    task = (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
-                                                      : wsqi_ring_pop(&self->ring));
+    task = wsqi_pop_local(self);
     if (task != NULL) wsqi_stat(self->counters.local_pops, 1);
     return task;
 }
@@ -4994,13 +5027,6 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
         wsqi_schedule_slow(pool, self, task);
 }
 
-/* Owner only: a task that it has claimed. */
-WSQI_HOT void wsqi_spawn_here(wsqi_worker *self, wsq_task *task) {
-    wsqi_count(&self->counters.spawned, 1);
-    wsqi_push_local(self, task);
-    wsqi_notify_pushed(self);
-}
-
 /* Outside the pool. A task as in wsqi_spawn_plain. */
 static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
@@ -5010,13 +5036,16 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* A spawn of a task that waits for nothing, and is queued as any other. */
+/* A spawn of a task that waits for nothing, and is queued as any other. (The one from outside is a
+ * function of its own, for one that does both takes 172 instead of 165 instructions here.) */
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return wsqi_refusal(pool);
     if (!wsqi_task_claim(task, &state, home, 0)) return WSQ_ERR_INVALID;
-    wsqi_spawn_here(self, task);
+    wsqi_count(&self->counters.spawned, 1);
+    wsqi_push_local(self, task);
+    wsqi_notify_pushed(self);
     return WSQ_OK;
 }
 
@@ -5058,8 +5087,10 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     return true;
 }
 
-/* Any thread: the task, once reserved, waits for others. */
-static void wsqi_task_held(wsq_pool *pool) {
+/* Any thread, which has reserved the task, and is done with it. It is counted as held last, so that
+ * it never seems to be held beside what would free it. */
+static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
+    if (wsqi_task_unblock(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
@@ -5082,7 +5113,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
         uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
         wsqi_store_own(&task->flags, kept | pin);
     }
-    if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
     return WSQ_OK;
 }
 
@@ -5465,23 +5496,14 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* Owner only, of a task that was woken, or is revocable. False: it is cancelled now, or somebody
- * added a bit. */
-WSQI_HOT bool wsqi_task_begin(wsq_task *task, uint32_t state) {
-    uint32_t next = state & ~(uint32_t)(WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING);
-    /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now on
-     * is for the next. Pairs with T4. Failure: relaxed, wsqi_task_start decides anew. */
-    return wsqi_cas_acqrel(&task->state, &state, next | WSQI_TASK_ACTIVE);
-}
-
-/* Likewise, or the task is cancelled. False: it does not run, and its state is as it was, so that
- * wsq_task_cancel still says so. */
-WSQI_COLD static bool wsqi_task_start(wsq_task *task, uint32_t state) {
-    wsq_group *group = wsqi_task_group(task);
-    if ((state & WSQI_TASK_OPEN) && group != NULL && wsq_group_cancelled(group)) return false;
-    while (!(state & WSQI_TASK_POISONED)) {
-        if (wsqi_task_begin(task, state)) return true;
-        state = wsqi_load_hint(&task->state);
+/* Owner only, of a task that was woken, is revocable, or poisoned: does it run? False: it was
+ * cancelled, and its state is as it was, so that wsq_task_cancel still says so. */
+static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
+    const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
+    while ((state & WSQI_TASK_POISONED) == 0) {
+        /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now
+         * on is for the next. Pairs with T4. Failure: relaxed, decide anew. */
+        if (wsqi_cas_acqrel(&task->state, &state, (state & ~over) | WSQI_TASK_ACTIVE)) return true;
     }
     /* T5: what was done before it was cancelled is visible to its cleanup. */
     (void)wsqi_load_acq(&task->state);
@@ -5600,13 +5622,8 @@ static void wsqi_group_flush(wsqi_worker *self) {
 }
 
 /* Owner only. */
-static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group,
-                                  uint32_t state) {
+static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
-    if ((state & WSQI_TASK_OPEN) == 0 && wsq_group_cancelled(group)) {
-        wsqi_cancel_task(self->pool, task);
-        return;
-    }
     self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
     self->frame.group = former;
@@ -5743,7 +5760,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
-        if (!wsqi_task_unblock(task, wsqi_spawn_report(pool, task))) wsqi_task_held(pool);
+        wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
         return WSQ_OK;
     }
     /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
@@ -5757,8 +5774,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         /* K3: who brings the count to zero sees the task. Failure: decide anew. */
     } while (!wsqi_cas_rel(&group->word, &word, next));
     if (word < WSQI_GROUP_TASK) wsqi_group_down(pool, group, 1, 0);
-    /* Held last, so that it never seems to be held beside what would free it. */
-    if (!wsqi_task_unblock(task, hold)) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, hold);
     return WSQ_OK;
 }
 
@@ -5802,21 +5818,19 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* Owner only. */
-WSQI_HOT void wsqi_task_run(wsqi_worker *self, wsq_task *task) {
+/* Owner only, which has taken the task from its queue: it runs, or is cancelled. */
+WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
+    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
     /* Relaxed: the queue ordered it; a later bit is a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
-    const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    if (!WSQI_LIKELY((state & odd) == 0) &&
-        ((state & WSQI_TASK_POISONED) ||
-         ((state & WSQI_TASK_OPEN) && wsqi_task_group(task) != NULL) ||
-         !wsqi_task_begin(task, state)) &&
-        !wsqi_task_start(task, state)) {
-        wsqi_cancel_task(self->pool, task);
-        return;
-    }
     wsq_group *group = wsqi_task_group(task);
-    if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group, state);
+    if (!WSQI_LIKELY(self->ends.group == NULL) && group != self->ends.group)
+        wsqi_group_flush(self);
+    if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
+        (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
+        (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state)))
+        wsqi_cancel_task(self->pool, task);
+    else if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group);
     else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
 }
 
@@ -5896,8 +5910,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     /* I6: the last searcher may have missed them on their way, and the victim has told nobody of
      * what it pushed behind them: either this sees that, or wsqi_notify_pushed what was stolen. */
     wsqi_fence_sc();
-    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0 && wsqi_idle_take(pool, 1, 0, 1))
-        wsqi_wake_one(pool, NULL);
+    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(pool);
     return false;
 }
 
@@ -6108,15 +6121,6 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     return task;
 }
 
-/* Owner only: one task. */
-WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
-    if (!WSQI_LIKELY(self->ends.group == NULL) && wsqi_task_group(task) != self->ends.group)
-        wsqi_group_flush(self);
-    if (WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN))
-        wsqi_task_run(self, task);
-    else wsqi_cancel_task(self->pool, task);
-}
-
 /* Owner only. False: nothing is to be had, and it is a searcher now. */
 WSQI_HOT bool wsqi_step(wsqi_worker *self) {
     wsq_task *task = wsqi_find_work(self);
@@ -6125,21 +6129,15 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
 }
 
 /* ==========================================================================
- * >>wait
- * Purpose:   threads that sleep until a task, or every task, is done.
- * Invariant: a waiter is in its bucket, then says in the word of what it waits for that somebody
- *            waits, then looks, then sleeps until it is called. The buckets belong to the pool, and
- *            know an object by its address: nobody touches a task that may be gone.
- * Writers:   a bucket: whoever holds its lock.
- * Source:    the parking lot of WebKit (Pizlo 2015); Linux's futex.
+ * >>pump: caller_runs, where whoever waits works
+ * Purpose:   a pool without threads of its own, whose workers take turns on the stack of a caller.
+ * Invariant: at most one thread works. Another one that would work marks the word and sleeps, and
+ *            is called when the first one leaves.
+ * Writers:   pump: everybody, by exchange. turn, and which block lies under which: the thread that
+ *            works.
+ * Source:    GLib's GMainContext, which one thread at a time owns; the mark is that of a lock on a
+ *            futex (Drepper 2004).
  * ========================================================================== */
-
-/* Nothing runs, and nobody cancels anything. */
-static bool wsqi_over(const wsq_pool *pool) {
-    /* P5: what was run and cancelled is visible. Pairs with P6. */
-    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
-    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
-}
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
@@ -6164,16 +6162,17 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* The thread that works: one task, by the worker whose turn it is. */
+/* The thread that works: one task, by the worker whose turn it is. Where this thread is that worker
+ * already, further down, its block moves to the top meanwhile: each is in the chain once. */
 static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
-    wsqi_worker *above = former, *outer = self->outer; /* where this thread is `self` already */
-    bool nested = wsqi_inside(pool) != NULL;           /* in the middle of a task */
+    wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
+    bool nested = wsqi_inside(pool) != NULL; /* in the middle of a task */
     wsqi_frame frame;
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
-    while (above != NULL && above->outer != self) above = above->outer;
-    if (above != NULL) above->outer = outer;
-    if (former != self) self->outer = former;
+    while (*link != NULL && *link != self) link = &(*link)->outer;
+    if ((place = *link) != NULL) *link = outer;
+    self->outer = top;
     wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->frame.floor);
     wsqi_self_set(self);
     bool ran = wsqi_step(self);
@@ -6182,7 +6181,7 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_self_set(former);
     wsqi_frame_pop(self, &frame);
     self->outer = outer;
-    if (above != NULL) above->outer = self;
+    *link = place;
     return ran;
 }
 
@@ -6194,24 +6193,19 @@ static bool wsqi_pump(wsq_pool *pool) {
     return false;
 }
 
-/* ---- stand-ins: threads that take the place of workers which block ----
- * A stand-in is one more worker, with a queue of its own. What the blocked worker has queued can be
- * stolen. When it returns, one stand-in too many leaves at the end of its task, gives what it has
- * queued to the global queue, and lies dormant until it is needed again. */
+/* ==========================================================================
+ * >>standin: how a worker serves, and who takes the place of one that blocks
+ * Purpose:   so many threads run tasks as there are workers, though some of them block.
+ * Invariant: a stand-in is one more worker, with a queue of its own; as many are at work as are
+ *            needed, unless the pool may have no more. What a blocked worker has queued can be
+ *            stolen. When it goes on, one stand-in too many leaves at the end of its task, gives
+ *            what it has queued to the global queue, and lies dormant until it is needed again.
+ * Writers:   active, exhausted, dormant: the holder of the pool's lock. The other counts: who
+ *            blocks or sleeps in a join, by read-modify-write.
+ * Source:    the ManagedBlocker of Java's ForkJoinPool.
+ * ========================================================================== */
 
 enum { WSQI_STANDIN_ACTIVE, WSQI_STANDIN_DORMANT, WSQI_STANDIN_NO_THREAD };
-
-/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
-#define WSQI_HELP_DEPTH 32
-
-/* Likewise waits; one takes about 600 bytes, and what the task above it needs. A guess. */
-#define WSQI_WAIT_DEPTH 64
-
-static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
-    size_t stack_size = pool->config.stack_size;
-    if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
-    return (uint32_t)(stack_size / 2048);
-}
 
 /* Owner only, about to leave: what it has is for others. */
 static void wsqi_worker_clear(wsqi_worker *self) {
@@ -6378,9 +6372,13 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
     return wsqi_standin_start(pool, vacant);
 }
 
-/* The pool lock's holder: as many as are needed, if there are. Returns how many work now. */
+/* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 when the pool is
+ * over, for then the lock is taken once after the phase was set. */
 static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     uint32_t active = wsqi_load_locked(&pool->standins.active);
+    uint32_t phase = wsqi_load_locked(pool->phase);
+    /* While the pool stops a stand-in cancels what is queued: what blocks may wait for that. */
+    if (phase != WSQI_PHASE_RUN && phase != WSQI_PHASE_CANCEL) return 0;
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
@@ -6391,23 +6389,26 @@ static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     return active;
 }
 
+static wsqi_a32 *wsqi_standin_count(wsqi_worker *self) {
+    wsqi_standins *standins = &self->pool->standins;
+    return self->host != NULL ? &standins->blocked : &standins->absent;
+}
+
+/* A worker that blocked goes on, or a guest. Seen late, a stand-in retires late. */
+static void wsqi_standin_end(wsqi_worker *self) {
+    wsqi_add_hint(wsqi_standin_count(self), 0u - 1u);
+}
+
 /* A worker is about to block, or a guest. False: nobody takes its place. */
 static bool wsqi_standin_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_a32 *count = self->host != NULL ? &pool->standins.blocked : &pool->standins.absent;
     if (pool->config.max_standins == 0) return false;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    /* A shutdown takes the lock once, after it has set the phase. */
-    uint32_t before = wsqi_load_locked(count);
-    /* While the pool stops a stand-in cancels what is queued: what blocks may wait for that. */
-    uint32_t phase = wsqi_load_locked(pool->phase);
-    bool here = phase == WSQI_PHASE_RUN || (phase == WSQI_PHASE_CANCEL && self->host != NULL);
-    if (here) {
-        wsqi_store_locked(count, before + 1);
-        here = wsqi_standins_fill(pool) > before && !wsqi_standins_spent(pool);
-        here = here || self->host == NULL;
-        if (!here) wsqi_store_locked(count, before);
-    }
+    wsqi_add_rlx(wsqi_standin_count(self), 1u); /* Relaxed: B3 orders it. */
+    uint32_t active = wsqi_standins_fill(pool);
+    bool here = active >= wsqi_load_hint(&pool->standins.blocked) && !wsqi_standins_spent(pool);
+    here = here || self->host == NULL;
+    if (!here) wsqi_standin_end(self);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return here;
 }
@@ -6416,24 +6417,16 @@ static bool wsqi_standin_begin(wsqi_worker *self) {
 static void wsqi_standin_joined(wsq_pool *pool) {
     if (wsqi_standins_needed(pool) == 0) return;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_RUN) wsqi_standins_fill(pool);
+    wsqi_standins_fill(pool);
     bool spent = wsqi_standins_spent(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     if (spent) wsqi_call(pool, NULL); /* one that waits shall work */
 }
 
-static void wsqi_standin_end(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    wsqi_a32 *count = self->host != NULL ? &pool->standins.blocked : &pool->standins.absent;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsqi_store_locked(count, wsqi_load_locked(count) - 1);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-}
-
 /* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
- * others, and what it has done is told. (A guest has nothing.) */
+ * others, and what it has done is told. (A guest, or no worker at all, has nothing.) */
 static void wsqi_block_prepare(wsqi_worker *self) {
-    if (self->host == NULL) return;
+    if (self == NULL || self->host == NULL) return;
     if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
     wsq_task *next = wsqi_slot_take(self);
     if (next != NULL) wsqi_push_local(self, next);
@@ -6477,15 +6470,25 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
     for (; block != NULL; block = block->outer) wsqi_blocking_end(block);
 }
 
-/* ---- one wait ---- */
+/* ==========================================================================
+ * >>wait: one wait, of any thread, for anything
+ * Purpose:   a thread that waits has a stand-in, or works on, or only sleeps.
+ * Invariant: a waiter is in its bucket, then says in the word of what it waits for that somebody
+ *            waits, then looks, then sleeps until it is called. The buckets belong to the pool, and
+ *            know an object by its address: nobody touches a task that may be gone.
+ * Writers:   a wait: its thread; its links and its parker under the bucket's lock; but called:
+ *            everybody.
+ * Source:    Linux's futex, whose waiter looks once more before it sleeps.
+ * ========================================================================== */
 
-/* Owner only, in the middle of a task: runs another one, which it has taken from its queue. */
-static void wsqi_run_nested(wsqi_worker *self, wsq_task *task) {
-    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    wsqi_work(self, task);
-    wsqi_group_flush(self);
-    wsqi_frame_pop(self, &frame);
+/* Waits that work, one above the other, before they only sleep; one takes about 600 bytes, and what
+ * the task above it needs. A guess. */
+#define WSQI_WAIT_DEPTH 64
+
+static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
+    size_t stack_size = pool->config.stack_size;
+    if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
+    return (uint32_t)(stack_size / 2048);
 }
 
 /* What this thread is while it waits, where that is missed: a worker of some pool with threads, or
@@ -6504,17 +6507,13 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
                             uint64_t timeout_ns) {
     wsqi_worker *block = wsqi_self_get(), *inside = wsqi_inside(pool);
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
+    memset((void *)wait, 0, sizeof *wait);
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->host = wsqi_wait_host();
-    /* What a guest does for itself, it may end when it likes. */
-    wait->off_duty = wait->self == NULL && inside != NULL && inside->frame.outer != NULL;
-    wait->inside = wait->self != NULL || wait->off_duty;
-    wait->listed = wait->blocked = wait->replaced = wait->released = false;
     wait->key = key;
-    wait->task = NULL;
-    wait->group = NULL;
-    wait->job = NULL;
+    /* What a guest does for itself, it may end when it likes. */
+    wait->inside = wait->self != NULL || (inside != NULL && inside->frame.outer != NULL);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
@@ -6527,7 +6526,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
 
 static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wait->since = 0;
+    wait->since = WSQI_LISTS && wait->pool->list != NULL ? wsqi_clock_ns() : 0;
     wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     wait->next = bucket->first;
     wait->link = &bucket->first;
@@ -6583,36 +6582,25 @@ static void wsqi_wait_absent(const wsqi_wait *wait, bool begins) {
     }
 }
 
-/* For wsq_pool_dump, in a pool that lists its tasks. */
-WSQI_COLD static void wsqi_wait_date(wsqi_wait *wait) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    uint64_t now = wsqi_clock_ns();
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
-    wait->since = now;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
-}
-
-WSQI_COLD static void wsqi_wait_unblock(const wsqi_wait *wait) {
-    if (wait->replaced) wsqi_standin_end(wait->host);
-    wsqi_wait_absent(wait, false);
-    wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
-}
-
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->listed) wsqi_wait_unlist(wait);
-    if (wait->blocked) wsqi_wait_unblock(wait);
+    if (wait->replaced) wsqi_standin_end(wait->host);
+    if (wait->blocked) wsqi_wait_absent(wait, false);
+    if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
     if (wait->self == NULL) return;
     if (wait->self->searching) wsqi_search_end(wait->self);
     wsqi_check_beside(wait->self);
 }
 
-/* A guest that runs a job of the pool's: it is about to sleep. */
+/* A guest that runs a job of the pool's is off duty while it sleeps, for S does not count it. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
+    if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
     wsqi_duty_end(wait->pool);
 }
 
 static void wsqi_wait_on_duty(wsqi_wait *wait) {
+    if (!wait->inside || wait->self != NULL) return;
     wsqi_duty_begin(wait->pool);
     wsqi_store_hint(&wait->asleep, 0u);
 }
@@ -6620,45 +6608,36 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 /* The thread sleeps until it is called, or for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
-    if (wait->off_duty) wsqi_wait_off_duty(wait);
+    wsqi_wait_off_duty(wait);
     if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, wait->deadline);
-    if (wait->off_duty) wsqi_wait_on_duty(wait);
+    wsqi_wait_on_duty(wait);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* A worker that nobody replaces works on, above the task that waits, and sleeps as workers do. */
-static void wsqi_wait_work(wsqi_wait *wait) {
-    wsqi_worker *self = wait->self;
-    wsqi_frame frame;
-    self->wait_depth++;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    bool ran = wsqi_step(self);
-    wsqi_group_flush(self);
-    if (!ran) wsqi_sleep(self, wait);
-    wsqi_frame_pop(self, &frame);
-    self->wait_depth--;
-}
-
-/* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. (Without
- * one nothing is prepared: two that wait would wake each other for ever.) */
+/* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     if (!wait->blocked) wsqi_wait_absent(wait, true);
-    if (WSQI_LISTS && !wait->blocked && wait->pool->list != NULL) wsqi_wait_date(wait);
     wait->blocked = true;
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
     if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
     if (wait->replaced) wsqi_standin_end(host); /* perhaps for this moment only */
-    wait->replaced = wsqi_standin_begin(host);
-    if (wait->replaced) wsqi_block_prepare(host);
-    return wait->replaced;
+    return wait->replaced = wsqi_standin_begin(host);
 }
 
-/* Likewise, and without a stand-in it will do nothing for a while. */
-static void wsqi_wait_block(wsqi_wait *wait) {
-    if (!wsqi_wait_replace(wait) && wait->host != NULL) wsqi_block_prepare(wait->host);
+/* Owner only, in the middle of a task: runs one more, this one or, if it is NULL, what it finds.
+ * False: there was nothing, and it is a searcher now. */
+static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task) {
+    bool ran = true;
+    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
+    if (task != NULL) wsqi_work(self, task);
+    else ran = wsqi_step(self);
+    wsqi_group_flush(self);
+    wsqi_frame_pop(self, &frame);
+    return ran;
 }
 
 /* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
@@ -6668,41 +6647,59 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* not by a job that the pump ran */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
-        wsqi_wait_block(wait);
+        wsqi_wait_replace(wait);
+        wsqi_block_prepare(wait->host);
         wsqi_wait_move(wait, &first->parker);
         wsqi_search_begin(first);
-        if (wait->off_duty) wsqi_wait_off_duty(wait);
+        wsqi_wait_off_duty(wait);
         wsqi_sleep(first, wait);
-        if (wait->off_duty) wsqi_wait_on_duty(wait);
+        wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
         pool->turn = 0; /* it is a searcher now: its turn */
     }
     wsqi_pump_leave(pool);
 }
 
-/* Waits, for a while. False: the time is up. */
-static bool wsqi_wait_sleep(wsqi_wait *wait) {
+/* Waits, for a while, until the time is up at most. A join runs no tasks. In a shutdown whoever is
+ * inside cancels what it finds, until all are still. */
+static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
-    if (wsqi_wait_late(wait)) return false;
     bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all */
-    /* A join runs no tasks. In a shutdown whoever is inside cancels what it finds, until all are
-     * still. */
     bool works = running ? wait->job == NULL : wait->inside;
-    if (pool->config.caller_runs && works && wsqi_pump_enter(pool)) {
+    if (works && pool->config.caller_runs && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
-        return true;
+        return;
     }
     works = works && self != NULL && !pool->config.caller_runs;
-    bool replaced = (running || !works) && wsqi_wait_replace(wait);
-    if (running) works = works && !replaced && self->wait_depth < wsqi_wait_depth(pool);
+    if (running || !works) /* what cancels needs no stand-in, and knows no bound */
+        works = !wsqi_wait_replace(wait) && works && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
-        wsqi_wait_work(wait);
-        return true;
+        self->wait_depth++;
+        bool ran = wsqi_step_nested(self, NULL);
+        self->wait_depth--;
+        if (!ran) wsqi_sleep(self, wait);
+    } else {
+        wsqi_block_prepare(wait->host);
+        wsqi_wait_park(wait);
     }
-    if (!replaced && wait->host != NULL) wsqi_block_prepare(wait->host);
-    wsqi_wait_park(wait);
-    return true;
+}
+
+/* ==========================================================================
+ * >>await: waits for a pool, a task, a group
+ * Purpose:   wsq_pool_wait, wsq_task_wait, wsq_group_wait, and their forms with a time-out.
+ * Invariant: a wait listens before each look at what it waits for. What is awaited and lies in the
+ *            waiter's own queue runs in the wait: it may be that nobody else can take it.
+ * Writers:   waiters: each thread that waits for the pool, of itself. The mark in a task or a
+ *            group: whoever waits for it.
+ * Source:    the leapfrogging of Wagner and Calder (1993), for nothing but what is awaited.
+ * ========================================================================== */
+
+/* Nothing runs, and nobody cancels anything. */
+static bool wsqi_over(const wsq_pool *pool) {
+    /* P5: what was run and cancelled is visible. Pairs with P6. */
+    if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
+    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
 }
 
 /* How long nothing may happen before tasks that wait for each other are reported: somebody may be
@@ -6789,82 +6786,72 @@ static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     wsq_task *mine = wsqi_take_back_task(self, task, group);
     if (mine != NULL && self->searching) wsqi_search_end(self); /* it slept as workers do */
     wsqi_notify_others(self);
-    if (mine != NULL) wsqi_run_nested(self, mine);
-    return mine != NULL;
+    return mine != NULL && wsqi_step_nested(self, mine);
 }
 
-/* Any thread. Waits until the task is done. WSQ_ERR_CANCELLED: it was
+/* What a wait for the task returns; WSQ_ERR_TIMEOUT: it is not over. */
+static wsq_result wsqi_task_result(const wsq_task *task) {
+    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
+    uint32_t state = wsqi_load_acq(&task->state);
+    if (wsqi_task_live(state)) return WSQ_ERR_TIMEOUT;
+    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* or its batch was refused */
+    return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
+}
+
+/* Likewise for the group. */
+static wsq_result wsqi_group_result(const wsq_group *group) {
+    /* K4: what its tasks did is visible. Pairs with K3. */
+    uint64_t word = wsqi_load_acq(&group->word);
+    if (word >= WSQI_GROUP_TASK) return WSQ_ERR_TIMEOUT;
+    return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
+}
+
+/* Whoever brings the group to its end sees that somebody waits. False: look again. */
+static bool wsqi_group_attend(wsq_group *group) {
+    uint64_t word = wsqi_load_hint(&group->word);
+    /* Relaxed: the count of zero takes it along, in this word. */
+    return word >= WSQI_GROUP_TASK &&
+           wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
+}
+
+/* Any thread. Waits until the task, or else the group, is done. WSQ_ERR_CANCELLED: it was
  * cancelled, or the pool has stopped and nobody will touch it any more. */
-static wsq_result wsqi_task_await(wsqi_wait *wait, wsq_task *task) {
-    wait->task = task;
+static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
+                             uint64_t timeout_ns) {
+    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    wsqi_wait wait;
+    wsq_result result;
+    wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
+    wait.task = task;
+    wait.group = group;
+    /* A future is not looked for again: it was to be called here before. */
+    bool here = wait.self != NULL && (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
-        wsqi_wait_listen(wait);
-        bool over = wait->released || wsqi_over(wait->pool);
-        uint32_t state = wsqi_task_attend(task); /* T1, W3 */
-        if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* the spawn of its batch failed */
-        if (wsqi_task_is(state, WSQI_TASK_DONE))
-            return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
-        if (over) return WSQ_ERR_CANCELLED;
-        if (wsqi_wait_late(wait)) return WSQ_ERR_TIMEOUT;
-        /* A future is not looked for again: it was to be called here before. */
-        if (wait->self != NULL && task->fn != wsqi_future_run &&
-            wsqi_wait_here(wait->self, task, NULL))
-            continue;
-        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
+        wsqi_wait_listen(&wait);
+        bool over = wait.released || wsqi_over(pool);
+        result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
+        if (result == WSQ_ERR_TIMEOUT && over) result = WSQ_ERR_CANCELLED;
+        if (result != WSQ_ERR_TIMEOUT || wsqi_wait_late(&wait)) break;
+        if (here && wsqi_wait_here(wait.self, task, group)) continue;
+        if (task != NULL ? wsqi_task_live(wsqi_task_attend(task)) : wsqi_group_attend(group))
+            wsqi_wait_sleep(&wait);
     }
+    wsqi_wait_end(&wait);
+    return result;
 }
 
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
-    uint32_t state = wsqi_load_acq(&task->state);
-    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID;
-    if (wsqi_task_is(state, WSQI_TASK_DONE))
-        return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
-    wsq_pool *pool = wsqi_task_pool(task);
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, pool, task, timeout_ns);
-    wsq_result result = wsqi_task_await(&wait, task);
-    wsqi_wait_end(&wait);
-    return result;
+    wsq_result result = wsqi_task_result(task); /* of one that is over, the pool may be gone */
+    if (result != WSQ_ERR_TIMEOUT) return result;
+    return wsqi_await(wsqi_task_pool(task), task, NULL, timeout_ns);
 }
 
 WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task, WSQ_FOREVER); }
 
-/* ---- waiting for a group ---- */
-
-static wsq_result wsqi_group_await(wsqi_wait *wait, wsq_group *group) {
-    wsq_pool *pool = wait->pool;
-    wait->group = group;
-    for (;;) {
-        wsqi_wait_listen(wait);
-        bool over = wait->released || wsqi_over(pool);
-        /* K4: what its tasks did is visible. Pairs with K3. */
-        uint64_t word = wsqi_load_acq(&group->word);
-        if (word < WSQI_GROUP_TASK)
-            return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED
-                                                                             : WSQ_OK;
-        if (over) return WSQ_ERR_CANCELLED;
-        if (wait->self != NULL && !wsqi_wait_late(wait) &&
-            wsqi_wait_here(wait->self, NULL, group))
-            continue;
-        /* Relaxed: the count of zero takes it along, in this word. Failure: look again. */
-        if (!wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED)) continue;
-        if (!wsqi_wait_sleep(wait)) return WSQ_ERR_TIMEOUT;
-    }
-}
-
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
-    if (group == NULL) return WSQ_ERR_INVALID;
-    wsq_pool *pool = group->pool;
-    if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, pool, group, timeout_ns);
-    wsq_result result = wsqi_group_await(&wait, group);
-    wsqi_wait_end(&wait);
-    return result;
+    return group != NULL ? wsqi_await(group->pool, NULL, group, timeout_ns) : WSQ_ERR_INVALID;
 }
 
 WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
@@ -7067,7 +7054,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     uint64_t purged = 0;
     self->tombstones = 0;
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        task = (wsq_task *)(lifo ? wsq_deque_pop(&self->deque) : wsqi_ring_pop(&self->ring));
+        task = wsqi_pop_local(self);
         if (task == NULL) break;
         wsq_future *future = wsq_container_of(task, wsq_future, task);
         /* This thread has claimed it, or else it is only found later. */
@@ -7155,7 +7142,7 @@ WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&f
  * will wait for the end, but a task of the handle's owner may follow it. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_run_nested */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_step_nested */
     wsqi_count(&self->counters.run, 1);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -7236,7 +7223,7 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
-    if (!wsqi_task_unblock(task, WSQI_HOLD_TOLD)) wsqi_task_held(pool);
+    wsqi_spawn_end(pool, task, WSQI_HOLD_TOLD);
     return WSQ_OK;
 }
 
@@ -7384,6 +7371,9 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     /* I5: a call that still comes finds nobody. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
+
+/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
+#define WSQI_HELP_DEPTH 32
 
 /* Owner only. The job was stolen: helps, then sleeps, until it is done. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
@@ -7578,13 +7568,6 @@ static void wsqi_grain_learn(wsqi_grain *grain, size_t done) {
     if (elapsed > WSQI_GRAIN_NS * 2 && grain->size > 1) grain->size /= 2;
 }
 
-/* Where to cut [begin, end), which is longer than the grain. */
-static inline size_t wsqi_grain_middle(const wsqi_grain *grain, size_t begin, size_t end) {
-    size_t half = (end - begin) / 2;
-    if (half > grain->size) half -= half % grain->size;
-    return begin + (half != 0 ? half : 1);
-}
-
 /* Somebody wants work from this worker, and there is room to offer it. */
 static inline bool wsqi_wanted(wsq_ctx ctx) {
     if (ctx == wsqi_full_mark(wsqi_worker_of(ctx))) return false;
@@ -7628,18 +7611,7 @@ static void wsqi_half_stolen(wsq_ctx ctx, wsq_job *job) {
     wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial);
 }
 
-/* Does the lower half, from `begin` on. If nobody took the upper, it continues the same result. */
-WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
-    wsqi_loop *loop = upper->loop;
-    wsq_fork(&ctx, &upper->job, wsqi_half_stolen);
-    wsqi_loop_range(ctx, loop, begin, upper->begin, partial);
-    if (wsq_reclaim(&ctx, &upper->job))
-        wsqi_loop_range(ctx, loop, upper->begin, upper->end, partial);
-    else if (loop->reducer != NULL)
-        loop->reducer->combine(partial, upper->partial, loop->reducer->arg);
-}
-
-/* A partial result of up to this many bytes lives on the stack of whoever split; a larger one is
+/* A partial result of up to this many bytes lies on the stack of whoever split; a larger one is
  * allocated. A guess. Either way its cache lines are its own, so that two threads do not write to
  * one, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
@@ -7647,33 +7619,29 @@ WSQI_COLD static void wsqi_half_split(wsq_ctx ctx, wsqi_half *upper, size_t begi
 /* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* With room for a small result; apart, so that no other split has that on its stack. */
-WSQI_COLD static void wsqi_half_small(wsq_ctx ctx, wsqi_half *upper, size_t begin, void *partial) {
-    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
-    upper->partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
-    wsqi_half_split(ctx, upper, begin, partial);
-}
-
-/* True: the range was split, and is done. False: no memory for a second result. */
-static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_grain *grain, size_t begin,
-                           size_t end, void *partial) {
+/* Does a range that is longer than the grain, and offers its upper half meanwhile. If nobody takes
+ * it, it continues the same result. False: no memory for a second result, and nothing is done. */
+WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, size_t grain, size_t begin,
+                                     size_t end, void *partial) {
+    size_t half = (end - begin) / 2, middle = begin + (half > grain ? half - half % grain : half);
     const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
-    size_t bytes = loop->reducer != NULL ? loop->reducer->size : 0;
-    wsqi_half upper = WSQI_INIT;
+    const wsq_reducer *reducer = loop->reducer;
+    size_t size = reducer != NULL ? reducer->size : 0, bytes = (size_t)WSQI_LINE_UP(size);
+    unsigned char room[WSQI_PARTIAL_INLINE + WSQ_CACHELINE - 1];
+    wsqi_half upper;
     upper.loop = loop;
-    upper.begin = wsqi_grain_middle(grain, begin, end);
+    upper.begin = middle;
     upper.end = end;
-    if (bytes == 0) {
-        wsqi_half_split(ctx, &upper, begin, partial);
-    } else if (bytes <= WSQI_PARTIAL_INLINE) {
-        wsqi_half_small(ctx, &upper, begin, partial);
-    } else {
-        bytes = (size_t)WSQI_LINE_UP(bytes);
+    upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
+    if (size > WSQI_PARTIAL_INLINE) {
         upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
         if (upper.partial == NULL) return false;
-        wsqi_half_split(ctx, &upper, begin, partial);
-        wsqi_release(allocator, upper.partial, bytes);
     }
+    wsq_fork(&ctx, &upper.job, wsqi_half_stolen);
+    wsqi_loop_range(ctx, loop, begin, middle, partial);
+    if (wsq_reclaim(&ctx, &upper.job)) wsqi_loop_range(ctx, loop, middle, end, partial);
+    else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
+    if (size > WSQI_PARTIAL_INLINE) wsqi_release(allocator, upper.partial, bytes);
     return true;
 }
 
@@ -7692,7 +7660,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
     *innermost = loop; /* the body may stop it */
     while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, &grain, begin, end, partial)) {
+        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain.size, begin, end, partial)) {
             begin = end;
             break;
         }
@@ -7737,15 +7705,18 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
-typedef enum wsqi_doing { WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED } wsqi_doing;
+typedef enum wsqi_doing {
+    WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED, WSQI_OVER, WSQI_NOTHING
+} wsqi_doing;
 
-/* A task in the list; `task` and `group` are names only. */
+/* A task in the list; and a line of a dump, of a task, a timer, or a thread that waits. `task` and
+ * `group` are names only. */
 typedef struct wsqi_listed {
-    const void *task; /* NULL: this place is free */
+    const void *task; /* NULL: this place is free; of a thread: what it waits for */
     const void *group;
     uintptr_t function;
-    uint64_t since;   /* ns of the clock: so long it does what it does */
-    uint64_t others;  /* how many it came after when it was spawned */
+    uint64_t since;   /* ns of the clock: so long it does what it does; of a timer: its time */
+    uint64_t others;  /* how many it came after when it was spawned; else: its rank among equals */
     wsqi_doing doing;
     unsigned worker;  /* where it runs, ran last, or was queued; WSQ_OUTSIDE */
 } wsqi_listed;
@@ -7769,19 +7740,17 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
 
 /* False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
-    wsqi_list larger = WSQI_INIT; /* its places alone */
-    larger.capacity = list->capacity != 0 ? list->capacity * 2 : 64; /* a guess */
-    size_t bytes = larger.capacity * sizeof *list->places;
-    larger.places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
-    if (larger.places == NULL) return false;
-    memset(larger.places, 0, bytes);
-    for (size_t i = 0; i < list->capacity; i++) {
-        const wsqi_listed *old = &list->places[i];
-        if (old->task != NULL) *wsqi_list_at(&larger, old->task) = *old;
-    }
-    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
-    list->places = larger.places;
-    list->capacity = larger.capacity;
+    size_t before = list->capacity, capacity = before != 0 ? before * 2 : 64; /* a guess */
+    size_t bytes = capacity * sizeof *list->places;
+    wsqi_listed *old = list->places;
+    wsqi_listed *places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
+    if (places == NULL) return false;
+    memset(places, 0, bytes);
+    list->places = places;
+    list->capacity = capacity;
+    for (size_t i = 0; i < before; i++)
+        if (old[i].task != NULL) *wsqi_list_at(list, old[i].task) = old[i];
+    wsqi_release(allocator, old, before * sizeof *old);
     return true;
 }
 
@@ -7806,106 +7775,121 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
     return (uintptr_t)task->fn;
 }
 
-/* The place of a task that is spawned, or NULL: no memory. */
-static wsqi_listed *wsqi_list_add(wsq_pool *pool, const wsq_task *task) {
+/* A task that is spawned; without memory it is left out. */
+static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others) {
     wsqi_list *list = pool->list;
     if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->config.allocator)) {
         list->partial = true;
-        return NULL;
+        return;
     }
     wsqi_listed *place = wsqi_list_at(list, task);
     list->count += place->task == NULL;
     place->task = task;
     place->group = wsqi_task_group(task);
     place->function = wsqi_task_function(task);
-    return place;
+    place->others = others;
 }
 
-/* Any thread, about to do this to a task. */
-static void wsqi_list_note(wsq_pool *pool, wsq_event event, unsigned worker, const void *subject,
-                           uint64_t value) {
-    wsqi_list *list = pool->list;
-    uint64_t now = wsqi_clock_ns();
-    bool goes_on = value == WSQ_PENDING || value == WSQ_YIELD;
-    wsqi_mutex_lock(&pool->parking, &list->lock);
-    wsqi_listed *place = event == WSQ_EVENT_SPAWN ? wsqi_list_add(pool, (const wsq_task *)subject)
-                                                  : wsqi_list_at(list, subject);
-    /* The end of a run whose task gave its memory away may come when another task is there. */
-    bool other = place != NULL && event == WSQ_EVENT_TASK_END &&
-                 (place->doing != WSQI_RUNNING || place->worker != worker);
-    if (place == NULL || place->task == NULL || other) { /* or it is a job, or it was missed */
-        wsqi_mutex_unlock(&pool->parking, &list->lock);
-        return;
+/* What the task does from now on that an event is about; WSQI_NOTHING: it is about no task. */
+static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
+    switch (event) {
+    case WSQ_EVENT_SPAWN: return value != 0 ? WSQI_HELD : WSQI_QUEUED;
+    case WSQ_EVENT_WAKE: return WSQI_QUEUED;
+    case WSQ_EVENT_TASK_BEGIN: return WSQI_RUNNING;
+    case WSQ_EVENT_TASK_END:
+        if (value == WSQ_PENDING) return WSQI_PENDING;
+        return value == WSQ_YIELD ? WSQI_QUEUED : WSQI_OVER;
+    case WSQ_EVENT_CANCEL: return WSQI_OVER;
+    default: return WSQI_NOTHING;
     }
-    place->since = now;
-    place->worker = worker;
-    if (event == WSQ_EVENT_SPAWN) {
-        place->others = value;
-        place->doing = value != 0 ? WSQI_HELD : WSQI_QUEUED;
-    } else if (event == WSQ_EVENT_TASK_BEGIN) {
-        place->doing = WSQI_RUNNING;
-    } else if (event == WSQ_EVENT_WAKE) {
-        place->doing = WSQI_QUEUED;
-    } else if (event == WSQ_EVENT_TASK_END && goes_on) {
-        place->doing = value == WSQ_PENDING ? WSQI_PENDING : WSQI_QUEUED;
-    } else {
-        wsqi_list_remove(list, place);
-    }
-    wsqi_mutex_unlock(&pool->parking, &list->lock);
 }
 
-/* The pool's hook, when it has a list. */
+/* The pool's hook, when it has a list: any thread, about to do this to a task. */
 static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
                             uint64_t value) {
     wsq_pool *pool = (wsq_pool *)user;
-    const wsq_hooks *hooks = &pool->list->hooks;
-    bool of_a_task = event == WSQ_EVENT_SPAWN || event == WSQ_EVENT_WAKE ||
-                     event == WSQ_EVENT_TASK_BEGIN || event == WSQ_EVENT_TASK_END ||
-                     event == WSQ_EVENT_CANCEL;
-    if (of_a_task && subject != NULL) wsqi_list_note(pool, event, worker, subject, value);
-    if (hooks->event != NULL) hooks->event(hooks->user, event, worker, subject, value);
+    wsqi_list *list = pool->list;
+    wsqi_doing doing = wsqi_doing_after(event, value);
+    if (doing != WSQI_NOTHING && subject != NULL) {
+        uint64_t now = wsqi_clock_ns();
+        wsqi_mutex_lock(&pool->parking, &list->lock);
+        if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
+        wsqi_listed *place = wsqi_list_at(list, subject);
+        /* The end of a run whose task gave its memory away may come when another task is there. */
+        bool other = event == WSQ_EVENT_TASK_END &&
+                     (place->doing != WSQI_RUNNING || place->worker != worker);
+        if (place->task != NULL && !other) {
+            place->since = now;
+            place->worker = worker;
+            place->doing = doing;
+            if (doing == WSQI_OVER) wsqi_list_remove(list, place);
+        }
+        wsqi_mutex_unlock(&pool->parking, &list->lock);
+    }
+    if (list->hooks.event != NULL)
+        list->hooks.event(list->hooks.user, event, worker, subject, value);
 }
 
 /* Before there are workers. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
-    const wsq_allocator *allocator = pool->config.allocator;
-    wsqi_list *list = (wsqi_list *)wsqi_allocate(allocator, sizeof *list, sizeof(uint64_t));
-    if (list == NULL) return false;
-    memset((void *)list, 0, sizeof *list);
-    pool->list = list;
-    list->hooks = pool->hooks;
+    pool->list->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
     pool->hooks.user = pool;
-    return wsqi_list_grow(list, allocator);
+    return wsqi_list_grow(pool->list, pool->config.allocator);
 }
 
-static void wsqi_list_free(wsq_pool *pool, const wsq_allocator *allocator) {
-    wsqi_list *list = pool->list;
-    if (list == NULL) return;
-    wsqi_release(allocator, list->places, list->capacity * sizeof *list->places);
-    wsqi_release(allocator, list, sizeof *list);
-}
 /* ---- what is written ---- */
 
-enum {
-    WSQI_DUMP_TASKS = 1000, /* lines, at most; a guess, as the other two */
-    WSQI_DUMP_TIMERS = 32,
-    WSQI_DUMP_WAITS = 16    /* of each bucket */
-};
+enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 }; /* guesses */
 
-/* One call; the functions below write a part each. */
+#define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
+
+/* One call. Of each kind of line the first are copied in their order, and then written. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
     uint64_t now;
+    wsqi_listed *first; /* `room` of them, and one that is dropped */
+    wsqi_listed few[WSQI_DUMP_FEW + 1]; /* where there is no memory for more */
+    size_t room, most, count;
+    uint64_t more; /* that were not among the first */
 } wsqi_dump;
 
-static void wsqi_dump_time(const wsqi_dump *dump, const char *word, uint64_t from, uint64_t to) {
-    fprintf(dump->file, "%s%.6f s", word, to > from ? (double)(to - from) * 1e-9 : 0.0);
+/* What runs, then what waits, the longest first; what is only queued comes last. */
+static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
+    if (one->doing != two->doing) return one->doing < two->doing;
+    return one->since != two->since ? one->since < two->since : one->others < two->others;
 }
 
-static void wsqi_dump_more(const wsqi_dump *dump, const char *kind, uint64_t count) {
-    fprintf(dump->file, "  %s   and %" PRIu64 " more\n", kind, count);
+/* Under the lock of what the line is about. */
+static void wsqi_dump_copy(wsqi_dump *dump, const wsqi_listed *line) {
+    size_t i = dump->count;
+    if (i < dump->most) dump->count++;
+    else dump->more++;
+    for (; i > 0 && wsqi_listed_before(line, &dump->first[i - 1]); i--)
+        dump->first[i] = dump->first[i - 1];
+    dump->first[i] = *line;
+}
+
+/* `copy_all` copies all lines of the kind. */
+static void wsqi_dump_lines(wsqi_dump *dump, const char *kind, size_t most,
+                            void (*copy_all)(wsqi_dump *dump),
+                            void (*write)(const wsqi_dump *dump, const wsqi_listed *line)) {
+    dump->most = most < dump->room ? most : dump->room;
+    dump->count = 0;
+    dump->more = 0;
+    copy_all(dump);
+    for (size_t i = 0; i < dump->count; i++) {
+        fprintf(dump->file, "  %-5s   ", kind);
+        write(dump, &dump->first[i]);
+        fputs("\n", dump->file);
+    }
+    if (dump->more != 0)
+        fprintf(dump->file, "  %-5s   and %" PRIu64 " more\n", kind, dump->more);
+}
+
+static double wsqi_seconds(uint64_t from, uint64_t to) {
+    return to > from ? (double)(to - from) * 1e-9 : 0.0;
 }
 
 static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned worker) {
@@ -7914,6 +7898,7 @@ static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned work
                        : worker < pool->guest_base ? "stand-in"
                                                    : "guest";
     if (worker == WSQ_OUTSIDE) fprintf(dump->file, "%sa thread from outside", word);
+    else if (worker == WSQI_ELSEWHERE) fprintf(dump->file, "%sa worker of another pool", word);
     else fprintf(dump->file, "%s%s %u", word, kind, worker);
 }
 
@@ -8003,139 +7988,95 @@ static void wsqi_dump_workers(const wsqi_dump *dump) {
     }
 }
 
-/* Under the bucket's lock: what a waiter may be asked; its memory goes when it leaves. */
-typedef struct wsqi_dump_wait {
-    const void *key;
-    uint64_t since;
-    unsigned worker;
-    bool elsewhere; /* a worker or guest of another pool */
-} wsqi_dump_wait;
-
-static size_t wsqi_dump_bucket(const wsqi_dump *dump, wsqi_waiters *bucket, wsqi_dump_wait *out) {
-    size_t count = 0;
-    wsqi_mutex_lock(&dump->pool->parking, &bucket->lock);
-    for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next, count++) {
-        const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
-        if (count >= WSQI_DUMP_WAITS) continue;
-        out[count].key = wsqi_wait_subject(wait);
-        out[count].since = wait->since;
-        out[count].worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
-        out[count].elsewhere = worker != NULL && worker->pool != dump->pool;
-    }
-    wsqi_mutex_unlock(&dump->pool->parking, &bucket->lock);
-    return count;
-}
-
-static void wsqi_dump_waits(const wsqi_dump *dump) {
-    wsqi_dump_wait waits[WSQI_DUMP_WAITS];
+static void wsqi_copy_waits(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    wsqi_listed line = WSQI_INIT;
     for (int i = 0; i < WSQI_BUCKETS; i++) {
-        size_t count = wsqi_dump_bucket(dump, &dump->pool->waiting[i], waits);
-        for (size_t k = 0; k < count && k < WSQI_DUMP_WAITS; k++) {
-            const wsqi_dump_wait *wait = &waits[k];
-            if (wait->elsewhere) fputs("  wait    a worker of another pool", dump->file);
-            else wsqi_dump_who(dump, "  wait    ", wait->worker);
-            wsqi_dump_object(dump, " waits for ", wait->key);
-            if (wait->since != 0) wsqi_dump_time(dump, ", for ", wait->since, dump->now);
-            fputs("\n", dump->file);
+        wsqi_waiters *bucket = &pool->waiting[i];
+        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        /* A waiter's memory goes when it leaves the bucket. */
+        for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
+            const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
+            line.task = wsqi_wait_subject(wait);
+            line.since = wait->since;
+            line.worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
+            if (worker != NULL && worker->pool != pool) line.worker = WSQI_ELSEWHERE;
+            wsqi_dump_copy(dump, &line);
         }
-        if (count > WSQI_DUMP_WAITS)
-            wsqi_dump_more(dump, "wait ", count - WSQI_DUMP_WAITS);
+        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
 }
 
-/* The first ones, in the order of their times, and room for one more. Returns how many are set. */
-static size_t wsqi_dump_first(wsq_pool *pool, wsqi_timer *first) {
+static void wsqi_dump_wait(const wsqi_dump *dump, const wsqi_listed *wait) {
+    wsqi_dump_who(dump, "", wait->worker);
+    wsqi_dump_object(dump, " waits for ", wait->task);
+    if (wait->since != 0)
+        fprintf(dump->file, ", for %.6f s", wsqi_seconds(wait->since, dump->now));
+}
+
+static void wsqi_copy_timers(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    wsqi_listed line = WSQI_INIT;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    size_t count = pool->timers.count;
-    for (size_t i = 0; i < count; i++) {
-        size_t k = i < WSQI_DUMP_TIMERS ? i : (size_t)WSQI_DUMP_TIMERS;
-        for (; k > 0 && wsqi_timer_before(&pool->timers.heap[i], &first[k - 1]); k--)
-            first[k] = first[k - 1];
-        first[k] = pool->timers.heap[i];
+    for (size_t i = 0; i < pool->timers.count; i++) {
+        line.task = pool->timers.heap[i].task;
+        line.since = pool->timers.heap[i].at;
+        line.others = pool->timers.heap[i].order;
+        wsqi_dump_copy(dump, &line);
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return count;
 }
 
-static void wsqi_dump_timers(const wsqi_dump *dump) {
-    wsqi_timer first[WSQI_DUMP_TIMERS + 1];
-    size_t count = wsqi_dump_first(dump->pool, first);
-    for (size_t i = 0; i < count && i < WSQI_DUMP_TIMERS; i++) {
-        wsqi_dump_time(dump, "  timer   in ", dump->now, first[i].at);
-        wsqi_dump_object(dump, " wakes ", first[i].task);
-        fputs("\n", dump->file);
-    }
-    if (count > WSQI_DUMP_TIMERS) wsqi_dump_more(dump, "timer", count - WSQI_DUMP_TIMERS);
+static void wsqi_dump_timer(const wsqi_dump *dump, const wsqi_listed *timer) {
+    fprintf(dump->file, "in %.6f s", wsqi_seconds(dump->now, timer->since));
+    wsqi_dump_object(dump, " wakes ", timer->task);
 }
 
-/* What runs, then what waits, the longest first; what is only queued comes last. */
-static int wsqi_listed_order(const void *one, const void *two) {
-    const wsqi_listed *a = (const wsqi_listed *)one, *b = (const wsqi_listed *)two;
-    if (a->doing != b->doing) return a->doing < b->doing ? -1 : 1;
-    return a->since < b->since ? -1 : a->since > b->since;
-}
-
-/* A copy of the list, sorted, which the caller frees; NULL: no memory, or no task. *count: tasks in
- * the copy; *others: about how many there are besides. */
-static wsqi_listed *wsqi_list_copy(wsq_pool *pool, size_t *count, uint64_t *others) {
+static void wsqi_copy_tasks(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
     wsqi_list *list = pool->list;
     uint64_t held, pending = wsqi_pending(pool, &held);
-    wsqi_listed *copy = NULL;
-    size_t n = 0;
     wsqi_mutex_lock(&pool->parking, &list->lock);
-    if (list->count != 0)
-        copy = (wsqi_listed *)wsqi_allocate(pool->config.allocator, list->count * sizeof *copy,
-                                            sizeof(uint64_t));
-    for (size_t i = 0; copy != NULL && i < list->capacity; i++) {
-        if (list->places[i].task != NULL) copy[n++] = list->places[i];
-    }
-    *others = list->count - n;
-    if (list->partial && pending > list->count) *others += pending - list->count;
+    for (size_t i = 0; i < list->capacity; i++)
+        if (list->places[i].task != NULL) wsqi_dump_copy(dump, &list->places[i]);
+    if (list->partial && pending > list->count) dump->more += pending - list->count;
     wsqi_mutex_unlock(&pool->parking, &list->lock);
-    if (n != 0) qsort(copy, n, sizeof *copy, wsqi_listed_order);
-    *count = n;
-    return copy;
 }
 
 static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
-    static const char *const doings[] = {"runs", "waits for a wake", "is held back", "is queued"};
-    fprintf(dump->file, "  task    %p %s", (void *)(uintptr_t)task->task, doings[task->doing]);
-    wsqi_dump_time(dump, ", for ", task->since, dump->now);
-    if (task->doing == WSQI_HELD) fprintf(dump->file, ", after others: %" PRIu64, task->others);
-    if (task->doing == WSQI_RUNNING) wsqi_dump_who(dump, ", on ", task->worker);
-    if (task->doing == WSQI_PENDING) wsqi_dump_who(dump, ", last on ", task->worker);
-    if (task->doing == WSQI_QUEUED) wsqi_dump_who(dump, ", by ", task->worker);
+    static const char *const doings[][2] = {{"runs", ", on "},
+                                            {"waits for a wake", ", last on "},
+                                            {"is held back", ", after others: "},
+                                            {"is queued", ", by "}};
+    const char *const *doing = doings[task->doing];
+    fprintf(dump->file, "%p %s, for %.6f s", (void *)(uintptr_t)task->task, doing[0],
+            wsqi_seconds(task->since, dump->now));
+    if (task->doing == WSQI_HELD) fprintf(dump->file, "%s%" PRIu64, doing[1], task->others);
+    else wsqi_dump_who(dump, doing[1], task->worker);
     wsqi_dump_function(dump, task->function);
     if (task->group != NULL) fprintf(dump->file, ", group %p", (void *)(uintptr_t)task->group);
-    fputs("\n", dump->file);
-}
-
-static void wsqi_dump_tasks(const wsqi_dump *dump) {
-    size_t count;
-    uint64_t others;
-    wsq_pool *pool = dump->pool;
-    if (pool->list == NULL) return;
-    wsqi_listed *tasks = wsqi_list_copy(pool, &count, &others);
-    for (size_t i = 0; i < count && i < WSQI_DUMP_TASKS; i++) wsqi_dump_task(dump, &tasks[i]);
-    if (count > WSQI_DUMP_TASKS) others += count - WSQI_DUMP_TASKS;
-    if (others != 0) wsqi_dump_more(dump, "task ", others);
-    wsqi_release(pool->config.allocator, tasks, count * sizeof *tasks);
 }
 
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
+    const size_t bytes = (WSQI_DUMP_LINES + 1) * sizeof(wsqi_listed);
     wsqi_dump dump;
     if (wsqi_forked(pool)) {
         fprintf(file, "pool %p belongs to the parent process\n", (void *)pool);
         return;
     }
+    void *lines = wsqi_allocate(pool->config.allocator, bytes, sizeof(uint64_t));
+    dump.first = lines != NULL ? (wsqi_listed *)lines : dump.few;
+    dump.room = lines != NULL ? WSQI_DUMP_LINES : WSQI_DUMP_FEW;
     dump.pool = pool;
     dump.file = file;
     dump.now = wsqi_clock_ns();
     wsqi_dump_pool(&dump);
     wsqi_dump_workers(&dump);
-    wsqi_dump_waits(&dump);
-    wsqi_dump_timers(&dump);
-    wsqi_dump_tasks(&dump);
+    wsqi_dump_lines(&dump, "wait", WSQI_DUMP_LINES, wsqi_copy_waits, wsqi_dump_wait);
+    wsqi_dump_lines(&dump, "timer", WSQI_DUMP_FEW, wsqi_copy_timers, wsqi_dump_timer);
+    if (pool->list != NULL)
+        wsqi_dump_lines(&dump, "task", WSQI_DUMP_LINES, wsqi_copy_tasks, wsqi_dump_task);
+    wsqi_release(pool->config.allocator, lines, bytes);
 }
 
 /* ==========================================================================
@@ -8352,7 +8293,8 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
-    wsqi_wait_block(&wait);
+    wsqi_wait_replace(&wait);
+    wsqi_block_prepare(wait.host);
     /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: somebody else is at it. */
     if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_CANCEL)) wsqi_pool_stop(&wait);
     for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
@@ -8435,9 +8377,9 @@ static void wsqi_config_fill(wsq_config *config) {
 
 enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess */
 
-/* Its own struct, and behind that bitmaps, table and places. */
+/* Its own struct, and behind that bitmaps, the list of tasks, table and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
-    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) +
+    return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
 }
 
@@ -8452,7 +8394,8 @@ static void wsqi_pool_free(wsq_pool *pool) {
         next = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
-    if (WSQI_LISTS) wsqi_list_free(pool, allocator);
+    if (pool->list != NULL)
+        wsqi_release(allocator, pool->list->places, pool->list->capacity * sizeof(wsqi_listed));
     wsqi_release(allocator, pool->places.of_cpu, WSQI_CPUS * sizeof(uint32_t));
     wsqi_release(allocator, pool->timers.heap, pool->timers.capacity * sizeof(wsqi_timer));
     if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* there, the parent's still wait */
@@ -8488,7 +8431,9 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
-    pool->table = (wsqi_worker **)(void *)(pool->joiners + words);
+    wsqi_list *list = (wsqi_list *)(void *)(pool->joiners + words);
+    if (WSQI_LISTS && config->list_tasks) pool->list = list;
+    pool->table = (wsqi_worker **)(void *)(list + 1);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);
     if (config->allocator != NULL) {
         pool->allocator = *config->allocator;
@@ -8528,7 +8473,7 @@ static unsigned wsqi_shares_for(const wsq_pool *pool) {
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
-    if (WSQI_LISTS && config->list_tasks && !wsqi_list_make(pool)) return false;
+    if (WSQI_LISTS && pool->list != NULL && !wsqi_list_make(pool)) return false;
     if (bytes / WSQ_BLOCK_SIZE != pool->workers) return false;
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
@@ -8669,28 +8614,23 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     out->interval /= pool->workers;
 }
 
-static void wsqi_stats_line(FILE *file, const char *name, const wsq_stats *line) {
-    fprintf(file,
-            "%-7s%11" PRIu64 "%9" PRIu64 "%11" PRIu64 "%9" PRIu64 "%8" PRIu64 "%9" PRIu64
-            "%8" PRIu64 "%8" PRIu64 "%8" PRIu64 "%10" PRIu64 "%6" PRIu64 "\n",
-            name, line->run, line->lifo_hits, line->local_pops, line->global_tasks, line->steals,
-            line->tasks_stolen, line->jobs_stolen, line->parks, line->wakes_sent,
-            line->average_task_ns, line->interval);
-}
-
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file) {
     wsq_stats line;
-    char name[16];
+    unsigned made = wsqi_threads_made(pool);
     fprintf(file, "%-7s%11s%9s%11s%9s%8s%9s%8s%8s%8s%10s%6s\n", "worker", "run", "lifo", "local",
             "global", "steals", "stolen", "jobs", "parks", "wakes", "ns/task", "every");
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsq_worker_stats(pool, i, &line);
-        snprintf(name, sizeof name, "%s%u", i < pool->workers ? "" : "+", i);
-        wsqi_stats_line(file, name, &line);
+    for (unsigned i = 0; i <= made; i++) {
+        char name[16] = "pool";
+        if (i == made) wsq_pool_stats(pool, &line);
+        else wsq_worker_stats(pool, i, &line);
+        if (i != made) snprintf(name, sizeof name, "%s%u", i < pool->workers ? "" : "+", i);
+        fprintf(file,
+                "%-7s%11" PRIu64 "%9" PRIu64 "%11" PRIu64 "%9" PRIu64 "%8" PRIu64 "%9" PRIu64
+                "%8" PRIu64 "%8" PRIu64 "%8" PRIu64 "%10" PRIu64 "%6" PRIu64 "\n",
+                name, line.run, line.lifo_hits, line.local_pops, line.global_tasks, line.steals,
+                line.tasks_stolen, line.jobs_stolen, line.parks, line.wakes_sent,
+                line.average_task_ns, line.interval);
     }
-    wsq_pool_stats(pool, &line);
-    wsqi_stats_line(file, "pool", &line);
 }
 
 #if defined(WSQI_GNU)

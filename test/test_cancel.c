@@ -101,6 +101,12 @@ static void beside_other_attributes(void) {
     pool_end(pool);
 }
 
+/* Whoever asks while it is being cancelled hears so. */
+static wsq_poll ask_and_clean(wsq_task *task) {
+    CHECK(wsq_task_cancel(task));
+    return step_clean(task);
+}
+
 /* Either cancels it: the group does so without an answer, and it stays what it is until then. */
 static void in_a_cancelled_group(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 1});
@@ -112,6 +118,7 @@ static void in_a_cancelled_group(void) {
         gate_close(&door, pool, -1);
         step_new(&one, NULL, NULL);
         wsq_task_set_revocable(&one.task, true);
+        wsq_task_set_cleanup(&one.task, ask_and_clean);
         CHECK_EQ(wsq_group_spawn(&group, &one.task), WSQ_OK);
         wsq_group_cancel(&group);
         if (asks) CHECK(wsq_task_cancel(&one.task));

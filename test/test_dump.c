@@ -185,6 +185,27 @@ static void waits(void) {
     pool_end(pool);
 }
 
+/* Many threads that wait for the same: each has its line. */
+static void many_waits(void) {
+    enum { THREADS = 40 };
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .list_tasks = true});
+    pthread_t threads[THREADS];
+    atomic_store(&open_gate, false);
+    wsq_task_init(&gate, stand_at_the_gate);
+    CHECK_EQ(wsq_spawn(pool, &gate), WSQ_OK);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, wait_for_the_pool, pool) != 0) FAIL("no thread");
+    do {
+        sched_yield();
+        dump(pool);
+    } while (lines_with("  wait ", "waits for the pool, for ", NULL) < THREADS);
+    check_lines(THREADS, "  wait ", NULL, NULL);
+    atomic_store(&open_gate, true);
+    wsq_wake(&gate);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    pool_end(pool);
+}
+
 /* ---- who joins ---- */
 
 static atomic_bool job_started, job_may_end;
@@ -387,6 +408,10 @@ static void too_many(void) {
         dump(pool);
         check_lines(1, "  task ", "and", "more");
         if (round == 0) check_lines(1000, "is queued", NULL, NULL);
+        memory_left = 0;
+        dump(pool);
+        check_lines(32, "is queued", NULL, NULL);
+        check_lines(1, "  task ", "and 2968 more", NULL);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
         dump(pool);
         check_lines(0, "  task ", NULL, NULL);
@@ -432,6 +457,7 @@ int main(void) {
     RUN(without_a_list);
     RUN(timers_in_order);
     RUN(waits);
+    RUN(many_waits);
     RUN(joins);
     RUN(beside_tasks);
     RUN(grows);

@@ -7,21 +7,30 @@
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdatomic.h>
+#include <stdlib.h>
 
 static atomic_size_t bytes;
 static atomic_int running;
 
 static void *take(size_t size, size_t alignment, void *user) {
-    size_t rounded = (size + alignment - 1) & ~(alignment - 1); /* as aligned_alloc wants it */
     (void)user;
-    atomic_fetch_add(&bytes, size);
-    return aligned_alloc(alignment, rounded);
+#ifdef _WIN32 /* it has no aligned_alloc */
+    void *memory = _aligned_malloc(size, alignment);
+#else /* which wants a multiple of the alignment */
+    void *memory = aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
+#endif
+    if (memory) atomic_fetch_add(&bytes, size);
+    return memory;
 }
 
 static void give(void *memory, size_t size, void *user) {
     (void)user;
     if (memory) atomic_fetch_sub(&bytes, size);
+#ifdef _WIN32
+    _aligned_free(memory);
+#else
     free(memory);
+#endif
 }
 
 static void watch(void *user, wsq_event event, unsigned worker, const void *subject,

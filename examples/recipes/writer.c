@@ -9,12 +9,12 @@
 #include "../../wsq.h"
 #include <string.h>
 
-enum { SIZE = 4096, WINDOW = 16, AHEAD = 8 }; /* AHEAD blocks are packed, the others written */
+enum { BYTES = 4096, WINDOW = 16, AHEAD = 8 }; /* AHEAD blocks are packed, the others written */
 
 static struct block {
     wsq_task pack, write;
     size_t length;
-    unsigned char in[SIZE], out[2 * SIZE];
+    unsigned char in[BYTES], out[2 * BYTES];
 } window[WINDOW];
 
 static FILE *file;
@@ -24,8 +24,8 @@ static wsq_poll pack_run(wsq_ctx ctx, wsq_task *task) {
     struct block *self = wsq_container_of(task, struct block, pack);
     (void)ctx;
     self->length = 0;
-    for (size_t i = 0, run; i < SIZE; i += run) {
-        for (run = 1; run < 255 && i + run < SIZE && self->in[i + run] == self->in[i];) run++;
+    for (size_t i = 0, run; i < BYTES; i += run) {
+        for (run = 1; run < 255 && i + run < BYTES && self->in[i + run] == self->in[i];) run++;
         self->out[self->length++] = (unsigned char)run;
         self->out[self->length++] = self->in[i];
     }
@@ -43,7 +43,7 @@ static wsq_poll write_run(wsq_ctx ctx, wsq_task *task) {
 
 enum { BLOCKS = 2000 };
 
-static unsigned char input(size_t at) { return (unsigned char)(at / 7 * (at / SIZE + 1) / 31); }
+static unsigned char input(size_t at) { return (unsigned char)(at / 7 * (at / BYTES + 1) / 31); }
 
 int main(void) {
     wsq_pool *packers, *writer;
@@ -63,7 +63,7 @@ int main(void) {
         if (i >= BLOCKS) continue;
         struct block *next = &window[i % WINDOW];
         if (i >= WINDOW) wsq_task_wait(&next->write); /* of the block that was here before */
-        for (size_t k = 0; k < SIZE; k++) next->in[k] = input((size_t)i * SIZE + k);
+        for (size_t k = 0; k < BYTES; k++) next->in[k] = input((size_t)i * BYTES + k);
         wsq_task_init(&next->pack, pack_run);
         wsq_spawn(packers, &next->pack);
     }
@@ -74,5 +74,5 @@ int main(void) {
         for (byte = getc(file); run > 0; run--) same = same && byte == input(at++);
     }
     printf("%zu bytes became %ld\n", at, ftell(file));
-    return same && at == (size_t)BLOCKS * SIZE ? 0 : 1;
+    return same && at == (size_t)BLOCKS * BYTES ? 0 : 1;
 }

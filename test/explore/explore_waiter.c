@@ -129,11 +129,8 @@ static void group_over_at_any_moment(void) { over_at_any_moment(patient_with_gro
 /* Likewise before he has said so. */
 static void held_up(void *arg) {
     item *it = arg;
-    wsqi_wait wait;
-    wsqi_wait_begin(&wait, pool, &it->task, WSQ_FOREVER);
     explore_meet(&gate, 2);
-    wsq_result result = wsqi_task_await(&wait, &it->task);
-    wsqi_wait_end(&wait);
+    wsq_result result = wsqi_await(pool, &it->task, NULL, WSQ_FOREVER);
     explore_check(result == (it->done ? WSQ_OK : WSQ_ERR_CANCELLED));
 }
 
