@@ -3815,11 +3815,10 @@ struct wsqi_wait {
     wsqi_worker *self;   /* whose queue this thread owns, or NULL */
     wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
     bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
-    bool listed;         /* in its bucket */
     bool blocked;        /* it has slept, or is about to */
     bool replaced;       /* and a stand-in works in the host's place */
-    bool released;       /* by a shutdown: what is awaited will not come */
     const void *key;     /* the address of what is awaited; of a join its block */
+    wsqi_waiters *bucket;   /* where it is listed, or NULL: not yet */
     const wsq_task *task;   /* if it is one, or NULL */
     const wsq_group *group; /* likewise */
     const wsq_job *job;     /* likewise: this is a join */
@@ -6139,6 +6138,20 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            futex (Drepper 2004).
  * ========================================================================== */
 
+/* Owner only: runs one task, this one or, if it is NULL, what it finds. In the middle of another
+ * one the floor is a full job stack, for the jobs of that may lie anywhere. False: there was
+ * nothing, and it is a searcher now. */
+static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
+    wsqi_frame frame;
+    bool ran = true;
+    wsqi_frame_push(self, &frame, floor);
+    if (task != NULL) wsqi_work(self, task);
+    else ran = wsqi_step(self);
+    wsqi_group_flush(self);
+    wsqi_frame_pop(self, &frame);
+    return ran;
+}
+
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
 /* caller_runs only: becomes the one thread that works, unless it is already. */
@@ -6168,18 +6181,14 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
     bool nested = wsqi_inside(pool) != NULL; /* in the middle of a task */
-    wsqi_frame frame;
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
     while (*link != NULL && *link != self) link = &(*link)->outer;
     if ((place = *link) != NULL) *link = outer;
     self->outer = top;
-    wsqi_frame_push(self, &frame, nested ? wsqi_full_mark(self) : self->frame.floor);
     wsqi_self_set(self);
-    bool ran = wsqi_step(self);
+    bool ran = wsqi_step_nested(self, NULL, nested ? wsqi_full_mark(self) : self->frame.floor);
     if (!ran) wsqi_search_end(self);
-    wsqi_group_flush(self);
     wsqi_self_set(former);
-    wsqi_frame_pop(self, &frame);
     self->outer = outer;
     *link = place;
     return ran;
@@ -6339,24 +6348,8 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     return false;
 }
 
-/* The pool lock's holder: a thread for a stand-in without one, or for a new one. */
-static bool wsqi_standin_start(wsq_pool *pool, wsqi_worker *vacant) {
-    unsigned made = wsqi_load_own(&pool->threads_made);
-    if (vacant == NULL) {
-        if (made == pool->guest_base) return false;
-        vacant = wsqi_block_make(pool, made);
-        if (vacant == NULL) return false;
-        /* B2: the block is filled before others look into it; and it is counted before its thread
-         * can offer anything. Pairs with B1. */
-        wsqi_store_rel(&pool->threads_made, made + 1);
-    }
-    bool started = wsqi_worker_start(vacant);
-    wsqi_store_locked(&vacant->dormant,
-                   (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
-    return started;
-}
-
-/* The pool lock's holder: one more stand-in works. */
+/* The pool lock's holder: one more stand-in works: one that is dormant, or else a new thread, for
+ * one that has none or for a new one. */
 static bool wsqi_standin_rouse(wsq_pool *pool) {
     unsigned made = wsqi_load_locked(&pool->threads_made);
     wsqi_worker *vacant = NULL;
@@ -6369,16 +6362,25 @@ static bool wsqi_standin_rouse(wsq_pool *pool) {
         wsqi_unpark(&worker->parker);
         return true;
     }
-    return wsqi_standin_start(pool, vacant);
+    if (vacant == NULL) {
+        if (made != pool->guest_base) vacant = wsqi_block_make(pool, made);
+        if (vacant == NULL) return false;
+        /* B2: the block is filled before others look into it; and it is counted before its thread
+         * can offer anything. Pairs with B1. */
+        wsqi_store_rel(&pool->threads_made, made + 1);
+    }
+    bool started = wsqi_worker_start(vacant);
+    wsqi_store_locked(&vacant->dormant,
+                      (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
+    return started;
 }
 
-/* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 when the pool is
- * over, for then the lock is taken once after the phase was set. */
+/* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 once
+ * the pool is over. (While it stops a stand-in cancels what is queued: what blocks may wait for
+ * that.) */
 static uint32_t wsqi_standins_fill(wsq_pool *pool) {
     uint32_t active = wsqi_load_locked(&pool->standins.active);
-    uint32_t phase = wsqi_load_locked(pool->phase);
-    /* While the pool stops a stand-in cancels what is queued: what blocks may wait for that. */
-    if (phase != WSQI_PHASE_RUN && phase != WSQI_PHASE_CANCEL) return 0;
+    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return 0;
     /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
      * with itself. */
     wsqi_fence_sc();
@@ -6526,6 +6528,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
 
 static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
+    wait->bucket = bucket;
     wait->since = WSQI_LISTS && wait->pool->list != NULL ? wsqi_clock_ns() : 0;
     wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     wait->next = bucket->first;
@@ -6533,32 +6536,28 @@ static void wsqi_wait_list(wsqi_wait *wait) {
     if (wait->next != NULL) wait->next->link = &wait->next;
     bucket->first = wait;
     wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
-    wait->listed = true;
 }
 
 static void wsqi_wait_unlist(wsqi_wait *wait) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &wait->bucket->lock);
     *wait->link = wait->next;
     if (wait->next != NULL) wait->next->link = wait->link;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
-    wait->listed = false;
+    wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
 }
 
-/* From here on the waiter is called when it is to look again; so it looks after this. */
-static void wsqi_wait_listen(wsqi_wait *wait) {
-    if (!wait->listed) wsqi_wait_list(wait);
+/* From here on the waiter is called when it is to look again; so it looks after this. True: a
+ * shutdown has released it, for what is awaited will not come. */
+static bool wsqi_wait_listen(wsqi_wait *wait) {
+    if (wait->bucket == NULL) wsqi_wait_list(wait);
     /* W2: if we were called, we see why. Pairs with W1. */
-    if (wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE)
-        wait->released = true;
+    return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
 /* The waiter sleeps elsewhere from here on. wsqi_wait_called tells of who called it just before. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
-    wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_lock(&wait->pool->parking, &wait->bucket->lock);
     wait->parker = parker;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
+    wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
 }
 
 static const void *wsqi_wait_subject(const wsqi_wait *wait) {
@@ -6583,10 +6582,12 @@ static void wsqi_wait_absent(const wsqi_wait *wait, bool begins) {
 }
 
 static void wsqi_wait_end(wsqi_wait *wait) {
-    if (wait->listed) wsqi_wait_unlist(wait);
+    if (wait->bucket != NULL) wsqi_wait_unlist(wait);
     if (wait->replaced) wsqi_standin_end(wait->host);
-    if (wait->blocked) wsqi_wait_absent(wait, false);
-    if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
+    if (wait->blocked) {
+        wsqi_wait_absent(wait, false);
+        wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
+    }
     if (wait->self == NULL) return;
     if (wait->self->searching) wsqi_search_end(wait->self);
     wsqi_check_beside(wait->self);
@@ -6627,19 +6628,6 @@ static bool wsqi_wait_replace(wsqi_wait *wait) {
     return wait->replaced = wsqi_standin_begin(host);
 }
 
-/* Owner only, in the middle of a task: runs one more, this one or, if it is NULL, what it finds.
- * False: there was nothing, and it is a searcher now. */
-static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task) {
-    bool ran = true;
-    wsqi_frame frame; /* the waiting function's jobs may lie anywhere below */
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self));
-    if (task != NULL) wsqi_work(self, task);
-    else ran = wsqi_step(self);
-    wsqi_group_flush(self);
-    wsqi_frame_pop(self, &frame);
-    return ran;
-}
-
 /* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
  * worker does. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
@@ -6676,7 +6664,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         works = !wsqi_wait_replace(wait) && works && self->wait_depth < wsqi_wait_depth(pool);
     if (works) {
         self->wait_depth++;
-        bool ran = wsqi_step_nested(self, NULL);
+        bool ran = wsqi_step_nested(self, NULL, wsqi_full_mark(self));
         self->wait_depth--;
         if (!ran) wsqi_sleep(self, wait);
     } else {
@@ -6721,9 +6709,9 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         wsqi_wait_listen(&wait);
         over = wsqi_over(pool);
         quiet = wsqi_quiet(pool);
-        stuck = wsqi_stuck(pool);
         before = finished;
         finished = wsqi_finished(pool);
+        stuck = wsqi_stuck(pool);
         if (!stuck || finished != before) stuck_until = WSQI_NEVER;
         if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
@@ -6786,7 +6774,7 @@ static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     wsq_task *mine = wsqi_take_back_task(self, task, group);
     if (mine != NULL && self->searching) wsqi_search_end(self); /* it slept as workers do */
     wsqi_notify_others(self);
-    return mine != NULL && wsqi_step_nested(self, mine);
+    return mine != NULL && wsqi_step_nested(self, mine, wsqi_full_mark(self));
 }
 
 /* What a wait for the task returns; WSQ_ERR_TIMEOUT: it is not over. */
@@ -6827,8 +6815,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     /* A future is not looked for again: it was to be called here before. */
     bool here = wait.self != NULL && (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
-        wsqi_wait_listen(&wait);
-        bool over = wait.released || wsqi_over(pool);
+        bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
         result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
         if (result == WSQ_ERR_TIMEOUT && over) result = WSQ_ERR_CANCELLED;
         if (result != WSQ_ERR_TIMEOUT || wsqi_wait_late(&wait)) break;
@@ -7295,23 +7282,19 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     if (wanted && exposed) wsqi_notify_jobs(self->pool, self);
 }
 
-/* The job stack is full: the job runs now. The traps stay set as long as the context is the full
- * mark and such jobs are to be joined, so that their joins come to look. */
-static void wsqi_fork_full(wsqi_worker *self, wsq_ctx mark) {
-    wsq_job *job = wsqi_get(&mark->job);
-    wsqi_get(&job->fn)(mark, job);
-    self->run_at_fork++;
-    wsqi_steal_request(self);
-}
-
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     wsqi_worker *self = wsqi_worker_of(entry);
-    if (entry == wsqi_full_mark(self)) {
-        wsqi_fork_full(self, entry);
-        return entry;
+    if (entry != wsqi_full_mark(self)) {
+        wsqi_publish(self, entry + 1);
+        return entry + 1;
     }
-    wsqi_publish(self, entry + 1);
-    return entry + 1;
+    /* The job stack is full: the job runs now. The traps stay set as long as the context is the
+     * full mark and such jobs are to be joined, so that their joins come to look. */
+    wsq_job *job = wsqi_get(&entry->job);
+    wsqi_get(&job->fn)(entry, job);
+    self->run_at_fork++;
+    wsqi_steal_request(self);
+    return entry;
 }
 
 /* Owner only. Takes the newest public job back; false: it was stolen, as were all older ones. */
@@ -7450,25 +7433,21 @@ static void wsqi_lease_end(wsqi_worker *block) {
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* One more than `made`, unless another thread was faster. False: no memory. */
-static bool wsqi_guest_make(wsq_pool *pool, unsigned made) {
-    bool ok = true;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (wsqi_load_locked(&pool->guests_made) == made) {
-        ok = wsqi_block_make(pool, pool->guest_base + made) != NULL;
-        if (ok) wsqi_store_rel(&pool->guests_made, made + 1); /* B2: as in wsqi_standin_start. */
-    }
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return ok;
-}
-
 /* A guest block, or NULL: all are taken, or there is no memory for one more. */
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
-    for (;;) {
+    for (bool more = true; more;) {
         unsigned made = wsqi_guests_made(pool);
         wsqi_worker *guest = wsqi_lease_take(pool, pool->guest_base, pool->guest_base + made);
-        if (guest != NULL || made == WSQ_GUESTS || !wsqi_guest_make(pool, made)) return guest;
+        if (guest != NULL || made == WSQ_GUESTS) return guest;
+        wsqi_mutex_lock(&pool->parking, &pool->lock);
+        if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread was faster */
+            more = wsqi_block_make(pool, pool->guest_base + made) != NULL;
+            /* B2: as in wsqi_standin_rouse. */
+            if (more) wsqi_store_rel(&pool->guests_made, made + 1);
+        }
+        wsqi_mutex_unlock(&pool->parking, &pool->lock);
     }
+    return NULL;
 }
 
 static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
@@ -7546,26 +7525,13 @@ WSQ_API int wsq_worker_self(void) {
  * the clock (25 ns), and a thief waits no longer than a system call takes. */
 #define WSQI_GRAIN_NS 10000u
 
-typedef struct wsqi_grain {
-    size_t size; /* elements in the next step; automatic: a power of two */
-    uint64_t last_ns;
-    bool automatic;
-} wsqi_grain;
-
-/* Where the step that begins here ends; `end` lies further. Automatic steps end on multiples of
- * their size, so that growing from 1 does not leave the loop body misaligned for good. */
-static inline size_t wsqi_grain_step(const wsqi_grain *grain, size_t begin) {
-    return begin + (grain->automatic ? grain->size - (begin & (grain->size - 1)) : grain->size);
-}
-
-/* A step is over: how long shall the next be? */
-static void wsqi_grain_learn(wsqi_grain *grain, size_t done) {
-    if (!grain->automatic) return;
-    uint64_t now = wsqi_clock_ns(), elapsed = now - grain->last_ns;
-    grain->last_ns = now;
-    if (done == grain->size && elapsed < WSQI_GRAIN_NS / 2 && grain->size <= SIZE_MAX / 4)
-        grain->size *= 2;
-    if (elapsed > WSQI_GRAIN_NS * 2 && grain->size > 1) grain->size /= 2;
+/* A step of `done` elements is over, without a given grain: how long shall the next be? A power of
+ * two. */
+static size_t wsqi_grain_next(size_t grain, size_t done, uint64_t *last_ns) {
+    uint64_t now = wsqi_clock_ns(), elapsed = now - *last_ns;
+    *last_ns = now;
+    if (done == grain && elapsed < WSQI_GRAIN_NS / 2 && grain <= SIZE_MAX / 4) return grain * 2;
+    return elapsed > WSQI_GRAIN_NS * 2 && grain > 1 ? grain / 2 : grain;
 }
 
 /* Somebody wants work from this worker, and there is room to offer it. */
@@ -7580,13 +7546,8 @@ struct wsqi_loop {
     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* wsq_for's */
     void *arg;
     const wsq_reducer *reducer; /* wsq_reduce's, or NULL */
-    wsqi_a32 stopped;           /* any body sets it */
+    wsqi_a32 stopped;           /* any body sets it to 1; what it did is visible by its join */
 };
-
-/* What the bodies did is visible by their joins. */
-static inline bool wsqi_loop_stopped(const wsqi_loop *loop) {
-    return wsqi_load_hint(&loop->stopped) != 0;
-}
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
@@ -7654,22 +7615,24 @@ static inline void wsqi_loop_body(wsq_ctx ctx, const wsqi_loop *loop, size_t beg
 
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     wsqi_loop **innermost = &wsqi_worker_of(ctx)->frame.loop, *outer = *innermost;
-    wsqi_grain grain;
-    grain.automatic = loop->grain == 0;
-    grain.size = grain.automatic ? 1 : loop->grain;
-    grain.last_ns = grain.automatic ? wsqi_clock_ns() : 0;
+    bool automatic = loop->grain == 0;
+    size_t grain = automatic ? 1 : loop->grain;
+    uint64_t last_ns = automatic ? wsqi_clock_ns() : 0;
     *innermost = loop; /* the body may stop it */
-    while (end - begin > grain.size && !wsqi_loop_stopped(loop)) {
-        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain.size, begin, end, partial)) {
+    while (end - begin > grain && wsqi_load_hint(&loop->stopped) == 0) {
+        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain, begin, end, partial)) {
             begin = end;
             break;
         }
-        size_t step = wsqi_grain_step(&grain, begin);
-        wsqi_loop_body(ctx, loop, begin, step, partial);
-        wsqi_grain_learn(&grain, step - begin);
-        begin = step;
+        /* Automatic steps end on multiples of their size, so that growing from 1 does not leave the
+         * loop body misaligned for good. */
+        size_t step = grain - (automatic ? begin & (grain - 1) : 0);
+        wsqi_loop_body(ctx, loop, begin, begin + step, partial);
+        if (automatic) grain = wsqi_grain_next(grain, step, &last_ns);
+        begin += step;
     }
-    if (begin < end && !wsqi_loop_stopped(loop)) wsqi_loop_body(ctx, loop, begin, end, partial);
+    if (begin < end && wsqi_load_hint(&loop->stopped) == 0)
+        wsqi_loop_body(ctx, loop, begin, end, partial);
     *innermost = outer;
 }
 
@@ -7915,17 +7878,14 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     wsq_pool *pool = dump->pool;
     wsqi_list *list = pool->list;
     uintptr_t function = 0;
-    if (object == pool) {
-        fprintf(dump->file, "%sthe pool", word);
-        return;
-    }
     if (list != NULL) {
         wsqi_mutex_lock(&pool->parking, &list->lock);
         const wsqi_listed *place = wsqi_list_at(list, object);
         if (place->task != NULL) function = place->function;
         wsqi_mutex_unlock(&pool->parking, &list->lock);
     }
-    fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
+    if (object == pool) fprintf(dump->file, "%sthe pool", word);
+    else fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
@@ -7961,8 +7921,7 @@ static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t bit = wsqi_bit(worker);
     unsigned word = worker->index / 64;
     uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
-    if (pool->config.lend_only && lease == WSQI_LEASE_VACANT)
-        return "has no thread";
+    if (pool->config.lend_only && lease == WSQI_LEASE_VACANT) return "has no thread";
     if (worker->index >= pool->workers && wsqi_load_hint(&worker->dormant) != WSQI_STANDIN_ACTIVE)
         return "not needed";
     if (wsqi_load_hint(&pool->joiners[word]) & bit) return "asleep in a join";
@@ -8164,37 +8123,26 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_BLOCKER;
 }
 
-/* Counts the waits in the middle of a task that sleep; those that were called and go on in *called.
- * release: the pool is still, and those that are in vain return. */
-static unsigned wsqi_waits_look(wsq_pool *pool, bool release, unsigned *called) {
-    unsigned asleep = 0;
-    *called = 0;
-    for (int i = 0; i < WSQI_BUCKETS; i++) {
-        wsqi_waiters *bucket = &pool->waiting[i];
+/* The pool is still. Waits that are in vain return, in a second round, unless one was called: that
+ * goes on, and may end what the others wait for. False: no thread waits in the middle of a task. */
+static bool wsqi_waits_release(wsq_pool *pool) {
+    bool any = false, called = false;
+    for (int i = 0; i < WSQI_BUCKETS || (any && !called && i < 2 * WSQI_BUCKETS); i++) {
+        wsqi_waiters *bucket = &pool->waiting[i % WSQI_BUCKETS];
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5 orders it */
-            asleep++;
+            any = true;
             if (wsqi_wait_called(wait)) {
-                ++*called;
-            } else if (release && wsqi_wait_vain(wait)) {
+                called = true;
+            } else if (i >= WSQI_BUCKETS && wsqi_wait_vain(wait)) {
                 wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE); /* W1 */
                 wsqi_unpark(wait->parker);
             }
         }
         wsqi_mutex_unlock(&pool->parking, &bucket->lock);
     }
-    return asleep;
-}
-
-/* Tasks are queued somewhere. */
-static bool wsqi_tasks_left(wsq_pool *pool) {
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL) return true;
-    }
-    return wsqi_queued(pool);
+    return any;
 }
 
 /* The pool lock's holder: do all on duty sleep, and is nothing queued? */
@@ -8202,17 +8150,21 @@ static bool wsqi_still(wsq_pool *pool) {
     uint32_t idle = wsqi_load_acq(&pool->idle);            /* P5: what it queued before it slept */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
     if (wsqi_sleeping(idle) != threads) return false; /* who searches does not sleep */
-    if (!wsqi_tasks_left(pool)) return true;
+    bool queued = wsqi_queued(pool), left = queued;
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made && !left; i++) {
+        wsqi_worker *worker = wsqi_block(pool, i);
+        left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
+    }
     /* Whoever shuts down sees to a lane where no thread does. */
-    if (pool->config.caller_runs || (pool->config.lend_only && wsqi_queued(pool)))
+    if (left && (pool->config.caller_runs || (pool->config.lend_only && queued)))
         wsqi_call(pool, pool);
-    return false;
+    return !left;
 }
 
 /* Any thread: it went to sleep, or off duty. Once the pool stops: if that was the last one, waits
  * are released, or the pool is over. */
 static void wsqi_check_still(wsq_pool *pool) {
-    unsigned called;
     /* P4: who sleeps is seen below by who set the phase, or sees it. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
@@ -8220,17 +8172,13 @@ static void wsqi_check_still(wsq_pool *pool) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     /* P4: and who woke up before that, and saw the pool run, is seen awake. */
     wsqi_fence_sc();
-    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool)) {
-        unsigned asleep = wsqi_waits_look(pool, false, &called);
-        if (asleep == 0) {
-            /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
-            wsqi_add_rlx(&pool->duty.threads, 1u);
-            /* P6: what was run is visible. Pairs with P5. */
-            wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
-            wsqi_call(pool, pool);
-        } else if (called == 0) {
-            wsqi_waits_look(pool, true, &called);
-        }
+    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool) &&
+        !wsqi_waits_release(pool)) {
+        /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
+        wsqi_add_rlx(&pool->duty.threads, 1u);
+        /* P6: what was run is visible. Pairs with P5. */
+        wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+        wsqi_call(pool, pool);
     }
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
@@ -8255,16 +8203,6 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     }
 }
 
-/* Whoever shuts down, where workers may have no thread: it does their work. */
-static void wsqi_stop_help(wsq_pool *pool) {
-    if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
-        while (wsqi_pump(pool)) {}
-        wsqi_pump_leave(pool);
-    } else if (pool->config.lend_only) {
-        wsqi_sweep(pool);
-    }
-}
-
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     /* P4: either a worker that sleeps sees the phase, or it is seen asleep; and either what is
@@ -8273,7 +8211,12 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_tokens_give(pool); /* waits go on as the shutdown's, and joins */
     for (;;) {
         wsqi_wait_listen(wait);
-        wsqi_stop_help(pool);
+        /* Where workers may have no thread, this one does their work. */
+        if (pool->config.lend_only) wsqi_sweep(pool);
+        if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
+            while (wsqi_pump(pool)) {}
+            wsqi_pump_leave(pool);
+        }
         wsqi_check_still(pool);
         /* P5: as in wsqi_over. */
         if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
@@ -8386,12 +8329,11 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 static void wsqi_pool_free(wsq_pool *pool) {
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
-    unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; pool->config.order == WSQ_LIFO && i < made; i++)
+    wsqi_chunk *chunk;
+    for (unsigned i = 0; pool->config.order == WSQ_LIFO && i < wsqi_threads_made(pool); i++)
         wsq_deque_fini(&wsqi_block(pool, i)->deque);
-    wsqi_chunk *chunk = (wsqi_chunk *)pool->future_chunks, *next;
-    for (; chunk != NULL; chunk = next) {
-        next = chunk->next;
+    while ((chunk = (wsqi_chunk *)pool->future_chunks) != NULL) {
+        pool->future_chunks = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
     if (pool->list != NULL)
@@ -8444,29 +8386,19 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
 
 /* Who is near whom. With two workers, or where all are as near, that does not matter. */
 static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
-    if (config->topology != NULL) {
-        pool->places.topology = *config->topology;
-        pool->places.matter = true;
-        return;
-    }
-    if (pool->workers < 3 || pool->config.caller_runs) return;
-    uint32_t *places = (uint32_t *)wsqi_allocate(pool->config.allocator, WSQI_CPUS * sizeof *places,
-                                                 sizeof(void *));
-    if (places == NULL) return; /* then it is as if it did not matter */
-    memset(places, 0, WSQI_CPUS * sizeof *places);
-    pool->places.cpus = wsqi_places_read(places, WSQI_CPUS);
-    for (unsigned i = 1; i < pool->places.cpus; i++) {
-        if (places[i] != places[0]) pool->places.matter = true;
-    }
-    if (pool->places.matter) pool->places.of_cpu = places;
-    else wsqi_release(pool->config.allocator, places, WSQI_CPUS * sizeof *places);
-}
-
-/* Lanes of the global queue; one where its order is that of the pool. */
-static unsigned wsqi_shares_for(const wsq_pool *pool) {
-    unsigned shares = pool->workers / WSQI_SHARE_WORKERS;
-    if (pool->config.order != WSQ_FIFO || pool->config.caller_runs || shares == 0) return 1;
-    return shares < (unsigned)WSQI_SHARES ? shares : (unsigned)WSQI_SHARES;
+    wsqi_places *places = &pool->places;
+    const size_t bytes = WSQI_CPUS * sizeof *places->of_cpu;
+    places->matter = config->topology != NULL;
+    if (places->matter) places->topology = *config->topology;
+    if (places->matter || pool->workers < 3 || config->caller_runs) return;
+    uint32_t *of_cpu = (uint32_t *)wsqi_allocate(config->allocator, bytes, sizeof(void *));
+    if (of_cpu == NULL) return; /* then it is as if it did not matter */
+    memset(of_cpu, 0, bytes);
+    places->cpus = wsqi_places_read(of_cpu, WSQI_CPUS);
+    for (unsigned i = 1; i < places->cpus; i++)
+        if (of_cpu[i] != of_cpu[0]) places->matter = true;
+    if (places->matter) places->of_cpu = of_cpu;
+    else wsqi_release(config->allocator, of_cpu, bytes);
 }
 
 /* False: no memory. */
@@ -8478,7 +8410,10 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
-    pool->shares = wsqi_shares_for(pool);
+    pool->shares = pool->workers / WSQI_SHARE_WORKERS;
+    /* one, where the global queue's order is that of the pool */
+    if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
+    if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->wake_slot = wsqi_told(pool) ? 0 : config->lifo_cap;
     pool->spin_rounds = config->spin_ns == WSQ_SPIN_OFF ? 1 : WSQI_SPIN_ROUNDS;
     if (config->spin_ns == WSQ_SPIN_OFF) pool->config.spin_ns = 0;
@@ -8492,28 +8427,22 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     return true;
 }
 
-static bool wsqi_pool_start(wsq_pool *pool) {
-    for (unsigned i = 0; i < pool->workers; i++) {
-        if (wsqi_worker_start(wsqi_block(pool, i))) continue;
-        /* Relaxed: the token orders it (I2). */
-        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
-        wsqi_pool_join(pool, i);
-        return false;
-    }
-    return true;
-}
-
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_config filled = WSQI_INIT;
-    wsq_result result = WSQ_OK;
     if (config != NULL) filled = *config;
     if (out == NULL || !wsqi_config_valid(&filled)) return WSQ_ERR_INVALID;
     wsqi_config_fill(&filled);
     wsq_pool *pool = wsqi_pool_allocate(&filled);
     if (pool == NULL) return WSQ_ERR_MEMORY;
-    if (!wsqi_pool_init(pool, &filled)) result = WSQ_ERR_MEMORY;
-    else if (!filled.caller_runs && !filled.lend_only && !wsqi_pool_start(pool))
+    wsq_result result = wsqi_pool_init(pool, &filled) ? WSQ_OK : WSQ_ERR_MEMORY;
+    unsigned threads = filled.caller_runs || filled.lend_only ? 0 : filled.workers;
+    for (unsigned i = 0; i < threads && result == WSQ_OK; i++) {
+        if (wsqi_worker_start(wsqi_block(pool, i))) continue;
+        /* Relaxed: the token orders it (I2). */
+        wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
+        wsqi_pool_join(pool, i);
         result = WSQ_ERR_THREAD;
+    }
     if (result == WSQ_OK) *out = pool;
     else wsqi_pool_free(pool);
     return result;
@@ -8539,23 +8468,20 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (pool == NULL || !pool->config.lend_only) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
-    wsq_result result = WSQ_ERR_CLOSED;
     wsqi_duty_begin(pool);
     /* Relaxed: behind a full barrier (P4) either this sees the pool stop, or the shutdown awaits
      * the end of its duty. */
-    if (wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN) {
-        wsqi_worker *self = wsqi_lease_take(pool, 0, pool->workers);
-        result = self != NULL ? WSQ_OK : WSQ_ERR_INVALID;
-        if (self != NULL) {
-            self->outer = wsqi_self_get();
-            wsqi_self_set(self);
-            wsqi_serve(self);
-            wsqi_self_set(self->outer);
-            wsqi_lease_end(self);
-        }
+    bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
+    wsqi_worker *self = running ? wsqi_lease_take(pool, 0, pool->workers) : NULL;
+    if (self != NULL) {
+        self->outer = wsqi_self_get();
+        wsqi_self_set(self);
+        wsqi_serve(self);
+        wsqi_self_set(self->outer);
+        wsqi_lease_end(self);
     }
     wsqi_duty_end(pool);
-    return result;
+    return self != NULL ? WSQ_OK : running ? WSQ_ERR_INVALID : WSQ_ERR_CLOSED;
 }
 
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
@@ -8585,14 +8511,13 @@ WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {
     wsqi_check_pool(pool);
     memset(out, 0, sizeof *out);
-    unsigned made = wsqi_threads_made(pool);
     if (!wsqi_block_known(pool, index)) return;
     wsqi_worker *worker = wsqi_block(pool, index);
     const wsqi_a64 *from = (const wsqi_a64 *)(const void *)&worker->counters;
     uint64_t *to = (uint64_t *)(void *)out;
     for (size_t k = 0; k < sizeof worker->counters / sizeof *from; k++)
         to[k] = wsqi_load_stat(&from[k]);
-    out->queue_depth = index < made ? wsqi_queue_length(worker) : 0;
+    out->queue_depth = index < pool->guest_base ? wsqi_queue_length(worker) : 0;
 }
 
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {

@@ -108,16 +108,18 @@ static void a_task_sends_its_worker_away(void) {
 }
 
 /* A dismissal is for the thread that is there: not for one that comes after it has returned. */
-static atomic_bool calls_over;
+static atomic_bool calls_over, is_out;
 
 static void dismissed_again_and_again(test_thread *self) {
     wsq_pool *pool = self->arg;
-    if (self->index != 0) { /* two that send it away, as it goes */
-        for (size_t i = 0; i < test_times(2000); i++) wsq_worker_dismiss(pool, 0);
+    if (self->index != 0) { /* two that send it away, as it goes; until then, for it sleeps in there */
+        while (!atomic_load(&is_out)) wsq_worker_dismiss(pool, 0);
         atomic_fetch_add(&inside, 1);
         return;
     }
-    while (atomic_load(&inside) < 2) CHECK_EQ(wsq_worker_enter(pool), WSQ_OK);
+    for (size_t i = 0; i < test_times(1000); i++) CHECK_EQ(wsq_worker_enter(pool), WSQ_OK);
+    atomic_store(&is_out, true);
+    while (atomic_load(&inside) < 2) sched_yield();
     wsq_task_init(&tasks[0], leaves);
     while (!wsq_task_done(&tasks[0])) {
         CHECK_EQ(atomic_load(&calls_over), false); /* this is the only entry that they are not for */
@@ -131,6 +133,7 @@ static void dismissed_too_late(void) {
     wsq_pool *pool = pool_new((wsq_config){.lend_only = true, .workers = 1});
     atomic_store(&inside, 0);
     atomic_store(&calls_over, false);
+    atomic_store(&is_out, false);
     test_threads(3, dismissed_again_and_again, pool);
     pool_end(pool);
 }

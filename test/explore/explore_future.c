@@ -67,15 +67,23 @@ static wsq_poll get_and_follow_next(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
+/* Just before the first is linked. */
+static void hold_back(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    (void)user, (void)worker, (void)value;
+    if (event == WSQ_EVENT_SPAWN && subject == &items[0].task) explore_slow(16);
+}
+
 /* Somebody has waited for a moment before: its end tells whoever follows, and that gives it back while it
  * is still being followed. */
 static void then_after_a_look(void) {
-    begin_futures(1 + (unsigned)explore_choose(2), plain);
+    static const wsq_hooks hooks = {.event = hold_back};
+    begin_futures(1 + (unsigned)explore_choose(2), (wsq_config){.hooks = &hooks});
     items[0].task.fn = get_and_follow_next;
     items[1].task.fn = run_next;
     wsq_future *future = shared = submit(0);
-    bool follows = wsq_future_get_for(future, 0, NULL) == WSQ_ERR_TIMEOUT;
+    bool follows = wsq_future_get_for(future, 1000000, NULL) == WSQ_ERR_TIMEOUT;
     if (follows) explore_check(wsq_future_then(future, &items[0].task) == WSQ_OK);
+    explore_slow(0);
     while (wsq_pool_wait(pool) != WSQ_OK) {} /* a step may take longer than it waits for a circle */
     if (follows) get(shared, 1);
     end(follows ? 2 : 0);

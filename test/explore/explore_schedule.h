@@ -143,8 +143,13 @@ static int explore_pick(int me, bool yields) {
     if (explore.mode == EXPLORE_PCT) return explore_pick_pct(me, yields);
     uint32_t set = explore.ready, mine = EXPLORE_BIT(me);
     if (yields && (set & ~mine)) set &= ~mine;
-    if ((set & mine) && explore.sticky && (explore_bits() & explore.sticky)) return me;
-    return explore_nth(set, explore_below(__builtin_popcount(set)));
+    bool sticky = explore.sticky && !explore.fiber[me].slow;
+    if ((set & mine) && sticky && (explore_bits() & explore.sticky)) return me;
+    int next = explore_nth(set, explore_below(__builtin_popcount(set)));
+    if (explore.fiber[next].slow && (set & ~EXPLORE_BIT(next)) &&
+        explore_below(explore.fiber[next].slow))
+        next = explore_nth(set & ~EXPLORE_BIT(next), 0);
+    return next;
 }
 
 static inline void explore_continue(int next) {

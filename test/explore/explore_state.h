@@ -79,6 +79,7 @@ typedef struct explore_fiber {
     uint64_t deadline;            /* WAITING: 0, or when it ends by itself */
     int64_t priority;             /* PCT */
     int streak;                   /* PCT: steps in a row */
+    int slow;                     /* at random: it goes on once in so many times; 0: as all do */
     const explore_view *released; /* by the last fence */
     const explore_view *acquired, *picked_up; /* the last ones: known already */
     const char *at;               /* where it is */

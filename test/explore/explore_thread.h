@@ -36,6 +36,7 @@ static explore_fiber *explore_start(void (*fn)(void *arg), void *arg) {
     fiber->at = NULL;
     fiber->has_pending = fiber->paused = false;
     fiber->streak = 0;
+    fiber->slow = 0;
     fiber->priority = explore.mode == EXPLORE_PCT ? (int64_t)explore_bits() : 0;
     fiber->stack = explore.stacks + (size_t)i * EXPLORE_STACK;
     memset(fiber->pending, 0, (size_t)size * sizeof fiber->pending[0]);
@@ -78,6 +79,10 @@ static inline void explore_wait_quiet(void) {
     explore.ready &= ~EXPLORE_BIT(explore_me());
     explore_block_fiber();
 }
+
+/* From here on the caller goes on once in so many times while others can (0: as often as they), in
+ * executions at random: for what is over before anybody else would get far. */
+static inline void explore_slow(int times) { explore.running->slow = times; }
 
 /* The scenario's own barrier, outside of the model: nobody learns anything by it. `count` fibers
  * meet at *gate, which starts at 0. */
