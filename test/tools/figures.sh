@@ -93,6 +93,7 @@ begins && !ends && code ~ /wsqi_mutex_lock\(&/ {
     lock = code
     sub(/.*&/, "", lock)
     sub(/\).*/, "", lock)
+    while (lock ~ /->.*->/) sub(/^[^>]*->/, "", lock) # whose it is, and not the way there
     if (!(lock in locks)) { locks[lock] = 1; mutexes++ }
 }
 begins && !ends && code ~ /wsqi_xchg_acq\(&[^,]*, 1u?\)/ { tries++ }
