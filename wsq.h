@@ -3913,14 +3913,19 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
 }
 
+/* Any thread, past a full barrier (W4). */
+static void wsqi_tell_quiet(wsq_pool *pool) {
+    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
+        wsqi_call(pool, pool);
+}
+
 /* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
  * quiet. */
 static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
      * W5. */
     wsqi_fence_sc();
-    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
-        wsqi_call(pool, pool);
+    wsqi_tell_quiet(pool);
 }
 
 /* Owner only. Its last task is done, perhaps, and it goes on with a job. If that is of a run it may
@@ -4268,14 +4273,14 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: either this sees the guest whose job a worker is in or that worker, when it took the job,
-     * saw what this one has finished. Pairs with itself. */
+    /* W4: as in wsqi_check_quiet; and either this sees the guest whose job a worker is in or that
+     * worker, when it took the job, saw what this one has finished. Pairs with itself. */
     wsqi_fence_rmw();
     /* Whoever is missing in S has work, and comes here after that, or is in a job of a run. */
     if (pool->config.caller_runs || pool->config.lend_only ||
         wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers ||
         wsqi_load_fenced(&pool->guests) != 0)
-        wsqi_check_quiet(pool);
+        wsqi_tell_quiet(pool);
 }
 
 /* Owner only. It found work, and the rest of it is in its own queue. It wakes others for what it
