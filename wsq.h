@@ -3358,6 +3358,8 @@ struct wsqi_worker {
     uint32_t blocking;     /* owner: wsq_block_begin without its end */
     bool replaced;         /* owner: and a stand-in works meanwhile */
     bool suspicious;      /* owner: its last time-out found an unattended task */
+    /* owner: counters.finished when it was counted as a searcher last, unless it cancelled since */
+    uint64_t told;
     uint8_t vain;         /* owner: searches since the last that found something; modulo 256 */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
     wsq_random random;
@@ -3913,26 +3915,21 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
 }
 
-/* Any thread, past a full barrier (W4). */
-static void wsqi_tell_quiet(wsq_pool *pool) {
-    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
-        wsqi_call(pool, pool);
-}
-
 /* Any thread; it changed the counts, and now runs dry. Tells who waits for the pool, when it is
  * quiet. */
 static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
      * W5. */
     wsqi_fence_sc();
-    wsqi_tell_quiet(pool);
+    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
+        wsqi_call(pool, pool);
 }
 
-/* Owner only. Its last task is done, perhaps, and it goes on with a job. If that is of a run it may
+/* Any thread: it ended the last task, perhaps, and goes on with a job. If that is of a run it may
  * last, and who waits for the pool does not wait for it. */
-static inline void wsqi_check_beside(wsqi_worker *self) {
+static inline void wsqi_check_beside(wsq_pool *pool) {
     /* Of a run whose job it has, it sees the guest, by J2; see wsqi_search_begin. */
-    if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_check_quiet(self->pool);
+    if (wsqi_load_hint(&pool->guests) != 0) wsqi_check_quiet(pool);
 }
 
 /* ---- who is on duty ---- */
@@ -4269,18 +4266,21 @@ static void wsqi_pass_on(wsq_pool *pool) {
 /* Owner only. Counts itself as a searcher. */
 static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
+    uint64_t finished = wsqi_load_own(&self->counters.finished);
+    bool news = finished != self->told;
+    self->told = finished;
     /* W6: who is the last to run dry sees what the others have finished. Pairs with itself. */
     uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: as in wsqi_check_quiet; and either this sees the guest whose job a worker is in or that
-     * worker, when it took the job, saw what this one has finished. Pairs with itself. */
+    /* W4: either this sees the guest whose job a worker is in or that worker, when it took the job,
+     * saw what this one has finished. Pairs with itself. */
     wsqi_fence_rmw();
     /* Whoever is missing in S has work, and comes here after that, or is in a job of a run. */
     if (pool->config.caller_runs || pool->config.lend_only ||
         wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers ||
-        wsqi_load_fenced(&pool->guests) != 0)
-        wsqi_tell_quiet(pool);
+        (news && wsqi_load_fenced(&pool->guests) != 0))
+        wsqi_check_quiet(pool);
 }
 
 /* Owner only. It found work, and the rest of it is in its own queue. It wakes others for what it
@@ -5832,10 +5832,14 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
         wsqi_group_flush(self);
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
-        (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state)))
+        (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
         wsqi_cancel_task(self->pool, task);
-    else if (!WSQI_LIKELY(group == NULL)) wsqi_task_run_grouped(self, task, group);
-    else if (wsqi_task_poll(self, task)) wsqi_count_finished(self, 1);
+        self->told = UINT64_MAX;
+    } else if (!WSQI_LIKELY(group == NULL)) {
+        wsqi_task_run_grouped(self, task, group);
+    } else if (wsqi_task_poll(self, task)) {
+        wsqi_count_finished(self, 1);
+    }
 }
 
 /* ---- jobs: see >>forkjoin ---- */
@@ -5868,7 +5872,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    if (self->help_depth == 0) wsqi_check_beside(self);
+    if (self->help_depth == 0) wsqi_check_beside(self->pool);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
     wsqi_frame_push(self, &frame, self->frame.floor);
@@ -6595,7 +6599,7 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     }
     if (wait->self == NULL) return;
     if (wait->self->searching) wsqi_search_end(wait->self);
-    wsqi_check_beside(wait->self);
+    wsqi_check_beside(wait->pool);
 }
 
 /* A guest that runs a job of the pool's is off duty while it sleeps, for S does not count it. */
@@ -6623,9 +6627,11 @@ static void wsqi_wait_park(wsqi_wait *wait) {
 /* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. */
 static bool wsqi_wait_replace(wsqi_wait *wait) {
     wsqi_worker *host = wait->host;
-    if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
-    if (!wait->blocked) wsqi_wait_absent(wait, true);
-    wait->blocked = true;
+    if (!wait->blocked) {
+        wait->blocked = true;
+        wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
+        wsqi_wait_absent(wait, true);
+    }
     if (host == NULL) return false;
     if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
     if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
@@ -6763,8 +6769,7 @@ static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
     if (next != NULL && wsqi_is_wanted(next, task, group)) return next;
     if (next != NULL) wsqi_push_local(self, next);
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        next = (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
-                                                          : wsqi_ring_pop(&self->ring));
+        next = wsqi_pop_local(self);
         if (next == NULL) break;
         if (wsqi_is_wanted(next, task, group)) return next;
         wsqi_push_local(self, next);
@@ -7060,7 +7065,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         else wsqi_set(end, task), end = &task->next;
     }
     wsqi_count_finished(self, purged);
-    wsqi_check_beside(self);
+    wsqi_check_beside(self->pool);
     while ((task = kept) != NULL) {
         kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
@@ -7154,7 +7159,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
             wsqi_count_finished(self, 1);
-            wsqi_check_beside(self);
+            wsqi_check_beside(self->pool);
             return *whole = ours;
         }
         wsqi_notify_others(self); /* who may have looked meanwhile */
@@ -7808,7 +7813,8 @@ static bool wsqi_list_make(wsq_pool *pool) {
 
 /* ---- what is written ---- */
 
-enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 }; /* guesses */
+/* Lines of a kind, at most; of timers, or where there is no memory for more. Guesses. */
+enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
 #define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
 
@@ -7818,7 +7824,7 @@ typedef struct wsqi_dump {
     FILE *file;
     uint64_t now;
     wsqi_listed *first; /* `room` of them, and one that is dropped */
-    wsqi_listed few[WSQI_DUMP_FEW + 1]; /* where there is no memory for more */
+    wsqi_listed few[WSQI_DUMP_FEW + 1];
     size_t room, most, count;
     uint64_t more; /* that were not among the first */
 } wsqi_dump;

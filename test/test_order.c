@@ -183,6 +183,12 @@ enum { PATIENCE = 3000000 };
 
 static bool patient(void) { return atomic_load(&patience) > 0 && atomic_fetch_sub(&patience, 1) > 0; }
 
+/* Something has gone on. (Emscripten's sched_yield does nothing: there one step may take a time slice.) */
+static void patient_again(int yields) {
+    int left = atomic_load(&patience);
+    while (left > 0 && !atomic_compare_exchange_weak(&patience, &left, yields)) {}
+}
+
 static wsq_poll hold(wsq_ctx ctx, step *self) {
     (void)ctx;
     (void)self;
@@ -237,6 +243,7 @@ static wsq_poll write_in_turn(wsq_ctx ctx, step *self) {
     while (atomic_load(&written) != self->number && patient()) sched_yield();
     if (declares) wsq_block_end(ctx);
     atomic_store(&written, self->number + 1);
+    patient_again(4 * PATIENCE);
     return WSQ_DONE;
 }
 

@@ -67,7 +67,7 @@ static void thieves_stay_near(void) {
             unsigned distance = wsqi_distance(pool, self->index, (unsigned)(task - tasks));
             CHECK(distance >= last);
             last = distance;
-            wsqi_task_run(self, task);
+            wsqi_work(self, task);
         }
         CHECK_EQ(last, 2);
     }

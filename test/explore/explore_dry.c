@@ -61,6 +61,7 @@ static void wait_beside_a_run(void) {
         wsq_task_init(&tasks[i], nothing);
         explore_check(wsq_spawn(pool, &tasks[i]) == WSQ_OK);
     }
+    if (explore_choose(4) == 0) wsq_task_cancel(&tasks[count - 1]);
     explore_check(wsq_pool_wait(pool) == WSQ_OK);
     explore_meet(&waited, 2);
     explore_pool_end(pool);
