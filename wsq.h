@@ -6518,11 +6518,15 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
                             uint64_t timeout_ns) {
     wsqi_worker *block = wsqi_self_get(), *inside = wsqi_inside(pool);
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
-    memset((void *)wait, 0, sizeof *wait);
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->host = wsqi_wait_host();
     wait->key = key;
+    wait->bucket = NULL;
+    wait->task = NULL;
+    wait->group = NULL;
+    wait->job = NULL;
+    wait->blocked = wait->replaced = false;
     /* What a guest does for itself, it may end when it likes. */
     wait->inside = wait->self != NULL || (inside != NULL && inside->frame.outer != NULL);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
