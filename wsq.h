@@ -6459,7 +6459,10 @@ static void wsqi_blocking_begin(wsqi_worker *block) {
     self->replaced = wsqi_standin_begin(self);
 }
 
+/* The outermost first: a worker further out counts for its guest, too, who was told of the
+ * beginning and is told of the end. */
 static void wsqi_blocking_end(wsqi_worker *block) {
+    if (block->outer != NULL) wsqi_blocking_end(block->outer);
     wsqi_worker *self = wsqi_blocker(block);
     if (self->pool->config.caller_runs || wsqi_forked(self->pool)) return;
     WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
@@ -6477,8 +6480,7 @@ WSQ_API void wsq_block_begin(wsq_ctx ctx) {
 
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
-    wsqi_worker *block = wsqi_worker_of(ctx);
-    for (; block != NULL; block = block->outer) wsqi_blocking_end(block);
+    wsqi_blocking_end(wsqi_worker_of(ctx));
 }
 
 /* ==========================================================================
