@@ -5872,7 +5872,9 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    if (self->help_depth == 0) wsqi_check_beside(self->pool);
+    /* A joiner has told, but for what it has finished in waits since. */
+    if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->told)
+        wsqi_check_beside(self->pool);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job is another task's */
     wsqi_frame_push(self, &frame, self->frame.floor);
