@@ -5869,8 +5869,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     } while (!wsqi_cas_acq(&victim->range, &range, next));
     /* W4: as in wsqi_search_begin; before the stores, for which a barrier would wait. */
     wsqi_fence_rmw();
-    if (self->help_depth == 0 && wsqi_load_hint(&self->pool->guests) != 0)
-        wsqi_tell_quiet(self->pool);
+    if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_tell_quiet(self->pool);
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
     /* The last one: more, please. Asked at each theft, the victim publishes at each next fork (uts
@@ -6466,7 +6465,10 @@ static void wsqi_blocking_begin(wsqi_worker *block) {
     self->replaced = wsqi_standin_begin(self);
 }
 
+/* The outermost first: a worker further out counts for its guest, too, who was told of the
+ * beginning and is told of the end. */
 static void wsqi_blocking_end(wsqi_worker *block) {
+    if (block->outer != NULL) wsqi_blocking_end(block->outer);
     wsqi_worker *self = wsqi_blocker(block);
     if (self->pool->config.caller_runs || wsqi_forked(self->pool)) return;
     WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
@@ -6484,8 +6486,7 @@ WSQ_API void wsq_block_begin(wsq_ctx ctx) {
 
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
-    wsqi_worker *block = wsqi_worker_of(ctx);
-    for (; block != NULL; block = block->outer) wsqi_blocking_end(block);
+    wsqi_blocking_end(wsqi_worker_of(ctx));
 }
 
 /* ==========================================================================

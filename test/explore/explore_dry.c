@@ -67,7 +67,94 @@ static void wait_beside_a_run(void) {
     explore_pool_end(pool);
 }
 
+/* ---- a worker's last task ends in a wait, in a job that it took while it joined ---- */
+
+static int joined, begun; /* the inner job may end; how many of the jobs below have begun */
+static bool held_back;    /* the inner job waits for that */
+static int gone_on;       /* the awaited call may end */
+static wsq_future *awaited;
+static wsq_task last;
+
+static void *call_awaited(void *arg) {
+    explore_meet(&gone_on, 2);
+    return arg;
+}
+
+static void nothing_run(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job; }
+
+static void until_begun(wsq_ctx ctx, int count) {
+    while (begun < count) {
+        held one = {.job = {.fn = NULL}};
+        wsq_fork(&ctx, &one.job, nothing_run);
+        wsq_join(&ctx, &one.job);
+        wsqi_pause();
+    }
+}
+
+static void inner_run(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    begun++;
+    if (wsq_worker_index(ctx) >= wsq_pool_workers(pool)) return; /* the run itself has taken it */
+    held_back = true;
+    explore_meet(&joined, 2);
+}
+
+static void joins_run(wsq_ctx ctx, wsq_job *job) {
+    held inner = {.job = {.fn = NULL}};
+    (void)job;
+    begun++;
+    wsq_fork(&ctx, &inner.job, inner_run);
+    until_begun(ctx, 2);
+    wsq_join(&ctx, &inner.job);
+}
+
+static void waits_run(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    begun++;
+    if (held_back) explore_meet(&joined, 2);
+    explore_check(wsq_future_get(awaited, NULL) == WSQ_OK);
+}
+
+static void holds_run(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    begun++;
+    explore_meet(&waited, 2);
+}
+
+static void gives_three(wsq_ctx ctx, void *arg) {
+    held jobs[3] = {{.job = {.fn = NULL}}};
+    (void)arg;
+    wsq_fork(&ctx, &jobs[0].job, joins_run);
+    until_begun(ctx, 2);
+    wsq_fork(&ctx, &jobs[1].job, waits_run);
+    until_begun(ctx, 3);
+    explore_check(wsq_spawn(pool, &last) == WSQ_OK);
+    explore_meet(&gone_on, 2);
+    wsq_fork(&ctx, &jobs[2].job, holds_run);
+    until_begun(ctx, 4);
+    for (int i = 2; i >= 0; i--) wsq_join(&ctx, &jobs[i].job);
+}
+
+static void guest_of_three(void *arg) {
+    (void)arg;
+    explore_check(wsq_run(pool, gives_three, NULL) == WSQ_OK);
+}
+
+static void wait_beside_a_wait(void) {
+    wsq_config config = {.max_standins = WSQ_STANDINS_OFF, .lifo_cap = WSQ_LIFO_OFF};
+    waited = joined = begun = gone_on = 0;
+    held_back = false;
+    pool = explore_pool_make(4, config);
+    wsq_task_init(&last, nothing);
+    explore_check(wsq_submit(pool, call_awaited, NULL, &awaited) == WSQ_OK);
+    explore_start(guest_of_three, NULL);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    explore_meet(&waited, 2);
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("dry: a wait beside a run", wait_beside_a_run, 8000);
+    explore_random("dry: a wait beside a wait in a job", wait_beside_a_wait, 2000);
     return explore_end();
 }
