@@ -4035,6 +4035,7 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         uint64_t bit = (uint64_t)1 << (index % 64);
         /* I3: the sleeper set its bit before. Pairs with I5. Else another thread was faster. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~bit) & bit) return (int)index;
+        self = NULL; /* many claim at once, so any will do */
     }
 }
 
