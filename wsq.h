@@ -256,11 +256,12 @@
  *
  * MEMORY. A pool allocates when it is created: itself, and WSQ_BLOCK_SIZE for each worker. Later
  * there are more places: wsq_reduce, for a partial result of more than 128 bytes when a range is
- * cut; the queue of a WSQ_LIFO pool when it grows; and futures, timers, stand-ins and threads in
- * wsq_run (a block for each of the last two) when there are more at once than ever before. There a
- * wsq_allocator is called from any thread. It should not give huge pages: of a block only the first
- * few KiB are used, and what its jobs take. With neither a wsq_allocator nor a WSQ_MALLOC of yours,
- * on Linux, blocks come from mmap, without huge pages.
+ * cut; the queue of a WSQ_LIFO pool and the list of wsq_config.list_tasks when they grow;
+ * wsq_pool_dump, until it returns; and futures, timers, stand-ins and threads in wsq_run (a block
+ * for each of the last two) when there are more at once than ever before. There a wsq_allocator is
+ * called from any thread. It should not give huge pages: of a block only the first few KiB are
+ * used, and what its jobs take. With neither a wsq_allocator nor a WSQ_MALLOC of yours, on Linux,
+ * blocks come from mmap, without huge pages.
  *
  * TASKS. wsq_spawn puts a task into the ring of the worker that calls, or, from outside, into the
  * global queue. A task that is queued, running or pending cannot be spawned (WSQ_ERR_INVALID), but
