@@ -4036,6 +4036,7 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         uint64_t bit = (uint64_t)1 << (index % 64);
         /* I3: the sleeper set its bit before. Pairs with I5. Else another thread was faster. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~bit) & bit) return (int)index;
+        self = NULL; /* many claim at once, so any will do */
     }
 }
 
@@ -5870,7 +5871,9 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     } while (!wsqi_cas_acq(&victim->range, &range, next));
     /* W4: as in wsqi_search_begin; before the stores, for which a barrier would wait. */
     wsqi_fence_rmw();
-    if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_tell_quiet(self->pool);
+    /* A joiner has told before, but for what it has finished in waits since. */
+    bool news = self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->told;
+    if (news && wsqi_load_hint(&self->pool->guests) != 0) wsqi_tell_quiet(self->pool);
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
     /* The last one: more, please. Asked at each theft, the victim publishes at each next fork (uts
