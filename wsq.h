@@ -6423,7 +6423,7 @@ static void wsqi_standin_end(wsqi_worker *self) {
 /* A worker is about to block, or a guest. False: nobody takes its place. */
 static bool wsqi_standin_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    if (pool->config.max_standins == 0) return false;
+    if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     wsqi_add_rlx(wsqi_standin_count(self), 1u); /* Relaxed: B3 orders it. */
     uint32_t active = wsqi_standins_fill(pool);
@@ -6447,7 +6447,7 @@ static void wsqi_standin_joined(wsq_pool *pool) {
 /* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
  * others, and what it has done is told. (A guest, or no worker at all, has nothing.) */
 static void wsqi_block_prepare(wsqi_worker *self) {
-    if (self == NULL || self->host == NULL) return;
+    if (self == NULL || self->host == NULL || wsqi_forked(self->pool)) return;
     if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
     wsq_task *next = wsqi_slot_take(self);
     if (next != NULL) wsqi_push_local(self, next);

@@ -28,6 +28,7 @@ int fault_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
 
 #include "mix.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #if defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__)
 #include <sys/wait.h>
@@ -595,6 +596,79 @@ static void forks_beside_waits(void) {
     wsq_pool_destroy(pool);
     check_nothing_left();
 }
+
+typedef struct forking_task {
+    wsq_task task, next; /* the next one is the parent's to run, and not the child's to cancel */
+    bool knows;
+    int status;
+} forking_task;
+
+static pid_t parent;
+
+static wsq_poll run_in_parent(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    CHECK(getpid() == parent);
+    return WSQ_DONE;
+}
+
+static wsq_poll clean_in_parent(wsq_task *task) {
+    (void)task;
+    FAIL("a cleanup");
+    return WSQ_DONE;
+}
+
+static wsq_poll pend_once(wsq_ctx ctx, wsq_task *task) {
+    busy_task *self = wsq_container_of(task, busy_task, task);
+    (void)ctx;
+    return self->left-- > 0 ? WSQ_PENDING : WSQ_DONE;
+}
+
+/* It is still in a task of the parent's pool, and waits in one of its own. */
+static int child_waits(void) {
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM); /* a worker's thread has blocked it */
+    sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+    atomic_store(&test_failures, 0);
+    alarm(10);
+#if TEST_SLOWDOWN != 10
+    busy_task own = {.left = 1};
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    wsq_task_init(&own.task, pend_once);
+    CHECK_EQ(wsq_spawn(pool, &own.task), WSQ_OK);
+    CHECK_EQ(wsq_task_wait_for(&own.task, 1000000), WSQ_ERR_TIMEOUT);
+    wsq_wake(&own.task);
+    CHECK_EQ(wsq_task_wait(&own.task), WSQ_OK);
+    wsq_pool_destroy(pool);
+#endif
+    return atomic_load(&test_failures) != 0;
+}
+
+static wsq_poll forks_inside(wsq_ctx ctx, wsq_task *task) {
+    forking_task *self = wsq_container_of(task, forking_task, task);
+    wsq_pool *pool = wsq_pool_of(ctx);
+    CHECK_EQ(wsq_spawn(pool, &self->next), WSQ_OK);
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    pid_t child = self->knows ? fork() : -1;
+    if (child == 0) LEAVE(child_waits());
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    if (child > 0) CHECK(waitpid(child, &self->status, 0) == child);
+    return WSQ_DONE;
+}
+
+static void forks_in_a_task(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    forking_task it = {.knows = pool->phase != &pool->own_phase};
+    parent = getpid();
+    wsq_task_init(&it.task, forks_inside);
+    wsq_task_init(&it.next, run_in_parent);
+    wsq_task_set_cleanup(&it.next, clean_in_parent);
+    CHECK_EQ(wsq_spawn(pool, &it.task), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK_EQ(it.status, 0);
+    wsq_pool_destroy(pool);
+    check_nothing_left();
+}
 #endif
 
 int main(void) {
@@ -615,6 +689,7 @@ int main(void) {
 #ifdef FORKS_HERE
     RUN(forks);
     RUN(forks_beside_waits);
+    RUN(forks_in_a_task);
 #endif
     return test_end();
 }
