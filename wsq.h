@@ -5869,11 +5869,12 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         /* J2: the entry and the job are visible. Pairs with J1. Failure: somebody was faster, or
          * more came; retried. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* W4: as in wsqi_search_begin; before the stores, for which a barrier would wait. */
-    wsqi_fence_rmw();
     /* A joiner has told before, but for what it has finished in waits since. */
-    bool news = self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->told;
-    if (news && wsqi_load_hint(&self->pool->guests) != 0) wsqi_tell_quiet(self->pool);
+    if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->told) {
+        /* W4: as in wsqi_search_begin; before the stores, for which a barrier would wait. */
+        wsqi_fence_rmw();
+        if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_tell_quiet(self->pool);
+    }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
     /* The last one: more, please. Asked at each theft, the victim publishes at each next fork (uts
