@@ -3917,7 +3917,7 @@ static bool wsqi_stuck(wsq_pool *pool) {
 }
 
 /* Any thread, past a full barrier (W4). Tells who waits for the pool, when it is quiet. */
-static inline void wsqi_tell_quiet(wsq_pool *pool) {
+static inline void wsqi_notify_quiet(wsq_pool *pool) {
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
 }
@@ -3927,7 +3927,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
      * W5. */
     wsqi_fence_sc();
-    wsqi_tell_quiet(pool);
+    wsqi_notify_quiet(pool);
 }
 
 /* Any thread: it ended the last task, perhaps, and goes on with a job. If that is of a run it may
@@ -4286,7 +4286,7 @@ static void wsqi_search_begin(wsqi_worker *self) {
     if (pool->config.caller_runs || pool->config.lend_only ||
         wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers ||
         (news && wsqi_load_fenced(&pool->guests) != 0))
-        wsqi_tell_quiet(pool);
+        wsqi_notify_quiet(pool);
 }
 
 /* Owner only. It found work, and the rest of it is in its own queue. It wakes others for what it
@@ -5873,7 +5873,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->told) {
         /* W4: as in wsqi_search_begin; before the stores, for which a barrier would wait. */
         wsqi_fence_rmw();
-        if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_tell_quiet(self->pool);
+        if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_notify_quiet(self->pool);
     }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
