@@ -250,7 +250,7 @@ static wsq_poll wait_for_children(wsq_ctx ctx, step *self) {
     group_new(&group, wsq_pool_of(ctx));
     for (int i = 0; i < 8; i++) { /* what the stopping pool refuses is ours */
         wsq_result result = wsq_group_spawn(&group, &all->children[i].task);
-        all->children[i].cleanups = result != WSQ_OK;
+        if (result != WSQ_OK) all->children[i].cleanups = 1;
         if (result != WSQ_OK && result != WSQ_ERR_CLOSED) FAIL("a spawn into a group");
     }
     wsq_result result = wsq_group_wait(&group);
