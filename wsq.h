@@ -1927,16 +1927,16 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *
  *  label  where                        order         partner     weaker, and...
  *  R1     ring push, spill: tail       release       R2          a thief runs an unwritten item
- *  R2     ring steal: victim's tail    acquire       R1 R8       likewise
+ *  R2     ring steal: victim's tail    acquire       R1 R8       a thief runs an unwritten item
  *  R3     ring room, spill: own head   acquire       R4          a slot overwritten while copied
- *  R4     ring steal's end: head       release       R3          likewise
+ *  R4     ring steal's end: head       release       R3          a slot overwritten while copied
  *  R5     ring steal: victim's head    acquire       R6 R7       a stale tail: length underflows
- *  R6     ring pop, steal: head        release       R5 R9       likewise
+ *  R6     ring pop, steal: head        release       R5 R9       a stale tail: length underflows
  *  R7     ring spill: head             release       R5 R9       a thief takes what was spilled
  *  R8     ring steal: own tail         release       R2          as R1, for what was stolen
  *  R9     ring length: head            acquire       R6 R7       a full ring looks empty
  *  D1     deque push, pop: bottom      release       D2          a thief runs an unwritten item
- *  D2     deque steal: bottom          acquire       D1 D4       likewise
+ *  D2     deque steal: bottom          acquire       D1 D4       a thief runs an unwritten item
  *  D4 D5  deque pop; steal             seq_cst       each other  both take the last item
  *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
  *  D8 D9  deque steal; push: top       rel; acq      each other  a thief reads the slot's next item
@@ -1946,40 +1946,40 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I3     bitmap claim                 acq+rel       I5          a wake-up meets one half asleep
  *  I5     setting, clearing own bit    acq+rel       I3          S counts a sleeper that has no bit
  *  I6     notify                       full barrier  I7 I8 J7    work beside a sleeper, for ever
- *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    likewise
+ *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    work beside a sleeper, for ever
  *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses what it moved
  *  I10    slots and watcher, sleeper   seq_cst       I11         a full slot that nobody watches
- *  I11    slot put; take               seq_cst; acq  I10 I12 B6  likewise
+ *  I11    slot put; take               seq_cst; acq  I10 I12 B6  a full slot that nobody watches
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  B3     blocks; sleeps in a join     full barrier  itself      the pool runs dry
  *  B1 B2  blocks counted; one more      acq; rel      each other  a block is read while unfilled
- *  B6     a sleeper becomes watcher     release       I11         likewise
+ *  B6     a sleeper becomes watcher     release       I11         a block is read while unfilled
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two holders
  *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read unwritten
- *  T2     finish: state                release       T1 T6 W3    likewise
+ *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
  *  T3     pend: state                  release       T4          two runs of a task overlap
- *  T4     wake: state                  acq+rel       T3 T5       likewise; a wake's data is missed
+ *  T4     wake: state                  acq+rel       T3 T5       as T3; a wake's data is missed
  *  T5     run: state                   acq+rel       T4          a wake's data is missed
  *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3 at the next spawn; no pool
  *  E3     one thing less to wait for   acq+rel       itself T6   a run misses what it waited for
  *  E4     after closed                 acquire       E5          an edge's links are garbage
- *  E5     edge pushed: after           acq+rel       E4 E6       likewise; one is never resolved
+ *  E5     edge pushed: after           acq+rel       E4 E6       as E4; one is never resolved
  *  E6     after open again             release       E5          an edge is never resolved
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
- *  K4     group read                   acquire       K3          likewise
+ *  K4     group read                   acquire       K3          a waiter misses a task's result
  *  F3     reference dropped            acq+rel       itself      two uses of a future overlap
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
  *  P5 P6  over, still?; off duty       acq; rel      each other  a waiter misses what was done
  *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
  *  W6     runs dry: S                  acq+rel       itself      the last one misses an end
- *  W4 W5  ran dry; waits for the pool  full barrier  each other  likewise
+ *  W4 W5  ran dry; waits for the pool  full barrier  each other  a waiter misses the last end
  *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
  *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
- *  J7     join sleeps                  full barrier  I7 J5       likewise
+ *  J7     join sleeps                  full barrier  I7 J5       private jobs beside a sleeper
  *  B4 B5  block taken; left             acq; rel      each other  two threads share a block's past
  * ========================================================================== */
 
@@ -3346,7 +3346,7 @@ struct wsqi_worker {
     uint32_t looks;       /* owner: [streaks of WSQ_HIGH tasks | those in this one] */
     uint32_t lifo_left;   /* owner: tasks of the LIFO slot until the queue has its turn */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
-    uint32_t wait_depth;  /* owner: waits that are helping, likewise */
+    uint32_t wait_depth;  /* owner: waits that work on, one above the other */
     /* owner: jobs that a full stack ran at once, and that are not joined yet */
     uint32_t run_at_fork;
     bool searching;       /* owner: S counts it as a searcher */
@@ -3453,7 +3453,7 @@ struct wsq_pool {
     wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_a32 threads_made; /* workers and stand-ins that have a block; the lock's holder writes */
-    wsqi_a32 guests_made;  /* guests that have one; likewise */
+    wsqi_a32 guests_made;  /* guests that have one; the lock's holder writes */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
     /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none. Not on S's line, for
@@ -3823,8 +3823,8 @@ struct wsqi_wait {
     const void *key;     /* the address of what is awaited; of a join its block */
     wsqi_waiters *bucket;   /* where it is listed, or NULL: not yet */
     const wsq_task *task;   /* if it is one, or NULL */
-    const wsq_group *group; /* likewise */
-    const wsq_job *job;     /* likewise: this is a join */
+    const wsq_group *group; /* if it is one, or NULL */
+    const wsq_job *job;     /* if it is one, or NULL: this is a join */
     uint64_t since;      /* under the bucket's lock: when it began; 0: nobody asks */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
@@ -3896,7 +3896,7 @@ static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
     unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
-    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: likewise. */
+    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: P2, too. */
         spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
     return spawned - finished;
 }
@@ -3957,7 +3957,7 @@ static void wsqi_duty_begin(wsq_pool *pool) {
     wsqi_woke(pool);
 }
 
-/* Likewise: not any more. */
+/* Any thread: it may not run or cancel tasks any more. */
 static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what it cancelled is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
@@ -4342,7 +4342,7 @@ static bool wsqi_slots_full(wsq_pool *pool) {
 static bool wsqi_watch_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t none = 0;
-    /* I10: likewise for a timer. Pairs with I11. */
+    /* I10: either this sees the timer or who set it sees no watcher. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
     /* B6: its block is visible to who gives it a token. Pairs with I11. Seen late, it costs a
      * needless wake-up; the looks that follow, in wsqi_watch_until, are the ones that count.
@@ -5019,7 +5019,7 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
     }
 }
 
-/* Likewise, but on a worker the LIFO slot, if there is one. */
+/* Any thread: as wsqi_task_queue, but on a worker the LIFO slot, if there is one. */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
     if (self != NULL && pool->config.lifo_cap != 0 && wsqi_task_queue_flags(task) == 0)
@@ -6214,7 +6214,7 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     return ran;
 }
 
-/* Likewise; false: no worker has anything to do. */
+/* The thread that works: one task, by any worker. False: none has anything to do. */
 static bool wsqi_pump(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
         if (wsqi_pump_turn(pool)) return true;
@@ -6364,7 +6364,7 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: who starts it is on duty, or alone. */
     if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
         return true;
-    wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: likewise. */
+    wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: as above. */
     return false;
 }
 
@@ -6813,7 +6813,7 @@ static wsq_result wsqi_task_result(const wsq_task *task) {
     return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* Likewise for the group. */
+/* What a wait for the group returns; WSQ_ERR_TIMEOUT: it is not over. */
 static wsq_result wsqi_group_result(const wsq_group *group) {
     /* K4: what its tasks did is visible. Pairs with K3. */
     uint64_t word = wsqi_load_acq(&group->word);
@@ -8069,10 +8069,9 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
 /* ==========================================================================
  * >>stop: how a pool ends
  * Purpose:   a shutdown that cancels is a drain in which cleanups are called in place of functions.
- * Invariant: a thread that may run or cancel tasks is on duty; a worker that is still on duty and
- *            asleep is counted in S. The pool is still when all on duty sleep, and nothing is
- *            queued. Then waits are released for what nobody will end, and the pool is over when
- *            there are none.
+ * Invariant: a worker that is on duty (>>quiet) and asleep is counted in S. The pool is still when
+ *            all on duty sleep, and nothing is queued. Then waits are released for what nobody will
+ *            end, and the pool is over when there are none.
  * Writers:   duty.threads: each thread, of itself. The phase: the first shutdown, then, under the
  *            pool's lock, whoever finds the pool still.
  * Source:    termination detection by counting who is active; the lock that whoever wakes up must
