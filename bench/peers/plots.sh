@@ -132,19 +132,46 @@ draw() { # NAME: gnuplot's commands on stdin
     rm -f "$dir/$1.gp"
 }
 
-# How many times as long as wsq the best peer of each case takes; which one stands below.
+# How many times as long as wsq the best peer of each case takes. A bar begins at 1: to the right wsq is
+# faster, to the left the peer is. The label says what the case is, in words, and who the peer is.
 rows() {
     awk -v w="$cores" '
+        BEGIN {
+            n = split("fib=fork and join|skynet=a tree of 10^6 forks|uts=unbalanced tree|queens=n-queens" \
+                "|sort=quicksort|matmul=matrix product|loop=loop over memory|uneven=uneven loop" \
+                "|spawn=spawn from a worker|chain=each task spawns the next|yield=tasks that yield" \
+                "|ping_pong=two tasks wake each other|outside=spawn from outside|submit=4 threads spawn" \
+                "|busy=spawn into a busy pool|one_by_one=spawn, wait, repeat|wake=wake a sleeping pool" \
+                "|wake_p90=wake a pool: 90th percentile|wake_p99=wake a pool: 99th percentile|fifo=queue: push and pop" \
+                "|lifo=stack: push and pop|steal=steal one item", pair, "|")
+            for (i = 1; i <= n; i++) { split(pair[i], part, "="); words[part[1]] = part[2] }
+            n = split("wool=Wool lace=Lace rayon=Rayon tbb=oneTBB tokio=Tokio go=Go glib=GLib enkits=enkiTS" \
+                " taskflow=Taskflow tmc=TooManyCooks bs=BS::thread_pool", pair, " ")
+            for (i = 1; i <= n; i++) { split(pair[i], part, "="); names[part[1]] = part[2] }
+        }
         ($2 != w && $1 !~ /^(fifo|lifo|steal)$/) || $3 != 0 || $1 == "idle" || $4 == "plain" { next }
         $4 == "wsq" { own[$1] = $5; next }
         !($1 in best) || $5 < best[$1] { best[$1] = $5; who[$1] = $4 }
-        END { for (c in own) if (c in best) print best[c] / own[c], c ":" who[c] }' "$figures" |
-        sort -g | awk '{ print NR, $0 }' >"$dir/rows.dat"
+        END {
+            for (c in own) if (c in best) {
+                peer = who[c] in names ? names[who[c]] : who[c]
+                r = best[c] / own[c]
+                kind = r < 0.97 ? 0 : r <= 1.03 ? 1 : 2
+                printf "%g %d \"%s: %s\"\n", r, kind, (c in words ? words[c] : c), peer
+            }
+        }' "$figures" | sort -g | awk '{ print NR, $0 }' >"$dir/rows.dat"
     [ -s "$dir/rows.dat" ] || return
-    svg rows 1100 420
-    echo "set title 'The best peer of each case, $cores workers: how many times as long as wsq it takes (above 1: wsq is ahead)'"
-    echo "set logscale y 2; set xtics rotate by -50 font ',11' noenhanced; set key off; set xrange [0:$(($(wc -l <"$dir/rows.dat") + 1))]"
-    echo "plot 1 with lines lw 2 lc rgb '#000000', '$dir/rows.dat' using 1:2:xtic(3) with impulses lw 16 lc rgb '$(colour wsq)'"
+    n=$(wc -l <"$dir/rows.dat")
+    svg rows 900 $((n * 22 + 90))
+    echo "set title 'How many times as long as wsq the best peer takes, $cores workers (right of 1: wsq is faster)'"
+    echo "set logscale x 2; set xrange [*:*]; set yrange [0.3:$n.7]; set key off; unset grid; set grid xtics lc rgb '#dddddd'"
+    echo "set xtics ('1/4' 0.25, '1/2' 0.5, '3/4' 0.75, '1' 1, '1.5' 1.5, '2' 2, '3' 3, '4' 4); set ytics scale 0 noenhanced"
+    echo "set arrow 1 from 1,graph 0 to 1,graph 1 nohead lw 2 lc rgb '#000000' front"
+    bars=
+    for kind in '0 #d55e00' '1 #999999' '2 #0072b2'; do # the peer is faster; even; wsq is
+        bars="$bars${bars:+, }'$dir/rows.dat' using (\$3 == ${kind% *} ? \$2 : NaN):1:(\$2 < 1 ? \$2 : 1):(\$2 < 1 ? 1 : \$2):(\$1 - 0.35):(\$1 + 0.35):ytic(4) with boxxyerror lc rgb '${kind#* }'"
+    done
+    echo "plot $bars"
 }
 
 tasks() {
