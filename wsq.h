@@ -3912,8 +3912,9 @@ static bool wsqi_quiet(const wsq_pool *pool) {
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held, pending = wsqi_pending(pool, &held);
     if (pending == 0 || pending != held) return false;
-    /* Relaxed: a read-modify-write, so as to see its newest value. */
-    return wsqi_add_rlx(&pool->held, (uint64_t)0) == held;
+    /* Relaxed: a read-modify-write sees the newest value. (Clang makes a plain load of an addition
+     * of 0, and i386 has none for 64 bits.) Failure: it has changed. */
+    return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
 /* Any thread, past a full barrier (W4). Tells who waits for the pool, when it is quiet. */

@@ -63,6 +63,14 @@ caught() { # what it says, a compile command
     grep -q "$text" "$out/said"
 }
 
+# The other word size of this machine, at each level: what an optimizer makes of an atomic operation may
+# need a library that nobody links with.
+other_size() { # C compiler
+    for level in 0 1 2 s; do
+        build "$1" -m32 -std=c11 -O$level $strict $dir/whole.c || return 1
+    done
+}
+
 mixed_inline() { # C compiler, C++ compiler, C++ standard, which file is C, which C++
     "$1" -std=c11 $strict -c "$dir/inline_$4.c" -o "$out/c.o" &&
         "$2" -std="$3" $both -x c++ -c "$dir/inline_$5.c" -o "$out/cpp.o" &&
@@ -97,6 +105,12 @@ matrix() { # C compiler, C++ compiler
     for macro in WSQ_FORCE_STDATOMIC WSQ_FORCE_PTHREAD WSQ_NO_STATS WSQ_NO_HOOKS NDEBUG; do
         check "$1 -D$macro" build $c11 -O1 -D$macro $dir/whole.c
     done
+    if printf '#include <stdio.h>\nint main(void) { return 0; }\n' |
+        "$1" -m32 -pthread -x c - -o "$runs/$1.32" 2>/dev/null; then
+        check "$1 -m32" other_size "$1"
+    else
+        skip "$1 -m32" 'it needs the 32-bit libraries (Debian: gcc-multilib)'
+    fi
     guest='-Wdeclaration-after-statement -Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
     check "$1 flags of other projects" \
         "$1" -std=c99 -D_GNU_SOURCE -O2 $strict $guest -Wmissing-prototypes -c $dir/implementation.c -o "$runs/$1.o"

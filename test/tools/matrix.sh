@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/matrix}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 CORES=${CORES:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
-ROWS='gcc clang g++ clang++ lambda install cmake c11-threads no-threads i386 musl
+ROWS='gcc clang g++ clang++ lambda install cmake c11-threads no-threads i386 i386-clang musl
     aarch64 riscv64 armhf s390x windows windows32 cl wasm wasm-no-threads wasm-page
     freebsd openbsd dragonfly netbsd macos macos13 tcc'
 QUICK='platform atomic task pool shutdown forkjoin parallel'
@@ -166,6 +166,15 @@ row_no_threads() {
     run cc -std=c11 -O1 $strict -I. '-DWSQ_PLATFORM_HEADER="test/port/platform_none.h"' \
         test/port/compile/caller_runs.c || return 1
     note 'caller_runs on a platform that has nothing'
+}
+
+row_i386_clang() {
+    here="-idirafter /usr/include/$(gcc -print-multiarch)"
+    links gcc-12-multilib clang -m32 -pthread $here
+    for level in 0 1 2 3; do
+        run clang -m32 -std=c11 -O$level $strict $here test/port/compile/whole.c || return 1
+    done
+    suite '' clang -m32 -std=c11 -O1 -pthread -D_GNU_SOURCE -DTEST_SLOWDOWN=5 $here
 }
 
 row_i386() {
