@@ -13,8 +13,11 @@
  *   sim_nap(ns)                   sleeps
  *   sim_now()                     this core's clock, in ns
  *   sim_program_run(fn, argc, argv)   what main does; fn is the program
+ *   sim_limit(cpus)               no more threads run at once: others wait for one to sleep, or for
+ *                                 the end of its slice of 3 ms
  *
- * Time is counted in picoseconds. */
+ * A program of several files defines SIM_STATE as __attribute__((weak)) in all of them: then they
+ * have one machine. Time is counted in picoseconds. */
 #ifndef SIM_ENGINE_H
 #define SIM_ENGINE_H
 
@@ -31,15 +34,23 @@
 #ifndef MAP_NORESERVE
 #define MAP_NORESERVE 0
 #endif
+#ifndef SIM_STATE
+#define SIM_STATE static
+#endif
+#ifndef SIM_STACK_BYTES
+#define SIM_STACK_BYTES (4 << 20)
+#endif
 
 enum {
     SIM_ID_BITS = 11,
     SIM_CORES = 1 << SIM_ID_BITS,
     SIM_OUTSIDE = 128,          /* cores for threads that are none of the pool's */
-    SIM_STACK = 4 << 20,
+    SIM_STACK = SIM_STACK_BYTES,
     SIM_BUCKETS = 1024,         /* of sleepers, by the address that they sleep on */
     SIM_STREAMS = 4             /* sequences of lines that a core fetches ahead */
 };
+#define SIM_SLICE 3000000000u   /* ps: how long a thread runs while others wait for a processor */
+#define SIM_EXCHANGE 1500000u   /* ps: from one thread to the next on a processor: a guess */
 #define SIM_NEVER UINT64_MAX
 
 typedef struct sim_stream { uintptr_t line; uint32_t length, age; } sim_stream;
@@ -60,10 +71,11 @@ typedef struct sim_core {
     sim_stream streams[SIM_STREAMS];
     uint32_t stream_age;
     uint32_t row; /* loads that missed one behind the other */
-    uint64_t slept_at;
+    uint64_t slept_at, ran_at; /* ran_at: when it got its processor */
     /* where its time went */
     uint64_t work, transfer, queue, drain, spin, kernel, asleep;
     uint64_t woken; /* how often */
+    uint64_t rising, waited; /* asleep after it was woken; awake without a processor */
 } sim_core;
 
 /* What the prices of the machine are, in picoseconds. */
@@ -73,7 +85,7 @@ typedef struct sim_prices {
     uint64_t overlap; /* a number */
 } sim_prices;
 
-static struct {
+SIM_STATE struct sim_whole {
     const sim_machine *machine;
     sim_prices price;
     sim_core *running;
@@ -86,6 +98,8 @@ static struct {
     sim_core *buckets[SIM_BUCKETS];
     char *stacks;
     uint64_t switches;
+    unsigned cpus, busy;    /* processors, 0: as many as threads; and how many of them are in use */
+    sim_core *idle, **last; /* threads that wait for one, linked by `next` */
 } sim;
 
 static void sim_fail(const char *what) {
@@ -114,7 +128,9 @@ static inline void sim_tree_set(unsigned id, uint64_t key) {
 }
 
 static inline void sim_horizon_update(void) {
+    uint64_t slice = sim.idle != NULL ? sim.running->ran_at + SIM_SLICE : SIM_NEVER;
     sim.horizon = sim.tree[1] >> SIM_ID_BITS;
+    if (slice < sim.horizon) sim.horizon = slice;
     sim.limit = sim.horizon + sim.price.ahead;
 }
 
@@ -128,15 +144,57 @@ static void sim_next(void) {
     if (sim.tree[1] == SIM_NEVER) sim_fail("every thread sleeps, and nobody wakes one");
     sim_core *to = &sim.cores[sim.tree[1] & (SIM_CORES - 1)];
     sim_tree_set(to->id, SIM_NEVER);
+    sim.running = to;
     sim_horizon_update();
     if (to == from) return;
     sim.switches++;
-    sim.running = to;
     explore_context_switch(&from->context, &to->context);
 }
 
-/* The running core is ahead of another. */
+/* ---- processors, when there are fewer than threads ---- */
+
+/* The thread is awake from `at` on, and runs then, or when there is a processor for it. */
+static void sim_awake(sim_core *core, uint64_t at) {
+    core->clock = at;
+    core->next = NULL;
+    if (sim.cpus == 0 || sim.busy < sim.cpus) {
+        sim.busy++;
+        core->ran_at = at;
+        sim_tree_set(core->id, sim_key(core, at));
+        return;
+    }
+    *sim.last = core;
+    sim.last = &core->next;
+}
+
+/* A processor is free from `at` on. */
+static void sim_leave(uint64_t at) {
+    sim_core *core = sim.idle;
+    sim.busy--;
+    if (core == NULL) return;
+    sim.idle = core->next;
+    if (sim.idle == NULL) sim.last = &sim.idle;
+    if (core->clock < at + SIM_EXCHANGE) {
+        core->waited += at + SIM_EXCHANGE - core->clock;
+        core->clock = at + SIM_EXCHANGE;
+    }
+    sim_awake(core, core->clock);
+}
+
+static inline void sim_limit(unsigned cpus) { sim.cpus = cpus; }
+
+/* The running core is ahead of another, or has used up its slice. */
 static __attribute__((noinline)) void sim_switch(void) {
+    sim_core *core = sim.running;
+    if (sim.idle != NULL && core->clock - core->ran_at > SIM_SLICE) {
+        uint64_t at = core->clock;
+        core->next = NULL;
+        *sim.last = core;
+        sim.last = &core->next;
+        sim_leave(at);
+        sim_next();
+        return;
+    }
     sim_tree_set(sim.running->id, sim_key(sim.running, sim.running->clock));
     sim_next();
 }
@@ -168,13 +226,16 @@ static void sim_sleep(const void *word, uint64_t deadline) {
     while (*end != NULL) end = &(*end)->next; /* first come, first woken */
     *end = core;
     sim_tree_set(core->id, deadline == SIM_NEVER ? SIM_NEVER : sim_key(core, deadline));
+    sim_leave(core->clock);
+    uint64_t waited = core->waited;
     sim_next();
     if (core->state == SIM_ASLEEP) { /* the time is up */
         sim_bucket_leave(core);
         core->state = SIM_READY;
-        core->clock = deadline;
+        sim_awake(core, deadline);
+        sim_next();
     }
-    core->asleep += core->clock - core->slept_at;
+    core->asleep += core->clock - core->slept_at - (core->waited - waited);
 }
 
 /* Wakes the first sleeper there, or all: how many. They run at `at`, or when they have fallen
@@ -189,9 +250,9 @@ static unsigned sim_wake(const void *word, uint64_t at, bool all) {
         }
         *link = core->next;
         core->state = SIM_READY;
-        core->clock = core->clock > at ? core->clock : at;
         core->woken++;
-        sim_tree_set(core->id, sim_key(core, core->clock));
+        core->rising += core->clock > at ? 0 : at - sim.running->clock;
+        sim_awake(core, core->clock > at ? core->clock : at);
         woken++;
         if (!all) break;
     }
@@ -206,6 +267,7 @@ static void sim_main(void) {
     core->fn(core->arg);
     core->state = SIM_DONE;
     sim_wake(core, core->clock, true);
+    sim_leave(core->clock);
     sim_next();
     sim_fail("a thread went on after its end");
 }
@@ -223,10 +285,9 @@ static sim_core *sim_start(sim_core *core, void (*fn)(void *arg), void *arg) {
     sim.running->clock += sim.price.thread_start / 2;
     core->fn = fn;
     core->arg = arg;
-    core->clock = sim.running->clock + sim.price.thread_start / 2;
     explore_context_make(&core->context, sim.stacks + (size_t)core->id * SIM_STACK, SIM_STACK,
                          sim_main);
-    sim_tree_set(core->id, sim_key(core, core->clock));
+    sim_awake(core, sim.running->clock + sim.price.thread_start / 2);
     sim_horizon_update();
     return core;
 }
@@ -272,7 +333,7 @@ static void sim_nap(uint64_t ns) {
 /* ---- the program itself: on a stack at a fixed address, so that its lines lie the same each time
  * ---- */
 
-static struct {
+SIM_STATE struct sim_entry {
     explore_context outside, inside;
     int (*fn)(int argc, char **argv);
     int argc, result;
@@ -333,6 +394,10 @@ static void sim_begin(const sim_machine *machine) {
     sim.threads = 0;
     sim.outside = 1;
     sim.switches = 0;
+    sim.cpus = 0;
+    sim.busy = 1;
+    sim.idle = NULL;
+    sim.last = &sim.idle;
     for (sim.leaves = 1; sim.leaves < machine->cores + SIM_OUTSIDE; sim.leaves *= 2) {}
     memset(sim.tree, 0xff, sizeof sim.tree);
     memset(sim.buckets, 0, sizeof sim.buckets);

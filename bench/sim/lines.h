@@ -57,7 +57,7 @@ typedef struct sim_page {
     sim_line *lines;
 } sim_page;
 
-static struct {
+SIM_STATE struct sim_cached {
     sim_page *pages; /* open addressing */
     size_t capacity, used;
     sim_hot *hots;

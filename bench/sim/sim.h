@@ -10,7 +10,7 @@
 
 #include "lines.h"
 
-static struct {
+SIM_STATE struct sim_memory {
     char *start;
     size_t used, size;
 } sim_arena;
@@ -36,11 +36,13 @@ static void sim_memory_reset(void) {
 #define WSQ_FREE(pointer) ((void)(pointer))
 #define WSQ_ATOMIC_HEADER "bench/sim/atomic.h"
 #define WSQ_PLATFORM_HEADER "bench/sim/platform.h"
+#ifndef WSQ_INLINE
 #define WSQ_STATIC
+#endif
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 
-static uint64_t sim_seed = 1; /* of the pools that are made */
+SIM_STATE uint64_t sim_seed = 1; /* of the pools that are made */
 
 static inline wsq_pool *sim_pool(const sim_machine *machine, unsigned workers) {
     wsq_config config = {.workers = workers, .seed = sim_seed, .max_standins = WSQ_STANDINS_OFF};
