@@ -35,6 +35,8 @@ EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/recipes/*.c)) 
            $(call cpp,examples/*.cpp)
 LAYER    = $(wildcard examples/*.hpp)
 cpp      = $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(B)/%,$(wildcard $(1))))
+# When tasks run, in virtual time.
+PROGRESS = $(B)/test/progress/hangs
 # Also on mutexes and conditions: whatever sleeps.
 PTHREAD  = $(patsubst %,$(B)/pthread/test/%,$(addprefix test_,corners faults guest idle pool shutdown \
              standin system timer) stress/programs)
@@ -47,12 +49,15 @@ demo: $(B)/examples/mandelbrot ## render a picture on every core: build/mandelbr
 examples: $(EXAMPLES) ## build the examples alone
 
 test: ## build and run every test; the last line is "N passed, N failed"
-	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/stress/soak
-	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile $(TESTS) $(PTHREAD) $(EXPLORE) $(B)/test/stress/soak
+	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(PROGRESS) $(EXPLORE) $(B)/test/stress/soak
+	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile $(TESTS) $(PTHREAD) $(PROGRESS) $(EXPLORE) $(B)/test/stress/soak
 
 test-examples: ## the examples' own tests: they need curl, wrk, chromium, python3, mpicc in part
 	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/httpd_client $(call cpp,test/*.cpp)
 	@B='$(B)' sh test/run.sh $(wildcard test/test_*.sh)
+
+hangs: $(B)/test/progress/hangs ## programs of a few lines that must not hang, in virtual time
+	@$<
 
 check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
 	@sh test/run.sh --compile
@@ -139,7 +144,7 @@ asan ubsan tsan msan: ## the tests under a sanitizer
 # What a test does not call is not compiled, and the rest quickly: a third of -O2's time.
 $(TESTS) $(PTHREAD) $(B)/test/stress/soak: STATIC = -DWSQ_STATIC
 $(TESTS) $(PTHREAD): O = -Og
-$(EXPLORE): O = -O1
+$(EXPLORE) $(PROGRESS): O = -O1
 
 sanitized:
 	@$(MAKE_J) -s $(TESTS)
@@ -195,6 +200,6 @@ clean: ## remove build/
 help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-.PHONY: all demo examples test test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
+.PHONY: all demo examples test hangs test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
     model mutate figures bench bench-peers bench-programs bench-counts bench-size sim sim-all sim-test sim-table sim-trust \
     asan ubsan tsan msan sanitized variants clean help

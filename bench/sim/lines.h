@@ -341,11 +341,37 @@ static __attribute__((noinline)) void sim_miss(const void *p, sim_kind kind,
     sim_lose(line, p, site, way, begin - asked);
 }
 
+/* A processor may take a thread off its core between any two accesses. A program that defines
+ * SIM_STALLS chooses when: the core whose access brings sim_stall.left to 0 loses that time. */
+#ifdef SIM_STALLS
+static struct {
+    uint64_t left; /* accesses until then; 0: never */
+    uint64_t ns;   /* how long it lasts */
+    void (*tell)(sim_core *core, uint64_t until_ns); /* NULL, or who wants to know */
+    uint64_t accesses; /* so far */
+} sim_stall;
+
+static __attribute__((noinline)) void sim_stall_now(void) {
+    sim_core *core = sim.running;
+    core->clock += sim_stall.ns * 1000;
+    if (sim_stall.tell != NULL) sim_stall.tell(core, core->clock / 1000);
+    if (core->clock > sim.horizon) sim_switch();
+}
+
+static inline void sim_stall_count(void) {
+    sim_stall.accesses++;
+    if (sim_stall.left != 0 && --sim_stall.left == 0) sim_stall_now();
+}
+#else
+static inline void sim_stall_count(void) {}
+#endif
+
 /* An access to memory that others may share. When it returns nobody else runs before the caller's
  * next one. */
 static inline __attribute__((always_inline)) void sim_access(const void *p, sim_kind kind,
                                                              const sim_site *site) {
     sim_core *core = sim.running;
+    sim_stall_count();
     if (kind == SIM_RMW) {
         sim_drain(core);
         core->row = 0;
