@@ -16,11 +16,10 @@
  *     >>guide     the interface by topic
  *     >>macros    configuration at compile time
  *     >>errors    results
- *     >>answers   what users of schedulers ask for, and what wsq does
+ *     >>answers   how do I ...? questions in the users' words
  *     >>host      exceptions, signals, thread-local variables, exit()
  *     >>trouble   all work is on one worker; nothing moves; when stealing hurts
- *     >>from      coming from oneTBB, enkiTS, libuv, GCD, OpenMP, Rayon, C++
- *     >>origins   where wsq differs from its sources, and why
+ *     >>from      coming from oneTBB, Tokio, Go, libuv, OpenMP, std::async
  *     >>platforms where it runs
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
@@ -32,20 +31,22 @@
  * --------------------------------------------------------------------------
  * >>what
  *
- * A pool of threads that keeps every core busy with small pieces of work. It serves two kinds:
+ * wsq is a pool of threads that keeps every core busy with small pieces of work. It runs two kinds
+ * of work, on the same threads:
  *
- *     tasks   many, independent, resumable: servers, pipelines, event loops, thread-pool work.
- *             Fair: the oldest first, plus one last-in slot for the task that was just woken. In
- *             exactly the order of their spawns where that is asked for (>>guide, ORDER).
- *     jobs    divide and conquer, loops over data. Last in, first out; a fork and its join cost
- *             about as much as a function call; a job lives on your stack.
+ *     tasks  independent pieces of work that may wait and run again: for servers, pipelines, event
+ *            loops, and whatever a thread pool does. They are fair: the oldest runs first, except
+ *            that a task which was just woken may run next. With WSQ_SHARED they start in exactly
+ *            the order of their spawns (>>guide, ORDER)
+ *     jobs   recursive calls and loops over data. The newest runs first. A fork and its join cost
+ *            about as much as a function call, and a job lives on your stack
  *
- * Both share the same workers, so a task can run a parallel loop, and a parallel loop can spawn
- * tasks. Tasks and jobs are structs of yours: a spawn, a wake, a fork allocate nothing. A pool
- * without work makes no system call at all.
+ * A task can run a parallel loop, and a parallel loop can spawn tasks. Tasks and jobs are structs
+ * of yours, so a spawn, a wake or a fork allocates nothing. A pool without work makes no system
+ * call.
  *
- * Do not use it for hard real time, for thousands of calls that block at once (each needs a
- * thread), or where one thread is enough: it is no faster than a loop that needs no scheduler.
+ * Do not use wsq for hard real time, for thousands of calls that block at the same time (each needs
+ * a thread), or where one thread is enough: a scheduler does not make a simple loop faster.
  *
  * --------------------------------------------------------------------------
  * >>program
@@ -76,9 +77,9 @@
  * --------------------------------------------------------------------------
  * >>concepts
  *
- * A POOL has workers, one thread each, by default one per usable core. A worker owns a ring of 256
- * tasks, a LIFO slot for one more, and a job stack. Tasks from outside wait in the pool's global
- * queue.
+ * POOL. A pool has workers: threads that run work, by default one for each usable core. A worker
+ * owns a ring of 256 tasks, a LIFO slot for one more, and a job stack. Tasks that other threads
+ * spawn wait in the pool's global queue.
  *
  *        outside threads                        worker 0            worker 1
  *              |                              +-----------+       +-----------+
@@ -89,31 +90,34 @@
  *              +----- of a ring that is full -|  j j j j -+-----> |  j        |
  *                                             +-----------+ steal +-----------+
  *
- * FINDING WORK. A worker looks, in this order, and the code reads like it (>>find):
- *     0. every `interval` tasks, its turn: timers fire, what is in the global queue gets in line
- *        behind its ring, and every 16th time a WSQ_LOW task runs
- *     1. WSQ_HIGH tasks and its own pinned ones; its LIFO slot, at most 3 times in a row; its ring
- *     2. the global queue: a batch, or one task if tasks take long, and few wait
- *     3. the others, near ones first, from a random one on: a published job, then half of the ring;
- *        at most half of the workers search at the same time
- *     4. the global queue once more, and WSQ_LOW tasks
- *     5. it sleeps
- * The interval follows the measured time per task, and is about 1 ms: as many tasks as fit into it,
- * but 2 at least and 255 at most. So long a task waits in the global queue if every worker is busy,
- * and then for what is before it in the ring. (The measure is a moving average: when tasks become
- * longer all at once, the next turns have as many of them as before.)
+ * FINDING WORK. A worker looks for work in this order (>>find):
+ *     0. Every `interval` tasks the worker takes a turn: timers fire, tasks from the global queue
+ *        join the end of its ring, and every 16th turn runs one WSQ_LOW task.
+ *     1. WSQ_HIGH tasks, and tasks pinned to this worker; its LIFO slot, at most 3 times in a row;
+ *        its ring.
+ *     2. The global queue: a batch, or only one task if tasks take long and few are waiting.
+ *     3. The other workers, near ones first, from a random one on: a published job, or half of a
+ *        ring. At most half of the workers search at the same time.
+ *     4. The global queue once more, and WSQ_LOW tasks.
+ *     5. Nothing was found: the worker sleeps.
  *
- * WAKING. A thread that makes work visible wakes one sleeping worker, unless some worker is
- * searching already. A searcher that finds work, and was the last one to search, wakes the next. So
- * no wake-up is lost, and no worker needs a time-out to sleep safely.
+ * The interval is about 1 ms long: as many tasks as fit into that time, but at least 2 and at most
+ * 255. So when every worker is busy, a task waits about 1 ms in the global queue, and then for the
+ * tasks before it in the ring. (The time per task is a moving average. When tasks suddenly become
+ * longer, the next turns still come after as many tasks as before.)
  *
- * A TASK is a struct of yours with a wsq_task in it. Its function runs on some worker, one at a
- * time, and returns what becomes of it:
- *     WSQ_DONE     it is finished: its waiters wake, and its memory is yours again
- *     WSQ_PENDING  it waits for an event: the code that brings the event calls wsq_wake, and the
- *                  task runs again. A wake that comes while the task still runs is not lost
- *     WSQ_YIELD    it has more to do, after the others
- *     WSQ_GONE     it is finished, and its function has freed it: nobody may wait for it or wake it
+ * WAKING. A thread that adds work wakes one sleeping worker, unless some worker is searching
+ * already. When the last searching worker finds work, it wakes the next sleeper. So no wake-up is
+ * lost, and a worker can sleep safely without a time-out.
+ *
+ * TASK. A task is a struct of yours that contains a wsq_task. Its function runs on some worker, and
+ * never on two at the same time. Its return value says what happens next:
+ *     WSQ_DONE     the task is finished: its waiters wake, and its memory is yours again
+ *     WSQ_PENDING  the task waits for an event. The code that brings the event calls wsq_wake, and
+ *                  the task runs again. A wake that comes while the task still runs is not lost
+ *     WSQ_YIELD    the task has more to do, and runs again after others had their turn
+ *     WSQ_GONE     the task is finished, and its function has freed it: nobody may wait for it or
+ *                  wake it
  *
  *               wsq_spawn                    PENDING
  *     new ------------------> queued, runs ----------> waits
@@ -122,14 +126,14 @@
  *                                YIELD  |  <-------------+
  *                                       +--> done (may be spawned again)
  *
- * wsq_wake on a worker puts the task into that worker's LIFO slot: it runs next, while what the
- * waker wrote is still in the cache. It wakes no other worker. Should the waker go on for long, an
- * idle worker takes the task from the slot after 0.5 to 1 ms: no runnable task waits beside an idle
- * worker longer than that.
+ * When a worker wakes a task, the task goes into that worker's LIFO slot and runs next, while the
+ * data is still in the cache. No other worker is woken for it. If the worker goes on with its
+ * current task for long, an idle worker takes the woken task from the slot after 0.5 to 1 ms.
  *
- * A JOB is a struct of yours, on your stack, between wsq_fork and the wsq_join that must follow in
- * the same function, newest first. Every function that may fork receives a wsq_ctx, the top of the
- * worker's job stack, and hands its own on; fork advances it, join takes it back:
+ * JOB. A job is a struct of yours on your stack. It exists between wsq_fork and the wsq_join that
+ * must follow in the same function, newest job first. A function that may fork receives a wsq_ctx,
+ * the top of the worker's job stack. A fork advances it, a join takes it back, and you pass it on
+ * to the functions that you call:
  *
  *     static long fib(wsq_ctx ctx, long n) {
  *         if (n < 2) return n;
@@ -139,51 +143,47 @@
  *         return right + (wsq_reclaim(&ctx, &left.job) ? fib(ctx, left.n) : left.result);
  *     }                                               ...if nobody did, call it here
  *
- * Jobs are private until a worker is idle. A thief that finds nothing public asks, and at its next
- * fork or join the owner publishes its oldest jobs: those are the largest. A join whose job was
- * stolen helps: the thief first, then anybody, with jobs only, never with a spawned task, at most
- * 32 deep; then it sleeps.
+ * Jobs are private until a worker is idle. A thief that finds no public job asks for some, and at
+ * its next fork or join the owner publishes its oldest jobs, which are the largest. A join whose
+ * job was stolen runs other jobs meanwhile: those of the thief first, then anybody's, at most 32
+ * deep. Then it sleeps. It never runs a task.
  *
- * A FUTURE is a task that the pool makes for you: wsq_submit calls a function, wsq_future_get waits
- * for what it returns. A GROUP is any number of tasks that are waited for, or cancelled, together.
- * An EDGE between two tasks makes one start when the other is done.
+ * FUTURE, GROUP, EDGE. A future is a task that the pool makes for you: wsq_submit calls a function,
+ * and wsq_future_get waits for its result. A group is a set of tasks that you wait for, or cancel,
+ * together. An edge makes one task start when another one is done.
  *
- * WAITING. A worker that has to wait runs the task it waits for, if that is in its own queue and
- * has not started. Otherwise the worker blocks, and one more thread, a STAND-IN, works in its
- * place. So as long as there are stand-ins (max_standins), a wait never runs an unrelated task on
- * your stack, and never costs the pool a core. Without one, as in caller_runs and lend_only pools,
- * the waiter runs whatever task comes. A stand-in that nobody needs sleeps.
+ * WAITING. When a worker has to wait for a task, it runs that task itself, if the task is in its
+ * own queue and has not started. Otherwise the worker blocks, and another thread, a STAND-IN, works
+ * in its place. So a wait never runs an unrelated task on your stack, and never costs the pool a
+ * core.
+ *
+ * This holds as long as stand-ins are left (max_standins). Without them, as in caller_runs and
+ * lend_only pools, the waiting thread runs whatever task comes. A stand-in that is not needed
+ * sleeps.
  *
  * THE GUEST. wsq_run brings the calling thread into the pool: it works on the run itself, in place
- * of one sleeping worker. So `workers` is the number of threads that work, the caller included.
- * Eight threads can be guests at once (WSQ_GUESTS).
+ * of one sleeping worker. So `workers` is the number of threads that work, the caller included. At
+ * most eight threads can be guests at the same time (WSQ_GUESTS).
  *
  * --------------------------------------------------------------------------
  * >>words
  *
- *     worker          one place in a pool where tasks run: a thread with a ring, a slot and a job
- *                     stack
- *     stand-in        a thread that works in the place of a worker that blocks
- *     guest           a thread from outside inside wsq_run
- *     task            work that is queued, may wait, and runs again; a wsq_task in a struct of
- *                     yours
- *     job             work that is forked and joined in one function; a wsq_job on the stack
- *     context         wsq_ctx: the top of a job stack, which a function receives and passes on
- *     global queue    where tasks from outside and from full rings wait for any worker: a lane for
- *                     every 8 workers, up to 16; one thread outside keeps to one of them
- *     LIFO slot       the place for the one task that a worker has just woken
- *     pending         of a task: it returned WSQ_PENDING, and waits for a wake
- *     held            of a task: it is spawned, and waits for predecessors
- *     pinned          of a task: only one worker may run it
- *     wake            a call that makes a pending task run again
- *     park            a thread goes to sleep; unpark: another thread ends that
- *     search          a worker without work looks at the other workers' queues
- *     steal           a worker, the thief, takes work from another one, the victim
- *     publish         a worker makes jobs visible to thieves; until then they are private
- *     turn            the moment, every interval tasks, when a worker looks beyond its own queue
- *     yield           a task gives way to the others and is queued again
- *     cancel          work is called off: its cleanup is called in place of its function
- *     drain           a pool finishes all its work before it ends
+ * (>>concepts explains pool, task, job, future, group, edge, stand-in and guest.)
+ *
+ *     context       wsq_ctx: the top of a job stack, which a function receives and passes on
+ *     global queue  where tasks from outside and from full rings wait for any worker. It has a lane
+ *                   for every 8 workers, at most 16 lanes; one outside thread uses one of them
+ *     LIFO slot     the place for the one task that a worker has just woken
+ *     pending       a task is pending when it has returned WSQ_PENDING and waits for a wake
+ *     held          a task is held when it is spawned and waits for predecessors
+ *     pinned        a task is pinned when only one worker may run it
+ *     park          a thread goes to sleep; to unpark it is to end that sleep
+ *     search        a worker without work looks at the other workers' queues
+ *     steal         one worker, the thief, takes work from another, the victim
+ *     publish       a worker makes jobs visible to thieves; until then they are private
+ *     turn          the moment, every interval tasks, when a worker looks beyond its own queue
+ *     cancel        work is called off: its cleanup is called in place of its function
+ *     drain         a pool finishes all its work before it ends
  *
  * --------------------------------------------------------------------------
  * >>calls: who may call what
@@ -193,7 +193,7 @@
  *     wsq_pool_wait, _wait_for,     yes       WSQ_ERR_INVALID (of the same pool)
  *       _shutdown
  *     wsq_pool_destroy              yes       does nothing    (of the same pool)
- *     wsq_pool_run_one              the one thread that pumps a caller_runs pool
+ *     wsq_pool_run_one              one thread at a time, of a caller_runs pool
  *     wsq_worker_enter              yes       of another pool (of a lend_only pool)
  *     wsq_spawn.., _wake.., _go,    yes       yes             yes
  *       _submit, _task_after,
@@ -214,517 +214,517 @@
  * --------------------------------------------------------------------------
  * >>guide
  *
- * POOLS. wsq_pool_create takes a wsq_config, in which every zero asks for a default, or NULL. A
- * program may have any number of pools; they share nothing. wsq_pool_wait sleeps until every task
- * spawned so far is done, and every task that these have spawned; wsq_pool_wait_for does so for a
- * limited time. A task that waits for a wake is not done, so both wait for it as well. An array
- * with an element for each thread of a pool has wsq_pool_slots elements, and wsq_worker_index is
- * the index.
+ * POOLS. wsq_pool_create creates a pool from a wsq_config, in which every zero asks for the
+ * default, or from NULL. A program may have any number of pools; they share nothing. If you need an
+ * array with one element for each thread of a pool, give it wsq_pool_slots elements and index it by
+ * wsq_worker_index.
  *
- * SHUTDOWN. wsq_pool_shutdown ends a pool in two steps. First it closes the pool: a spawn from
- * outside returns WSQ_ERR_CLOSED, and the task stays the caller's. Then it ends the work that is
- * there. With WSQ_DRAIN all of it runs to its end, and so does what it spawns. With WSQ_CANCEL the
- * functions that are running return as usual, but no other task starts: each of them is cancelled.
- * The workers go on, but they call the cleanup of a task (wsq_task_set_cleanup) in place of its
- * function, and the task's waiters get WSQ_ERR_CANCELLED. So memory that the function
- * would have freed is freed by the cleanup, or by the owner of the task. When nothing is left to
- * do, but a function still waits for a task that is pending, or held, or for a group with such
- * tasks, then that wait returns WSQ_ERR_CANCELLED, and so on until none is left. A task that is
- * pending during a WSQ_CANCEL, or that waits for a predecessor, is cancelled when it is woken; its
- * memory must stay until the pool is gone. A function that waits in another pool, or blocks, keeps
- * its own pool from ending until it goes on.
+ * wsq_pool_wait sleeps until every task spawned so far is done, and every task that these have
+ * spawned. wsq_pool_wait_for does so for a limited time. A task that waits for a wake is not done,
+ * so both wait for it as well.
  *
- * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. While it
- * is called no other thread may be inside a call on the pool or on one of its tasks, groups or
- * futures, and none may begin one; wsq_wake and wsq_spawn are such calls. The pool's own threads
- * are no problem: their tasks are finished first. (That a task is done does not mean that the call
- * which spawned it has returned, on another thread.) If other threads may still call, shut the pool
- * down first: they are answered with WSQ_ERR_CLOSED, and you can wait for them before you destroy
- * the pool.
+ * SHUTDOWN. wsq_pool_shutdown first closes the pool: a spawn from outside returns WSQ_ERR_CLOSED,
+ * and the task stays the caller's. Then it ends the work that is left. WSQ_DRAIN: all of it runs to
+ * its end, and so does all that it spawns. WSQ_CANCEL: the functions that are running return as
+ * usual, and no other task starts.
+ *
+ * In a WSQ_CANCEL shutdown the workers call the cleanup of each remaining task
+ * (wsq_task_set_cleanup) in place of its function, and its waiters get WSQ_ERR_CANCELLED. So the
+ * cleanup, or the owner of the task, frees what the function would have freed. A task that is
+ * pending or held is cancelled only when it is woken; its memory must stay until the pool is gone.
+ *
+ * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. No other
+ * thread may be inside a call on the pool, its tasks, groups or futures, or begin one; wsq_wake and
+ * wsq_spawn are such calls. The pool's own threads are no problem: their tasks are finished first.
+ *
+ * If other threads may still call, shut the pool down first: they get WSQ_ERR_CLOSED, and you can
+ * wait for them before you destroy the pool. (When a task is done, the call that spawned it may not
+ * have returned yet on its own thread.)
  *
  * WITHOUT THREADS. A caller_runs pool starts no threads. wsq_pool_run_one runs one task on the
- * calling thread, and wsq_pool_wait and wsq_task_wait run what there is. One thread at a time
- * works; others that wait sleep meanwhile. So the order of the tasks depends on nothing but the
- * seed and the calls, which is what a test wants.
+ * calling thread; wsq_pool_wait and wsq_task_wait run all there is. One thread at a time works, and
+ * others that wait sleep. So the order of the tasks depends only on the seed and the calls: this is
+ * what tests want.
  *
- * A lend_only pool starts no threads either: it is for programs that own their threads. Up to
- * `workers` threads of yours work for it at the same time, each inside wsq_worker_enter until
- * wsq_worker_dismiss or the shutdown, and they sleep there when there is nothing to do. Such a pool
- * has no stand-ins. Nothing runs while no thread is lent, so wsq_pool_wait, a WSQ_DRAIN and
- * wsq_pool_destroy wait until a thread has come and has done what is queued. A WSQ_CANCEL needs no
- * thread.
+ * YOUR OWN THREADS. A lend_only pool starts no threads either. Up to `workers` threads of yours
+ * work for it at the same time: each calls wsq_worker_enter, and stays there until
+ * wsq_worker_dismiss or the shutdown. They sleep in it when there is nothing to do. Such a pool has
+ * no stand-ins.
  *
- * MEMORY. A pool allocates when it is created: itself, and WSQ_BLOCK_SIZE for each worker. Later
- * there are more places: wsq_reduce, for a partial result of more than 128 bytes when a range is
- * cut; the queue of a WSQ_LIFO pool and the list of wsq_config.list_tasks when they grow;
- * wsq_pool_dump, until it returns; and futures, timers, stand-ins and threads in wsq_run (a block
- * for each of the last two) when there are more at once than ever before. There a wsq_allocator is
- * called from any thread. It should not give huge pages: of a block only the first few KiB are
- * used, and what its jobs take. With neither a wsq_allocator nor a WSQ_MALLOC of yours, on Linux,
- * blocks come from mmap, without huge pages.
+ * Nothing runs while no thread is lent. So wsq_pool_wait, a WSQ_DRAIN and wsq_pool_destroy wait
+ * until a thread has come and done what is queued. A WSQ_CANCEL needs no thread.
  *
- * TASKS. wsq_spawn puts a task into the ring of the worker that calls, or, from outside, into the
- * global queue. A task that is queued, running or pending cannot be spawned (WSQ_ERR_INVALID), but
- * one that is done can, as soon as no thread waits for its first end any more. wsq_spawn_batch
- * spawns all of its tasks or none. wsq_wake may be called at any time by any thread that may touch
- * the task's memory; what the thread wrote before the wake is visible to the run that follows. A
- * task that loops calls wsq_budget_take once for each step: after 128 steps it returns false, and
+ * MEMORY. A pool allocates when it is created: itself, and WSQ_BLOCK_SIZE bytes for each worker.
+ * Later it allocates only in these places, and calls a wsq_allocator there from any thread:
+ *     - wsq_reduce, for a partial result of more than 128 bytes, when a range is cut
+ *     - the queue of a WSQ_LIFO pool, and the list of wsq_config.list_tasks, when they grow
+ *     - wsq_pool_dump, until it returns
+ *     - futures, timers, stand-ins and threads in wsq_run (a block for each of the last two), when
+ *       there are more of them at once than ever before
+ *
+ * An allocator should not give huge pages: only the first few KiB of a block are used, and what its
+ * jobs take. On Linux, without a wsq_allocator and without a WSQ_MALLOC of yours, blocks come from
+ * mmap, without huge pages.
+ *
+ * TASKS. wsq_spawn queues a task: in the ring of the calling worker, or, from outside, in the
+ * global queue. wsq_spawn_batch spawns all of its tasks or none. A task that is queued, running or
+ * pending cannot be spawned (WSQ_ERR_INVALID). A task that is done can be spawned again, as soon as
+ * no thread waits for its former end any more.
+ *
+ * wsq_wake makes a pending task run again. Any thread that may touch the task's memory may call it
+ * at any time. What the thread wrote before the wake is visible to the run that follows.
+ *
+ * A task that loops calls wsq_budget_take once for each step. After 128 steps it returns false, and
  * the task should return WSQ_YIELD, so that others have their turn.
  *
- * ORDER. wsq_config.order says in which order the tasks start that one thread has spawned. With one
- * worker it is exactly that of the spawns, also for thousands that a task spawns at once. With
- * several it is so in a WSQ_SHARED pool, where all take from the global queue, one task at a time:
- * a task may wait for an older one, whatever that does, and n blocking tasks on n workers keep the
- * next one from starting. In the default order, WSQ_FIFO, each worker has a ring and steals from
- * others; a task never lies in a ring behind one that the same outside thread spawned later, unless
- * a stand-in left it there, and that is all that is promised. (While a worker's tasks take 20 us
- * and more, on average, and fewer than 16 for each worker wait, tasks from outside start in order
- * in this pool, too, if it has no more than 15 workers. A new pool begins so.) What replaces a
- * thread pool whose queue has an order takes WSQ_SHARED. Priorities, pins, wakes, waits and
- * WSQ_YIELD have an order of their own: a woken task may come next, one that yields comes last.
+ * The attributes of a task are set before its spawn: wsq_task_set_priority, wsq_task_set_worker,
+ * wsq_task_set_group, wsq_task_set_revocable, wsq_task_set_cleanup. They stay until they are set
+ * anew, and they work in a batch, too. wsq_spawn_on and wsq_group_spawn set one for a single spawn.
+ * A zeroed task with a function is ready to use; wsq_task_init is for memory that is not zero.
  *
- * A task has a PRIORITY from its spawn on. WSQ_HIGH overtakes all others as soon as any worker is
- * between two tasks. WSQ_LOW runs when nothing else is to be had. wsq_spawn_on PINS a task to one
- * worker, which is woken for it; nobody steals it. None of them starves, nor does anything else: of
- * 16 tasks in a row on one worker 15 at most are WSQ_HIGH, of the others every second one at most
- * is pinned, as long as there are any other; and every turn (see FINDING WORK) lets timers fire,
- * every 16th lets a WSQ_LOW task run: about every 16 ms, or 32 tasks if they take longer.
+ * ORDER. wsq_config.order says in which order the tasks of one spawning thread start. With one
+ * worker this is exactly the order of the spawns, even if one task spawns thousands. With several
+ * workers it is so in a WSQ_SHARED pool, where all workers take from the global queue, one task at
+ * a time. Use WSQ_SHARED to replace a thread pool whose queue has an order.
  *
- * How a task is queued is said before its spawn: wsq_task_set_priority, wsq_task_set_worker,
- * wsq_task_set_group, wsq_task_set_revocable. These stay until they are set anew, and tasks of a
- * batch can have them too. wsq_spawn_on and wsq_group_spawn say the same for one spawn. A zeroed
- * task with a function is set up; wsq_task_init is for memory that is not zero.
+ * In a WSQ_SHARED pool a task may wait for an older one, whatever the older one does. But n tasks
+ * that block on n workers keep the next task from starting.
  *
- * CANCELLING. wsq_task_cancel calls one task off. If it has not started, waits for a wake or comes
- * after others, its function is not called any more; its cleanup is called in its place, and its
- * waiters get WSQ_ERR_CANCELLED. A task that runs goes on and can ask wsq_cancelled.
- * wsq_future_cancel does the same for a future, and wsq_group_cancel for a group.
+ * In the default order, WSQ_FIFO, each worker has a ring and steals from others. One thing is
+ * promised there: a task never lies in a ring behind one that the same outside thread spawned
+ * later, unless a stand-in left it there. (A new WSQ_FIFO pool of at most 15 workers starts tasks
+ * from outside in order. It goes on so while its tasks take 20 us or more on average, and fewer
+ * than 16 for each worker are waiting.)
  *
- * The answer, true, is "it will not run any more". It is known at once of a task that waits for a
- * wake or comes after others, and of a future. Whether a task that is queued has started is known
- * if the task is revocable (wsq_task_set_revocable); of others the answer may be false, and it is
- * cancelled all the same. Nothing is taken out of the middle of a queue: a task that was called off
- * keeps its place, and its memory, until a worker comes to it, which then calls the cleanup. If all
- * workers are held by long tasks, that may last. The place of a future is the pool's, so after
- * wsq_future_cancel and wsq_future_drop nothing of the caller's is used any more.
+ * Priorities, pins, wakes, waits and WSQ_YIELD have an order of their own: a woken task may come
+ * next, and a task that yields comes last.
  *
- * wsq_wake_after is a wake that comes later. Timers fire in the order of their times, and on time
- * while a worker is idle or its tasks are short. The task's memory must stay until the timer has
- * fired, or wsq_wake_cancel has taken it back.
+ * PRIORITY. wsq_task_set_priority gives a task a priority from its spawn on. A WSQ_HIGH task
+ * overtakes all others as soon as any worker is between two tasks. A WSQ_LOW task runs when there
+ * is nothing else to do. Nothing is pre-empted: a running task is never interrupted.
  *
- * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. The worker
- * first looks for the awaited task in its own slot and queue (for a future, wherever it is queued).
- * If the task is there and has not started, it runs here, and nothing else does. Otherwise the
- * worker blocks, and a stand-in takes its place: a thread that is started when it is first needed,
- * up to max_standins of them.
+ * PINNING. wsq_spawn_on pins a task to one worker, which is woken for it. Nobody steals the task.
+ *
+ * Neither priorities nor pins starve other tasks. Of 16 tasks in a row on one worker at most 15 are
+ * WSQ_HIGH; of the rest, at most every second one is pinned, as long as there are others. Every
+ * turn (see FINDING WORK) lets timers fire, and every 16th turn runs a WSQ_LOW task: about every 16
+ * ms, or every 32 tasks if they take longer.
+ *
+ * CANCELLING. wsq_task_cancel calls off one task, wsq_future_cancel a future, and wsq_group_cancel
+ * a group. If the task has not started, is pending, or is held, its function is not called any
+ * more. Its cleanup is called instead, and its waiters get WSQ_ERR_CANCELLED. A task that runs goes
+ * on, and can ask wsq_cancelled whether to return early.
+ *
+ * The result `true` means: the function will not run any more. This is known immediately for a
+ * future, and for a task that is pending or held. For a queued task it is known only if the task is
+ * revocable (wsq_task_set_revocable). For another queued task the answer may be false, and the task
+ * is cancelled all the same.
+ *
+ * Cancelling takes nothing out of the middle of a queue. A cancelled task keeps its place, and its
+ * memory must stay, until a worker comes to it and calls the cleanup. If long tasks hold all
+ * workers, this takes as long as they do. A future's place in the queue belongs to the pool: after
+ * wsq_future_cancel and wsq_future_drop the pool uses nothing of yours any more.
+ *
+ * TIMERS. wsq_wake_after wakes a task after a delay. Timers fire in the order of their times, and
+ * on time while a worker is idle or its tasks are short. The task's memory must stay until the
+ * timer has fired, or wsq_wake_cancel has taken it back.
+ *
+ * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. It runs the
+ * awaited task itself, if that is in its own slot or queue (for a future: wherever it is queued)
+ * and has not started. Otherwise it blocks, and a stand-in takes its place: a thread that is
+ * started when it is first needed, up to max_standins of them.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
- * waits, up to 64 waits deep; beyond that it only sleeps. Then three things can wait for ever: a
- * task that was started on top of one that it waits for, directly or through others; a task that
- * waits for one which is pinned to a blocked worker; and, since a wait in another pool runs
- * nothing, a task that waits there for what needs its own. So either set max_standins to the number
- * of waits that may be open at once, or do not wait: return WSQ_PENDING and let a wake,
- * wsq_group_then, wsq_future_then or wsq_task_after go on. A task that waits for itself waits for
- * ever.
+ * waits, up to 64 waits deep. Beyond that it only sleeps. Then three things can wait for ever:
+ *     - a task that was started on top of one that it waits for, directly or through others
+ *     - a task that waits for one that is pinned to a blocked worker
+ *     - a task that waits in another pool, where it runs nothing, for work that needs its own pool
  *
- * BLOCKING. A call that blocks in the system (a read, a lock, a query) holds its worker. Between
- * wsq_block_begin and wsq_block_end a stand-in takes the worker's place, as in a wait.
+ * To be safe, set max_standins to the number of waits that may be open at the same time. Or do not
+ * wait: return WSQ_PENDING, and continue by a wake, wsq_group_then, wsq_future_then or
+ * wsq_task_after. A task that waits for itself waits for ever.
  *
- * FUTURES. wsq_submit calls a function on some worker and gives you a handle. The handle goes to
- * wsq_future_get, which waits for the result and frees the future, or to wsq_future_drop, if nobody
- * wants the result; to one of them, and once. wsq_future_get_for waits for a limited time: after
- * WSQ_ERR_TIMEOUT the handle is still yours. wsq_future_then spawns a task of yours when the result
- * is there. wsq_go is a wsq_submit without a handle. The pool keeps finished futures for later
- * calls, so it allocates only when there are more at once than ever before.
+ * BLOCKING. Put a call that blocks in the system (a read, a lock, a query) between wsq_block_begin
+ * and wsq_block_end. Then a stand-in takes the worker's place, as in a wait. Without them the call
+ * holds the worker. So `workers` is no limit for tasks that block this way: recipes/limit.c is.
  *
- * GROUPS. wsq_group_init sets a group up, and wsq_group_spawn puts tasks into it from anywhere,
- * from its own tasks as well. wsq_group_wait sleeps until none of its tasks is left,
- * wsq_group_wait_for does so for a limited time, and any number of threads may call them.
- * wsq_group_then spawns a task at that moment. After that the group can be used again.
+ * FUTURES. wsq_submit calls a function on some worker and gives you a handle:
  *
- * wsq_group_fail keeps the first error of the group, for wsq_group_error. wsq_group_cancel calls
- * the group off: its tasks that have not started never will, and their waiters get
- * WSQ_ERR_CANCELLED; those that run can ask wsq_cancelled and return early. A cancelled group stays
+ *     wsq_future *future;
+ *     void *result;
+ *     wsq_submit(pool, read_file, "a.txt", &future);      calls read_file("a.txt") on a worker
+ *     wsq_future_get(future, &result);                    waits, and frees the future
+ *
+ * Give the handle to wsq_future_get, or to wsq_future_drop if nobody wants the result: to one of
+ * them, once. wsq_future_get_for waits for a limited time; after WSQ_ERR_TIMEOUT the handle is
+ * still yours. wsq_future_then spawns a task of yours when the result is there. wsq_go is a
+ * wsq_submit without a handle. The pool keeps finished futures for later calls.
+ *
+ * GROUPS. A group waits for many tasks at once:
+ *
+ *     wsq_group group;
+ *     wsq_group_init(&group, pool);
+ *     for (int i = 0; i < n; i++) wsq_group_spawn(&group, &tasks[i]);
+ *     wsq_group_wait(&group);
+ *
+ * Any thread may spawn into the group, and so may its own tasks. wsq_group_wait sleeps until no
+ * task of the group is left; wsq_group_wait_for does so for a limited time. Any number of threads
+ * may wait. wsq_group_then spawns a task at that moment. After that the group can be used again.
+ *
+ * wsq_group_fail keeps the first error of the group, and wsq_group_error returns it.
+ * wsq_group_cancel cancels the group: tasks that have not started never will, and their waiters get
+ * WSQ_ERR_CANCELLED; tasks that run can ask wsq_cancelled and return early. A cancelled group stays
  * cancelled until wsq_group_init.
  *
- * The memory of a group may go when wsq_group_wait has returned WSQ_OK, when wsq_group_pending has
- * said 0, when a task of wsq_group_then has started, or when the pool has been waited for or shut
- * down. It is not enough that each of its tasks is done, because a worker reports the ends of
- * several tasks at once. A group may lie on the stack of a task that waits for it. In a WSQ_CANCEL
- * shutdown, too, that wait lasts until the group's tasks have ended, except those that are pending
- * or wait for a predecessor (wsq_group_pending counts them), which need the group until they are
- * woken. Such a wait may last until every running task of the pool, of whatever group, has returned
- * or waits.
+ * The declaration of wsq_group says when you may free a group. It is not enough that each of its
+ * tasks is done: a worker reports the ends of several tasks together.
  *
  * DEPENDENCIES. wsq_task_after(task, predecessor, edge), called before wsq_spawn(task), lets the
- * task start when its last predecessor is done. The order in which the tasks are spawned does not
- * matter. A task whose predecessor is cancelled is cancelled, too. A predecessor must not return
- * WSQ_GONE. It may belong to another pool: if the pool of the later task is shut down meanwhile,
- * the end of the predecessor cancels that task. The worker that ends the predecessor uses the pool
- * of the later task until that end is counted, so destroy that pool only when you have waited for
- * the pool of the predecessor. Tasks that wait for each other in a circle, or for one that nobody
- * spawns, never start. When for one second all tasks that are left have been waiting for
- * predecessors, wsq_pool_wait returns WSQ_ERR_INVALID instead of hanging; it can be called again.
+ * task start when its last predecessor is done. The order in which the two are spawned does not
+ * matter. If a predecessor is cancelled, so is the task. A predecessor must not return WSQ_GONE. It
+ * may belong to another pool.
  *
- * FORK AND JOIN may be used inside a run, a job or a task. wsq_join does the job on the spot if no
- * other worker took it. wsq_reclaim does not call the function but returns true: then you call it
- * yourself, directly, so that the compiler can inline it into itself (make it static inline). A
- * loop that forks needs a job for each turn: an array, which is joined from its last to its first.
- * The job stack holds 129,000 jobs; beyond that a fork runs its job at once. WSQ_ASSERT catches
- * joins in the wrong order and a stale context.
+ * Tasks that wait for each other in a circle, or for a task that nobody spawns, never start. When
+ * all remaining tasks have been waiting for predecessors for one second, wsq_pool_wait returns
+ * WSQ_ERR_INVALID instead of hanging. It can be called again.
  *
- * A join whose job was stolen runs other jobs meanwhile. So do not hold a lock across a join if a
- * job may take the same lock, and do not rely on a thread-local variable across it.
+ * FORK AND JOIN. They may be used inside a run, a job or a task. If no other worker took the job,
+ * wsq_join calls its function, while wsq_reclaim returns true and you call the function yourself. A
+ * direct call lets the compiler inline the function into itself (make it static inline). A loop
+ * that forks needs an array of jobs, and joins them from the last to the first.
+ *
+ * The job stack holds 129,000 jobs; when it is full, a fork runs its job immediately. WSQ_ASSERT
+ * catches joins in the wrong order and a stale context.
+ *
+ * A join whose job was stolen runs other jobs meanwhile. So do not hold a lock across a join if
+ * another job may take the same lock, and do not rely on a thread-local variable across it.
  *
  * LOOPS. wsq_for calls the body for pieces of a range. While no worker is idle it is a plain loop
- * that looks up every `grain` elements (0: as many as take about 10 us, measured on the way). When
- * a worker is idle the loop gives away the upper half of what is left. wsq_reduce does the same,
- * with a partial result for each piece that was given away, and combines the partial results from
- * left to right. So `combine` must be associative, but need not be commutative. A body that has
- * found what the loop looked for, or met an error, calls wsq_loop_stop: pieces that have not begun
- * are left out.
+ * that checks for idle workers every `grain` elements (0: as many as take about 10 us, measured
+ * while it runs). When a worker is idle, the loop gives away the upper half of what is left.
  *
- * QUEUES work without a pool. One thread owns a wsq_ring: it pushes and pops, first in, first out,
- * up to WSQ_RING_CAPACITY items, while thieves take half of them into rings of their own. One
- * thread owns a wsq_deque, which is last in, first out and grows, while thieves take the oldest
- * item. When a steal from a ring returns NULL, there is nothing for this thief now; the ring may
- * not be empty.
+ * wsq_reduce does the same, with a partial result for each piece that was given away, and combines
+ * the partial results from left to right. So `combine` must be associative, but need not be
+ * commutative. When a body has found what the loop looked for, or met an error, it calls
+ * wsq_loop_stop: pieces that have not begun are left out.
  *
- * STATISTICS are counted for each worker, on cache lines of its own, and can be read at any time.
- * `rescued` counts tasks that only a time-out (park_timeout_ns) found: each would be a lost
- * wake-up. wsq_hooks are told each step of a task (it is spawned, woken, begins, ends, or is
- * cancelled), when threads start, sleep, block and stop, and when work is stolen or offered
- * (wsq_event). Without hooks none of these places costs more than one branch that the processor
- * predicts.
+ * QUEUES. The two queues work without a pool. A wsq_ring is first in, first out, and holds up to
+ * WSQ_RING_CAPACITY items: its owner pushes and pops, and thieves move half of them into rings of
+ * their own. A wsq_deque is last in, first out, and grows: its owner pushes and pops, and thieves
+ * take the oldest item. When a steal from a ring returns NULL, there is nothing for this thief now;
+ * the ring may not be empty.
  *
- * FORK(). A child process has none of the pool's threads. There calls with such a pool return
- * WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs Linux
- * 4.14, FreeBSD or OpenBSD; elsewhere a wait may hang.) A new pool in the child works.
+ * STATISTICS. Each worker counts what it does, on cache lines of its own. The counts can be read at
+ * any time (wsq_worker_stats, wsq_pool_stats, wsq_stats_print). `rescued` counts tasks that only a
+ * time-out (park_timeout_ns) found: each would be a lost wake-up.
+ *
+ * HOOKS. wsq_hooks report each step of a task (it is spawned, woken, begins, ends, or is
+ * cancelled), threads that start, sleep, block and stop, and work that is stolen or published
+ * (wsq_event). Without hooks each of these places costs one branch that the processor predicts.
+ *
+ * FORK(). A child process has none of the pool's threads. In the child, calls with such a pool
+ * return WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs
+ * Linux 4.14, FreeBSD or OpenBSD; elsewhere a wait may hang.) A new pool in the child works.
  *
  * --------------------------------------------------------------------------
  * >>macros
  *
- *     WSQ_IMPLEMENTATION     define in one file, before the include: the code comes with it
- *     WSQ_STATIC             everywhere, with the implementation: all functions are static, each
- *                            file has its own copy, and what it does not call is left out. A pool
- *                            belongs to the file that created it: only there may it, its tasks,
- *                            groups and futures be used (WSQ_ASSERT). For libraries that hide it
- *     WSQ_INLINE             everywhere, instead of WSQ_IMPLEMENTATION in one file: each file
- *                            brings the code, the linker keeps one of each function, and pools are
- *                            for all files. It needs gcc or clang, and not Windows; or else C++17.
- *                            Every macro in this list is the same in all files then
- *     WSQ_API                everywhere: what stands before each function (for a DLL, say)
- *     WSQ_ASSERT(x)          everywhere; assert(x) from assert.h. What it finds is a mistake of the
- *                            caller
- *     WSQ_CACHELINE          everywhere; 64, on Apple's ARM 128. Bytes that two threads must not
- *                            share. This and the next two are plain numbers, written alike in each
- *                            file: where one differs the linker misses a symbol that names them
- *     WSQ_RING_CAPACITY      everywhere; 256. A power of two from 2 up
- *     WSQ_BLOCK_SIZE         everywhere; 1048576 (131072 on 32 bits). A power of two: bytes of a
- *                            worker with its job stack, 8 each; only what is used becomes resident
- *     WSQ_MALLOC, WSQ_FREE   with the implementation; malloc, free. Used where no wsq_allocator is
- *                            given
- *     WSQ_GUESTS             with the implementation; 8. Outside threads in wsq_run at the same
- *                            time, and tasks and jobs that call it
- *     WSQ_NO_STATS           with the implementation: counts only what the scheduler itself needs
- *     WSQ_NO_HOOKS           with the implementation: wsq_hooks are never told of events, and no
- *                            pool has a list of its tasks
- *     NDEBUG                 no WSQ_ASSERT; nothing else depends on it
- *     WSQ_FORCE_PTHREAD      with the implementation: mutex and condition where the kernel could do
- *                            (not on Windows)
- *     WSQ_FORCE_STDATOMIC    everywhere: C11's stdatomic.h instead of the compiler's builtins (C
- *                            only)
- *     WSQ_ATOMIC_HEADER      everywhere: names a header with the vocabulary of atomics
- *                            (>>vocabulary)
- *     WSQ_PLATFORM_HEADER    with the implementation: names a header with the functions of
- *                            >>platform
- *     WSQ_RING_START         for tests, everywhere: a ring's first index
- *     WSQ_PUBLISH_ALWAYS     for tests, with the implementation: publish every job at once
+ *     WSQ_IMPLEMENTATION    define it in one file, before the include: that file compiles the code
+ *     WSQ_STATIC            everywhere, with the implementation: all functions are static. Each
+ *                           file has its own copy, without the functions that it does not call. A
+ *                           pool belongs to the file that created it: only that file may use it,
+ *                           its tasks, groups and futures (WSQ_ASSERT). For libraries that hide wsq
+ *     WSQ_INLINE            everywhere, instead of WSQ_IMPLEMENTATION in one file: each file
+ *                           compiles the code, the linker keeps one copy of each function, and all
+ *                           files share pools. It needs gcc or clang, and not Windows; or else
+ *                           C++17. Then every macro of this list must be the same in all files
+ *     WSQ_API               everywhere: what stands before each function (for a DLL, for example)
+ *     WSQ_ASSERT(x)         everywhere; assert(x) from assert.h. It finds mistakes of the caller
+ *     WSQ_CACHELINE         everywhere; 64, on Apple's ARM 128. Bytes that two threads must not
+ *                           share. Write this and the next two as plain numbers, the same in each
+ *                           file: otherwise the linker misses a symbol that names them
+ *     WSQ_RING_CAPACITY     everywhere; 256. A power of two from 2 up
+ *     WSQ_BLOCK_SIZE        everywhere; 1048576 (131072 on 32 bits). A power of two: bytes of a
+ *                           worker with its job stack, which takes 8 for each job. Only what is
+ *                           used becomes resident
+ *     WSQ_MALLOC, WSQ_FREE  with the implementation; malloc, free. Used where no wsq_allocator is
+ *                           given
+ *     WSQ_GUESTS            with the implementation; 8. Outside threads in wsq_run at the same
+ *                           time, and tasks and jobs that call it
+ *     WSQ_NO_STATS          with the implementation: counts only what the scheduler itself needs
+ *     WSQ_NO_HOOKS          with the implementation: hooks are never called, and no pool has a list
+ *                           of its tasks
+ *     NDEBUG                no WSQ_ASSERT; nothing else depends on it
+ *     WSQ_FORCE_PTHREAD     with the implementation: threads sleep on mutexes and conditions, even
+ *                           where the kernel has something better (not on Windows)
+ *     WSQ_FORCE_STDATOMIC   everywhere: C11's stdatomic.h instead of the compiler's builtins (C
+ *                           only)
+ *     WSQ_ATOMIC_HEADER     everywhere: names a header that replaces the vocabulary of atomics
+ *                           (>>vocabulary)
+ *     WSQ_PLATFORM_HEADER   with the implementation: names a header that replaces the functions of
+ *                           >>platform
+ *     WSQ_RING_START        for tests, everywhere: a ring's first index
+ *     WSQ_PUBLISH_ALWAYS    for tests, with the implementation: every job is published immediately
  *
- * SIZE. A program that creates a pool, spawns, waits and destroys grows by 63 kB of code (gcc 12,
- * x86-64, optimized for speed). With -ffunction-sections and -Wl,--gc-sections it is 42 kB, without
- * groups, dependencies, loops and whatever else nobody calls; with WSQ_STATIC, where the compiler
- * leaves that out, 38 kB; with WSQ_STATIC and -Os 28 kB; and 25 kB with WSQ_NO_STATS and
- * WSQ_NO_HOOKS. Tables for unwinding add a third to that, unless -fno-asynchronous-unwind-tables
- * leaves them out. What is left knows stand-ins, timers, groups and jobs in a few places, 0.5 to
- * 2.5 kB each: no macro leaves them out. `make bench-size` measures it.
+ * SIZE. wsq adds 63 kB of code to a program that creates a pool, spawns, waits and destroys, and 25
+ * kB with -Os, WSQ_STATIC, WSQ_NO_STATS and WSQ_NO_HOOKS (gcc 12, x86-64). bench/README.md has the
+ * table.
  *
  * WARNINGS. The header compiles without a warning of gcc or clang under -Wall -Wextra -Wpedantic
- * -Wshadow -Wconversion -Wcast-align -Wredundant-decls and some more. A project that asks for
- * others includes it with -isystem.
+ * -Wshadow -Wconversion -Wcast-align -Wredundant-decls and some more. If your project asks for
+ * others, include it with -isystem.
  *
  * --------------------------------------------------------------------------
  * >>errors
  *
  * A mistake of the caller trips WSQ_ASSERT or returns WSQ_ERR_INVALID. A failure of the system
  * returns another negative result. What may happen at any time (full, empty, lost a race) is an
- * ordinary value. After a call that failed everything is as it was before it. wsq_result_string
- * names a result. It is undefined to use a pool after wsq_pool_destroy, or a task of such a pool,
- * and to free a task that is not done.
+ * ordinary value. A call that fails changes nothing. wsq_result_string names a result.
  *
- * WSQ_ASSERT finds, in a build without NDEBUG: a stale wsq_ctx, which belongs to another thread or
- * to a function that has returned; joins out of order, and a published job that is not joined; a
- * task whose memory an allocator has filled with a pattern, or that was never set up; a pool that
- * was destroyed, as long as nothing else has taken its memory. Each says which it is.
+ * It is undefined to use a pool after wsq_pool_destroy, or a task of such a pool, and to free a
+ * task that is not done. (A task's own function may free the task if it then returns WSQ_GONE.)
+ *
+ * A build without NDEBUG finds these mistakes, and each assertion says which one it is:
+ *     - a stale wsq_ctx, which belongs to another thread or to a function that has returned
+ *     - joins out of order, and a published job that is not joined
+ *     - a task that was never set up, or whose memory an allocator has filled with a pattern
+ *     - a pool that was destroyed, as long as nothing else has taken its memory
  *
  * --------------------------------------------------------------------------
  * >>answers
  *
- *     Idle must cost nothing?           a pool without work makes no system call, even with timers
- *                                       set: one sleeper has a time-out then
- *     Does a join run strange tasks?    no: jobs only, 32 deep at most. A wait runs what it waits
- *                                       for, and no other as long as there are stand-ins
- *     Stack overflow from helping?      bounded (see WAITING); chains of tasks do not recurse
- *     Wait for one task, or some?       wsq_task_wait, wsq_group_wait, wsq_future_get, and each
- *                                       with a time-out (_for)
- *     May the caller take part?         wsq_run; wsq_pool_run_one with caller_runs
- *     Submit from any thread?           yes, everything but fork, join and their loops
- *     A task that blocks?               wsq_block_begin, _end: a stand-in keeps the core busy
- *     fork() in the host?               WSQ_ERR_FORKED, and a new pool works
- *     Several pools, no globals?        one thread-local pointer is all; a wait in one pool for
- *                                       another does not cost either a worker
- *     Priorities?                       three, per task; see TASKS
- *     Caches and NUMA nodes?            near victims first: same cache, same node, others;
- *                                       and near sleepers are woken first (wsq_topology)
- *     Queued work beside an idle core?  never longer than 0.5 to 1 ms; see test/README
- *     Lost wake-ups?                    none: each rule in >>idle is checked under weak memory
- *     A stranded LIFO slot?             an idle worker takes from it when its owner is stuck
- *     Cancel what is queued?            a task, a future, a group, or all in a WSQ_CANCEL shutdown,
- *                                       with cleanups
- *     Shut down while others submit?    yes: late ones get WSQ_ERR_CLOSED and keep their task
- *     Parallel regions in quick order?  wsq_config.spin_ns: workers look on between them
- *     A wake was forgotten: which?      wsq_pool_dump, with wsq_config.list_tasks
- *     Deterministic tests?              caller_runs and a seed
- *     Hooks and metrics?                wsq_hooks, wsq_worker_stats, each with a worker's index;
- *                                       bytes, what runs, what waits: recipes/figures.c
- *     Resize, pause?                    lend_only: recipes/resize.c
- *     A limit for some tasks? A gang?   recipes/limit.c; recipes/gang.c
- *     In place of a pool with a queue?  WSQ_SHARED, whose tasks start in the order of the queue
- *     Continuations, dynamic graphs?    wsq_future_then, wsq_group_then, wsq_task_after, any time
- *                                       before the later task is spawned
- *     MPI, libraries with own threads?  their callbacks spawn and wake, on any thread; what must be
- *                                       asked, as MPI must, one pinned task asks for all, between
- *                                       two tasks or after a wsq_wake_after: see examples/mpi
+ * How do I ...
+ *
+ *     run a function on another thread?    wsq_go; wsq_submit if you want its result; wsq_spawn if
+ *                                          nothing may be allocated
+ *     wait for one task, or for some?      wsq_task_wait, wsq_group_wait, wsq_future_get; each has
+ *                                          a form with a time-out (_for)
+ *     set a time-out, or a deadline?       the _for form of a wait; for a task that waits, a timer
+ *                                          that wakes it (TIMERS); then cancel the work
+ *     cancel a task, or a tree of tasks?   wsq_task_cancel, wsq_future_cancel; a tree: one group
+ *                                          that all its tasks spawn into, and wsq_group_cancel (it
+ *                                          does not reach other groups). A task that runs asks
+ *                                          wsq_cancelled
+ *     allow at most 4 downloads at once?   recipes/limit.c. A pool with `workers = 4` is no limit:
+ *                                          stand-ins add threads
+ *     push back when work comes too fast?  recipes/limit.c refuses it, recipes/channel.c lets tasks
+ *                                          wait for room; wsq_pool_pending says how much there is
+ *     make a call that blocks?             wsq_block_begin, wsq_block_end: a stand-in keeps the
+ *                                          core busy
+ *     work with a GUI or a game loop?      workers post results to the loop by its own call. Or the
+ *                                          loop runs tasks: a caller_runs pool, and
+ *                                          wsq_pool_run_one until the frame is over
+ *     wait for sockets (epoll, libuv)?     the loop's thread calls wsq_wake, on any thread; the
+ *                                          task returns WSQ_PENDING meanwhile: examples/httpd.c
+ *     run something every second?          a task that sets its next timer and returns WSQ_PENDING
+ *     let the calling thread take part?    wsq_run; with caller_runs, wsq_pool_wait and
+ *                                          wsq_pool_run_one
+ *     give a task a priority?              wsq_task_set_priority: three levels
+ *     run tasks in order?                  one worker, WSQ_SHARED, or recipes/strand.c
+ *     run one task after another?          wsq_task_after, wsq_group_then, wsq_future_then, before
+ *                                          the later one is spawned
+ *     replace a thread pool with a queue?  WSQ_SHARED: tasks start in the order of the queue
+ *     pin work to one thread?              wsq_spawn_on; for data of each worker
+ *                                          recipes/per_worker.c
+ *     run n bodies at the same time?       recipes/gang.c
+ *     keep workers awake between loops?    wsq_config.spin_ns: how long they look for work before
+ *                                          they sleep
+ *     resize or pause a pool?              lend_only: recipes/resize.c
+ *     find a hang, a forgotten wake?       wsq_pool_dump, with wsq_config.list_tasks:
+ *                                          recipes/watchdog.c
+ *     see what the pool does?              wsq_hooks, wsq_worker_stats, each with a worker's index;
+ *                                          recipes/figures.c counts bytes and waiting tasks;
+ *                                          examples/trace.c draws a timeline
+ *     write tests that repeat exactly?     caller_runs and a seed: no threads, the same order each
+ *                                          time
+ *     shut down while others submit?       wsq_pool_shutdown: late calls get WSQ_ERR_CLOSED and
+ *                                          keep their task
+ *     use it in a library?                 WSQ_STATIC hides it. Any number of pools may exist in a
+ *                                          process, and one thread-local pointer is the only global
+ *     use MPI, or a library with threads?  its callbacks spawn and wake, on any thread. What must
+ *                                          be asked, as MPI must, one pinned task asks for all:
+ *                                          examples/mpi
+ *
+ * Does it ...
+ *
+ *     use the processor when idle?     no: a pool without work makes no system call. With timers
+ *                                      set, one sleeper has a time-out. (The 0.03% of a core in the
+ *                                      README is the measuring program)
+ *     run strange tasks in a join?     no: jobs only, at most 32 deep. A wait runs only what it
+ *                                      waits for, as long as stand-ins are left
+ *     overflow my stack?               no: helping is bounded (see WAITING), and chains of tasks do
+ *                                      not recurse
+ *     leave work beside an idle core?  never longer than 0.5 to 1 ms; see test/README
+ *     lose wake-ups?                   no: each rule of >>idle is checked under weak memory orders
+ *     know caches and NUMA nodes?      yes: near victims come first (same cache, same node,
+ *                                      others), and near sleepers are woken first (wsq_topology)
+ *     survive fork()?                  calls in the child return WSQ_ERR_FORKED, and a new pool
+ *                                      works there
  *
  * --------------------------------------------------------------------------
  * >>host
  *
  * EXCEPTIONS. No C++ exception may leave a function that the scheduler calls: a task, a cleanup, a
- * job, a run, the body of a loop, a hook. One that leaves a task or a stolen job ends the program,
- * by std::terminate. One that leaves the function of wsq_run, or a job that was not stolen, may be
- * caught further up, but the worker is then in a state from which nothing recovers. So catch what
- * is thrown inside that function, keep a std::exception_ptr in the struct, and rethrow it where the
- * result is fetched. `throw` and `catch` within the function are fine. wsq.hpp does this for you.
+ * job, a run, the body of a loop, a hook. Catch it inside that function, keep a std::exception_ptr
+ * in the struct, and rethrow it where the result is fetched. wsq.hpp does this for you.
+ *
+ * An exception that leaves a task or a stolen job ends the program, by std::terminate. One that
+ * leaves the function of wsq_run, or a job that was not stolen, may be caught further up, but the
+ * worker is then in a state from which nothing recovers.
  *
  * LONGJMP must not leave such a function either, nor jump from one run of a task into another.
  *
- * SIGNALS. The workers block all signals but those of faults (SIGSEGV, ...), SIGABRT and SIGPROF,
- * so handlers run on the host's own threads. A handler must call nothing of wsq: it may interrupt a
- * thread in the middle of a call. Let it write to a pipe, or set a flag, that a thread or a task
- * reads. A program that a task starts (fork, then exec) inherits what is blocked, SIGTERM and
- * SIGINT too: unblock them in between, or by posix_spawnattr_setsigmask.
+ * SIGNALS. A signal handler must call nothing of wsq: it may interrupt a thread in the middle of a
+ * call. Let it write to a pipe, or set a flag, that a thread or a task reads. The workers block all
+ * signals except those of faults (SIGSEGV, ...), SIGABRT and SIGPROF, so handlers run on the host's
+ * own threads.
  *
- * THREAD-LOCAL VARIABLES. A task runs on one thread from its call to its return, but its next run
- * may be on another thread. So a thread-local variable, errno included, keeps its value within a
- * run and not from one run to the next; what a task must remember belongs in its struct. During a
- * join, or a wait without a stand-in, other work runs on the same thread and may change the
- * variable.
+ * A program that a task starts (fork, then exec) inherits what is blocked, SIGTERM and SIGINT too.
+ * Unblock them between fork and exec, or by posix_spawnattr_setsigmask.
  *
- * EXIT. While exit() runs, or main returns, the workers go on, and use objects that the exit
- * handlers destroy. So call wsq_pool_destroy before. A task may call exit(): the process ends, but
- * the exit handlers must not wait for the pool, since the task that called never returns. _Exit and
+ * THREAD-LOCAL VARIABLES. A thread-local variable, errno included, keeps its value within one run
+ * of a task, but not from one run to the next: the next run may be on another thread. What a task
+ * must remember belongs in its struct. During a join, or a wait without a stand-in, other work runs
+ * on the same thread and may change the variable.
+ *
+ * EXIT. Call wsq_pool_destroy before main returns or exit() is called: the workers would go on, and
+ * use objects that the exit handlers destroy. A task may call exit(), and the process ends; but the
+ * exit handlers must not wait for the pool, because the task that called never returns. _Exit and
  * abort() are always safe. A library that may be unloaded destroys its pools first.
  *
  * LOCKS. A task may take a mutex and release it in the same run. It must not keep the mutex when it
  * returns WSQ_PENDING or WSQ_YIELD: another thread would have to release it. A mutex that is often
- * contended blocks workers; wsq_block_begin helps when the wait is long, and a task that owns the
- * data, to which others send work, is better.
+ * contended blocks workers. If the wait is long, use wsq_block_begin; better, let one task own the
+ * data, and send it work.
  *
  * --------------------------------------------------------------------------
  * >>trouble
  *
- * ALL WORK IS ON ONE WORKER: WHY? wsq_stats_print shows how many tasks each worker ran, stole and
- * slept through; wsq_pool_workers says how many there are. Then look for one of these:
+ * ALL WORK IS ON ONE WORKER. wsq_stats_print shows how many tasks each worker ran and stole, and
+ * how often it slept; wsq_pool_workers says how many workers there are. Then look for one of these:
  *
- *     one worker          the process may use one core only (affinity, a cgroup's quota), or
- *                         wsq_config.workers is 1
- *     too little work     a sleeping worker needs about 5 to 20 us to begin. Work that is over by
- *                         then never needs it
- *     one long task       a task is not cut. Split it: wsq_for, wsq_fork, or more tasks
- *     a long job          jobs are published at a fork or join of their owner. A job that computes
- *                         for long between two of them keeps what it has forked to itself: fork
- *                         deeper, or loop with wsq_for
- *     messages            a task that is woken runs on the worker that woke it, where its data is.
- *                         A chain of wakes stays there unless an idle worker finds it 0.5 to 1 ms
- *                         old
- *     pinned tasks        wsq_spawn_on leaves no choice
- *     a lock              all workers wait for one mutex, one by one: perf, or the trace, shows
- *                         gaps
- *     blocked workers     calls that block without wsq_block_begin hold their workers
- *     no threads          caller_runs, or a lend_only pool with one thread
+ *     one worker       the process may use one core only (affinity, a cgroup's quota), or
+ *                      wsq_config.workers is 1
+ *     too little work  a sleeping worker needs about 5 to 20 us to begin. Work that is over by then
+ *                      never needs it
+ *     one long task    a task is not cut. Split it: wsq_for, wsq_fork, or more tasks
+ *     a long job       jobs are published at a fork or join of their owner. A job that computes for
+ *                      long between two of them keeps what it has forked: fork deeper, or loop with
+ *                      wsq_for
+ *     messages         a woken task runs on the worker that woke it, where its data is. A chain of
+ *                      wakes stays there, unless an idle worker finds it 0.5 to 1 ms old
+ *     pinned tasks     wsq_spawn_on leaves no choice
+ *     a lock           all workers wait for one mutex, one by one: perf, or the trace, shows gaps
+ *     blocked workers  calls that block without wsq_block_begin hold their workers
+ *     no threads       caller_runs, or a lend_only pool with one thread
  *
- * NOTHING MOVES, AND SOMEBODY WAITS. Mostly a wake was forgotten. wsq_pool_dump, from a thread of
- * your own, after a time-out (recipes/watchdog.c) or on a command, tells which threads wait, and
- * for what; in a pool with wsq_config.list_tasks it tells which tasks wait for a wake, since when,
- * and what their functions are called (wsq_hooks.name). A task that has waited for longer than its
- * event can take is the one. "Held back" is a task whose predecessors are not done: one of them may
- * never have been spawned.
+ * NOTHING MOVES. Usually a wake was forgotten. Call wsq_pool_dump from a thread of your own, after
+ * a time-out (recipes/watchdog.c) or on a command. It shows which threads wait, and for what. In a
+ * pool with wsq_config.list_tasks it also shows which tasks wait for a wake, since when, and the
+ * names of their functions (wsq_hooks.name).
  *
- * WHEN STEALING HURTS. A stolen task takes its data along: cache lines on the order of 100 ns each,
+ * A task that has waited longer than its event can take is the one to look at. "Held back" is a
+ * task whose predecessors are not done: one of them may never have been spawned.
+ *
+ * WHEN STEALING HURTS. A stolen task takes its data along: a cache line costs about 100 ns, and
  * more between NUMA nodes. Work of less than about a microsecond, and work whose data is hot in one
- * core's cache, is slower for being stolen. What helps:
+ * core's cache, becomes slower when it is stolen. What helps:
  *
- *     tiny tasks          do several in one task, or use wsq_for, which cuts only when somebody is
- *                         idle
+ *     tiny tasks          put several into one task, or use wsq_for, which cuts only when a worker
+ *                         is idle
  *     data with a home    wsq_spawn_on, to the worker that has it; or wsq_config.topology, so that
  *                         near workers steal first
- *     one shared counter  one for each wsq_worker_index, or wsq_reduce
- *     few cores needed    wsq_config.workers: a pool as wide as the work, and no wider
+ *     one shared counter  one counter for each wsq_worker_index, or wsq_reduce
+ *     few cores needed    wsq_config.workers: a pool no wider than the work
  *     an order            stealing does not keep one. One task that handles messages in turn does
  *
  * --------------------------------------------------------------------------
  * >>from
  *
- * What has which name elsewhere. The left side is what you know, the right side is what you write.
+ * The left side is what you know, the right side is what you write. The reference page also has
+ * GCD, Rayon and enkiTS.
  *
  * oneTBB:
+ *     task_group::run, wait   wsq_group_spawn, wsq_group_wait; recursive: wsq_fork, wsq_join
+ *     parallel_for, _reduce   wsq_for; wsq_reduce
+ *     cancel_group_execution  wsq_group_cancel; in a loop: wsq_loop_stop
+ *     task_arena              a wsq_pool of its own
+ *     arena::enqueue          wsq_spawn, wsq_go
+ *     flow::graph             wsq_task_after; stages that wake each other
+ *     suspend, resume         WSQ_PENDING, wsq_wake
  *
- *     task_group::run, wait         wsq_group_spawn, wsq_group_wait; recursive: wsq_fork, wsq_join
- *     parallel_for, _reduce         wsq_for; wsq_reduce
- *     cancel_group_execution        wsq_group_cancel; in a loop: wsq_loop_stop
- *     task_arena                    a wsq_pool of its own
- *     arena::enqueue                wsq_spawn, wsq_go
- *     flow::graph                   wsq_task_after; stages that wake each other
- *     suspend, resume               WSQ_PENDING, wsq_wake
+ * Tokio:
+ *     tokio::spawn                wsq_spawn: the task is a state machine in a struct of yours
+ *     Poll::Pending, Waker::wake  WSQ_PENDING, wsq_wake
+ *     spawn_blocking              wsq_block_begin, wsq_block_end around the call
+ *     JoinHandle::await, abort    wsq_task_after or wsq_task_wait; wsq_task_cancel
+ *     JoinSet, CancellationToken  wsq_group; wsq_group_cancel, wsq_cancelled
+ *     time::sleep                 wsq_wake_after, then WSQ_PENDING
+ *     yield_now, coop budget      WSQ_YIELD, wsq_budget_take
+ *     Semaphore, mpsc::channel    recipes/semaphore.c, recipes/channel.c
+ *     Builder::current_thread     wsq_config.caller_runs
  *
- * enkiTS:
- *
- *     AddTaskSetToPipe              wsq_spawn; with a range: wsq_for inside wsq_run
- *     WaitforTask, WaitforAll       wsq_task_wait; wsq_pool_wait
- *     Dependency, SetDependency     wsq_edge, wsq_task_after
- *     AddPinnedTask                 wsq_spawn_on
- *     RegisterExternalTaskThread    nothing: any thread may spawn and wait
+ * Go:
+ *     go f(x)                   wsq_go, or wsq_spawn: no stack of its own, so it returns
+ *                               WSQ_PENDING to wait
+ *     sync.WaitGroup, errgroup  wsq_group; wsq_group_fail keeps the first error
+ *     a channel                 recipes/channel.c
+ *     context.WithCancel        wsq_group_cancel, and wsq_cancelled in the tasks
+ *     time.AfterFunc            wsq_wake_after
+ *     runtime.Gosched           WSQ_YIELD
+ *     a blocking system call    wsq_block_begin, wsq_block_end: here you say so yourself
+ *     GOMAXPROCS                wsq_config.workers
  *
  * libuv:
- *
- *     uv_queue_work                 wsq_spawn, and uv_async_send at the end of the task
- *     uv_cancel                     wsq_future_cancel: recipes/cancel.c
- *     the queue's order             wsq_config.order: WSQ_SHARED, where requests may block
- *     slow requests, at most half   recipes/limit.c
- *     the threads take turns        no: the same worker is woken again, as long as one suffices
- *     few cores beside the loop     wsq_config.spin_ns: WSQ_SPIN_OFF gives it one at once
- *     uv_timer_start                wsq_wake_after
- *     UV_THREADPOOL_SIZE            wsq_config.workers
- *
- * GCD (libdispatch):
- *
- *     dispatch_async                wsq_go, wsq_spawn
- *     dispatch_group_async, _wait   wsq_group_spawn, wsq_group_wait
- *     dispatch_group_notify         wsq_group_then
- *     dispatch_apply                wsq_for
- *     dispatch_after                wsq_wake_after
- *     a serial queue                one task that takes its messages in turn: recipes/strand.c
- *     quality of service            wsq_task_set_priority
+ *     uv_queue_work                wsq_spawn, and uv_async_send at the end of the task
+ *     uv_cancel                    wsq_future_cancel: recipes/cancel.c
+ *     the queue's order            wsq_config.order: WSQ_SHARED, where requests may block
+ *     slow requests, at most half  recipes/limit.c
+ *     the threads take turns       no: the same worker is woken again, as long as one suffices
+ *     few cores beside the loop    wsq_config.spin_ns: WSQ_SPIN_OFF gives cores back sooner, but
+ *                                  makes single requests slower
+ *     uv_timer_start               wsq_wake_after
+ *     UV_THREADPOOL_SIZE           wsq_config.workers
  *
  * OpenMP:
- *
- *     parallel                      wsq_run
- *     for schedule(dynamic, n)      wsq_for with a grain of n
- *     for reduction(+: x)           wsq_reduce
- *     task, taskwait                wsq_fork, wsq_join; or tasks in a group
- *     cancel for                    wsq_loop_stop
- *     task depend                   wsq_task_after
- *     omp_get_thread_num            wsq_worker_index
- *
- * Rayon:
- *
- *     ThreadPool::install           wsq_run
- *     join                          wsq_fork, wsq_join or wsq_reclaim
- *     par_iter().for_each           wsq_for; with find_any: wsq_loop_stop
- *     reduce, fold                  wsq_reduce
- *     scope, spawn                  wsq_group_spawn, wsq_group_wait
- *     spawn_fifo                    wsq_spawn
+ *     parallel                  wsq_run
+ *     for schedule(dynamic, n)  wsq_for with a grain of n
+ *     for reduction(+: x)       wsq_reduce
+ *     task, taskwait            wsq_fork, wsq_join; or tasks in a group
+ *     cancel for                wsq_loop_stop
+ *     task depend               wsq_task_after
+ *     omp_get_thread_num        wsq_worker_index
  *
  * std::async, std::thread:
- *
- *     std::async                    wsq_submit
- *     future::get, wait_for         wsq_future_get, wsq_future_get_for
- *     std::thread                   a task; or a thread, if it blocks for its whole life
- *     std::jthread's stop_token     wsq_task_cancel, wsq_cancelled
- *
- * --------------------------------------------------------------------------
- * >>origins
- *
- * Most ideas here are older than wsq. Where it differs from its sources there is a reason:
- *
- *     256 slots            as in Go and Tokio: 2 KiB of pointers. What does not fit is in the
- *                          global queue, so a larger ring would only hide work from the others
- *     thieves take half    as in Go and Tokio, since tasks are small and one theft should last.
- *                          From a deque and from a job stack they take one, as in Cilk: the oldest
- *                          is the largest
- *     first in, first out  Cilk, Rayon and oneTBB run the newest first. That is best for recursion,
- *                          and jobs do so; among independent tasks the oldest would starve
- *     3 from the slot      Tokio's cap. Without one, two tasks that wake each other starve the ring
- *     the newer half       of a full ring goes to the global queue (Go and Tokio: the older half).
- *                          What a worker took from the global queue is older, and would go straight
- *                          back
- *     a weight of 0.1      for a new sample in the moving average of the time per task: Tokio's
- *     1 ms                 a task may wait in the global queue; Tokio aims at 0.2 ms, which makes
- *                          workers look there five times as often
- *     2 to 255 tasks       between two such looks: at least 2, so that the ring has its share; at
- *                          most 255, so that tasks which become long are noticed
- *     128 units            of budget: Tokio's
- *     half may search      as in Go and Tokio; with more they fight for the same victims
- *     no time-out          where others let a sleeper look again every 10 ms, say: that hides a
- *                          lost wake-up, and an idle process never rests
- *     private jobs         as in Lace and Wool; a thief that finds nothing asks, and only then is
- *                          anything published
- *     stand-ins            as Go's threads for system calls: a wait that runs unrelated work on the
- *                          waiter's stack (oneTBB, Rayon) can deadlock, and makes latency a matter
- *                          of luck
+ *     std::async                 wsq_submit
+ *     future::get, wait_for      wsq_future_get, wsq_future_get_for
+ *     std::thread                a task; or a thread, if it blocks for its whole life
+ *     std::jthread's stop_token  wsq_task_cancel, wsq_cancelled
  *
  * --------------------------------------------------------------------------
  * >>platforms
  *
- * gcc and clang, wherever there are POSIX threads, and MinGW-w64 on Windows 8 and later; 32 or 64
- * bits, either byte order. Declarations are C99, the implementation C99 or C++11. Other compilers:
- * C11 with stdatomic.h. That is how Microsoft's cl takes it (C only, /std:c11
- * /experimental:c11atomics); clang-cl takes both languages. Neither has been run.
+ * wsq runs wherever gcc or clang has POSIX threads, and with MinGW-w64 on Windows 8 and later; on
+ * 32 or 64 bits, in either byte order. The declarations are C99, the implementation is C99 or
+ * C++11. Other compilers need C11 with stdatomic.h: Microsoft's cl takes it so (C only, /std:c11
+ * /experimental:c11atomics), and clang-cl takes both languages. Neither has been run.
  *
  * Threads sleep in the kernel on Linux, Windows, FreeBSD, OpenBSD, DragonFly, macOS 14.4 and in
- * WebAssembly, elsewhere on mutexes and conditions. The README tells what has been run where.
- * Another system: supply a WSQ_PLATFORM_HEADER, ten functions, listed at >>platform.
+ * WebAssembly, elsewhere on mutexes and conditions. README.md says what has been run where. For
+ * another system, supply a WSQ_PLATFORM_HEADER with the ten functions that >>platform lists.
  *
- *     Names         a thread's name has 15 bytes on Linux: 9 of config.name, and its number
- *     Cores         threads are not pinned. On Linux a worker that is woken twice in a row on its
- *                   waker's core, for a job, moves to another one of its affinity mask, which
- *                   stays. A thread that was lent is left where it is
- *     musl          a thread has 128 KiB of stack unless stack_size, or the linker, gives more
- *     Windows       nothing to link with but the compiler's threads (MinGW-w64: -pthread). A
- *                   time-out has the system's tick, up to 16 ms. Before Windows 11 a process sees
- *                   64 cores at most
- *     WebAssembly   Emscripten with -pthread. A browser starts threads only while main rests: set
- *                   -sPTHREAD_POOL_SIZE to the workers, or use -sPROXY_TO_PTHREAD; and
- *                   -sINITIAL_MEMORY: a thread takes 2 MiB. Without -pthread, and wherever no
- *                   thread starts, caller_runs works
+ * The reference page (`make docs`) has the details of Windows, WebAssembly, musl and thread names.
  *
  * --------------------------------------------------------------------------
  * >>changes
  *
- * 2.0.0  attributes of a task before its spawn (wsq_task_set_worker, _set_group, _set_revocable),
- *        so that a batch can have them; wsq_task_cancel, wsq_future_cancel, with an answer;
- *        wsq_loop_stop; wsq_pool_slots; all time-outs alike; WSQ_SHARED; a zeroed task is set up;
- *        only WSQ_ASSERT depends on NDEBUG; hooks for spawns, wakes, cancelling and blocking;
- *        wsq_pool_dump; a WSQ_CANCEL shutdown lets the workers go on until nothing is left.
- *        What changes in a program written for 1.1:
- *            wsq_group_wait(group, WSQ_FOREVER)   wsq_group_wait(group)
- *            wsq_group_wait(group, ns)            wsq_group_wait_for(group, ns)
- *            arrays by worker index               of wsq_pool_slots(pool) elements
- *            wsq_pool_wait in a release build     may return WSQ_ERR_INVALID, as in a debug build,
- *                                                 when tasks wait for each other in a circle
- *            a file with another configuration    does not link any more, where it crashed
- *            a hook that knows every wsq_event    hears of five more, and of WSQ_OUTSIDE
- *            a WSQ_PLATFORM_HEADER                wsqi_parking in place of wsqi_lot
+ * 2.0.0  attributes of a task are set before its spawn (wsq_task_set_worker, _set_group,
+ *        _set_revocable), so that a batch can have them; wsq_task_cancel and wsq_future_cancel,
+ *        with an answer; wsq_loop_stop; wsq_pool_slots; every time-out has a _for function;
+ *        WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG; hooks for spawns,
+ *        wakes, cancelling and blocking; wsq_pool_dump; in a WSQ_CANCEL shutdown the workers go on
+ *        until nothing is left.
+ *        The reference page says what changes in a program written for 1.1.
  * 1.1.0  futures, groups, dependencies, cancellation, priorities, pinned tasks, timers, time-outs,
  *        stand-ins, hooks, fork(); Windows, BSDs, macOS, WebAssembly
  * 1.0.0  tasks, fork and join, loops and reductions, the two queues
@@ -739,7 +739,7 @@
 
 #define WSQ_VERSION 2000000 /* major * 1000000 + minor * 1000 + patch */
 
-/* What it cannot do without: said here, in one sentence, before a hundred others follow. */
+/* What wsq.h needs. One clear sentence here, before a compiler prints a hundred errors. */
 #if defined(__cplusplus) && !defined(_MSVC_LANG) && __cplusplus < 201103L
 #error "wsq.h needs C++11 or later (-std=c++11); this is older C++"
 #elif !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
@@ -761,7 +761,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* This is C, wherever it is compiled. */
+/* The code is C, in C++ files too: its casts are C casts. */
 #if defined(__GNUC__) && defined(__cplusplus)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
@@ -769,7 +769,7 @@
 
 #if defined(WSQ_INLINE)
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(_WIN32)
-#define WSQI_ONE __attribute__((weak)) /* one of each, however many files define it */
+#define WSQI_ONE __attribute__((weak)) /* the linker keeps one copy of each function */
 #elif defined(__cplusplus) && __cplusplus >= 201703L
 #define WSQI_ONE inline
 #else
@@ -801,8 +801,8 @@
 #define WSQ_ASSERT(condition) assert(condition)
 #endif
 
-/* Bytes that two threads must not share. Derived: 64 on x86, ARM and RISC-V; Apple's cores use
- * 128. */
+/* Bytes of a cache line: two threads should not write to the same one. Derived: 64 on x86, ARM and
+ * RISC-V; 128 on Apple's cores. */
 #ifndef WSQ_CACHELINE
 #if defined(__APPLE__) && defined(__aarch64__)
 #define WSQ_CACHELINE 128
@@ -816,12 +816,13 @@
 #define WSQ_RING_CAPACITY 256
 #endif
 
-/* First index of a ring. The tests start just below 2^32, so that they cross the wrap. */
+/* First index of a ring. The tests start just below 2^32, so that the index wraps round. */
 #ifndef WSQ_RING_START
 #define WSQ_RING_START 0u
 #endif
 
-/* Bytes of a worker's block: its header and its job stack. Memory is touched only as it is used. */
+/* Bytes of a worker's block: its header and its job stack. Pages that no job reaches stay
+ * untouched. */
 #ifndef WSQ_BLOCK_SIZE
 #if UINTPTR_MAX > 0xffffffffu
 #define WSQ_BLOCK_SIZE 1048576
@@ -836,8 +837,8 @@
 #define WSQI_REPLACED 0
 #endif
 
-/* A name that tells what every file has to agree on: they all refer to it, the implementation
- * defines it. */
+/* The name of a symbol that lists what all files must agree on. Every file refers to the symbol,
+ * and the implementation defines it: a file with other values does not link. */
 #define WSQI_NAME_OF(version, line, ring, block, replaced) \
     wsq_##version##_with_WSQ_CACHELINE_##line##_WSQ_RING_CAPACITY_##ring##_WSQ_BLOCK_SIZE_##block \
     ##_WSQ_ATOMIC_HEADER_##replaced
@@ -849,13 +850,13 @@
 #define WSQI_BLOCK_MASK ((uintptr_t)(WSQ_BLOCK_SIZE)-1)
 
 #define WSQ_LIFO_OFF UINT32_MAX    /* wsq_config.lifo_cap: workers have no LIFO slot */
-#define WSQ_STANDINS_OFF UINT_MAX  /* wsq_config.max_standins: nobody stands in */
-#define WSQ_SPIN_OFF UINT64_MAX    /* wsq_config.spin_ns: nobody looks twice before it sleeps */
+#define WSQ_STANDINS_OFF UINT_MAX  /* wsq_config.max_standins: the pool starts no stand-ins */
+#define WSQ_SPIN_OFF UINT64_MAX    /* wsq_config.spin_ns: a worker looks once before it sleeps */
 #define WSQ_ANY_WORKER UINT_MAX    /* wsq_task_set_worker: the task is not pinned */
 #define WSQ_FOREVER UINT64_MAX     /* a time-out that never comes */
-#define WSQ_OUTSIDE UINT_MAX       /* a hook's `worker`: a thread that is none */
+#define WSQ_OUTSIDE UINT_MAX       /* a hook's `worker`: the thread is not one of the pool's */
 
-#if defined(__GNUC__) || defined(__clang__) /* clang-cl has the latter only */
+#if defined(__GNUC__) || defined(__clang__) /* clang-cl defines only __clang__ */
 #define WSQI_GNU 1
 #define WSQI_ALIGNED(n) __attribute__((aligned(n)))
 #define WSQI_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -877,36 +878,37 @@
 #endif
 
 /* --------------------------------------------------------------------------
- * >>vocabulary of atomics: every shared word is one of three wrapped types, every access names its
- * order. WSQ_ATOMIC_HEADER replaces them all (a model checker, a tester, another compiler).
+ * >>vocabulary of atomics: every shared word has one of three wrapped types, and every access names
+ * its order. A WSQ_ATOMIC_HEADER replaces them all (for a model checker or another compiler).
  *
  *   wsqi_a32, wsqi_a64, wsqi_aptr        a struct whose member is v: plain access does not compile
  *   wsqi_load_rlx/acq/sc(p)              the value
  *   wsqi_store_rlx/rel/sc(p, value)
  *   wsqi_xchg_acq/rel/acqrel/sc(p, value)       the former value
  *   wsqi_add_rlx/acqrel/sc(p, value), wsqi_or_acqrel/sc, wsqi_and_acqrel     the former value
- *   wsqi_cas_rlx/acq/rel/acqrel/sc(p, &expected, value)   strong; true if done; failure is relaxed
- *   wsqi_load_own(p) and the like           relaxed, and the name says why that is enough:
+ *   wsqi_cas_rlx/acq/rel/acqrel/sc(p, &expected, value)   strong; true if it stored the value; a
+ *                                        failed one is a relaxed load
+ *   wsqi_load_own(p), and other suffixes    relaxed, and the suffix says why that is enough:
  *       _own     only this thread writes the word
- *       _fenced  a full barrier before it orders it, whose label stands there
- *       _hint    what is read or asked for is checked again where it counts
+ *       _fenced  a full barrier just before orders the access; its label stands there
+ *       _hint    the value is only a guess, and is checked again before it matters
  *       _stat    a statistic
- *       _locked  a lock orders it
- *       _init    not shared yet
- *   wsqi_fence_sc(), wsqi_pause()
- *   wsqi_fence_rmw()                     a full barrier right behind a read-modify-write: free on
- *                                        x86
+ *       _locked  a lock orders the access
+ *       _init    no other thread knows the word yet
+ *   wsqi_fence_sc(), wsqi_pause()        a full barrier; a hint that this thread spins
+ *   wsqi_fence_rmw()                     a full barrier directly after a read-modify-write, which
+ *                                        on x86 is one already
  *
- *   WSQI_OPAQUE(pointer)                 if there is one: see >>inline
- *   wsqi_get(p), wsqi_set(p, value)      plain access to memory that changes hands: the words above
- *                                        order it, and a tester can check that they do
+ *   WSQI_OPAQUE(pointer)                 optional: see >>inline
+ *   wsqi_get(p), wsqi_set(p, value)      plain access to memory that passes from thread to thread.
+ *                                        The words above order it, and a tester checks that
  * -------------------------------------------------------------------------- */
 #if defined(WSQ_ATOMIC_HEADER)
 #include WSQ_ATOMIC_HEADER
 #elif defined(WSQI_GNU) && !defined(WSQ_FORCE_STDATOMIC)
 
 typedef struct wsqi_a32 { uint32_t v; } wsqi_a32;
-typedef struct wsqi_a64 { WSQI_ALIGNED(8) uint64_t v; } wsqi_a64; /* 4 on i386 otherwise */
+typedef struct wsqi_a64 { WSQI_ALIGNED(8) uint64_t v; } wsqi_a64; /* i386 would align it to 4 */
 typedef struct wsqi_aptr { void *v; } wsqi_aptr;
 
 #define WSQI_CAS(p, e, d, order) \
@@ -967,7 +969,7 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
 #define wsqi_cas_sc(p, e, d) WSQI_CAS(p, e, d, memory_order_seq_cst)
 #endif
 
-/* Relaxed accesses by their reasons. */
+/* Relaxed accesses, named by the reason why relaxed is enough. */
 #define wsqi_load_own(p) wsqi_load_rlx(p)
 #define wsqi_load_fenced(p) wsqi_load_rlx(p)
 #define wsqi_load_hint(p) wsqi_load_rlx(p)
@@ -981,7 +983,7 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
 #define wsqi_add_hint(p, d) wsqi_add_rlx(p, d)
 #define wsqi_add_stat(p, d) wsqi_add_rlx(p, d)
 
-/* A replacing header may define these too. */
+/* A WSQ_ATOMIC_HEADER may define these too. */
 #ifndef wsqi_get
 #define wsqi_get(p) (*(p))
 #define wsqi_set(p, value) ((void)(*(p) = (value)))
@@ -991,8 +993,8 @@ typedef struct wsqi_aptr { void *_Atomic v; } wsqi_aptr;
  * >>types
  * ========================================================================== */
 
-/* What most functions return. A failure is a negative value, and after it everything is as it was
- * before the call. wsq_result_string names a result in words. */
+/* What most functions return. A failure is a negative value, and a call that fails changes nothing.
+ * wsq_result_string names a result in words. */
 typedef enum wsq_result {
     WSQ_OK = 0,             /* the call did what its contract says */
     WSQ_ERR_MEMORY = -1,    /* the allocator returned NULL */
@@ -1008,16 +1010,16 @@ typedef enum wsq_result {
  * any thread may use it. */
 typedef struct wsq_pool wsq_pool;
 /* The handle of a call that wsq_submit has queued. The pool owns its memory. The handle must go to
- * wsq_future_get or to wsq_future_drop, once; after that it is no handle any more. */
+ * wsq_future_get or to wsq_future_drop, once; after that it is invalid. */
 typedef struct wsq_future wsq_future;
 
-struct wsq_task; /* these have their names, and contracts, where they are defined */
+struct wsq_task; /* defined below, with their contracts */
 struct wsq_job;
 struct wsq_allocator;
 typedef struct wsqi_worker wsqi_worker;
 
 /* The context: where the next fork puts its job on the worker's job stack. Every function that the
- * scheduler calls receives one and passes its own on to whatever it calls. It is valid on the
+ * scheduler calls receives one, and passes it on to the functions that it calls. It is valid on the
  * thread that received it, until the function that received it returns. */
 typedef struct wsqi_entry { struct wsq_job *job; } *wsq_ctx;
 
@@ -1034,10 +1036,11 @@ typedef struct wsq_ring {
 
 typedef struct wsqi_array wsqi_array;
 /* A queue that grows: its owner pushes and pops the newest item, any thread steals the oldest. It
- * needs no pool. The caller owns the struct, with the alignment of WSQ_CACHELINE; the deque owns
- * the array behind it, which wsq_deque_fini frees. The members are for the scheduler. */
+ * needs no pool. The caller owns the struct, which needs the alignment of WSQ_CACHELINE; the deque
+ * owns its array, which wsq_deque_fini frees. The members are for the scheduler. */
 typedef struct wsq_deque {
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 top;    /* thieves, and the owner for the last item: CAS */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 top;    /* thieves, and the owner for the last item, by
+                                                  * CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 bottom; /* owner writes, thieves read */
     wsqi_aptr array;                             /* owner writes, thieves read */
     const struct wsq_allocator *allocator;       /* before start only */
@@ -1057,16 +1060,17 @@ typedef struct wsq_random { uint32_t one, two; } wsq_random;
 /* The tuner: from the measured time per task it computes how many tasks a worker may run between
  * two looks at the global queue. One thread uses it. The members are for reading. */
 typedef struct wsq_tune {
-    uint64_t average_ns, target_ns; /* the moving average of a task; of what is between two looks */
-    uint32_t interval, min_interval, max_interval; /* tasks between two looks; its bounds */
+    uint64_t average_ns, target_ns; /* moving average of a task's time; aim for the time of all
+                                     * tasks between two looks */
+    uint32_t interval, min_interval, max_interval; /* tasks between two looks, and its bounds */
 } wsq_tune;
 
 /* ---- the pool ---- */
 
-/* In which order the tasks start that one thread has spawned; see ORDER in >>guide. */
+/* In which order the tasks that one thread has spawned start; see ORDER in >>guide. */
 typedef enum wsq_order {
-    WSQ_FIFO,  /* each worker has a ring, the oldest first, with a LIFO slot for the task woken
-                * last; one worker: exactly in the order of the spawns */
+    WSQ_FIFO,  /* each worker has a ring, oldest first, and a LIFO slot for the task woken last.
+                * With one worker: exactly in the order of the spawns */
     WSQ_LIFO,  /* each worker has a deque, the newest first; thieves take the oldest */
     WSQ_SHARED /* all workers take from the global queue: exactly in the order of the spawns */
 } wsq_order;
@@ -1074,119 +1078,123 @@ typedef enum wsq_order {
 /* What a shutdown does with the work that is left. */
 typedef enum wsq_shutdown {
     WSQ_DRAIN, /* all of it runs to its end */
-    WSQ_CANCEL /* what runs returns, what has not started is cancelled */
+    WSQ_CANCEL /* tasks that run return as usual; tasks that have not started are cancelled */
 } wsq_shutdown;
 
-/* Where a pool gets its memory. Both functions are called from any thread, possibly from several at
- * once, and must not call the pool. The struct is copied; what `user` points to is the caller's and
- * must outlive the pool. */
+/* Where a pool gets its memory. Both functions are called from any thread, also from several at the
+ * same time, and must not call the pool. The struct is copied; what `user` points to is the
+ * caller's and must outlive the pool. */
 typedef struct wsq_allocator {
-    /* This returns `size` bytes at a multiple of `alignment` (a power of two), or NULL: no
-     * memory. */
+    /* This returns `size` bytes at a multiple of `alignment` (a power of two), or NULL if there is
+     * no memory. */
     void *(*allocate)(size_t size, size_t alignment, void *user);
-    /* This frees what allocate returned; `size` is the same as then. */
+    /* This frees what `allocate` returned for the same `size`. */
     void (*release)(void *memory, size_t size, void *user);
     void *user; /* the last argument of both */
 } wsq_allocator;
 
-/* What a hook is told, with two further arguments, `subject` and `value`. They are NULL and 0 where
- * the event's line does not name them. */
+/* What happened: an argument of the hook, beside `subject` and `value`. These two are NULL and 0
+ * where the event's line does not name them. */
 typedef enum wsq_event {
     WSQ_EVENT_START,      /* a worker's thread begins */
     WSQ_EVENT_STOP,       /* a worker's thread ends */
     WSQ_EVENT_PARK,       /* the worker goes to sleep */
     WSQ_EVENT_UNPARK,     /* the worker is awake again */
     WSQ_EVENT_TASK_BEGIN, /* a function is about to be called; subject: the wsq_task, the stolen
-                           * wsq_job, or NULL for that of wsq_run */
-    WSQ_EVENT_TASK_END,   /* it returned; subject: the same address, whose memory may be gone;
-                           * value: the wsq_poll of a task */
+                           * wsq_job, or NULL for the function of wsq_run */
+    WSQ_EVENT_TASK_END,   /* the function returned; subject: the same address, whose memory may be
+                           * gone; value: the wsq_poll of a task */
     WSQ_EVENT_STEAL,      /* work was stolen; subject: the first task, or the job; value: the
                            * victim's index */
     WSQ_EVENT_PUBLISH,    /* jobs were made visible to thieves; value: how many */
-    WSQ_EVENT_SPAWN,      /* a task is spawned, and queued after this; subject: the wsq_task; value:
-                           * how many others it comes after, which holds it back, or 0 */
-    WSQ_EVENT_WAKE,       /* a task that waited, or was held back, is queued after this; subject:
-                           * the wsq_task; value: the wsq_cause */
-    WSQ_EVENT_CANCEL,     /* a task ends without a call, or another call, of its function; subject:
-                           * the wsq_task, whose cleanup has not been called yet */
+    WSQ_EVENT_SPAWN,      /* a task is spawned, and will be queued next; subject: the wsq_task;
+                           * value: how many predecessors it still waits for */
+    WSQ_EVENT_WAKE,       /* a task that was pending, or held, will be queued next; subject: the
+                           * wsq_task; value: the wsq_cause */
+    WSQ_EVENT_CANCEL,     /* a task ends by being cancelled; subject: the wsq_task, whose cleanup
+                           * has not been called yet */
     WSQ_EVENT_BLOCK,      /* a function begins to wait; subject: the wsq_task, wsq_group, wsq_pool,
                            * wsq_future or stolen wsq_job that it waits for, or NULL in
                            * wsq_block_begin */
-    WSQ_EVENT_UNBLOCK     /* it goes on; subject: the same address, whose memory may be gone */
+    WSQ_EVENT_UNBLOCK     /* the function goes on; subject: the same address, whose memory may be
+                           * gone */
 } wsq_event;
 
 /* Why a task is queued again: the value of WSQ_EVENT_WAKE. */
 typedef enum wsq_cause {
     WSQ_CAUSE_WAKE,  /* this thread called wsq_wake, or wsq_task_cancel */
     WSQ_CAUSE_TIMER, /* the time of wsq_wake_after has come */
-    WSQ_CAUSE_AFTER, /* the last task, group or future has ended that the task came after */
-    WSQ_CAUSE_EARLY  /* a wake came while the task ran, and now its run is over */
+    WSQ_CAUSE_AFTER, /* the last task, group or future that the task came after has ended */
+    WSQ_CAUSE_EARLY  /* a wake came while the task ran, and its run has now ended */
 } wsq_cause;
 
-/* What observes a pool (wsq_config.hooks). `event` is called on the thread of the worker, stand-in
- * or guest with the index `worker`, often, and from several threads at once; with WSQ_OUTSIDE it is
- * called on some other thread, which spawns, wakes or cancels. It must not spawn, wait, wake or
+/* Functions that observe a pool (wsq_config.hooks). `event` is called often, and on several threads
+ * at the same time. `worker` is the index of the worker, stand-in or guest whose thread calls it,
+ * or WSQ_OUTSIDE on another thread that spawns, wakes or cancels. It must not spawn, wait, wake or
  * free a future. The struct is copied; what `user` points to is the caller's and must outlive the
  * pool. */
 typedef struct wsq_hooks {
-    /* This is told each event. NULL: nobody is told. */
+    /* This is called at each event. NULL: no such calls. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
                   uint64_t value);
     void *user; /* the first argument of both functions */
-    /* This returns the name of a task's function, given its address, for wsq_pool_dump; NULL: it is
-     * not known. It is called on the thread that dumps. NULL: no function has a name. */
+    /* This returns the name of the function at an address, for wsq_pool_dump, or NULL if it knows
+     * no name. It is called on the thread that dumps. May be NULL. */
     const char *(*name)(void *user, uintptr_t function);
 } wsq_hooks;
 
-/* A function that tells a pool which workers are near each other, where the system does not. */
+/* Tells a pool which workers are near each other, where the system does not say it. */
 typedef struct wsq_topology {
-    /* This returns where the calling thread, the worker with this index, runs at this moment: the
-     * node in the upper 16 bits; in the lower 16, which of the node's groups of cores with a common
-     * cache. It is called on the worker's own thread, each time it looks for work elsewhere. */
+    /* This returns the place where the worker with this index runs at this moment. The upper 16
+     * bits are the NUMA node; the lower 16 say which of the node's groups of cores that share a
+     * cache. It is called on the worker's own thread, each time the worker looks for work
+     * elsewhere. */
     uint32_t (*place)(unsigned worker, void *user);
     void *user; /* the last argument of place */
 } wsq_topology;
 
-/* What a pool is created with. A zeroed struct asks for the default of every member. */
+/* The options of a pool. A zeroed struct asks for the default of every member. */
 typedef struct wsq_config {
     unsigned workers;           /* threads that work at the same time, at most 16383; 0: one for
                                  * each usable core (affinity and cgroup quota are respected), or
-                                 * one with caller_runs. So n - 1 of them, "the others beside me",
-                                 * are all cores where n is 1 */
+                                 * one with caller_runs. Careful with n - 1, for "the others beside
+                                 * me": where n is 1 that is 0, which means all cores */
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
                                  * workers, at least 64 (8 on Windows and on 32 bits);
                                  * WSQ_STANDINS_OFF: none */
     bool caller_runs;           /* true: the pool starts no threads, wsq_pool_run_one pumps it */
     bool lend_only;             /* true: the pool starts no threads, wsq_worker_enter lends them */
     uint64_t seed;              /* of the random choice of victims; 0: from the clock */
-    uint64_t park_timeout_ns;   /* a worker that has slept for so long looks for lost tasks, which
+    uint64_t park_timeout_ns;   /* a worker that has slept this long looks for lost tasks, which
                                  * wsq_stats.rescued counts; 0: never */
-    uint64_t spin_ns;           /* how long a worker without work, or in a join, looks on before it
-                                 * sleeps; 0: about 15 us where that is not in vain, and half of
-                                 * the workers at most; WSQ_SPIN_OFF: it looks once */
-    uint64_t target_latency_ns; /* between two looks at the global queue; 0: 1 ms */
+    uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
+                                 * work before it sleeps; 0: about 15 us, less if recent searches
+                                 * found nothing, and at most half of the workers at a time;
+                                 * WSQ_SPIN_OFF: it looks once */
+    uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
-    uint32_t max_interval;      /* most tasks between two such looks; 0: 255 */
+    uint32_t max_interval;      /* most tasks between two looks at the global queue; 0: 255 */
     uint32_t lifo_cap;          /* tasks in a row from the LIFO slot; 0: 3; WSQ_LIFO_OFF: no slot */
-    uint32_t budget;            /* calls of wsq_budget_take that say true in one run of a task;
+    uint32_t budget;            /* calls of wsq_budget_take that return true in one run of a task;
                                  * 0: 128 */
     wsq_order order;            /* in which order tasks start */
     size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default */
     const char *name;           /* prefix of the threads' names, 9 bytes of it; NULL: "wsq" */
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
     const wsq_allocator *allocator; /* copied; NULL: WSQ_MALLOC and WSQ_FREE */
-    const wsq_topology *topology;   /* copied; NULL: what Linux says; elsewhere all are near */
+    const wsq_topology *topology;   /* copied; NULL: as Linux says; on other systems all are near */
     bool list_tasks;                /* true: the pool keeps a list of its tasks, for wsq_pool_dump;
                                      * every spawn, wake, run and end then takes one lock */
 } wsq_config;
 
-/* What wsq_worker_stats and wsq_pool_stats report. All are counts since the pool was created, but
- * the last three. With WSQ_NO_STATS the scheduler counts only what it needs itself. */
+/* What wsq_worker_stats and wsq_pool_stats report. The last three describe this moment; all others
+ * are counts since the pool was created. With WSQ_NO_STATS the scheduler counts only what it needs
+ * itself. */
 typedef struct wsq_stats {
     uint64_t spawned;        /* tasks that this worker spawned */
     uint64_t run;            /* calls of a task's function */
-    uint64_t finished;       /* tasks that ended by WSQ_DONE or WSQ_GONE; of a pool: and cancelled
-                              * ones */
+    uint64_t finished;       /* tasks that ended by WSQ_DONE or WSQ_GONE; wsq_pool_stats adds the
+                              * cancelled ones */
     uint64_t lifo_hits;      /* runs from the LIFO slot */
     uint64_t local_pops;     /* runs from the worker's own ring or deque */
     uint64_t global_batches; /* visits to the global queue that brought something */
@@ -1195,7 +1203,7 @@ typedef struct wsq_stats {
     uint64_t steals;         /* attempts that brought something */
     uint64_t tasks_stolen;   /* tasks that the steals brought */
     uint64_t overflows;      /* times that half a ring moved to the global queue */
-    uint64_t searches;       /* times that the worker went looking for work elsewhere */
+    uint64_t searches;       /* times that the worker began to look for work elsewhere */
     uint64_t parks;          /* times that the worker went to sleep */
     uint64_t wakes_sent;     /* sleepers that the worker woke */
     uint64_t rescued;        /* tasks that only park_timeout_ns found: lost wake-ups, so 0 */
@@ -1203,7 +1211,7 @@ typedef struct wsq_stats {
     uint64_t jobs_stolen;    /* jobs taken from other workers */
     uint64_t joins_parked;   /* joins that slept because their job was stolen and still ran */
     uint64_t average_task_ns; /* moving average of the time per task; of a pool: the mean */
-    uint64_t interval;        /* tasks between two looks at the global queue; of a pool: the mean */
+    uint64_t interval;       /* tasks between two looks at the global queue; of a pool: the mean */
     uint64_t queue_depth;     /* tasks in the worker's own queue at this moment */
 } wsq_stats;
 
@@ -1211,26 +1219,28 @@ typedef struct wsq_stats {
 
 /* What a task's function returns: what becomes of the task. */
 typedef enum wsq_poll {
-    WSQ_DONE,    /* it is finished: its waiters wake, and its memory is the caller's again */
-    WSQ_PENDING, /* it waits: it runs again after a wsq_wake, also after one that came meanwhile */
-    WSQ_YIELD,   /* it has more to do, and runs again after others had their turn */
-    WSQ_GONE     /* it is finished, and its function has given its memory away: nobody may wait for
-                  * it, wake it or come after it */
+    WSQ_DONE,    /* the task is finished: its waiters wake, and its memory is the caller's again */
+    WSQ_PENDING, /* the task waits, and runs again after a wsq_wake. A wake during this run
+                  * counts */
+    WSQ_YIELD,   /* the task has more to do, and runs again after others had their turn */
+    WSQ_GONE     /* the task is finished, and its function has given its memory away: nobody may
+                  * wait for it or wake it, and no task may come after it */
 } wsq_poll;
 
 /* A task's function. It runs on one worker at a time, and receives the task, from which
  * wsq_container_of leads to the struct around it. */
 typedef wsq_poll (*wsq_task_fn)(wsq_ctx ctx, struct wsq_task *task);
 
-/* What is called, once, in place of the task's function when the task is cancelled; see
+/* A task's cleanup: called once, in place of the task's function, when the task is cancelled; see
  * wsq_task_set_cleanup. It returns WSQ_DONE, or WSQ_GONE if it has freed the task's memory. */
 typedef wsq_poll (*wsq_cleanup_fn)(struct wsq_task *task);
 
 /* How urgent a task is; see wsq_task_set_priority. */
 typedef enum wsq_priority {
-    WSQ_NORMAL, /* what every task is until it is told otherwise */
-    WSQ_HIGH,   /* before all others, as soon as any worker is between two tasks; 15 in a row */
-    WSQ_LOW     /* when there is nothing else to do, and every 16th turn all the same */
+    WSQ_NORMAL, /* the default */
+    WSQ_HIGH,   /* runs before all others, as soon as a worker is between two tasks; at most 15 in a
+                 * row */
+    WSQ_LOW     /* runs when there is nothing else to do, and otherwise at every 16th turn */
 } wsq_priority;
 
 /* A task. It is a member of a struct of the caller's, which wsq_container_of reaches. The caller
@@ -1238,12 +1248,12 @@ typedef enum wsq_priority {
  * members are for the scheduler. */
 typedef struct wsq_task {
     wsq_task_fn fn;         /* wsq_task_init writes */
-    wsq_cleanup_fn cleanup; /* before the spawn; called when the task is cancelled */
-    struct wsq_task *next;  /* whoever holds the task in a queue of the pool */
+    wsq_cleanup_fn cleanup; /* written before the spawn; called when the task is cancelled */
+    struct wsq_task *next;  /* the thread that has the task in a queue writes */
     wsqi_aptr pool;         /* a wsq_pool, or a wsq_group + 1; wsq_spawn writes */
     wsqi_aptr after;        /* a wsq_edge to each successor, newest first; see >>after */
-    wsqi_a32 state;         /* everybody, by read-modify-write; see >>task */
-    wsqi_a32 flags;         /* whoever spawns, or the task itself: WSQI_FLAG_* */
+    wsqi_a32 state;         /* any thread, by read-modify-write; see >>task */
+    wsqi_a32 flags;         /* the spawning thread, or the task itself, writes: WSQI_FLAG_* */
 } wsq_task;
 
 /* One dependency between two tasks, for wsq_task_after. The caller owns the memory and writes
@@ -1255,22 +1265,22 @@ typedef struct wsq_edge {
 } wsq_edge;
 
 /* Tasks that are waited for, or cancelled, together. The caller owns the memory, and wsq_group_init
- * sets it up. It may go when wsq_group_wait has returned WSQ_OK, wsq_group_pending has said 0, a
- * task of wsq_group_then has started, or the pool has been waited for or shut down; but not while
- * anybody waits for one of its tasks alone, or lets another task come after one of them. The
- * members are for the scheduler. */
+ * sets it up. The caller may free it when wsq_group_wait has returned WSQ_OK, wsq_group_pending has
+ * returned 0, a task of wsq_group_then has started, or the pool has been waited for or shut down;
+ * but not while a thread waits for a single task of the group, or a task that comes after one of
+ * them is still held. The members are for the scheduler. */
 typedef struct wsq_group {
-    /* everybody: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
+    /* any thread writes: tasks not done, in units of WSQI_GROUP_TASK, and WSQI_GROUP_* */
     wsqi_a64 word;
-    char apart[WSQ_CACHELINE]; /* no alignment, so that it may come from malloc */
-    /* read by every task, and written hardly ever */
-    wsqi_a32 cancelled; /* 1: until wsq_group_init */
-    wsqi_a32 error;     /* the first one; 0: none */
-    wsqi_aptr then;     /* tasks that start when it is done; linked by `next` */
+    char apart[WSQ_CACHELINE]; /* padding, not alignment: so a group may come from malloc */
+    /* read by every task, and rarely written */
+    wsqi_a32 cancelled; /* 1: cancelled, until wsq_group_init */
+    wsqi_a32 error;     /* the first error; 0: none */
+    wsqi_aptr then;     /* tasks that start when the group is done, linked by `next` */
     wsq_pool *pool;     /* wsq_group_init writes */
 } wsq_group;
 
-/* A function, since gcc's -Wstrict-aliasing=1 suspects a cast of the difference. */
+/* A function, because gcc's -Wstrict-aliasing=1 warns about a cast of the difference. */
 static inline void *wsqi_container(char *member, size_t offset) { return member - offset; }
 
 /* The address of the struct of type `type` whose member `member` is at `pointer`. */
@@ -1279,29 +1289,29 @@ static inline void *wsqi_container(char *member, size_t offset) { return member 
 
 /* ---- jobs ---- */
 
-/* A job's function. It receives the job, from which wsq_container_of leads to the struct around it:
- * arguments come from there, and the result goes there. */
+/* A job's function. It receives the job, and wsq_container_of leads from there to the struct around
+ * it: that holds the arguments, and takes the result. */
 typedef void (*wsq_job_fn)(wsq_ctx ctx, struct wsq_job *job);
 
 /* A job. It is a member of a struct on the caller's stack, between wsq_fork and wsq_join or
  * wsq_reclaim in the same function. The members are for the scheduler. */
 typedef struct wsq_job {
     wsq_job_fn fn;  /* wsq_fork writes */
-    wsqi_a32 done;  /* WSQI_JOB_*; meaningful once published; see >>forkjoin */
-    wsqi_a32 thief; /* 1 + index of the worker that took it; a hint for the join */
+    wsqi_a32 done;  /* WSQI_JOB_*; set when the job is published; see >>forkjoin */
+    wsqi_a32 thief; /* 1 + index of the worker that took the job; a hint for the join */
 } wsq_job;
 
 /* How wsq_reduce computes its result. The last partial result is the caller's `result`; the others
  * are memory of the scheduler's, `size` bytes each, on cache lines of their own. The functions run
- * on several threads at once, each on a partial result of its own. */
+ * on several threads at the same time, each on its own partial result. */
 typedef struct wsq_reducer {
     size_t size; /* bytes of one partial result */
     /* This stores the identity of `combine` (0 for a sum) in *partial. */
     void (*init)(void *partial, void *arg);
     /* This adds the elements begin .. end - 1 to *partial. */
     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg);
-    /* This adds *right, which comes from later elements, to *left. It must be associative; it need
-     * not be commutative, since the order of the elements is kept. */
+    /* This adds *right, which comes from later elements, to *left. It must be associative. It need
+     * not be commutative: the order of the elements is kept. */
     void (*combine)(void *left, const void *right, void *arg);
     void *arg; /* the last argument of all three */
 } wsq_reducer;
@@ -1313,13 +1323,13 @@ typedef struct wsq_reducer {
 
 /* ---- words for results ---- */
 
-/* This returns a few English words for a result, "unknown result" for a number that is none. The
+/* This returns a few English words for a result, or "unknown result" for any other number. The
  * string is static. Any thread may call this. */
 WSQ_API const char *wsq_result_string(wsq_result result);
 
 /* ---- a ring: first in, first out, bounded ---- */
 
-/* This makes the ring empty. It must not be shared yet. */
+/* This makes the ring empty. The ring must not be shared yet. */
 WSQ_API void wsq_ring_init(wsq_ring *ring);
 
 /* The owner appends an item, which must not be NULL. It returns false if there is no room:
@@ -1329,9 +1339,9 @@ WSQ_API bool wsq_ring_push(wsq_ring *self, void *item);
 /* The owner takes the oldest item. It returns NULL if the ring is empty. */
 WSQ_API void *wsq_ring_pop(wsq_ring *self);
 
-/* The owner of a full ring takes the newer half out: WSQ_RING_CAPACITY / 2 items, oldest first, go
- * to `out`, which must have room for them. It returns their number, or 0 if the ring is not full or
- * a thief is at work, and then nothing has changed. */
+/* The owner of a full ring takes the newer half out: WSQ_RING_CAPACITY / 2 items go to `out`,
+ * oldest first, which must have room for them. This returns their number, or 0 if the ring is not
+ * full or a thief is at work; then nothing has changed. */
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out);
 
 /* The owner of `self` takes the older half of the victim's items, rounded up, as far as there is
@@ -1341,20 +1351,19 @@ WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out);
 WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self);
 
 /* This returns how many items are queued. Any thread may call this. The number is a snapshot; 0
- * means that the ring was empty at some moment of the call, or that its owner was at work on
- * it. */
+ * means that the ring was empty at some moment of the call, or that its owner was changing it. */
 WSQ_API size_t wsq_ring_length(const wsq_ring *ring);
 
 /* ---- a deque: last in, first out for its owner, grows ---- */
 
-/* This makes the deque empty, with room for `capacity` items until it grows, from WSQ_MALLOC. It
- * must not be shared yet.
+/* This makes the deque empty, with room for `capacity` items before it grows, from WSQ_MALLOC. The
+ * deque must not be shared yet.
  * WSQ_ERR_INVALID: `capacity` is not a power of two.
  * WSQ_ERR_MEMORY: there is no memory, and the deque must not be used. */
 WSQ_API wsq_result wsq_deque_init(wsq_deque *deque, size_t capacity);
 
-/* This frees the deque's arrays. No thread may use the deque any more, and what is queued is
- * forgotten. */
+/* This frees the deque's arrays. No thread may use the deque any more, and items that are still
+ * queued are forgotten. */
 WSQ_API void wsq_deque_fini(wsq_deque *deque);
 
 /* The owner appends an item, which must not be NULL. A full deque doubles its array; the old one is
@@ -1374,20 +1383,21 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque);
 
 /* ---- random numbers and the tuner, as the workers use them ---- */
 
-/* This sets the generator up. Every seed is a good one, 0 too; equal seeds give equal numbers. The
- * generator's thread may call this, and the two that follow. */
+/* This sets the generator up. Every seed is good, 0 too; equal seeds give equal numbers. Only one
+ * thread at a time may call this and the two functions below. */
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed);
 
 /* This returns the next number, 0 .. 2^32 - 1, to the generator's thread. It is fast and can be
- * predicted: nothing in cryptography may use it. */
+ * predicted: do not use it for cryptography. */
 WSQ_API uint32_t wsq_random_next(wsq_random *random);
 
 /* This returns a number 0 .. n - 1 to the generator's thread, with nearly equal chances: each is
  * off by at most n / 2^32. For n = 0 it is 0. */
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n);
 
-/* This sets the tuner up with the config's target_latency_ns, min_interval and max_interval, or for
- * NULL with their defaults. It must not be shared yet. It starts at 50 us per task. */
+/* This sets the tuner up with the config's target_latency_ns, min_interval and max_interval, or
+ * with their defaults if `config` is NULL. It must not be shared yet. It starts at 50 us per
+ * task. */
 WSQ_API void wsq_tune_init(wsq_tune *tune, const wsq_config *config);
 
 /* This tells the tuner that `tasks` tasks took `elapsed_ns` nanoseconds, sleep excluded. It returns
@@ -1397,45 +1407,49 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
 
 /* ---- pools ---- */
 
-/* This creates a pool, starts its threads and stores it in *out. A NULL config asks for all
+/* This creates a pool, starts its threads and stores the pool in *out. A NULL config asks for all
  * defaults; a config is copied, and so are its hooks, allocator and topology. After an error
  * nothing is left behind, and *out is unchanged. Any thread may call this.
  * WSQ_ERR_INVALID: `out` is NULL, or a member of the config is out of its range or contradicts
- * another (caller_runs and lend_only; an allocator or a topology without its functions).
+ * another (caller_runs and lend_only), or an allocator or a topology lacks a function.
  * WSQ_ERR_MEMORY: there is no memory for the pool.
  * WSQ_ERR_THREAD: the system started no thread. */
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 
-/* This refuses spawns from outside from now on, ends the work that is left as `mode` says, and
- * returns when the pool's threads are gone. WSQ_DRAIN: every task spawned so far runs to its end,
- * with all that these spawn; tasks that wait for a wake are waited for. (What other threads spawn
- * meanwhile from wsq_run may be cancelled; and when for one second all tasks that are left have
- * been waiting for predecessors they are given up: the end of a predecessor cancels them.)
- * WSQ_CANCEL: what runs now returns, and what has not started is cancelled. A second call waits for
- * the first. Only threads outside the pool may call this.
- * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, `mode` is none, or the
- * pool is NULL.
+/* This closes the pool and ends the work that is left as `mode` says. From now on spawns from
+ * outside are refused. It returns when the pool's threads are gone. A second call waits for the
+ * first. Only threads outside the pool may call this.
+ * WSQ_DRAIN: every task spawned so far runs to its end, with all that these spawn; a task that
+ * waits for a wake is waited for. Two exceptions: what other threads spawn meanwhile from wsq_run
+ * may be cancelled; and when all tasks that are left have been waiting for predecessors for one
+ * second, they are given up, and the end of a predecessor cancels them.
+ * WSQ_CANCEL: what runs now returns, and what has not started is cancelled. When nothing is left to
+ * do but a function still waits for a task that is pending or held, or for a group with such tasks,
+ * that wait is cancelled. A function that waits in another pool, or blocks, keeps its
+ * own pool from ending until it goes on.
+ * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, `mode` is not a
+ * wsq_shutdown, or the pool is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode);
 
 /* This drains the pool, unless it was shut down before, and frees it. No other thread may be inside
- * a call on the pool or on its tasks, groups or futures, nor begin one. NULL is allowed. Inside one
+ * a call on the pool or on its tasks, groups or futures, or begin one. NULL is allowed. Inside one
  * of the pool's own tasks or runs it does nothing. In a child process after fork() it frees the
  * child's copy of the memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool);
 
-/* This sleeps until every task spawned so far is done, with all that these spawn; a task that waits
- * for a wake is waited for. With caller_runs the calling thread runs the tasks. Only threads
+/* This sleeps until every task spawned so far is done, and every task that these spawn, tasks that
+ * wait for a wake included. With caller_runs the calling thread runs the tasks. Only threads
  * outside the pool may call this.
  * WSQ_ERR_CANCELLED: the pool was shut down, and some tasks never ran.
  * WSQ_ERR_INVALID: the caller is inside one of the pool's tasks or runs, which would wait for
- * itself; or for one second all tasks that are left have been waiting for predecessors (it can be
- * called again); or the pool is NULL.
+ * itself; or all tasks that are left have been waiting for predecessors for one second (the call
+ * can be repeated); or the pool is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool);
 
-/* This waits as wsq_pool_wait does, but for `timeout_ns` nanoseconds at most; 0 only looks,
- * WSQ_FOREVER is no limit.
+/* This waits as wsq_pool_wait does, but at most `timeout_ns` nanoseconds; 0 only looks, WSQ_FOREVER
+ * is no limit.
  * WSQ_ERR_TIMEOUT: the time was up first.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_pool_wait. */
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns);
@@ -1443,80 +1457,81 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns);
 /* This returns how many workers the pool has. It never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
 
-/* This returns a number that is larger than every index of wsq_worker_index, wsq_worker_self and
- * the hooks of this pool, WSQ_OUTSIDE excepted: how long an array must be that has an element for
- * each thread. It never changes. Any thread may call this. */
+/* This returns how many elements an array needs that has one for each thread of the pool: more than
+ * every index that wsq_worker_index, wsq_worker_self or a hook gives (except WSQ_OUTSIDE). It never
+ * changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool);
 
 /* This returns how many tasks are spawned and not done. Any thread may call this; the number is a
- * snapshot. At 0, no worker touches any of their groups again. */
+ * snapshot. Once it is 0, no worker touches the groups of these tasks again. */
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool);
 
 /* This stores the sums over all workers, guests and outside threads in *out; average_task_ns and
  * interval are means over the workers. Any thread may call this; the numbers are a snapshot. */
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out);
 
-/* This stores the statistics of one worker in *out, all 0 for an index (wsq_worker_index) at which
- * nobody has worked. Any thread may call this; the numbers are a snapshot. */
+/* This stores the statistics of one worker in *out; they are all 0 if no thread has worked at this
+ * index (wsq_worker_index). Any thread may call this; the numbers are a snapshot. */
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out);
 
-/* This writes a table to `file`: a row for each worker and (with a plus) each stand-in so far, and
- * one for the pool. Any thread may call this. */
+/* This writes a table to `file`: a row for each worker, one with a plus for each stand-in so far,
+ * and one for the pool. Any thread may call this. */
 WSQ_API void wsq_stats_print(const wsq_pool *pool, FILE *file);
 
-/* This writes to `file`, for a person, what the pool does: what each worker does and has queued,
- * how long the lanes are, which threads wait for what, which timers are set. With
- * wsq_config.list_tasks it writes a line for each task that is spawned and not done (1000 at most):
- * whether it runs, waits for a wake, is held back by others or is queued, since when, and its
- * function, with the name that wsq_hooks gives it. So a wake that was forgotten is found. Without
- * list_tasks it knows only how many tasks there are, for their memory is the caller's.
- * Any thread may call this, a task too, while the pool works or is stopping; but not a hook, nor a
- * signal handler. The pool goes on meanwhile: each line was true at some moment of the call, and
- * two lines may contradict each other. No line is read from the memory of a task, so an address may
- * be that of a task that has gone since. A plus behind a length stands for more that was just
- * pushed. The pool's locks are taken one after the other, and none while this writes. */
+/* This writes to `file` what the pool does, for a person to read: what each worker does and has
+ * queued, how long the lanes are, which threads wait for what, which timers are set. With
+ * wsq_config.list_tasks it also writes a line for each task that is spawned and not done (at most
+ * 1000): whether it runs, waits for a wake, is held back by others or is queued, since when, and
+ * its function, with the name that wsq_hooks gives it. This is how you find a forgotten wake.
+ * Without list_tasks it knows only how many tasks there are, because their memory is the caller's.
+ * Any thread may call this, inside a task too, while the pool works or is stopping; but not a hook,
+ * nor a signal handler. The pool goes on meanwhile: each line was true at some moment of the call,
+ * and two lines may contradict each other. This reads no task's memory, so an address may belong to
+ * a task that has ended since. A plus after a length stands for more tasks that were just pushed.
+ * The pool's locks are taken one after the other, and none is held while this writes. */
 WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file);
 
 /* This runs one task of a caller_runs pool on the calling thread. It returns false if no task can
- * run now, another thread is pumping, or the pool is shut down. Any thread may call this. */
+ * run now, another thread runs tasks of the pool, or the pool is shut down. Any thread may call
+ * this. */
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool);
 
-/* This makes the calling thread one of the workers of a lend_only pool. It returns WSQ_OK after
- * wsq_worker_dismiss, or when the pool shuts down, and must have returned before wsq_pool_destroy
- * is called.
+/* This makes the calling thread a worker of a lend_only pool. It returns WSQ_OK after
+ * wsq_worker_dismiss, or when the pool shuts down. It must have returned before wsq_pool_destroy is
+ * called. Any thread outside the pool may call this.
  * WSQ_ERR_INVALID: every worker has a thread, the pool is not lend_only or is NULL, or the caller
  * is inside the pool.
  * WSQ_ERR_CLOSED: the pool is shutting down.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool);
 
-/* This asks the thread that is now lent to this worker of a lend_only pool to leave, which it does
- * between two tasks. What it has queued is left to others. Any thread may call this; without such a
- * thread it does nothing. */
+/* This asks the thread that is lent to this worker of a lend_only pool to leave, which it does
+ * between two tasks. The tasks in its queue are left to the other workers. Any thread may call
+ * this; if the worker has no thread it does nothing. */
 WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker);
 
 /* This returns the pool that the context belongs to. */
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx);
 
-/* This returns the index of the worker that the context belongs to: 0 .. wsq_pool_workers - 1, or
- * from there on, a stand-in or a guest of wsq_run. No two threads have the same index at the same
+/* This returns the index of the worker that the context belongs to: 0 .. wsq_pool_workers - 1, or a
+ * higher one for a stand-in or a guest of wsq_run. No two threads have the same index at the same
  * time. */
 WSQ_API unsigned wsq_worker_index(wsq_ctx ctx);
 
-/* This returns the index of the worker that the calling thread is, as wsq_worker_index does, or -1
- * on a thread that works in no pool. */
+/* This returns the index of the calling thread, as wsq_worker_index does, or -1 on a thread that
+ * works in no pool. */
 WSQ_API int wsq_worker_self(void);
 
 /* ---- tasks ---- */
 
-/* This sets a task up, before its first spawn; a task that is done may be set up again. It must not
- * be shared yet. A task that is all zero but for `fn` is set up, too. */
+/* This sets a task up, before its first spawn; a task that is done may be set up again. The task
+ * must not be shared yet. A task that is all zero except for `fn` needs no call. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn);
 
-/* This queues the task: its function is called on some worker, soon. Any thread may call this. What
- * the caller wrote before is visible to the function. The task's memory must stay until the task is
- * done; a task that is done may be spawned again, once nobody waits for its former end any more.
- * After an error the task is as it was.
+/* This queues the task: a worker will call its function soon. Any thread may call this. What the
+ * caller wrote before is visible to the function. The task's memory must stay until the task is
+ * done; a task that is done may be spawned again, once no thread waits for its former end any more.
+ * After an error the task is unchanged.
  * WSQ_ERR_INVALID: the task has no function, or is queued, running or waiting for a wake already;
  * or it is pinned to a worker that the pool lacks, or in a group of another pool; or an argument is
  * NULL.
@@ -1525,46 +1540,47 @@ WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn);
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task);
 
-/* This spawns `count` tasks, all or none, and is cheaper than as many calls of wsq_spawn. The array
- * may go when this returns. Any thread may call this.
- * WSQ_ERR_INVALID: one of them cannot be spawned, stands in the array twice, comes after others, or
- * has a group that is cancelled or of another pool; or an argument is NULL.
+/* This spawns `count` tasks, all or none, and is cheaper than that many calls of wsq_spawn. The
+ * array is not needed any more when this returns. Any thread may call this.
+ * WSQ_ERR_INVALID: one of the tasks cannot be spawned, is in the array twice, comes after others,
+ * or has a group that is cancelled or of another pool; or an argument is NULL.
  * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count);
 
-/* This makes a task run again that returned, or is about to return, WSQ_PENDING. What the caller
- * wrote before is visible to that run. Any thread may call this, any number of times: several wakes
- * before the task runs count as one, and one that comes while the task runs is not lost. It does
+/* This makes a task that returned WSQ_PENDING, or is about to, run again. What the caller wrote
+ * before is visible to that run. Any thread may call this, any number of times: several wakes
+ * before the task runs count as one, and a wake that comes while the task runs is not lost. It does
  * nothing for a task that is queued already, is done, or was never spawned. The task's memory must
- * be there: a thread that may wake a task must know that it is not freed yet. */
+ * still be there: a thread that may wake a task must know that it is not freed yet. */
 WSQ_API void wsq_wake(wsq_task *task);
 
-/* This returns whether the task is done, or was cancelled; then what it did is visible to the
+/* This returns true if the task is done, or was cancelled; then what it did is visible to the
  * caller. Any thread may call this. */
 WSQ_API bool wsq_task_done(const wsq_task *task);
 
 /* This sleeps until the task is done; then what it did is visible to the caller. Any thread may
- * call this. On a worker the task runs here, if this worker has it in its own queue; else the
- * worker blocks, and a stand-in works in its place.
+ * call this. A worker that has the task in its own queue runs it here; otherwise the worker blocks,
+ * and a stand-in works in its place.
  * WSQ_ERR_CANCELLED: the task was cancelled, or will never run because the pool has been shut down.
  * WSQ_ERR_INVALID: the task is NULL or was never spawned.
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 
-/* This waits as wsq_task_wait does, but for `timeout_ns` nanoseconds at most; 0 only looks,
- * WSQ_FOREVER is no limit.
+/* This waits as wsq_task_wait does, but at most `timeout_ns` nanoseconds; 0 only looks, WSQ_FOREVER
+ * is no limit. A worker that runs the task here returns only when that run ends, which may be later
+ * than the limit.
  * WSQ_ERR_TIMEOUT: the time was up first.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_task_wait. */
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
 
-/* This gives the task a function that is called in place of its own when the task is cancelled, on
- * any thread, to free what the task owns. NULL: none. The owner of the task may call this, while
- * the task is not spawned. */
+/* This gives the task a cleanup: a function that is called, on any thread, in place of the task's
+ * own when the task is cancelled, to free what the task owns. NULL: none. The owner of the task may
+ * call this, while the task is not spawned. */
 WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup);
 
-/* This sets how urgent the task is: before its spawn, or in its own function for what comes after
- * that run. The owner of the task, or its function, may call this.
- * WSQ_ERR_INVALID: `priority` is none, or the task is NULL. */
+/* This sets how urgent the task is. The owner of the task may call it before the spawn; the task's
+ * own function may call it too, for the runs after this one.
+ * WSQ_ERR_INVALID: `priority` is not a wsq_priority, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
 
 /* This pins the task, before its spawn: only the worker with this index runs it, from its next
@@ -1573,32 +1589,38 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority);
  * WSQ_ERR_INVALID: no pool can have that many workers, or the task is NULL. */
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker);
 
-/* This makes the task revocable, before its spawn: wsq_task_cancel then knows whether it has
- * started. So the first run after each spawn begins by one atomic operation more, and the spawn has
- * one more, 5 to 10 ns each. The owner of the task may call this, while the task is not spawned. */
+/* This makes the task revocable, before its spawn: wsq_task_cancel then knows whether the task has
+ * started. It costs two atomic operations, 5 to 10 ns each: one in the spawn and one in the first
+ * run after it. The owner of the task may call this, while the task is not spawned. */
 WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable);
 
-/* This puts the task into a group, before its spawn: from then on each wsq_spawn, wsq_spawn_on or
- * wsq_spawn_batch of it spawns it as wsq_group_spawn does; NULL: into none. A spawn into another
- * pool than the group's fails. The owner of the task may call this, while the task is not
- * spawned. wsq_group_spawn puts a task that has a group into that other one from then on, and one
- * that has none for that spawn only; wsq_group_then and wsq_future_then put it into none. */
+/* This puts the task into a group, before its spawn; NULL: into no group. From then on wsq_spawn,
+ * wsq_spawn_on and wsq_spawn_batch spawn it as wsq_group_spawn does. A spawn into another pool than
+ * the group's fails. The owner of the task may call this, while the task is not spawned.
+ * wsq_group_spawn moves a task that has a group to the new group; a task without a group
+ * is in the new one for that spawn only. wsq_group_then and wsq_future_then take it out of its
+ * group. */
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
 
-/* This lets `task` start only when `predecessor` is done. It is called before `task` is spawned, as
- * often as there are predecessors, with an edge of the caller's for each; the predecessor may be
- * done, running, or not spawned yet. A task whose predecessor is cancelled is cancelled too. Until
- * `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
- * second time; it must not return WSQ_GONE. Nobody may wait for an earlier run of `task` any more.
- * Any thread may call this, but for one `task` one at a time.
+/* This lets `task` start only when `predecessor` is done. Call it before `task` is spawned, once
+ * for each predecessor, with an edge of yours for each; the predecessor may be done, running, or
+ * not spawned yet. If a predecessor is cancelled, so is `task`. Any thread may call this, but only
+ * one at a time for the same `task`.
+ * Until `task` starts, both tasks and the edge must stay, and the predecessor must not be spawned a
+ * second time; it must not return WSQ_GONE. No thread may wait for an earlier run of `task` any
+ * more. The predecessor may belong to another pool. If the pool of `task` is shut down meanwhile,
+ * the end of the predecessor cancels `task`. The worker that ends the predecessor uses the pool of
+ * `task` until it has counted that end: destroy that pool only after you have waited for the
+ * predecessor's pool.
  * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^26 others or after itself, or an
  * argument is NULL. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
 
-/* This spawns the task as wsq_spawn does, pinned: only the worker with the index `worker`, which is
- * below wsq_pool_workers, runs it, after each wake too, until it is done; after that it is pinned
- * no more, nor to what wsq_task_set_worker said. Any thread may call this.
- * WSQ_ERR_INVALID: there is no such worker, or as in wsq_spawn.
+/* This spawns the task as wsq_spawn does, pinned: until the task is done, only the worker with the
+ * index `worker`, which is below wsq_pool_workers, runs it, after each wake too. After that the
+ * task is not pinned any more, not even to the worker that wsq_task_set_worker gave it. Any thread
+ * may call this.
+ * WSQ_ERR_INVALID: the pool has no worker with this index, or as in wsq_spawn.
  * WSQ_ERR_CLOSED, WSQ_ERR_CANCELLED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task);
 
@@ -1615,98 +1637,99 @@ WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay
  * timer touches the task any more. Any thread may call this. */
 WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task);
 
-/* This returns whether the work should stop: the calling task or its group was cancelled, or the
- * pool stops. It is called with the context of a task's own function; in the task's jobs,
- * wsq_group_cancelled answers. */
+/* This returns true if the work should stop: the calling task or its group was cancelled, or the
+ * pool stops. Call it with the context of a task's own function; in the task's jobs use
+ * wsq_group_cancelled. */
 WSQ_API bool wsq_cancelled(wsq_ctx ctx);
 
-/* This cancels the task: if it has not started, waits for a wake, or comes after others that are
- * not done, its function is not called (again). In place of that its cleanup is called when its
- * turn comes, soon, or, if it comes after others, when they are done; and its waiters get
- * WSQ_ERR_CANCELLED. Until then its memory stays. A run that is under way goes on, and can ask
- * wsq_cancelled; only if it then returns WSQ_PENDING or WSQ_YIELD is the task cancelled. It does
- * nothing for a task that is done or was never spawned. Any thread may call this that knows that
- * the task's memory is there.
- * It returns true if the function is not called any more, and the task did not end by itself: it
- * is cancelled, by this call or before. False: it is too late, since the function has been called,
- * and the task does not wait for a wake; or, unless the task is revocable, the function may be
- * called at this moment, and wsq_task_wait tells which it was. */
+/* This cancels the task. If the task has not started, waits for a wake, or comes after others that
+ * are not done, its function is not called (again). Its cleanup is called instead, when the task's
+ * turn comes, or, if it comes after others, when they are done; and its waiters get
+ * WSQ_ERR_CANCELLED. Until then its memory must stay. A run that is under way goes on, and can ask
+ * wsq_cancelled; if it then returns WSQ_PENDING or WSQ_YIELD, the task is cancelled. This does
+ * nothing for a task that is done or was never spawned. Any thread that knows that the task's
+ * memory is there may call this. It returns true if the function will not be called any more, and
+ * the task did not end by itself: this call has cancelled it, or an earlier one. False: it is too
+ * late, because the function has been called, and the task does not wait for a wake. For a task
+ * that is not revocable, false may also mean that it was not clear whether the function has been
+ * called; wsq_task_wait tells later. */
 WSQ_API bool wsq_task_cancel(wsq_task *task);
 
 /* This takes one unit of the running task's budget (wsq_config.budget). A task that loops calls
- * this once per step. It returns false when the task has had its share: it should return WSQ_YIELD.
- * On a thread that is no worker it returns true. */
+ * this once per step. When it returns false, the task has had its share and should return
+ * WSQ_YIELD. On a thread outside it returns true. */
 WSQ_API bool wsq_budget_take(void);
 
-/* This says that the calling task, job or run is about to block outside the scheduler (in a system
- * call, on a mutex): until wsq_block_end a stand-in works in this worker's place, if max_standins
- * allows. Pairs may be nested. `ctx` is the caller's own. */
+/* Call this when a task, job or run is about to block outside the scheduler (in a system call, on a
+ * mutex): until wsq_block_end a stand-in works in this worker's place, if max_standins allows.
+ * Pairs may be nested. `ctx` is the caller's own. */
 WSQ_API void wsq_block_begin(wsq_ctx ctx);
 
-/* This ends what wsq_block_begin began, before that task, job or run returns, with the same
- * context. */
+/* Call this after the call that blocked, with the same context as wsq_block_begin, and before the
+ * task, job or run returns. */
 WSQ_API void wsq_block_end(wsq_ctx ctx);
 
 /* ---- function calls as tasks, and their results ---- */
 
 /* This calls fn(arg) on some worker, soon. What `arg` points to is the caller's and must stay as
- * long as `fn` needs it. A call that is cancelled never happens, nor one for which this returns an
- * error. Any thread may call this.
- * WSQ_ERR_MEMORY: there is no memory for one more.
+ * long as `fn` needs it. `fn` is never called if it is cancelled first (by a WSQ_CANCEL shutdown),
+ * or if this returns an error. Any thread may call this.
+ * WSQ_ERR_MEMORY: there is no memory for another future.
  * WSQ_ERR_CLOSED: the pool is shutting down.
  * WSQ_ERR_INVALID: the pool or `fn` is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg);
 
-/* This does what wsq_go does, and stores a handle in *out from which what `fn` returns can be
- * fetched. The handle must go to wsq_future_get or to wsq_future_drop, once. After an error *out is
- * unchanged. Any thread may call this.
+/* This calls fn(arg) as wsq_go does, and stores a handle in *out that gives the result of `fn`. The
+ * handle must go to wsq_future_get or to wsq_future_drop, once. After an error *out is unchanged.
+ * Any thread may call this.
  * WSQ_ERR_INVALID: the pool, `fn` or `out` is NULL.
  * WSQ_ERR_MEMORY, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_go. */
 WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out);
 
 /* This sleeps until the future is done, stores what its function returned in *result (unless
- * `result` is NULL), and frees the future, whatever this returns but WSQ_ERR_FORKED and
- * WSQ_ERR_INVALID. Any thread that has the handle may call this, once. On a worker the function is
- * called here, if nobody has started it; else the worker blocks, and a stand-in works in its place.
+ * `result` is NULL), and frees the future, except when it returns WSQ_ERR_FORKED or
+ * WSQ_ERR_INVALID. Any thread that has the handle may call this, once. A worker calls the function
+ * here, if no thread has started it; otherwise the worker blocks, and a stand-in works in its
+ * place.
  * WSQ_ERR_CANCELLED: the function was never called, and *result is unchanged.
  * WSQ_ERR_INVALID: the future is NULL.
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result);
 
-/* This waits as wsq_future_get does, but for `timeout_ns` nanoseconds at most; 0 only looks,
- * WSQ_FOREVER is no limit. On a worker that has to call the function itself it lasts as long as
- * that, unless `timeout_ns` is 0.
+/* This waits as wsq_future_get does, but at most `timeout_ns` nanoseconds; 0 only looks,
+ * WSQ_FOREVER is no limit. A worker that calls the function here returns only when the function
+ * does, which may be later than the limit; with 0 it never calls it.
  * WSQ_ERR_TIMEOUT: the time was up first, and the handle is still the caller's.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_future_get. */
 WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, void **result);
 
-/* This cancels the future: if its function has not been called yet it never will be, and
- * wsq_future_get says WSQ_ERR_CANCELLED. Then this returns true, and nobody touches any more what
- * `arg` points to. False: it is too late; a function that runs already goes on. The handle remains
- * the caller's. Any thread that has the handle may call this. */
+/* This cancels the future and returns true, if its function has not been called yet: it never will
+ * be, wsq_future_get returns WSQ_ERR_CANCELLED, and the pool does not touch `arg` any more. It
+ * returns false if it is too late; a function that runs already goes on. The handle remains the
+ * caller's. Any thread that has the handle may call this. */
 WSQ_API bool wsq_future_cancel(wsq_future *future);
 
-/* This returns whether wsq_future_get would return without waiting. Any thread that has the handle
+/* This returns true if wsq_future_get would return without waiting. Any thread that has the handle
  * may call this. */
 WSQ_API bool wsq_future_done(const wsq_future *future);
 
-/* This spawns `task`, into the future's pool, when the future is done or cancelled, at once if it
- * is already; the task may then call wsq_future_get, which does not wait. Any thread that has the
- * handle may call this, once for each future.
+/* This spawns `task` into the future's pool when the future is done or cancelled; immediately, if
+ * it is so already. The task may then call wsq_future_get, which does not wait. Any thread that has
+ * the handle may call this, once for each future.
  * WSQ_ERR_INVALID: the future has such a task already, the task cannot be spawned (wsq_spawn), or
  * an argument is NULL.
  * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task);
 
-/* This gives the handle back: nobody wants the result. The function is called all the same, and the
- * future is freed after that. Any thread that has the handle may call this. NULL is allowed. */
+/* This gives the handle back if nobody wants the result. The function is called all the same, and
+ * the future is freed after that. Any thread that has the handle may call this. NULL is allowed. */
 WSQ_API void wsq_future_drop(wsq_future *future);
 
 /* ---- groups ---- */
 
-/* This sets a group up, before its first use or to use a cancelled one again. It must not be shared
- * yet, or not be in use any more.
+/* This sets a group up, before its first use, or to use a cancelled one again. The group must not
+ * be shared yet, or not be in use any more.
  * WSQ_ERR_INVALID: an argument is NULL. */
 WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool);
 
@@ -1720,85 +1743,89 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task);
  * caller, and the group can be used again. Any number of threads may call this. A worker runs the
  * tasks of this group that are in its own queue, and no others; then it blocks, and a stand-in
  * works in its place.
- * WSQ_ERR_CANCELLED: not all of them ran. None runs any more; but after a shutdown some may still
- * be pending, or wait for a predecessor (wsq_group_pending counts them), and need the group until
- * they are woken.
+ * A group may lie on the stack of a task that waits for it: in a WSQ_CANCEL shutdown, too, the wait
+ * lasts until the group's tasks have ended, except those that are pending or held. It may last
+ * until every running task of the pool, of any group, has returned or waits.
+ * WSQ_ERR_CANCELLED: not all tasks ran. None runs any more; but after a shutdown some may still be
+ * pending or held (wsq_group_pending counts them), and need the group until they are woken.
  * WSQ_ERR_INVALID: the group is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_group_wait(wsq_group *group);
 
-/* This waits as wsq_group_wait does, but for `timeout_ns` nanoseconds at most; 0 only looks,
- * WSQ_FOREVER is no limit.
+/* This waits as wsq_group_wait does, but at most `timeout_ns` nanoseconds; 0 only looks,
+ * WSQ_FOREVER is no limit. A worker that runs a task of the group here returns only when that run
+ * ends, which may be later than the limit.
  * WSQ_ERR_TIMEOUT: the time was up first.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_group_wait. */
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns);
 
-/* This spawns `task`, into the group's pool, when no task of the group is left, at once if none is
- * now. No thread waits for that. `task` itself is not counted in the group. Any thread may call
- * this, any number of times.
+/* This spawns `task` into the group's pool when no task of the group is left; immediately, if none
+ * is left now. No thread waits meanwhile. `task` itself is not counted in the group. Any thread may
+ * call this, any number of times.
  * WSQ_ERR_INVALID, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task);
 
-/* This cancels the group, until wsq_group_init: a task of it that has not started never will; it is
- * cancelled when its turn comes, or when it is woken. What runs goes on, and can ask wsq_cancelled.
- * Any thread may call this. */
+/* This cancels the group, until wsq_group_init. A task of the group that has not started never
+ * will: it is cancelled when its turn comes, or when it is woken. A task that runs goes on, and can
+ * ask wsq_cancelled. Any thread may call this. */
 WSQ_API void wsq_group_cancel(wsq_group *group);
 
-/* This returns whether wsq_group_cancel was called. Any thread may call this. */
+/* This returns true if wsq_group_cancel was called. Any thread may call this. */
 WSQ_API bool wsq_group_cancelled(const wsq_group *group);
 
-/* This keeps `error` for wsq_group_error, if it is the first that is not 0. What the numbers mean
- * is the caller's business, and the group goes on. Any thread may call this. */
+/* This keeps `error` for wsq_group_error, if it is the group's first error that is not 0. The
+ * caller decides what the numbers mean. The group goes on. Any thread may call this. */
 WSQ_API void wsq_group_fail(wsq_group *group, int error);
 
-/* This returns the first error that wsq_group_fail was told, 0 if there is none. It is final once
+/* This returns the first error that was given to wsq_group_fail, or 0. It is final once
  * wsq_group_wait has returned. Any thread may call this. */
 WSQ_API int wsq_group_error(const wsq_group *group);
 
 /* This returns how many tasks of the group are spawned and not done. Any thread may call this; the
- * number is a snapshot. At 0, what they did is visible to the caller. A worker that runs several
- * tasks of the group one after the other takes them off together, so the number may be too high by
- * these. */
+ * number is a snapshot. At 0, what the tasks did is visible to the caller. A worker that runs
+ * several tasks of the group one after the other reports their ends together, so the number may be
+ * too high by that many. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
 /* ---- fork and join: wsq_fork, wsq_join and wsq_reclaim follow in >>inline ---- */
 
 /* This calls fn(ctx, arg) on the calling thread, with a context in which it may fork, loop and
  * reduce, and returns when `fn` has returned. Idle workers help. Any thread may call this, inside a
- * task or a run too. When WSQ_GUESTS threads are inside already, `fn` runs as a task while an
- * outside caller waits, and without help on a worker. After an error `fn` was not called.
+ * task or a run too. If WSQ_GUESTS threads are inside already, `fn` of an outside caller runs as a
+ * task while the caller waits, and `fn` of a worker runs without help. After an error `fn` was not
+ * called.
  * WSQ_ERR_CLOSED: the pool is shutting down.
- * WSQ_ERR_CANCELLED: it was cancelled while the call waited as a task.
- * WSQ_ERR_MEMORY: more threads are inside at once than ever before, and there is no memory for the
- * block of one more (a worker goes on without).
+ * WSQ_ERR_CANCELLED: `fn` was to run as a task, and that task was cancelled.
+ * WSQ_ERR_MEMORY: more threads are inside at the same time than ever before, and there is no memory
+ * for another block (never on a worker, which goes on without).
  * WSQ_ERR_INVALID: the pool or `fn` is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
 
-/* This calls `body` for pieces that together are begin .. end - 1, each element once, on the
- * calling thread and on workers that help, in no order. It returns when all are done, or
- * wsq_loop_stop was called. `ctx` is the caller's own. `grain` is how many elements one call gets
- * at most; between two calls the loop gives half of what is left away if a worker is idle. 0
- * chooses as many as take about 10 us, measured as it goes. */
+/* This calls `body` for pieces of the range begin .. end - 1, so that each element is in one piece.
+ * The calls run on the calling thread and on workers that help, in no order. It returns when all
+ * are done, or wsq_loop_stop was called. `ctx` is the caller's own. One call gets at most `grain`
+ * elements; between two calls the loop gives away half of what is left if a worker is idle. 0
+ * chooses as many elements as take about 10 us, measured while the loop runs. */
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg);
 
 /* This loops as wsq_for does; `body` adds its piece to a partial result, and partial results are
  * combined in the order of the elements. The result goes to *result, `reducer->size` bytes of the
- * caller's, which are initialised here. Partial results above 128 bytes are allocated; without
- * memory the loop goes on with fewer.
+ * caller's, which this initialises. Partial results above 128 bytes are allocated; without memory
+ * the loop goes on with fewer.
  * WSQ_ERR_INVALID: an argument or a function of the reducer is NULL, or its size is 0. */
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                               const wsq_reducer *reducer, void *result);
 
-/* This ends the wsq_for or wsq_reduce whose body calls it, the innermost one, early: calls of the
- * body that run already go on, but elements for which none has begun are left out (find any, first
- * error). What wsq_reduce has found so far is its result. The body passes its own context. It does
- * nothing outside a loop. */
+/* This ends the wsq_for or wsq_reduce whose body calls it early (to find any element, or at the
+ * first error). If loops are nested, it ends the innermost one. Calls of the body that run already
+ * go on; pieces that have not begun are left out. What wsq_reduce has found so far is its result.
+ * The body passes its own context. Outside a loop this does nothing. */
 WSQ_API void wsq_loop_stop(wsq_ctx ctx);
 
-/* A file whose layout or inline functions differ from the implementation's does not link, and the
- * linker names the macros. */
+/* A file whose layout or inline functions differ from the implementation's does not link: the
+ * linker misses a symbol whose name lists the macros. */
 #if !defined(WSQ_STATIC)
 WSQ_API void WSQI_CONFIGURED(void);
 #if defined(_MSC_VER)
@@ -1811,22 +1838,23 @@ static void (*const wsqi_configured)(void) __attribute__((used)) = WSQI_CONFIGUR
 #endif
 
 /* ==========================================================================
- * >>inline: fork and join, the whole of their common path
+ * >>inline: fork and join, their complete fast path
  * ========================================================================== */
 
-/* What fork and join read of a worker: the first line of its block. Each asks one question with one
- * comparison. Fork: is the stack full, or does somebody want work? Join: is the job public, or does
- * somebody want work? */
+/* The part of a worker that fork and join read: the first cache line of its block. Each asks two
+ * questions with one comparison. Fork: is the stack full, or does a thief want work? Join: is the
+ * job public, or does a thief want work? */
 typedef struct wsqi_front {
-    wsqi_aptr fork_trap; /* owner: the full mark; thieves: NULL, "more!" */
-    wsqi_aptr join_trap; /* owner: the end of the public entries; thieves: WSQI_TRAP_SET */
+    wsqi_aptr fork_trap; /* the owner stores where the stack is full; a thief that wants work,
+                          * NULL */
+    wsqi_aptr join_trap; /* the owner stores where the public jobs end; a thief, WSQI_TRAP_SET */
 } wsqi_front;
 
 #define WSQI_TRAP_SET ((void *)~(uintptr_t)0)
 
-/* Keeps gcc from computing the block's address once and carrying it across the calls between fork
- * and join: two instructions are cheaper than a register (fib: 1.25 against 1.38 ns, gcc 12, Zen
- * 5). Clang computes it twice by itself, and this would cost it one more move. */
+/* This keeps gcc from computing the block's address once and keeping it in a register from fork to
+ * join. To compute it twice costs two instructions, which is cheaper (fib: 1.25 against 1.38 ns,
+ * gcc 12, Zen 5). Clang computes it twice by itself; for clang this would cost another move. */
 #if defined(WSQI_OPAQUE)
 #elif defined(WSQI_GNU) && !defined(__clang__)
 #define WSQI_OPAQUE(pointer) __asm__("" : "+r"(pointer))
@@ -1834,13 +1862,15 @@ typedef struct wsqi_front {
 #define WSQI_OPAQUE(pointer) ((void)0)
 #endif
 
-/* The slow halves: somebody wants work, or the job is public, or the stack is full. They take the
- * entry and return the context, by value, so that it never leaves its register; and no job: its
- * address would be kept in one just for them. Reclaim's answer is the lowest bit. */
+/* The slow paths: a thief wants work, the job is public, or the stack is full. They take the entry
+ * and return the context by value, so that it stays in its register. They do not take the job: its
+ * address would occupy another register on the fast path. The lowest bit of wsqi_reclaim_slow's
+ * result is the answer of wsq_reclaim. */
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) WSQI_COLD;
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
 
-/* For WSQ_ASSERT alone: does this thread run what received the context, or what that has called? */
+/* For WSQ_ASSERT only: does this thread run the function that received the context, or a function
+ * that this one has called? */
 WSQ_API bool wsqi_ctx_here(wsq_ctx ctx);
 
 #define wsqi_check_ctx(ctx) \
@@ -1850,10 +1880,10 @@ static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
 }
 
-/* This offers the job to idle workers: fn(ctx, job) will be called, once. `*ctx` is the caller's
- * own context, and is advanced. The job must be joined, by wsq_join or wsq_reclaim, in the function
- * that forked it, the newest job first, and its memory must stay until then. It may be called
- * inside a run, a job or a task. When the job stack is full the job runs here, at once. */
+/* This offers the job to idle workers: fn(ctx, job) will be called once. `*ctx` is the caller's own
+ * context, and is advanced. The function that forks a job must join it, by wsq_join or wsq_reclaim,
+ * the newest job first, and the job's memory must stay until then. Call this inside a run, a job or
+ * a task. When the job stack is full, the job runs here immediately. */
 static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
     wsq_ctx entry = *ctx;
     wsqi_check_ctx(entry);
@@ -1865,12 +1895,13 @@ static inline void wsq_fork(wsq_ctx *ctx, wsq_job *job, wsq_job_fn fn) {
         *ctx = wsqi_fork_slow(entry);
 }
 
-/* This joins a job as wsq_join does, but does not call its function. It returns true if nobody took
- * the job: then the caller does its work itself, by a direct call that the compiler can inline. It
- * returns false if the job is done, and then what it did is visible. Either way it is joined. */
+/* This joins a job as wsq_join does, but does not call its function. It returns true if no other
+ * worker took the job: then the caller does the work itself, by a direct call that the compiler can
+ * inline. It returns false if the job is done, and then what it did is visible. In both cases the
+ * job is joined. */
 static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
-    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0; /* then it was not advanced */
+    bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0; /* then fork did not advance it */
     wsqi_check_ctx(full ? *ctx : entry);
     WSQ_ASSERT((full || wsqi_get(&entry->job) == job) &&
                "a join out of order: the newest job first, by the function that forked it");
@@ -1886,10 +1917,10 @@ static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     return true;
 }
 
-/* This joins the newest job that the caller has forked: the job is done when it returns, and what
- * it did is visible. A job that nobody took is called here. While another worker runs it, this one
- * helps with other jobs, never with tasks, and then sleeps. `*ctx` is the context that wsq_fork
- * advanced; it is taken back. */
+/* This joins the newest job that the caller has forked: when it returns, the job is done, and what
+ * the job did is visible. If no other worker took the job, it runs here. While another worker runs
+ * it, this one helps with other jobs, never with tasks, and then sleeps. `*ctx` is the context that
+ * wsq_fork advanced; this takes it back. */
 static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
     if (wsq_reclaim(ctx, job)) job->fn(*ctx, job);
 }
@@ -1903,8 +1934,9 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #ifndef WSQ_IMPLEMENTED
 #define WSQ_IMPLEMENTED
 
-/* What other projects ask of their own code: declarations first in a block, none that another
- * header shows already, no cast that only other machines need, no guess about aliasing. */
+/* Warnings that other projects turn on for their own code, and that make no sense here:
+ * declarations after statements, declarations that a header repeats, casts that only other machines
+ * need, guesses about aliasing. */
 #if defined(WSQI_GNU)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstrict-aliasing"

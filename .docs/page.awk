@@ -1,8 +1,8 @@
 # The body of the reference page: usage: awk -f page.awk wsq.h wsq.h EXAMPLE.c ...
 #
-# The header is read twice: first for the names, so that every later mention can lead to them. Then
-# its manual, and the declarations with their contracts, become HTML. The examples give each function
-# the code that calls it; the numbered ones and the recipes stand at the end as a whole.
+# The header is read twice. The first pass collects the names, so that every later mention can be a link. The
+# second turns its manual, the chapters of manual.txt, and the declarations with their contracts into HTML.
+# The examples give each function the code that calls it; the numbered ones and the recipes follow in full.
 
 function escape(s) {
     gsub(/&/, "\\&amp;", s)
@@ -147,6 +147,21 @@ function manual_line(line,   tag) {
     }
 }
 
+# Chapters of the page alone: .docs/manual.txt, in the manual's own form.
+function more_chapters(   line, tag) {
+    in_manual = 0
+    while ((getline line < ".docs/manual.txt") > 0) {
+        if (match(line, /^>>[a-z]+: /)) {
+            tag = substr(line, 3, RLENGTH - 4)
+            section_title[tag] = capital_first(substr(line, RLENGTH + 1))
+            rule = 1
+        }
+        manual_line(line)
+    }
+    close(".docs/manual.txt")
+    manual_flush()
+}
+
 function manual_flush() {
     if (paragraph != "") paragraph_flush()
     if (block != "") block_flush()
@@ -229,7 +244,7 @@ function table_key(key,   n, part, i, name, out) {
         name = part[i]
         sub(/[^A-Z0-9_].*/, "", name)
         out = out (i > 1 ? ", " : "")
-        if (name in table_macro)
+        if (name in table_macro && chapter == "macros")
             out = out "<span id=\"" name "\" data-name=\"" name "\">" escape(part[i]) "</span>"
         else out = out linked(part[i], "")
     }
@@ -481,6 +496,7 @@ file == 2 && FNR == 1 { in_manual = 1 }
 file == 2 && part == 0 {
     if ($0 ~ /^ \*\//) {
         manual_flush()
+        more_chapters()
         part = 1
     } else if (FNR > 1) manual_line($0)
     next

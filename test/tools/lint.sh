@@ -17,7 +17,7 @@
 #
 # and contracts.awk: every public name has its contract, every error is named, no text names a ghost.
 cd "$(dirname "$0")/../.." || exit 1
-awk -f test/tools/contracts.awk "${1:-wsq.h}" README.md */README.md */*/README.md .github/*.md
+awk -f test/tools/contracts.awk "${1:-wsq.h}" README.md */README.md */*/README.md .github/*.md .docs/*.txt
 contracts=$?
 awk '
 function breach(line, text) {
