@@ -1211,7 +1211,7 @@ typedef struct wsq_stats {
     uint64_t jobs_stolen;    /* jobs taken from other workers */
     uint64_t joins_parked;   /* joins that slept because their job was stolen and still ran */
     uint64_t average_task_ns; /* moving average of the time per task; of a pool: the mean */
-    uint64_t interval;       /* tasks between two looks at the global queue; of a pool: the mean */
+    uint64_t interval;        /* tasks between two looks at the global queue; of a pool: the mean */
     uint64_t queue_depth;     /* tasks in the worker's own queue at this moment */
 } wsq_stats;
 
