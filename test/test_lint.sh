@@ -29,7 +29,7 @@ finds 'wsq_task_wait_for can return WSQ_ERR_TIMEOUT' 's/^ \* WSQ_ERR_TIMEOUT: th
 finds 'wsq_group_init never returns WSQ_ERR_CLOSED' 's/^ \* WSQ_ERR_INVALID: an argument is NULL. \*\//& WSQ_ERR_CLOSED/; s/^\(.*\) \*\/ WSQ_ERR_CLOSED/\1 WSQ_ERR_CLOSED *\//'
 finds 'wsq_submit can return WSQ_ERR_THREAD' 's/^    if (future == NULL) return WSQ_ERR_MEMORY;/    if (future == NULL) return WSQ_ERR_THREAD;/'
 finds 'ghost: wsq_pool_run_two' 's/wsq_pool_run_one runs one task/wsq_pool_run_two runs one task/'
-finds 'wsq_wake does not say who' '/^\/\* This makes a task run again/,/wsq_wake(/{s/thread//g; s/owner//g; s/caller//g; s/context//g; }'
+finds 'wsq_wake does not say who' '/^\/\* This makes a task that returned WSQ_PENDING/,/wsq_wake(/{s/thread//g; s/owner//g; s/caller//g; s/context//g; }'
 finds 'ghost: WSQ_BLOCK_SIZES' 's/^ \*     WSQ_BLOCK_SIZE /&WSQ_BLOCK_SIZES /'
 finds 'more than 100 columns' 's/^#define WSQ_LIFO_OFF.*/& /; s/^#define WSQ_H$/&                                                                                          /'
 finds 'a relaxed operation without a reason' 's|/\* Relaxed: see wsqi_stuck. \*/||'
@@ -38,6 +38,8 @@ finds 'stands at no operation of its order' 's/wsqi_store_rel(&self->bottom, bot
 finds 'has no prefix' 's/^static inline uint32_t wsqi_head_real/static inline uint32_t head_real/'
 finds 'no section >>compose' 's/; see >>after \*\//; see >>compose *\//'
 finds '#if in the body' 's/^    wsqi_worker \*self = wsqi_local(pool);/#if 1/'
+finds 'words: "likewise" stands 1 times' 's/^ \* wsq is a pool of threads/ * Likewise, wsq is a pool of threads/'
+finds 'words: "to be had" stands' 's/^ \* >>words$/& to be had to be had to be had to be had to be had to be had to be had to be had/'
 
 echo "      $count faults"
 exit $failed

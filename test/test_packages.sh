@@ -96,8 +96,9 @@ cmake_build() { # folder, options
 refused() { ! "$@"; }
 
 if has cmake cmake; then
-    cmake_project "$work/found" "find_package(wsq $version REQUIRED)"
-    check 'find_package(wsq)' cmake_build "$work/found" -DCMAKE_PREFIX_PATH="$prefix"
+    line=$(sed -n 's/.*`\(find_package(wsq [^`]*)\)`.*/\1/p' examples/packaging/README.md)
+    cmake_project "$work/found" "$line"
+    check "$line, as examples/packaging/README.md has it" cmake_build "$work/found" -DCMAKE_PREFIX_PATH="$prefix"
     printf '%s\n' 'cmake_minimum_required(VERSION 3.14)' 'project(user CXX)' 'find_package(wsq REQUIRED)' \
         'add_executable(user user.cpp)' 'target_compile_features(user PRIVATE cxx_std_17)' \
         'target_link_libraries(user PRIVATE wsq::wsq)' >"$work/CMakeLists.txt"

@@ -14,12 +14,18 @@
 #              sections in the order of the table of contents, no tag of one that is not there,
 #              nothing left to do
 #   names      what stands at file scope begins with wsq_, wsqi_, WSQ_ or WSQI_
+#   words      the comments have no more of some words than $words allows: words that stand where a noun
+#              is missing ("who has it" for "the worker that has it"), or that slow a reader down
 #
 # and contracts.awk: every public name has its contract, every error is named, no text names a ghost.
 cd "$(dirname "$0")/../.." || exit 1
+
+# How often each may stand in the header ("such as" is not counted). Lower a number when you can; never raise one.
+words='who:109 whoever:40 such:14 to_be_had:7 in_vain:4 likewise:0'
+
 awk -f test/tools/contracts.awk "${1:-wsq.h}" README.md */README.md */*/README.md .github/*.md .docs/*.txt
 contracts=$?
-awk '
+awk -v words="$words" '
 function breach(line, text) {
     printf "%s:%d: %s\n", FILENAME, line, text
     breaches++
@@ -282,7 +288,29 @@ function read_names(   line) {
     read_shape()
     read_code()
     read_sections()
+    prose = prose " " text
     former = $0
+}
+
+# ---- words ----
+
+function count_words(   n, i, part, pair, more) {
+    prose = tolower(prose)
+    gsub(/[^a-z_]+/, "  ", prose)
+    gsub(/ such  as /, " ", prose)
+    gsub(/ to  be  had /, " to_be_had ", prose)
+    gsub(/ in  vain /, " in_vain ", prose)
+    n = split(words, part, " ")
+    for (i = 1; i <= n; i++) {
+        split(part[i], pair, ":")
+        more = gsub(" " pair[1] " ", " ", prose)
+        gsub(/_/, " ", pair[1])
+        if (more > pair[2] + 0)
+            breach(NR, "words: \"" pair[1] "\" stands " more " times in comments, and the limit is " pair[2])
+        else if (more < pair[2] + 0)
+            note = note ", \"" pair[1] "\" " more
+    }
+    if (note != "") printf "%s: lower the limits in test/tools/lint.sh: %s\n", FILENAME, substr(note, 3)
 }
 
 END {
@@ -296,6 +324,7 @@ END {
     for (i in sent) breach(sent[i], "no section " i)
     if (section != sections) breach(NR, "sections are missing: " section " of " sections)
     for (label in table) count++
+    count_words()
     if (count < 10) breach(1, "no table of pairs")
     printf "%s: %d lines, %d labels, %d breaches\n", FILENAME, NR, count, breaches
     exit breaches > 0
