@@ -38,8 +38,8 @@ cpp      = $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(B)/%,$
 # When tasks run, in virtual time.
 PROGRESS = $(B)/test/progress/hangs
 # Also on mutexes and conditions: whatever sleeps.
-PTHREAD  = $(patsubst %,$(B)/pthread/test/%,$(addprefix test_,corners faults guest idle pool shutdown \
-             standin system timer) stress/programs)
+PTHREAD  = $(patsubst %,$(B)/pthread/test/%,$(addprefix test_,corners faults guest host idle pool \
+             shutdown standin system timer) stress/programs)
 
 all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
 

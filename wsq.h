@@ -582,6 +582,10 @@
  * A program that a task starts (fork, then exec) inherits what is blocked, SIGTERM and SIGINT too.
  * Unblock them between fork and exec, or by posix_spawnattr_setsigmask.
  *
+ * CANCELLATION. pthread_cancel does not end a thread in the middle of a call that waits, creates a
+ * pool or shuts one down: the thread ends at its next cancellation point after that call. Do not
+ * cancel a thread while it runs a task, a job or a run, nor one of a pool's own threads.
+ *
  * THREAD-LOCAL VARIABLES. A thread-local variable, errno included, keeps its value within one run
  * of a task, but not from one run to the next: the next run may be on another thread. What a task
  * must remember belongs in its struct. During a join, or a wait without a stand-in, other work runs
@@ -2239,7 +2243,8 @@ static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *
     if (stack_size > UINT32_MAX) return false;
     thread->fn = fn;
     thread->arg = arg;
-    for (; length < 15 && name[length]; length++) thread->name[length] = (wchar_t)name[length];
+    for (; length < 15 && name[length]; length++)
+        thread->name[length] = (wchar_t)(name[length] & 0xff);
     thread->name[length] = 0;
     thread->handle = (HANDLE)_beginthreadex(NULL, (unsigned)stack_size, wsqi_thread_main, thread,
                                             STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
@@ -2310,6 +2315,10 @@ static unsigned wsqi_cpu_count(void) {
 #include <sys/syscall.h>
 #endif
 
+#if defined(__x86_64__) && defined(__ILP32__)
+#define WSQI_X32 1
+#endif
+
 /* glibc and musl hide these under -std=c11, and it is too late to ask when another header came
  * first. Where the second name stands, time_t has 64 bits and the plain name is the old one's. */
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
@@ -2317,7 +2326,7 @@ long syscall(long number, ...);
 int sched_getcpu(void);
 int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
 #if UINTPTR_MAX > 0xffffffffu || defined(__EMSCRIPTEN__) || defined(__ANDROID__) || \
-    (defined(__GLIBC__) && !defined(__USE_TIME_BITS64))
+    defined(WSQI_X32) || (defined(__GLIBC__) && !defined(__USE_TIME_BITS64))
 int clock_gettime(int clock, struct timespec *time);
 #else
 int clock_gettime(int clock, struct timespec *time) __asm__("__clock_gettime64");
@@ -2360,6 +2369,20 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
     return time;
 }
 
+/* A thread is not cancelled (pthread_cancel) in the middle of one of these calls, but at its next
+ * point of cancellation outside: it may hold a lock, or be about to free a pool. */
+#if defined(PTHREAD_CANCEL_DISABLE)
+static inline int wsqi_cancel_off(void) {
+    int former;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &former);
+    return former;
+}
+static inline void wsqi_cancel_back(int former) { pthread_setcancelstate(former, &former); }
+#else
+static inline int wsqi_cancel_off(void) { return 0; }
+static inline void wsqi_cancel_back(int former) { (void)former; }
+#endif
+
 /* ---- waiting on an address ---- */
 
 /* The kernel's two calls, one pair for each: sleep while the word is as expected (timeout_ns 0: for
@@ -2370,8 +2393,11 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
 #define WSQI_FUTEX_WAKE_PRIVATE 129
 
 /* The kernel's own time, whatever time_t is. The youngest 32-bit machines have only the call whose
- * seconds have 64 bits. */
-#if defined(SYS_futex)
+ * seconds have 64 bits, and x32's kernel has 64 bits where its `long` has 32. */
+#if defined(WSQI_X32)
+#define WSQI_SYS_FUTEX SYS_futex
+typedef struct wsqi_futex_time { int64_t sec, nsec; } wsqi_futex_time;
+#elif defined(SYS_futex)
 #define WSQI_SYS_FUTEX SYS_futex
 typedef struct wsqi_futex_time { long sec, nsec; } wsqi_futex_time;
 #else
@@ -2556,18 +2582,16 @@ static void wsqi_parking_fini(wsqi_parking *self) {
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
     wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
+    int cancel = wsqi_cancel_off();
     pthread_mutex_lock(&bucket->mutex);
     /* Who changed the word takes the mutex before it wakes, so either this sees the change or the
      * wake comes after the wait began. */
-    if (wsqi_load_locked(word) != expected) {
-        pthread_mutex_unlock(&bucket->mutex);
-        return;
+    if (wsqi_load_locked(word) == expected) {
+        if (timeout_ns == 0) pthread_cond_wait(&bucket->changed, &bucket->mutex);
+        else wsqi_cond_wait(bucket, timeout_ns);
     }
-    if (timeout_ns == 0)
-        pthread_cond_wait(&bucket->changed, &bucket->mutex);
-    else
-        wsqi_cond_wait(bucket, timeout_ns);
     pthread_mutex_unlock(&bucket->mutex);
+    wsqi_cancel_back(cancel);
 }
 
 static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
@@ -2617,16 +2641,20 @@ static void wsqi_signals_block(wsqi_sigset *former) {
     pthread_sigmask(WSQI_SIG_BLOCK, &set, former);
 }
 
+#define WSQI_STACK_UNIT 16384u /* macOS takes whole pages only, which have so many bytes on ARM */
+
 /* False, and nothing started: the system has no thread of that stack size for us. */
 static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                               size_t stack_size, const char *name) {
     pthread_attr_t attributes;
     wsqi_sigset former;
+    bool sized = stack_size != 0;
     thread->fn = fn;
     thread->arg = arg;
     snprintf(thread->name, sizeof thread->name, "%.15s", name);
+    if (stack_size > WSQI_STACK_UNIT) stack_size += (0 - stack_size) % WSQI_STACK_UNIT;
     if (pthread_attr_init(&attributes) != 0) return false;
-    bool ok = stack_size == 0 || pthread_attr_setstacksize(&attributes, stack_size) == 0;
+    bool ok = !sized || pthread_attr_setstacksize(&attributes, stack_size) == 0;
     wsqi_signals_block(&former);
     ok = ok && pthread_create(&thread->handle, &attributes, wsqi_thread_main, thread) == 0;
     pthread_sigmask(WSQI_SIG_SETMASK, &former, NULL);
@@ -2634,7 +2662,11 @@ static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *
     return ok;
 }
 
-static void wsqi_thread_join(wsqi_thread *thread) { pthread_join(thread->handle, NULL); }
+static void wsqi_thread_join(wsqi_thread *thread) {
+    int cancel = wsqi_cancel_off();
+    pthread_join(thread->handle, NULL);
+    wsqi_cancel_back(cancel);
+}
 
 /* ---- a word that is 0 in a child after fork() ---- */
 
@@ -2705,19 +2737,31 @@ static WSQI_UNUSED void wsqi_pages_give(void *pages, size_t size) { munmap(pages
 
 #if defined(__linux__)
 
+/* -std=c11 hides the first name, and glibc keeps the second. */
+#if defined(O_CLOEXEC)
+#define WSQI_CLOEXEC O_CLOEXEC
+#elif defined(__O_CLOEXEC)
+#define WSQI_CLOEXEC __O_CLOEXEC
+#else
+#define WSQI_CLOEXEC 0
+#endif
+
 /* Reads a small file as a string; false if there is none. */
 static bool wsqi_file_read(const char *path, char *text, size_t size) {
-    int file = open(path, O_RDONLY);
-    if (file < 0) return false;
-    ssize_t length = read(file, text, size - 1);
-    close(file);
+    int cancel = wsqi_cancel_off();
+    int file = open(path, O_RDONLY | WSQI_CLOEXEC);
+    ssize_t length = file >= 0 ? read(file, text, size - 1) : 0;
+    if (file >= 0) close(file);
+    wsqi_cancel_back(cancel);
     text[length > 0 ? length : 0] = 0;
     return length > 0;
 }
 
+#define WSQI_GROUP_BYTES 4352 /* PATH_MAX, and what stands before a path in /proc/self/cgroup */
+
 /* The quota of one control group in cores, rounded up; 0: unlimited or unknown. */
 static unsigned wsqi_cgroup_quota(const char *group) {
-    char path[4160], text[64], *end;
+    char path[WSQI_GROUP_BYTES + 64], text[64], *end;
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group); /* version 2: "quota period" */
     if (wsqi_file_read(path, text, sizeof text)) {
         long quota = strtol(text, &end, 10), period = strtol(end, NULL, 10);
@@ -2738,20 +2782,36 @@ static bool wsqi_cgroup_has_cpu(const char *list) {
     return false;
 }
 
-/* The path of this process's control group in place of `text`: /proc/self/cgroup holds lines of
- * "number:controllers:path". Version 2's line is "0::path"; where a line of version 1 has the
- * controller "cpu", version 2 has it not. */
-static void wsqi_cgroup_path(char *text) {
-    const char *path = "", *line = text;
-    for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        const char *list = strchr(line, ':'), *end = list != NULL ? strchr(list + 1, ':') : NULL;
-        if (end == NULL || end[1] != '/') continue;
-        bool two = strncmp(line, "0::", 3) == 0;
-        if ((two && *path == 0) || wsqi_cgroup_has_cpu(list + 1)) path = end + 1;
+/* A line of /proc/self/cgroup, "number:controllers:path", replaces `path` if it is better. The
+ * line of version 2 is "0::path"; where a line of version 1 has the controller "cpu", version 2 has
+ * it not. */
+static void wsqi_cgroup_line(const char *line, char *path) {
+    const char *list = strchr(line, ':'), *end = list != NULL ? strchr(list + 1, ':') : NULL;
+    if (end == NULL || end[1] != '/') return;
+    bool two = strncmp(line, "0::", 3) == 0;
+    if ((two && *path == 0) || wsqi_cgroup_has_cpu(list + 1)) strcpy(path, end + 1);
+}
+
+/* The path of this process's control group, or "": unknown. The kernel gives a page at a time. */
+static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
+    char text[WSQI_GROUP_BYTES], *line, *end;
+    size_t length = 0;
+    ssize_t n;
+    int cancel = wsqi_cancel_off();
+    int file = open("/proc/self/cgroup", O_RDONLY | WSQI_CLOEXEC);
+    *path = 0;
+    while (file >= 0 && (n = read(file, text + length, sizeof text - 1 - length)) > 0) {
+        text[length += (size_t)n] = 0;
+        for (line = text; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+            *end = 0;
+            wsqi_cgroup_line(line, path);
+        }
+        length = strlen(line);
+        memmove(text, line, length + 1); /* it has begun; a full buffer ends the loop */
     }
-    size_t length = strcspn(path, "\n");
-    memmove(text, path, length);
-    text[length] = 0;
+    if (length != 0) wsqi_cgroup_line(text, path);
+    if (file >= 0) close(file);
+    wsqi_cancel_back(cancel);
 }
 
 /* Takes the first range off a list such as "0-3,8"; false: it is empty. */
@@ -2824,17 +2884,21 @@ static unsigned wsqi_cpu_now(void) {
 
 #define wsqi_cpu_leave wsqi_cpu_leave
 static void wsqi_cpu_leave(void) {
-    enum { BITS = 8 * sizeof(unsigned long) };
-    unsigned long mask[128] = {0}, others[128]; /* 8192 processors, the kernel's own limit */
+    enum { WORD = 8 * sizeof(unsigned long) };
+    /* 8192 processors, the kernel's own limit */
+    unsigned long mask[128] = {0}, others[128], now[128];
     unsigned cpu = wsqi_cpu_now();
     int error = errno; /* the caller may be in the middle of a task */
-    long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
-    if (bytes > 0 && cpu / BITS < 128) {
+    long size = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    if (size > 0 && cpu / WORD < 128) {
         memcpy(others, mask, sizeof mask);
-        others[cpu / BITS] &= ~(1ul << cpu % BITS);
-        /* It fails where there is no other, or where a sandbox says no. */
-        if (syscall(SYS_sched_setaffinity, 0, (size_t)bytes, others) == 0)
-            syscall(SYS_sched_setaffinity, 0, (size_t)bytes, mask);
+        others[cpu / WORD] &= ~(1ul << cpu % WORD);
+        /* It fails where there is no other, or where a sandbox says no. Another thread may have set
+         * the mask since: then that one stays. */
+        if (syscall(SYS_sched_setaffinity, 0, (size_t)size, others) == 0 &&
+            syscall(SYS_sched_getaffinity, 0, sizeof now, now) == size &&
+            memcmp(now, others, (size_t)size) == 0)
+            syscall(SYS_sched_setaffinity, 0, (size_t)size, mask);
     }
     errno = error;
 }
@@ -2844,14 +2908,13 @@ static void wsqi_cpu_leave(void) {
 /* Cores that this process may use: its affinity mask, and the quota of every group above it. */
 static unsigned wsqi_cpu_count(void) {
     unsigned long mask[128] = {0}; /* 8192 processors, the kernel's own limit */
-    char group[4096];
+    char group[WSQI_GROUP_BYTES];
     unsigned count = 0;
     long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
     for (long i = 0; i < bytes / (long)sizeof mask[0]; i++) {
         for (unsigned long word = mask[i]; word; word &= word - 1) count++;
     }
     if (count == 0) count = 1;
-    if (!wsqi_file_read("/proc/self/cgroup", group, sizeof group)) return count;
     wsqi_cgroup_path(group);
     for (;;) {
         unsigned quota = wsqi_cgroup_quota(group);

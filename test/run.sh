@@ -111,6 +111,11 @@ matrix() { # C compiler, C++ compiler
     else
         skip "$1 -m32" 'it needs the 32-bit libraries (Debian: gcc-multilib)'
     fi
+    if "$1" -mx32 -x c -include asm/posix_types.h -include stdio.h -fsyntax-only /dev/null 2>/dev/null; then
+        check "$1 -mx32" "$1" -mx32 -std=c11 -O1 $strict -c $dir/kernel_time.c -o "$runs/$1.x32"
+    else
+        skip "$1 -mx32" 'it needs the headers of x32 (Debian: gcc-multilib)'
+    fi
     guest='-Wdeclaration-after-statement -Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
     check "$1 flags of other projects" \
         "$1" -std=c99 -D_GNU_SOURCE -O2 $strict $guest -Wmissing-prototypes -c $dir/implementation.c -o "$runs/$1.o"

@@ -42,7 +42,7 @@ static void own_word(void *arg) {
 static void threads(void) {
     static wsqi_thread some[32];
     static char anything[32];
-    size_t sizes[] = {0, 1 << 17, 1 << 20, 0};
+    size_t sizes[] = {0, 1 << 17, (1 << 20) + 1000, 0}; /* whole pages, and not */
     const char *names[] = {"wsq", "", "a name of fifteen", "%s%n"};
     wsqi_self_set((wsqi_worker *)(void *)anything);
     for (int round = 0; round < 10; round++) {

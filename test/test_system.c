@@ -13,12 +13,14 @@ static ssize_t fake_read(int file, void *text, size_t size);
 static int fake_close(int file);
 long fake_syscall(long number, ...);
 int fake_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until);
+int fake_getcpu(void);
 
 #define open fake_open
 #define read fake_read
 #define close fake_close
 #define syscall fake_syscall
 #define pthread_cond_timedwait fake_timedwait
+#define sched_getcpu fake_getcpu
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #undef open
@@ -26,6 +28,7 @@ int fake_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const stru
 #undef close
 #undef syscall
 #undef pthread_cond_timedwait
+#undef sched_getcpu
 
 #include <stdarg.h>
 
@@ -43,6 +46,12 @@ int fake_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const stru
     return pthread_cond_timedwait(condition, mutex, until);
 }
 
+static int processor = -1; /* where a thread runs; -1: where it does */
+
+int fake_getcpu(void) { return processor >= 0 ? processor : sched_getcpu(); }
+
+static const unsigned long *taskset; /* what another thread sets as this one's mask, meanwhile */
+
 long fake_syscall(long number, ...) {
     const int given = number == SYS_futex ? 6 : number == SYS_prctl ? 5 : 3;
     va_list list;
@@ -54,7 +63,12 @@ long fake_syscall(long number, ...) {
     if (number == SYS_futex && a[1] == WSQI_FUTEX_WAIT_PRIVATE && a[3] != 0)
         asks_for(((const wsqi_futex_time *)a[3])->sec);
 #endif
-    return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    long result = syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (number == SYS_sched_setaffinity && taskset != NULL) {
+        syscall(SYS_sched_setaffinity, 0, a[1], taskset);
+        taskset = NULL;
+    }
+    return result;
 }
 
 static wsq_poll woken_twice(wsq_ctx ctx, wsq_task *task) {
@@ -101,10 +115,13 @@ typedef struct fake_file { const char *path, *text; } fake_file;
 
 static const fake_file *files; /* up to one without a path */
 
-/* A descriptor is the file's number. */
+static size_t position; /* one file is open at a time */
+
+/* A descriptor is the file's number. A program that another thread starts meanwhile must not get it. */
 static int fake_open(const char *path, int flags) {
     static const char devices[] = "/sys/devices/system/";
-    (void)flags;
+    CHECK((flags & O_CLOEXEC) != 0);
+    position = 0;
     if (strncmp(path, devices, sizeof devices - 1) == 0) path += sizeof devices - 1;
     for (int i = 0; files != NULL && files[i].path != NULL; i++)
         if (strcmp(files[i].path, path) == 0) return i;
@@ -112,10 +129,13 @@ static int fake_open(const char *path, int flags) {
     return -1;
 }
 
+/* A page at a time, as the kernel gives them. */
 static ssize_t fake_read(int file, void *text, size_t size) {
-    size_t length = strlen(files[file].text);
+    size_t length = strlen(files[file].text + position);
     if (length > size) length = size;
-    memcpy(text, files[file].text, length);
+    if (length > 4096) length = 4096;
+    memcpy(text, files[file].text + position, length);
+    position += length;
     return (ssize_t)length;
 }
 
@@ -227,9 +247,11 @@ static void lists(void) {
 }
 
 static void check_group(const char *file, const char *path) {
-    char text[256];
-    snprintf(text, sizeof text, "%s", file);
+    const fake_file machine[] = {{"/proc/self/cgroup", file}, {NULL, NULL}};
+    char text[WSQI_GROUP_BYTES] = "";
+    files = machine;
     wsqi_cgroup_path(text);
+    files = NULL;
     if (!CHECK(strcmp(text, path) == 0)) fprintf(stderr, "    %s: %s\n", file, text);
 }
 
@@ -257,7 +279,7 @@ static unsigned count_cores(const fake_file *machine) {
 
 /* The quota of a group, or of one above it; never more than the affinity mask allows. */
 static void group_quotas(void) {
-    static char far[3000];
+    static char far[9000];
     const fake_file two[] = {{"/proc/self/cgroup", "0::/a/b\n"},
                              {"/sys/fs/cgroup/a/cpu.max", "100000 100000\n"},
                              {"/sys/fs/cgroup/a/b/cpu.max", "max 100000\n"},
@@ -272,12 +294,38 @@ static void group_quotas(void) {
                                   {NULL, NULL}};
     const fake_file none[] = {{"/proc/self/cgroup", "0::/\n"}, {NULL, NULL}};
     memset(far, 'x', sizeof far - 10); /* as a container engine names its groups, for each controller */
-    memcpy(far, "9:memory:/", 10);
+    for (size_t line = 0; line < 8; line++) memcpy(far + 1000 * line, &"\n9:memory:/"[line == 0], 11 - (line == 0));
     strcpy(far + sizeof far - 10, "\n1:cpu:/c");
     CHECK_EQ(count_cores(two), 1);
     CHECK_EQ(count_cores(one), 1);
     CHECK_EQ(count_cores(long_one), 1);
     CHECK_EQ(count_cores(none), count_cores(NULL));
+}
+
+/* ---- the affinity mask of a thread that moves ---- */
+
+static void mask_stays(void) {
+    unsigned long before[128] = {0}, after[128] = {0}, one[128] = {0};
+    long size = syscall(SYS_sched_getaffinity, 0, sizeof before, before);
+    if (!CHECK(size > 0)) return;
+    wsqi_cpu_leave();
+    CHECK_EQ(syscall(SYS_sched_getaffinity, 0, sizeof after, after), size);
+    CHECK(memcmp(before, after, (size_t)size) == 0);
+    /* The lowest of them alone: set by another thread while this one moves, it stays. */
+    long word = 0;
+    while (before[word] == 0) word++;
+    one[word] = before[word] & (0 - before[word]);
+    processor = (int)(8 * sizeof(long)) * (int)word + __builtin_ctzl(one[word]);
+    bool several = memcmp(one, before, (size_t)size) != 0;
+    for (int i = 0; i < 2 && several; i++) {
+        taskset = one;
+        wsqi_cpu_leave();
+        CHECK_EQ(syscall(SYS_sched_getaffinity, 0, sizeof after, after), size);
+        CHECK(memcmp(one, after, (size_t)size) == 0);
+        CHECK(taskset == NULL);
+        CHECK_EQ(syscall(SYS_sched_setaffinity, 0, size, before), 0);
+    }
+    processor = -1;
 }
 
 #endif
@@ -361,6 +409,7 @@ int main(void) {
     RUN(pool_is_placed);
     RUN(group_paths);
     RUN(group_quotas);
+    RUN(mask_stays);
     RUN(no_huge_pages);
     RUN(little_address_space);
 #endif

@@ -162,6 +162,12 @@ static inline int kernel_name(const char *name) { /* there it names the calling 
     return pthread_setname_np(pthread_self(), name);
 }
 #define pthread_setname_np kernel_name
+
+/* pthread_attr_setstacksize(3): whole pages, of 16 KiB on ARM */
+static inline int kernel_stack(pthread_attr_t *attributes, size_t size) {
+    return size % 16384 == 0 ? pthread_attr_setstacksize(attributes, size) : EINVAL;
+}
+#define pthread_attr_setstacksize kernel_stack
 #endif
 
 #endif /* KERNELS_H */
