@@ -6291,13 +6291,18 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
+/* The thread that works: it is the next worker's turn. */
+static void wsqi_pump_next(wsq_pool *pool) {
+    pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
+}
+
 /* The thread that works: one task, by the worker whose turn it is. Where this thread is that worker
  * already, further down, its block moves to the top meanwhile: each is in the chain once. */
 static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
     bool nested = wsqi_inside(pool) != NULL; /* in the middle of a task */
-    pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
+    wsqi_pump_next(pool);
     while (*link != NULL && *link != self) link = &(*link)->outer;
     if ((place = *link) != NULL) *link = outer;
     self->outer = top;
@@ -6313,7 +6318,9 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
 /* The thread that works: one task, by any worker. False: none has anything to do. */
 static bool wsqi_pump(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
-        if (wsqi_pump_turn(pool)) return true;
+        /* The first one looks everywhere but into the inboxes of others. */
+        if (i != 0 && wsqi_inject_empty(&wsqi_block(pool, pool->turn)->inbox)) wsqi_pump_next(pool);
+        else if (wsqi_pump_turn(pool)) return true;
     }
     return false;
 }
