@@ -335,7 +335,8 @@
  * started when it is first needed, up to max_standins of them.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
- * waits, up to 64 waits deep. Beyond that it only sleeps. Then three things can wait for ever:
+ * waits, up to 64 waits deep, and at most one wait for each 8 KiB of its stack. Beyond that it only
+ * sleeps. Then three things can wait for ever:
  *     - a task that was started on top of one that it waits for, directly or through others
  *     - a task that waits for one that is pinned to a blocked worker
  *     - a task that waits in another pool, where it runs nothing, for work that needs its own pool
@@ -2134,6 +2135,7 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  *                                             the place (wsq_topology) of each processor; how many
  *     unsigned wsqi_cpu_now(void)             the processor that this thread runs on
  *     uintptr_t wsqi_thread_key(void)         no two threads have the same at one time
+ *     size_t wsqi_stack_default(void)         bytes of a stack for stack_size 0; 0: unknown
  *     void wsqi_cpu_leave(void)               moves this thread to another, if it may run there
  *     void *wsqi_pages_take(size_t size, size_t alignment)
  *                                             pages that become resident one by one, as they are
@@ -2668,6 +2670,16 @@ static void wsqi_thread_join(wsqi_thread *thread) {
     wsqi_cancel_back(cancel);
 }
 
+#define wsqi_stack_default wsqi_stack_default
+static size_t wsqi_stack_default(void) {
+    pthread_attr_t attributes;
+    size_t size = 0;
+    if (pthread_attr_init(&attributes) != 0) return 0;
+    if (pthread_attr_getstacksize(&attributes, &size) != 0) size = 0;
+    pthread_attr_destroy(&attributes);
+    return size;
+}
+
 /* ---- a word that is 0 in a child after fork() ---- */
 
 #if defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__)
@@ -2943,6 +2955,10 @@ static unsigned wsqi_cpu_count(void) {
 
 #ifndef wsqi_cpu_leave
 #define wsqi_cpu_leave() ((void)0)
+#endif
+
+#ifndef wsqi_stack_default
+#define wsqi_stack_default() 0
 #endif
 
 #ifndef wsqi_thread_key
@@ -6608,14 +6624,15 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
  * Source:    Linux's futex, whose waiter looks once more before it sleeps.
  * ========================================================================== */
 
-/* Waits that work, one above the other, before they only sleep; one takes about 600 bytes, and what
- * the task above it needs. A guess. */
+/* Waits that work, one above the other, before they only sleep, and what each may take of the
+ * stack: it needs about 600 bytes itself, and the rest is for the task above it. Guesses. */
 #define WSQI_WAIT_DEPTH 64
+#define WSQI_WAIT_BYTES 8192
 
 static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
-    size_t stack_size = pool->config.stack_size;
-    if (stack_size == 0 || stack_size / 2048 > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
-    return (uint32_t)(stack_size / 2048);
+    size_t most = pool->config.stack_size / WSQI_WAIT_BYTES;
+    if (pool->config.stack_size == 0 || most > WSQI_WAIT_DEPTH) return WSQI_WAIT_DEPTH;
+    return (uint32_t)most;
 }
 
 /* What this thread is while it waits, where that is missed: a worker of some pool with threads, or
@@ -8446,6 +8463,7 @@ static void wsqi_config_fill(wsq_config *config) {
     /* no slot: nobody overtakes, or all do */
     if (config->lifo_cap == WSQ_LIFO_OFF || config->order != WSQ_FIFO) config->lifo_cap = 0;
     if (config->budget == 0) config->budget = 128;
+    if (config->stack_size == 0) config->stack_size = wsqi_stack_default();
 }
 
 enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess */
