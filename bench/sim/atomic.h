@@ -116,18 +116,22 @@ SIM_ARITHMETIC(a64, wsqi_a64, uint64_t, and, &)
 #define wsqi_cas_sc(p, e, d) SIM_CAS(p, e, d)
 
 static inline void wsqi_fence_sc(void) {
+    SIM_EVENT();
     sim_drain(sim.running);
     sim.running->row = 0;
     sim.running->clock += sim.price.fence;
+    SIM_EVENT_END();
 }
 
 /* Behind a locked instruction x86 needs none. */
 #define wsqi_fence_rmw() ((void)0)
 
 static inline void wsqi_pause(void) {
+    SIM_EVENT();
     sim.running->clock += sim.price.pause;
     sim.running->spin += sim.price.pause;
     sim.running->row = 0;
+    SIM_EVENT_END();
 }
 
 /* Ordinary memory that changes hands. */

@@ -37,6 +37,11 @@
 #ifndef SIM_STATE
 #define SIM_STATE static
 #endif
+/* What an access, a pause, a fence or a call of the system begins and ends with. */
+#ifndef SIM_EVENT
+#define SIM_EVENT() ((void)0)
+#define SIM_EVENT_END() ((void)0)
+#endif
 #ifndef SIM_STACK_BYTES
 #define SIM_STACK_BYTES (4 << 20)
 #endif
@@ -71,7 +76,7 @@ typedef struct sim_core {
     sim_stream streams[SIM_STREAMS];
     uint32_t stream_age;
     uint32_t row; /* loads that missed one behind the other */
-    uint64_t slept_at, ran_at; /* ran_at: when it got its processor */
+    uint64_t born, slept_at, ran_at; /* ran_at: when it got its processor */
     /* where its time went */
     uint64_t work, transfer, queue, drain, spin, kernel, asleep;
     uint64_t woken; /* how often */
@@ -287,7 +292,8 @@ static sim_core *sim_start(sim_core *core, void (*fn)(void *arg), void *arg) {
     core->arg = arg;
     explore_context_make(&core->context, sim.stacks + (size_t)core->id * SIM_STACK, SIM_STACK,
                          sim_main);
-    sim_awake(core, sim.running->clock + sim.price.thread_start / 2);
+    core->born = sim.running->clock + sim.price.thread_start / 2;
+    sim_awake(core, core->born);
     sim_horizon_update();
     return core;
 }
@@ -404,7 +410,7 @@ static void sim_begin(const sim_machine *machine) {
     sim_lines_reset();
     sim_memory_reset();
     sim.running = sim_core_init(machine->cores, 0);
-    sim.running->clock = 1000000;
+    sim.running->clock = sim.running->born = 1000000;
     sim_horizon_update();
 }
 

@@ -372,6 +372,7 @@ static inline __attribute__((always_inline)) void sim_access(const void *p, sim_
                                                              const sim_site *site) {
     sim_core *core = sim.running;
     sim_stall_count();
+    SIM_EVENT();
     if (kind == SIM_RMW) {
         sim_drain(core);
         core->row = 0;
@@ -382,6 +383,7 @@ static inline __attribute__((always_inline)) void sim_access(const void *p, sim_
     if (kind <= SIM_FOLLOW && !here) here = line->owner == SIM_SHARED && sim_shares(line, core->id);
     if (__builtin_expect(!here, 0)) sim_miss(p, kind, site);
     core->clock += kind == SIM_RMW ? sim.price.rmw : sim.price.access;
+    SIM_EVENT_END();
 }
 
 /* A workload's own data. */

@@ -22,34 +22,46 @@ static inline void wsqi_parking_wait(wsqi_parking *parking, wsqi_a32 *word, uint
     uint64_t now = sim.running->clock, limit = (SIM_NEVER >> SIM_ID_BITS) - now;
     uint64_t deadline = timeout_ns < limit / 1000 ? now + timeout_ns * 1000 : SIM_NEVER;
     (void)parking;
+    SIM_EVENT();
     sim_kernel(sim.price.wait_call);
     sim_turn(); /* whoever has changed the word by now did so before the kernel looks */
     if (wsqi_load_rlx(word) != expected) return;
     if (timeout_ns == 0) deadline = SIM_NEVER;
     if (deadline != SIM_NEVER) deadline += sim.price.timer_latency;
     sim_sleep(word, deadline);
+    SIM_EVENT_END();
 }
 
 static inline void wsqi_parking_wake(wsqi_parking *parking, wsqi_a32 *word, bool all) {
     (void)parking;
+    SIM_EVENT();
     sim_turn();
     uint64_t latency = sim.price.wake_latency;
     unsigned woken = sim_wake(word, sim.running->clock + latency, all);
     sim_kernel(woken == 0 ? sim.price.wake_none : woken * sim.price.wake_call);
+    SIM_EVENT_END();
 }
 
 static inline bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                                      size_t stack_size, const char *name) {
     (void)stack_size;
     (void)name;
+    SIM_EVENT();
     *thread = sim_thread(fn, arg);
+    SIM_EVENT_END();
     return *thread != NULL;
 }
 
-static inline void wsqi_thread_join(wsqi_thread *thread) { sim_join(*thread); }
+static inline void wsqi_thread_join(wsqi_thread *thread) {
+    SIM_EVENT();
+    sim_join(*thread);
+    SIM_EVENT_END();
+}
 
 static inline uint64_t wsqi_clock_ns(void) {
+    SIM_EVENT();
     sim.running->clock += sim.price.clock;
+    SIM_EVENT_END();
     return sim_now();
 }
 

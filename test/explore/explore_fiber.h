@@ -21,7 +21,7 @@ void explore_swap(void **from, void *to) __asm__("explore_swap");
 
 /* The registers that a function must keep (System V), and the stack pointer. */
 __asm__(".text\n"
-        ".globl explore_swap\n"
+        ".weak explore_swap\n" /* several files may bring it */
         "explore_swap:\n"
         "    pushq %rbp\n"
         "    pushq %rbx\n"
@@ -66,7 +66,7 @@ void explore_swap(void **from, void *to) __asm__("explore_swap");
 
 /* x19-x30 and d8-d15 (AAPCS64), and the stack pointer. */
 __asm__(".text\n"
-        ".globl explore_swap\n"
+        ".weak explore_swap\n" /* several files may bring it */
         ".p2align 2\n"
         "explore_swap:\n"
         "    sub sp, sp, #160\n"

@@ -1,0 +1,94 @@
+#!/bin/sh
+# usage: test/test_scale.sh [build directory]
+# examples/scale on a program whose work and span are known (scale_known.c). What is asserted is
+# virtual time, by its ratios: a machine that is busy changes neither.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+fail() { # text
+    echo "FAIL  $*"
+    sed 's/^/    /' "$work/out"
+    failed=1
+}
+
+scale() { # the program's argument
+    case=$1
+    WSQ_SCALE=2,16 WSQ_SCALE_SVG="$work/plot.svg" "$work/known" "$case" > "$work/out" 2>&1
+}
+
+speedup() { # cores, least, most: of the pool's part
+    awk -v cores="$1" -v least="$2" -v most="$3" '
+        $1 == cores && NF == 12 { found = $4 >= least && $4 <= most }
+        END { exit !found }' "$work/out" || fail "$case: speed-up on $1 cores is not $2 to $3"
+}
+
+parallelism() { # least, most
+    awk -v least="$1" -v most="$2" '
+        /^work .* parallelism/ { gsub(/,/, ""); found = $8 >= least && $8 <= most }
+        END { exit !found }' "$work/out" || fail "$case: parallelism is not $1 to $2"
+}
+
+says() { grep -q "$1" "$work/out" || fail "$case: it does not say: $1"; }
+silent() { ! grep -q "$1" "$work/out" || fail "$case: it says: $1"; }
+
+if [ "$(uname -s)" != Linux ]; then
+    echo 'skip  scale: needs Linux'
+    exit 0
+fi
+
+${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -O2 -DNDEBUG -I. \
+    -include examples/scale/scale.h test/scale_known.c test/scale_chain.c -o "$work/known" -pthread \
+    -lm 2> "$work/out" || fail 'it does not compile'
+
+case=script
+WSQ_SCALE=2,16 WSQ_SCALE_SVG="$work/plot.svg" sh examples/scale/scale.sh examples/mergesort.c -- \
+    300000 > "$work/out" 2>&1 || fail 'script: exit'
+speedup 2 1.8 2.1
+says '^sort_run  *mergesort.c:'
+
+scale tasks || fail 'tasks: exit'
+speedup 2 1.9 2.05
+speedup 16 12 16.1
+parallelism 60 165
+says '^fn *scale_known.c:.* 160 *100.0'
+silent BLOCKED
+silent outside
+grep -q '<polyline' "$work/plot.svg" || fail 'there is no plot'
+
+scale loop || fail 'loop: exit'
+speedup 2 1.9 2.05
+speedup 16 12 16.1
+parallelism 60 165
+says '^body *scale_known.c'
+
+scale chain || fail 'chain: exit'
+speedup 16 0.8 1.05
+parallelism 1 1
+says '^link_run *scale_chain.c:.* 50 '
+
+scale half || fail 'half: exit'
+speedup 16 12 16.1
+awk '$1 == 16 && NF == 12 { found = $5 > 1.7 && $5 < 2.1 } END { exit !found }' "$work/out" ||
+    fail 'half: the whole program is not twice as fast at most'
+says 'outside of the pool'
+
+scale locks || fail 'locks: exit'
+speedup 16 0.6 1.3
+
+scale naps || fail 'naps: exit'
+speedup 16 14 16.5
+
+scale blocks || fail 'blocks: exit'
+says 'BLOCKED'
+
+scale fixed && fail 'fixed: exit'
+says 'asks for a number of workers'
+
+scale fails || fail 'fails: exit'
+says 'ended with status 9'
+
+[ $failed -ne 0 ] || echo 'ok    scale'
+exit $failed
