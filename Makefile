@@ -22,6 +22,7 @@ VARIANTS = test/test_atomic:_std:-DWSQ_FORCE_STDATOMIC \
            test/test_forkjoin:_public:-DWSQ_PUBLISH_ALWAYS \
            test/test_forkjoin:_small:-DWSQ_BLOCK_SIZE=8192 \
            test/test_parallel:_public:-DWSQ_PUBLISH_ALWAYS \
+           test/test_limits:_release:-DNDEBUG \
            test/explore/explore_ring:4:-DWSQ_RING_CAPACITY=4
 words    = $(subst :, ,$(1))
 name     = $(subst $() ,,$(wordlist 1,2,$(words)))

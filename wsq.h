@@ -343,7 +343,8 @@
  *
  * To be safe, set max_standins to the number of waits that may be open at the same time. Or do not
  * wait: return WSQ_PENDING, and continue by a wake, wsq_group_then, wsq_future_then or
- * wsq_task_after. A task that waits for itself waits for ever.
+ * wsq_task_after. A wait of a task for itself, or for one further down its stack, is refused:
+ * WSQ_ERR_INVALID.
  *
  * BLOCKING. Put a call that blocks in the system (a read, a lock, a query) between wsq_block_begin
  * and wsq_block_end. Then a stand-in takes the worker's place, as in a wait. Without them the call
@@ -455,7 +456,8 @@
  *     WSQ_NO_STATS          with the implementation: counts only what the scheduler itself needs
  *     WSQ_NO_HOOKS          with the implementation: hooks are never called, and no pool has a list
  *                           of its tasks
- *     NDEBUG                no WSQ_ASSERT; nothing else depends on it
+ *     NDEBUG                no WSQ_ASSERT, and no message when a shutdown waits for 5 s while no
+ *                           thread works; nothing else depends on it
  *     WSQ_FORCE_PTHREAD     with the implementation: threads sleep on mutexes and conditions, even
  *                           where the kernel has something better (not on Windows)
  *     WSQ_FORCE_STDATOMIC   everywhere: C11's stdatomic.h instead of the compiler's builtins (C
@@ -489,7 +491,10 @@
  *     - a stale wsq_ctx, which belongs to another thread or to a function that has returned
  *     - joins out of order, and a published job that is not joined
  *     - a task that was never set up, or whose memory an allocator has filled with a pattern
+ *     - a group that was not set up, a task that is NULL, a function that returns no wsq_poll
  *     - a pool that was destroyed, as long as nothing else has taken its memory
+ *     - a shutdown that waits for a task which nobody wakes: after 5 s it writes what wsq_pool_dump
+ *       knows to stderr
  *
  * --------------------------------------------------------------------------
  * >>answers
@@ -630,6 +635,9 @@
  *
  * A task that has waited longer than its event can take is the one to look at. "Held back" is a
  * task whose predecessors are not done: one of them may never have been spawned.
+ *
+ * HELGRIND AND DRD know no atomic operations: they report 100,000 errors in a correct program. Use
+ * the compiler's -fsanitize=thread; valgrind's memcheck works.
  *
  * WHEN STEALING HURTS. A stolen task takes its data along: a cache line costs about 100 ns, and
  * more between NUMA nodes. Work of less than about a microsecond, and work whose data is hot in one
@@ -1548,7 +1556,8 @@ WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task);
 /* This spawns `count` tasks, all or none, and is cheaper than that many calls of wsq_spawn. The
  * array is not needed any more when this returns. Any thread may call this.
  * WSQ_ERR_INVALID: one of the tasks cannot be spawned, is in the array twice, comes after others,
- * or has a group that is cancelled or of another pool; or an argument is NULL.
+ * or has a group that is cancelled or of another pool; or an argument is NULL. With a count of 0,
+ * `tasks` may be NULL, and the result is WSQ_OK, also when the pool is shutting down.
  * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count);
 
@@ -1567,7 +1576,7 @@ WSQ_API bool wsq_task_done(const wsq_task *task);
  * call this. A worker that has the task in its own queue runs it here; otherwise the worker blocks,
  * and a stand-in works in its place.
  * WSQ_ERR_CANCELLED: the task was cancelled, or will never run because the pool has been shut down.
- * WSQ_ERR_INVALID: the task is NULL or was never spawned.
+ * WSQ_ERR_INVALID: the task is NULL or was never spawned, or the caller is inside that task.
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
 WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 
@@ -1617,7 +1626,7 @@ WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group);
  * the end of the predecessor cancels `task`. The worker that ends the predecessor uses the pool of
  * `task` until it has counted that end: destroy that pool only after you have waited for the
  * predecessor's pool.
- * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^26 others or after itself, or an
+ * WSQ_ERR_INVALID: `task` is spawned already, comes after 2^26 - 2 others or after itself, or an
  * argument is NULL. */
 WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edge *edge);
 
@@ -1879,7 +1888,7 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
 WSQ_API bool wsqi_ctx_here(wsq_ctx ctx);
 
 #define wsqi_check_ctx(ctx) \
-    WSQ_ASSERT(wsqi_ctx_here(ctx) && "a stale wsq_ctx: another thread's, or of what has returned")
+    WSQ_ASSERT("a stale wsq_ctx: another thread's, or of what has returned" && wsqi_ctx_here(ctx))
 
 static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
@@ -1908,8 +1917,8 @@ static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
     bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0; /* then fork did not advance it */
     wsqi_check_ctx(full ? *ctx : entry);
-    WSQ_ASSERT((full || wsqi_get(&entry->job) == job) &&
-               "a join out of order: the newest job first, by the function that forked it");
+    WSQ_ASSERT("a join out of order: the newest job first, by the function that forked it" &&
+               (full || wsqi_get(&entry->job) == job));
     (void)job, (void)full;
     WSQI_OPAQUE(opaque);
     if (!WSQI_LIKELY((uintptr_t)entry >=
@@ -1960,7 +1969,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  * >>pairs: every order in this file
  *
  * An acquire, a release or a full barrier stands at a label; the comment there says what becomes
- * true, then names its partner. What breaks is the outcome that one weaker order lets through.
+ * true, then names its partner. What breaks is the outcome that one weaker order lets through. A
+ * number that is missing here had an order that is gone; it is not used again.
  *
  *  label  where                        order         partner     weaker, and...
  *  R1     ring push, spill: tail       release       R2          a thief runs an unwritten item
@@ -3105,7 +3115,7 @@ static inline uint32_t wsqi_ring_room(wsq_ring *self) {
 
 WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    WSQ_ASSERT(item != NULL && "an item must not be NULL");
+    WSQ_ASSERT("an item must not be NULL" && item != NULL);
     if (wsqi_ring_room(self) == 0) return false;
     wsqi_set(&self->slots[tail & WSQI_RING_MASK], item);
     /* R1: the slot becomes visible to thieves. Pairs with R2. */
@@ -3280,7 +3290,7 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     /* D9: a slot is not reused before its thief has read it. Pairs with D8. */
     uint64_t top = wsqi_load_acq(&self->top);
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    WSQ_ASSERT(item != NULL && "an item must not be NULL");
+    WSQ_ASSERT("an item must not be NULL" && item != NULL);
     if (bottom - top > array->mask) {
         array = wsqi_deque_grow(self, array, top, bottom);
         if (array == NULL) return WSQ_ERR_MEMORY;
@@ -3344,9 +3354,12 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *   stand-in  as a worker; active -> dormant (itself), dormant or without a thread -> active
  *             (whoever blocks), under the pool's lock
  *   lease     vacant -> here (the thread that enters) -> dismissed (anybody) -> vacant (the thread)
- *   pool      running -> cancelling (the first shutdown) -> over (whoever finds it still); forked
+ *   pool      running -> closed (any shutdown, in each lane's `outside`; the phase is still
+ *             running) -> cancelling (the first shutdown) -> over (whoever finds it still); forked
  *             (the kernel, in a child)
  * ========================================================================== */
+
+#define WSQI_MAX_WORKERS 0x3fffu /* and as many stand-ins: S counts in 16 bits */
 
 /* Outside threads that take part in wsq_run at the same time, runs within runs included. */
 #ifndef WSQ_GUESTS
@@ -3668,8 +3681,8 @@ static const char wsqi_copy = 0; /* its address */
 #define WSQI_ALIVE 0x77737121u /* wsq_pool.alive; no pattern that fills freed memory */
 
 #define wsqi_check_pool(pool) \
-    WSQ_ASSERT(wsqi_load_hint(&(pool)->alive) == WSQI_ALIVE && \
-               "a wsq_pool that was destroyed, or never created")
+    WSQ_ASSERT("a wsq_pool that was destroyed, or never created" && \
+               wsqi_load_hint(&(pool)->alive) == WSQI_ALIVE)
 
 /* The block in which this thread runs something of this pool's, as a worker or a guest; or NULL. A
  * worker of one pool may be a guest in another. */
@@ -4912,8 +4925,11 @@ enum {
 /* What an allocator fills freed memory with (0xdd..., 0xdeadbeef) has some of them, and so, mostly,
  * has a stack that nobody has set up. */
 #define wsqi_check_task(task) \
-    WSQ_ASSERT((wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0 && \
-               "a wsq_task whose memory was freed, or that was never set up")
+    do { \
+        WSQ_ASSERT("a wsq_task that is NULL" && (task) != NULL); \
+        WSQ_ASSERT("a wsq_task whose memory was freed, or that was never set up" && \
+                   (wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0); \
+    } while (0)
 
 /* Nobody but the owner of a task, its caller and then who queues or runs it, writes its flags. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
@@ -4958,7 +4974,8 @@ WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) 
 }
 
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
-    if (task == NULL || (worker > 0xffffu && worker != WSQ_ANY_WORKER)) return WSQ_ERR_INVALID;
+    if (task == NULL || (worker >= WSQI_MAX_WORKERS && worker != WSQ_ANY_WORKER))
+        return WSQ_ERR_INVALID;
     uint32_t flags = wsqi_load_own(&task->flags);
     flags &= WSQI_FLAGS_UNPINNED;
     if (worker != WSQ_ANY_WORKER)
@@ -5594,9 +5611,9 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only, behind a function that it has called: of its jobs none is public any more. */
 #define wsqi_check_joined(self) \
-    WSQ_ASSERT(wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
-                   wsqi_entry_index((self)->frame.floor) && \
-               "a job that was forked, and not joined by the function that forked it")
+    WSQ_ASSERT("a job that was forked, and not joined by the function that forked it" && \
+               wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
+                   wsqi_entry_index((self)->frame.floor))
 
 /* Owner only: one call of the function. True: the task is over. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
@@ -5604,12 +5621,13 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->frame.budget_left = self->pool->config.budget;
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = wsqi_task_call(self, task);
-    WSQ_ASSERT(poll <= WSQ_GONE && "a task's function returned what is no wsq_poll");
+    WSQ_ASSERT("a task's function returned what is no wsq_poll" && poll <= WSQ_GONE);
     wsqi_check_joined(self);
     if (WSQI_LIKELY(poll == WSQ_DONE)) wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
     else if (poll == WSQ_PENDING) wsqi_task_pend(self, task);
     else if (poll == WSQ_YIELD) wsqi_requeue(self, task);
-    return poll == WSQ_DONE || poll == WSQ_GONE;
+    else if (poll != WSQ_GONE) wsqi_task_finish_slow(self->pool, task, WSQI_TASK_DONE);
+    return poll != WSQ_PENDING && poll != WSQ_YIELD;
 }
 
 /* Owner only. Who counts n more tasks as finished sees what they did. */
@@ -5658,6 +5676,9 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     wsqi_store_init(&group->cancelled, 0u);
     return WSQ_OK;
 }
+
+#define wsqi_check_group(group) \
+    WSQ_ASSERT("a wsq_group that wsq_group_init has not set up" && (group)->pool != NULL)
 
 static wsq_task *wsqi_group_last(wsq_task *then) {
     while (wsqi_get(&then->next) != NULL) then = wsqi_get(&then->next);
@@ -5796,6 +5817,7 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
 
 WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
     if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_group(group);
     wsqi_check_task(task);
     return wsqi_spawn_into(group, task, 0);
 }
@@ -5877,6 +5899,7 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
 
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_group(group);
     wsqi_check_task(task);
     wsq_pool *pool = group->pool;
     wsq_result result = wsqi_task_reserve(pool, task, pool);
@@ -5951,6 +5974,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
+        self->frame.task = NULL; /* the last one's; a cleanup may wait for another one there */
         wsqi_cancel_task(self->pool, task);
         self->told = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -6180,6 +6204,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     bool alone = pool->config.caller_runs, lasts = pool->config.spin_ns != 0;
     uint32_t rounds = wsqi_discouraged(self) ? 1 : UINT32_MAX;
     uint64_t end = 0;
+    self->frame.task = NULL; /* the last one's; see wsqi_task_below */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     if (wsqi_steal_lead(self, task)) return true;
@@ -6595,7 +6620,7 @@ static void wsqi_blocking_end(wsqi_worker *block) {
     if (block->outer != NULL) wsqi_blocking_end(block->outer);
     wsqi_worker *self = wsqi_blocker(block);
     if (self->pool->config.caller_runs || wsqi_forked(self->pool)) return;
-    WSQ_ASSERT(self->blocking != 0 && "wsq_block_end without its wsq_block_begin");
+    WSQ_ASSERT("wsq_block_end without its wsq_block_begin" && self->blocking != 0);
     if (--self->blocking != 0) return;
     if (self->replaced) wsqi_standin_end(self);
     wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
@@ -6974,18 +6999,29 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     return result;
 }
 
+/* Does this thread run the task, perhaps further down its stack? */
+static bool wsqi_task_below(const wsq_task *task) {
+    for (const wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer)
+        for (const wsqi_frame *frame = &block->frame; frame != NULL; frame = frame->outer)
+            if (frame->task == task) return true;
+    return false;
+}
+
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
     wsq_result result = wsqi_task_result(task); /* of one that is over, the pool may be gone */
     if (result != WSQ_ERR_TIMEOUT) return result;
+    if (wsqi_task_below(task)) return WSQ_ERR_INVALID;
     return wsqi_await(wsqi_task_pool(task), task, NULL, timeout_ns);
 }
 
 WSQ_API wsq_result wsq_task_wait(wsq_task *task) { return wsq_task_wait_for(task, WSQ_FOREVER); }
 
 WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns) {
-    return group != NULL ? wsqi_await(group->pool, NULL, group, timeout_ns) : WSQ_ERR_INVALID;
+    if (group == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_group(group);
+    return wsqi_await(group->pool, NULL, group, timeout_ns);
 }
 
 WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
@@ -7902,16 +7938,13 @@ static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others)
 
 /* What the task does from now on that an event is about; WSQI_NOTHING: it is about no task. */
 static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
-    switch (event) {
-    case WSQ_EVENT_SPAWN: return value != 0 ? WSQI_HELD : WSQI_QUEUED;
-    case WSQ_EVENT_WAKE: return WSQI_QUEUED;
-    case WSQ_EVENT_TASK_BEGIN: return WSQI_RUNNING;
-    case WSQ_EVENT_TASK_END:
-        if (value == WSQ_PENDING) return WSQI_PENDING;
-        return value == WSQ_YIELD ? WSQI_QUEUED : WSQI_OVER;
-    case WSQ_EVENT_CANCEL: return WSQI_OVER;
-    default: return WSQI_NOTHING;
-    }
+    if (event == WSQ_EVENT_SPAWN) return value != 0 ? WSQI_HELD : WSQI_QUEUED;
+    if (event == WSQ_EVENT_WAKE) return WSQI_QUEUED;
+    if (event == WSQ_EVENT_TASK_BEGIN) return WSQI_RUNNING;
+    if (event == WSQ_EVENT_CANCEL) return WSQI_OVER;
+    if (event != WSQ_EVENT_TASK_END) return WSQI_NOTHING;
+    if (value == WSQ_PENDING) return WSQI_PENDING;
+    return value == WSQ_YIELD ? WSQI_QUEUED : WSQI_OVER;
 }
 
 /* The pool's hook, when it has a list: any thread, about to do this to a task. */
@@ -8374,13 +8407,40 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
     wsqi_duty_end(pool);
 }
 
+#if !defined(NDEBUG)
+#ifndef WSQI_PATIENCE_NS
+#define WSQI_PATIENCE_NS 5000000000u
+#endif
+
+/* No thread of the pool does anything, and no timer will wake a task: only a thread outside can. */
+static bool wsqi_waits_for_outside(wsq_pool *pool) {
+    unsigned made = wsqi_threads_made(pool);
+    for (unsigned i = 0; i < made && !pool->config.caller_runs; i++)
+        if (wsqi_load_hint(&wsqi_block(pool, i)->parker.token) != WSQI_TOKEN_ASLEEP) return false;
+    return wsqi_load_hint(&pool->timer_next) == WSQI_NEVER;
+}
+
+/* A drain that lasts: mostly a wake was forgotten, so this says, once, what is left. */
+static void wsqi_drain(wsq_pool *pool) {
+    bool said = false;
+    while (wsq_pool_wait_for(pool, WSQI_PATIENCE_NS) == WSQ_ERR_TIMEOUT) {
+        if (said || !wsqi_waits_for_outside(pool)) continue;
+        fputs("wsq: a shutdown waits, and no thread of its pool does anything:\n", stderr);
+        wsq_pool_dump(pool, stderr);
+        said = true;
+    }
+}
+#else
+#define wsqi_drain(pool) ((void)wsq_pool_wait(pool))
+#endif
+
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     uint32_t phase = WSQI_PHASE_RUN;
     if (pool == NULL || (mode != WSQ_DRAIN && mode != WSQ_CANCEL)) return WSQ_ERR_INVALID;
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_admit_none(pool);
-    if (mode == WSQ_DRAIN) wsq_pool_wait(pool);
+    if (mode == WSQ_DRAIN) wsqi_drain(pool);
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
     wsqi_wait_replace(&wait);
@@ -8408,8 +8468,6 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
 #define WSQI_STANDINS 8u
 #endif
 
-#define WSQI_MAX_WORKERS 0x3fffu /* and as many stand-ins: S counts in 16 bits */
-
 /* Rounds over all victims before a searcher sleeps: with the pauses between them 480 spin hints, 14
  * us where one takes 28 ns (Zen 5), 2 to 3 times as long as a futex wake-up: sleeping and waking
  * again costs two threads more than that. */
@@ -8425,7 +8483,7 @@ WSQ_API const char *wsq_result_string(wsq_result result) {
     switch (result) {
     case WSQ_OK: return "ok";
     case WSQ_ERR_MEMORY: return "out of memory";
-    case WSQ_ERR_INVALID: return "invalid argument or state";
+    case WSQ_ERR_INVALID: return "invalid argument or state, or tasks wait for each other";
     case WSQ_ERR_THREAD: return "cannot start a thread";
     case WSQ_ERR_CLOSED: return "the pool is shutting down";
     case WSQ_ERR_TIMEOUT: return "timed out";
@@ -8603,7 +8661,7 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
 }
 
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
-    WSQ_ASSERT(pool != NULL && pool->config.caller_runs && "wsq_pool_run_one needs caller_runs");
+    WSQ_ASSERT("wsq_pool_run_one needs caller_runs" && pool != NULL && pool->config.caller_runs);
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
     bool ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);

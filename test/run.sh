@@ -116,7 +116,7 @@ matrix() { # C compiler, C++ compiler
     else
         skip "$1 -mx32" 'it needs the headers of x32 (Debian: gcc-multilib)'
     fi
-    guest='-Wdeclaration-after-statement -Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
+    guest='-Wdeclaration-after-statement -Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual -Wswitch-enum'
     check "$1 flags of other projects" \
         "$1" -std=c99 -D_GNU_SOURCE -O2 $strict $guest -Wmissing-prototypes -c $dir/implementation.c -o "$runs/$1.o"
     check "$1 flags of other projects in their own files" \
@@ -136,7 +136,7 @@ matrix() { # C compiler, C++ compiler
         skip "compile matrix of $2" 'not installed'
         return
     fi
-    guest='-Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual'
+    guest='-Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual -Wswitch-enum'
     case $2 in g++) guest="$guest -Wuseless-cast" ;; esac
     check "$2 flags of other projects" \
         "$2" -std=c++11 -O2 $both $guest -Wold-style-cast -c $dir/whole.cpp -o "$runs/$2.o"

@@ -95,9 +95,182 @@ static void waits_on_small_stacks(void) {
 
 /* ---- arguments at their bounds ---- */
 
+/* A pool has 16,383 workers at most, so 16,382 is the last one. */
+static void last_worker(void) {
+    wsq_task task;
+    wsq_task_init(&task, done);
+    CHECK_EQ(wsq_task_set_worker(&task, 16382), WSQ_OK);
+    CHECK_EQ(wsq_task_set_worker(&task, 16383), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_task_set_worker(&task, 16384), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_task_set_worker(&task, WSQ_ANY_WORKER - 1), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_task_set_worker(&task, WSQ_ANY_WORKER), WSQ_OK);
+}
+
+/* The count of predecessors has 26 bits, of which a spawn needs two values. */
+static void most_predecessors(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    wsq_task over, task;
+    wsq_edge edge;
+    wsq_task_init(&over, done);
+    wsq_task_init(&task, done);
+    CHECK_EQ(wsq_spawn(pool, &over), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&over), WSQ_OK);
+    /* as after so many calls, each with a predecessor that is not spawned */
+    wsqi_store_rlx(&task.state, (((uint32_t)1 << 26) - 3) * WSQI_TASK_BLOCKER);
+    CHECK_EQ(wsq_task_after(&task, &over, &edge), WSQ_OK); /* whose edge is resolved at once */
+    wsqi_store_rlx(&task.state, (((uint32_t)1 << 26) - 2) * WSQI_TASK_BLOCKER);
+    CHECK_EQ(wsq_task_after(&task, &over, &edge), WSQ_ERR_INVALID);
+    CHECK_EQ(wsqi_load_rlx(&task.state), (((uint32_t)1 << 26) - 2) * (uint32_t)WSQI_TASK_BLOCKER);
+    wsq_pool_destroy(pool);
+}
+
+static void empty_batch(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    CHECK_EQ(wsq_spawn_batch(pool, NULL, 0), WSQ_OK);
+    CHECK_EQ(wsq_spawn_batch(pool, NULL, 1), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_spawn_batch(NULL, NULL, 0), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+    CHECK_EQ(wsq_spawn_batch(pool, NULL, 0), WSQ_OK); /* none is refused */
+    wsq_pool_destroy(pool);
+}
+
+/* A group with nearly as many tasks as its word can count ends, and starts what comes after it. */
+static void large_group(void) {
+    const uint64_t most = UINT64_MAX / WSQI_GROUP_TASK;
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    wsq_group group;
+    wsq_task task, then;
+    wsq_task_init(&task, done);
+    wsq_task_init(&then, done);
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    wsqi_store_rlx(&group.word, (most - 2) * WSQI_GROUP_TASK); /* as if so many ran */
+    CHECK_EQ(wsq_group_then(&group, &then), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn(&group, &task), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait_for(&group, 0), WSQ_ERR_TIMEOUT);
+    CHECK(wsq_group_pending(&group) >= most - 2);
+    wsqi_group_down(pool, &group, most - 2, 0);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&then), WSQ_OK);
+    CHECK_EQ(wsq_group_pending(&group), 0);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- waits that would never end ---- */
+
+typedef struct itself {
+    wsq_task task;
+    wsq_task *other;
+    wsq_result result;
+} itself;
+
+static wsq_poll waits_for_itself(wsq_ctx ctx, wsq_task *task) {
+    itself *self = wsq_container_of(task, itself, task);
+    (void)ctx;
+    self->result = wsq_task_wait(self->other);
+    return WSQ_DONE;
+}
+
+static void from_a_run(wsq_ctx ctx, void *arg) { waits_for_itself(ctx, arg); }
+
+static wsq_poll waits_in_a_run(wsq_ctx ctx, wsq_task *task) {
+    CHECK_EQ(wsq_run(wsq_pool_of(ctx), from_a_run, task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* The inner task runs on top of the outer one, which waits for it, and waits for the outer one. */
+static wsq_poll waits_for_inner(wsq_ctx ctx, wsq_task *task) {
+    itself inner = {.other = task, .result = WSQ_OK};
+    wsq_task_init(&inner.task, waits_for_itself);
+    CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &inner.task), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&inner.task), WSQ_OK);
+    CHECK_EQ(inner.result, WSQ_ERR_INVALID);
+    return WSQ_DONE;
+}
+
+static wsq_pool *cleaned_in;
+static wsq_task former;
+
+/* A cleanup may wait for a task that lies where the one lay that ran here last. */
+static wsq_poll cleanup_that_waits(wsq_task *task) {
+    (void)task;
+    wsq_task_init(&former, done);
+    CHECK_EQ(wsq_spawn(cleaned_in, &former), WSQ_OK);
+    CHECK_EQ(wsq_task_wait_for(&former, 0), WSQ_ERR_TIMEOUT);
+    return WSQ_DONE;
+}
+
+static void waits_for_a_namesake(wsq_pool *pool) {
+    wsq_task cancelled;
+    wsq_edge edge;
+    cleaned_in = pool;
+    wsq_task_init(&former, done);
+    wsq_task_init(&cancelled, done);
+    wsq_task_set_cleanup(&cancelled, cleanup_that_waits);
+    CHECK_EQ(wsq_task_after(&cancelled, &former, &edge), WSQ_OK);
+    CHECK_EQ(wsq_spawn(pool, &cancelled), WSQ_OK);
+    CHECK(wsq_task_cancel(&cancelled));
+    CHECK_EQ(wsq_spawn(pool, &former), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&cancelled), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_task_wait(&former), WSQ_OK);
+}
+
+static void waits_for_oneself(void) {
+    const wsq_config configs[] = {{.workers = 1}, {.caller_runs = true}, {.workers = 2, .order = WSQ_LIFO}};
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        wsq_pool *pool = pool_new(configs[i]);
+        wsq_task_fn fns[] = {waits_for_itself, waits_in_a_run};
+        for (size_t k = 0; k < 2; k++) {
+            itself self = {.other = &self.task, .result = WSQ_OK};
+            wsq_task_init(&self.task, fns[k]);
+            CHECK_EQ(wsq_spawn(pool, &self.task), WSQ_OK);
+            CHECK_EQ(wsq_task_wait(&self.task), WSQ_OK);
+            CHECK_EQ(self.result, WSQ_ERR_INVALID);
+        }
+        if (configs[i].workers < 2) {
+            wsq_task outer;
+            wsq_task_init(&outer, waits_for_inner);
+            CHECK_EQ(wsq_spawn(pool, &outer), WSQ_OK);
+            CHECK_EQ(wsq_task_wait(&outer), WSQ_OK);
+            waits_for_a_namesake(pool);
+        }
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* What a task returns that is no wsq_poll counts as WSQ_DONE, where no assertion says so. */
+#if defined(NDEBUG)
+static wsq_poll what_is_none(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return (wsq_poll)42;
+}
+
+static void odd_answer(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+    wsq_task tasks[2];
+    wsq_group group;
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    for (int i = 0; i < 2; i++) wsq_task_init(&tasks[i], what_is_none);
+    CHECK_EQ(wsq_spawn(pool, &tasks[0]), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn(&group, &tasks[1]), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&tasks[0]), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+#else
+static void odd_answer(void) {} /* test_misuse has it */
+#endif
+
 int main(void) {
     test_begin("test_limits");
     RUN(many_on_one_thread);
     RUN(waits_on_small_stacks);
+    RUN(last_worker);
+    RUN(most_predecessors);
+    RUN(empty_batch);
+    RUN(large_group);
+    RUN(waits_for_oneself);
+    RUN(odd_answer);
     return test_end();
 }

@@ -1,6 +1,7 @@
 /* Mistakes that speak: each ends in a process of its own, which must abort, and say in one sentence what
  * was wrong. What looks alike and is right must pass. */
 #define WSQ_IMPLEMENTATION
+#define WSQI_PATIENCE_NS 50000000u
 #include "../wsq.h"
 #include "test.h"
 #include "pool.h"
@@ -43,6 +44,9 @@ static void says(void (*misuse)(wsq_pool *pool), const char *sentence) {
     char text[4000];
     CHECK_EQ(child_run(misuse, text, sizeof text), SIGABRT);
     if (!CHECK(strstr(text, sentence) != NULL)) fprintf(stderr, "    it says: %s\n", text);
+    /* The sentence comes before the condition, which macros have made long. */
+    const char *condition = strstr(text, "__atomic"), *said = strstr(text, sentence);
+    CHECK(condition == NULL || said == NULL || said < condition);
 }
 
 static void passes(void (*use)(wsq_pool *pool)) {
@@ -246,6 +250,97 @@ static void after_freed(wsq_pool *pool) {
     wsq_task_after(&task, filled(0xdd), &edge);
 }
 
+static void wake_nothing(wsq_pool *pool) { (void)pool, wsq_wake(NULL); }
+
+static void cancel_nothing(wsq_pool *pool) { (void)pool, (void)wsq_task_cancel(NULL); }
+
+static wsq_poll what_is_none(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return (wsq_poll)42;
+}
+
+static void answer(wsq_pool *pool) {
+    wsq_task task;
+    wsq_task_init(&task, what_is_none);
+    wsq_spawn(pool, &task);
+    wsq_task_wait(&task);
+}
+
+/* ---- groups that wsq_group_init has not seen ---- */
+
+static wsq_group unset;
+
+static void spawn_into_unset(wsq_pool *pool) {
+    (void)pool;
+    wsq_task_init(&freed, done);
+    wsq_group_spawn(&unset, &freed);
+}
+
+static void wait_for_unset(wsq_pool *pool) { (void)pool, (void)wsq_group_wait(&unset); }
+
+static void then_of_unset(wsq_pool *pool) {
+    (void)pool;
+    wsq_task_init(&freed, done);
+    wsq_group_then(&unset, &freed);
+}
+
+static void groups(void) {
+    says(spawn_into_unset, "a wsq_group that wsq_group_init has not set up");
+    says(wait_for_unset, "a wsq_group that wsq_group_init has not set up");
+    says(then_of_unset, "a wsq_group that wsq_group_init has not set up");
+    says(wake_nothing, "a wsq_task that is NULL");
+    says(cancel_nothing, "a wsq_task that is NULL");
+    says(answer, "returned what is no wsq_poll");
+}
+
+/* ---- a shutdown beside a wake that was forgotten ---- */
+
+static wsq_poll pends(wsq_ctx ctx, wsq_task *task) {
+    static atomic_uint runs;
+    (void)ctx, (void)task;
+    return atomic_fetch_add(&runs, 1) == 0 ? WSQ_PENDING : WSQ_DONE;
+}
+
+static void *wakes_late(void *arg) {
+    test_nap(300000000);
+    wsq_wake(arg);
+    return NULL;
+}
+
+static void forgotten_wake(wsq_pool *pool) {
+    wsq_task task;
+    pthread_t thread;
+    wsq_task_init(&task, pends);
+    wsq_spawn(pool, &task);
+    pthread_create(&thread, NULL, wakes_late, &task);
+    wsq_pool_destroy(pool);
+    pthread_join(thread, NULL);
+}
+
+static wsq_poll computes(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    test_nap(300000000);
+    return WSQ_DONE;
+}
+
+static void long_task(wsq_pool *pool) {
+    wsq_task task;
+    wsq_task_init(&task, computes);
+    wsq_spawn(pool, &task);
+    wsq_pool_destroy(pool);
+}
+
+static void forgotten(void) {
+    char text[4000];
+    CHECK_EQ(child_run(forgotten_wake, text, sizeof text), 0);
+    const char *said = strstr(text, "a shutdown waits, and no thread of its pool does anything");
+    if (!CHECK(said != NULL)) return;
+    CHECK(strstr(said, "1 spawned and not done") != NULL);
+    CHECK(strstr(said + 1, "a shutdown waits") == NULL); /* once */
+    CHECK_EQ(child_run(long_task, text, sizeof text), 0);
+    CHECK(strstr(text, "a shutdown waits") == NULL);
+}
+
 /* Zeroed memory with a function is a task. */
 static void zeroed_is_right(wsq_pool *pool) {
     filled(0)->fn = done;
@@ -328,6 +423,8 @@ int main(void) {
     RUN(contexts);
     RUN(joins);
     RUN(tasks);
+    RUN(groups);
+    RUN(forgotten);
     RUN(pools);
     return test_end();
 }
