@@ -448,6 +448,12 @@ function example_html(name,   n, file, i, out, more) {
     return out "</details>"
 }
 
+function whole_example(name,   title) {
+    title = name in question ? "How do I " tolower(substr(question[name], 1, 1)) substr(question[name], 2) "?" : name
+    print "<h2 id=\"-" slug(name) "\">" escape(title) (name in question ? " <small>" name "</small>" : "") "</h2>"
+    print "<pre>" code_block(whole[name], "") "</pre>"
+}
+
 # ---- the page ----
 
 # What hpp.awk makes of the C++ layer.
@@ -457,6 +463,21 @@ function cpp_chapter(part,   command, line, out) {
     close(command)
     return out
 }
+
+# .docs/cookbook.txt: the questions that recipes answer.
+function read_cookbook(   line, part) {
+    while ((getline line < ".docs/cookbook.txt") > 0) {
+        if (line ~ /^#/) continue
+        split(line, part, / *\| */)
+        if (part[2] != "") {
+            question[part[1]] = capital_first(part[2])
+            recipes[++recipe_count] = part[1]
+        }
+    }
+    close(".docs/cookbook.txt")
+}
+
+BEGIN { read_cookbook() }
 
 FNR == 1 { file++ }
 
@@ -519,9 +540,13 @@ file > 2 { example_line(FILENAME, $0) }
 END {
     print "<nav id=\"menu\"><details open><summary>Contents</summary>"
     print "<h4>Manual</h4>\n" menu index_list cpp_chapter("menu")
+    print "<h4>Cookbook: how do I ...</h4>"
+    for (i = 1; i <= recipe_count; i++)
+        print "<a href=\"#-" slug(recipes[i]) "\">" escape(question[recipes[i]]) "</a>"
     print "<h4>Examples</h4>"
     for (i = 1; i <= example_count; i++)
-        if (examples[i] in in_full) print "<a href=\"#-" slug(examples[i]) "\">" examples[i] "</a>"
+        if (examples[i] in in_full && !(examples[i] in question))
+            print "<a href=\"#-" slug(examples[i]) "\">" examples[i] "</a>"
     print "</details></nav>\n<main>\n<h1>" escape(title) "</h1>"
     print manual
     while (match(reference, /@EXAMPLES [A-Za-z0-9_]+@/)) {
@@ -532,10 +557,8 @@ END {
     }
     print reference
     printf "%s", cpp_chapter("main")
-    for (i = 1; i <= example_count; i++) {
-        if (!(examples[i] in in_full)) continue
-        print "<h2 id=\"-" slug(examples[i]) "\">" examples[i] "</h2>"
-        print "<pre>" code_block(whole[examples[i]], "") "</pre>"
-    }
+    for (i = 1; i <= recipe_count; i++) whole_example(recipes[i])
+    for (i = 1; i <= example_count; i++)
+        if (examples[i] in in_full && !(examples[i] in question)) whole_example(examples[i])
     print "</main>"
 }

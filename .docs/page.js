@@ -18,20 +18,23 @@ for (const head of document.querySelectorAll('main h2[id], main > h3[id]')) {
 for (const entry of entries) {
     entry.low = entry.name.toLowerCase();
     entry.lowText = entry.text.toLowerCase();
+    entry.words = (synonyms[entry.id] || '').split(' ');
 }
 
-// Better is smaller; null: not all of the words are there.
+// Better is smaller; null: not all of the words are there. `entry.words` are other names for the same thing, the best first.
 function rank(entry, words) {
     let sum = 0;
     for (const word of words) {
         const at = entry.low.indexOf(word);
         if (entry.low === word || entry.low === 'wsq_' + word) sum += 0;
+        else if (entry.words.includes(word)) sum += 0.5 + Math.min(entry.words.indexOf(word), 4) / 10;
         else if (at === 0 || (at === 4 && entry.low.startsWith('wsq_'))) sum += 1;
         else if (at > 0) sum += 2;
+        else if (word.length > 2 && entry.words.some(known => known.startsWith(word))) sum += 3;
         else if (entry.lowText.includes(word)) sum += 10;
         else return null;
     }
-    return sum + entry.low.length / 100;
+    return sum + entry.low.length / 1000;
 }
 
 // A piece of the text around the first word that is in it.
@@ -104,10 +107,16 @@ document.addEventListener('keydown', event => {
     }
 });
 
-// Light or dark: as the system, until the button says otherwise.
+// Light or dark: as the system, until the button says otherwise; then that is kept. A browser may refuse to keep it.
+try {
+    if (localStorage.wsqTheme) root.dataset.theme = localStorage.wsqTheme;
+} catch { /* then it lasts as long as the page */ }
 document.getElementById('theme').addEventListener('click', () => {
     const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
     root.dataset.theme = dark ? 'light' : 'dark';
+    try {
+        localStorage.wsqTheme = root.dataset.theme;
+    } catch { /* the same */ }
 });
 
 // On a small screen the contents begin closed.

@@ -1,7 +1,8 @@
 #!/bin/sh
 # usage: .docs/page.sh > index.html
-# The reference page: the manual, every declaration with its contract, and the examples that use it.
-# One file, made from wsq.h and examples/ by the page.awk beside this script, with nothing to load.
+# The reference page: the manual, every declaration with its contract, a cookbook, and the examples. One
+# file that loads nothing, made by the page.awk beside this script from wsq.h, examples/, manual.txt (chapters
+# that only the page has) and cookbook.txt (the questions that the recipes answer, and words for the search).
 set -e
 here=$(dirname "$0")
 cd "$here/.."
@@ -25,8 +26,15 @@ $(cat .docs/page.css)
 <button id="theme" type="button" aria-label="Light or dark">◐</button>
 <div id="found" hidden></div>
 </header>
-$(awk -f .docs/page.awk wsq.h wsq.h examples/[0-9]*.c examples/recipes/*.c examples/[a-z]*.c)
+$(awk -f .docs/page.awk wsq.h wsq.h examples/[0-9]*.c examples/[0-9]*.cpp examples/recipes/*.c examples/[a-z]*.c)
 <script>
+$(awk -F ' *[|] *' '
+    BEGIN { print "const synonyms = {" }
+    !/^#/ {
+        if ($2 != "") { $1 = "-" tolower($1); gsub(/[^a-z0-9]+/, "-", $1) }
+        printf "    \"%s\": \"%s\",\n", $1, $3
+    }
+    END { print "};" }' .docs/cookbook.txt)
 $(cat .docs/page.js)
 </script>
 </body>

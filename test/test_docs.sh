@@ -51,6 +51,16 @@ twice=$(uniq -d "$work/ids")
 dead=$(comm -13 "$work/ids" "$work/links" | grep .)
 [ -z "$dead" ] || fail "links that lead nowhere:" $dead
 ! grep -nE '(src|href)="[^#]|@import|url\(' "$page" || fail 'something is loaded from elsewhere'
+
+# The cookbook: a question for each recipe and a recipe for each question; words only for places that exist.
+sed -n 's/^\([a-z_]*\.c\) | [a-z].*/\1/p' .docs/cookbook.txt | sort >"$work/questions"
+ls examples/recipes | comm -3 - "$work/questions" | while read -r name; do
+    echo "FAIL  $name: no recipe, or no question"
+done | tee "$work/missing"
+[ ! -s "$work/missing" ] || failed=1
+sed -n '/^const synonyms/,/^};/s/^    "\([^"]*\)": .*/\1/p' "$page" | sort | comm -23 - "$work/ids" |
+    while read -r name; do echo "FAIL  words for $name, which is not on the page"; done | tee "$work/missing"
+[ ! -s "$work/missing" ] || failed=1
 ! grep -n '@EXAMPLES' "$page" || fail 'an example is left out'
 ! grep -nE '[^W]SQ_|[^w]sq_' "$page" || fail 'a name is cut'
 excerpts=$(grep -c '<summary>Example' "$page")
@@ -91,21 +101,46 @@ with() { # name, script
 
 title() { sed -n 's/.*<title>\([^<]*\)<.*/\1/p' | head -n 1; }
 
-# shellcheck disable=SC2016
-search='const ask = text => { box.value = text; show(); 
-        return found.firstChild.getAttribute("href") || "nothing"; };
-    const said = [ask("group wait"), ask("SPAWN"), ask("affinity quota"), ask("when_all"), ask("zzzz")];
-    box.value = "spawn"; show();
-    const key = name => box.dispatchEvent(new KeyboardEvent("keydown", { key: name, cancelable: true }));
-    key("ArrowDown"); key("ArrowUp"); key("Enter");
-    document.title = [...said, location.hash, found.hidden].join(" ");'
-with search "$search"
+# What a user asks for, and the best hit.
+cat >"$work/asked" <<'END'
+group wait: #wsq_group_wait
+SPAWN: #wsq_spawn
+affinity quota: #wsq_config
+when_all: #cpp-when_all
+zzzz: nothing
+concurrency: #-limit-c
+deadline: #-deadline-c
+backpressure: #-bounded-c
+epoll: #-epoll-c
+libuv: #-epoll-c
+SDL: #-gui-c
+shared library: #-library-c
+coroutine: #-12-coroutine-cpp
+lambda: #-11-lambda-cpp
+leak: #-memory-c
+tsan: #-macros
+thread pool: #-queue-c
+hang: #-trouble-nothing-moves
+ctrl-c: #-signals-c
+deterministic: #-deterministic-c
+openmp: #-from
+sleep: #wsq_wake_after
+retry: #wsq_wake_after
+periodic: #wsq_wake_after
+END
+asked=$(sed 's/\(.*\): .*/"\1"/' "$work/asked" | paste -sd, -)
+with search "const ask = text => { box.value = text; show();
+        return text + ': ' + (found.firstChild.getAttribute('href') || 'nothing'); };
+    const said = [$asked].map(ask);
+    box.value = 'spawn'; show();
+    const key = name => box.dispatchEvent(new KeyboardEvent('keydown', { key: name, cancelable: true }));
+    key('ArrowDown'); key('ArrowUp'); key('Enter');
+    document.title = [...said, location.hash + ' ' + found.hidden].join('; ');"
 said=$(browse search 1300,900 --dump-dom | title)
-echo "      search: $said"
-case $said in
-'#wsq_group_wait #wsq_spawn #wsq_config #cpp-when_all nothing #wsq_spawn true') ;;
-*) fail "the search says \"$said\"" && tail -n 3 "$work/log" ;;
-esac
+echo "$said" | sed 's/; /\n/g' >"$work/said"
+echo '#wsq_spawn true' | cat "$work/asked" - | diff - "$work/said" >"$work/different" ||
+    { fail 'the search (<: wanted, >: found)' && grep '^[<>]' "$work/different"; tail -n 3 "$work/log"; }
+echo "      search: $(grep -c : "$work/said") questions"
 
 # A frame as wide as a phone: nothing may be wider than it, and the contents begin closed.
 phone='const frame = document.createElement("iframe");
@@ -129,6 +164,17 @@ echo "      faces: $said"
 case $said in
 'rgb(255,255,255) rgb(15,20,25) rgb(255,255,255)') ;;
 *) fail "the faces are $said" ;;
+esac
+
+# The choice survives a reload.
+with kept 'if (!sessionStorage.again) { sessionStorage.again = 1;
+        document.getElementById("theme").click(); location.reload(); }
+    else { document.title = document.documentElement.dataset.theme; localStorage.clear(); }'
+said=$(browse kept 1300,900 --dump-dom | title)
+echo "      after a reload: $said"
+case $said in
+dark | light) ;;
+*) fail "the theme after a reload: $said" ;;
 esac
 
 picture() { # name, window

@@ -1,0 +1,67 @@
+/* How do I use it in a library that other programs link, and that may be loaded at run time?
+ *     cc -O2 -pthread library.c -o library && ./library
+ *
+ * Say WSQ_STATIC in the one file of the library that uses wsq: no symbol of it leaves the file, so
+ * another copy in the program, of another version, does no harm. The pool belongs to the library:
+ * it is created by an open call and destroyed by a close call, before the library is unloaded. */
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
+#include <stdlib.h>
+
+/* ---- the library's header would show these ---- */
+struct engine;
+struct engine *engine_open(unsigned threads);
+long engine_sum(struct engine *engine, const int *numbers, size_t count);
+void engine_close(struct engine *engine);
+
+/* ---- the library ---- */
+struct engine { wsq_pool *pool; };
+
+struct engine *engine_open(unsigned threads) {
+    struct engine *self = calloc(1, sizeof *self);
+    wsq_config config = {.workers = threads, .name = "engine"};
+    if (self != NULL && wsq_pool_create(&self->pool, &config) == WSQ_OK) return self;
+    free(self);
+    return NULL;
+}
+
+static void zero(void *sum, void *arg) { *(long *)sum = 0, (void)arg; }
+static void add(void *left, const void *right, void *arg) {
+    *(long *)left += *(const long *)right, (void)arg;
+}
+static void part(wsq_ctx ctx, size_t begin, size_t end, void *sum, void *arg) {
+    (void)ctx;
+    for (; begin < end; begin++) *(long *)sum += ((const int *)arg)[begin];
+}
+
+struct call { const int *numbers; size_t count; long sum; };
+
+static void run(wsq_ctx ctx, void *arg) {
+    struct call *call = arg;
+    wsq_reducer sum = {sizeof(long), zero, part, add, (void *)(uintptr_t)call->numbers};
+    wsq_reduce(ctx, 0, call->count, 0, &sum, &call->sum);
+}
+
+/* Any thread may call this, a task of another pool too; the caller takes part in the work. */
+long engine_sum(struct engine *engine, const int *numbers, size_t count) {
+    struct call call = {numbers, count, 0};
+    return wsq_run(engine->pool, run, &call) == WSQ_OK ? call.sum : -1;
+}
+
+void engine_close(struct engine *engine) {
+    wsq_pool_destroy(engine->pool);
+    free(engine);
+}
+
+/* ---- the program ---- */
+int main(void) {
+    static int numbers[100000];
+    struct engine *engine = engine_open(0);
+    if (engine == NULL) return 1;
+    for (int i = 0; i < 100000; i++) numbers[i] = i % 7;
+    long sum = engine_sum(engine, numbers, 100000);
+    engine_close(engine);
+    printf("sum %ld\n", sum);
+    return sum == 299995 ? 0 : 1;
+}
