@@ -499,73 +499,72 @@
  * --------------------------------------------------------------------------
  * >>answers
  *
- * How do I ...
+ * How do I ... (recipes/ is examples/recipes/)
  *
- *     run a function on another thread?    wsq_go; wsq_submit if you want its result; wsq_spawn if
- *                                          nothing may be allocated
- *     wait for one task, or for some?      wsq_task_wait, wsq_group_wait, wsq_future_get; each has
- *                                          a form with a time-out (_for)
- *     set a time-out, or a deadline?       the _for form of a wait; for a task that waits, a timer
- *                                          that wakes it (TIMERS); then cancel the work
- *     cancel a task, or a tree of tasks?   wsq_task_cancel, wsq_future_cancel; a tree: one group
- *                                          that all its tasks spawn into, and wsq_group_cancel (it
- *                                          does not reach other groups). A task that runs asks
- *                                          wsq_cancelled
- *     allow at most 4 downloads at once?   recipes/limit.c. A pool with `workers = 4` is no limit:
- *                                          stand-ins add threads
- *     push back when work comes too fast?  recipes/limit.c refuses it, recipes/channel.c lets tasks
- *                                          wait for room; wsq_pool_pending says how much there is
- *     make a call that blocks?             wsq_block_begin, wsq_block_end: a stand-in keeps the
- *                                          core busy
- *     work with a GUI or a game loop?      workers post results to the loop by its own call. Or the
- *                                          loop runs tasks: a caller_runs pool, and
- *                                          wsq_pool_run_one until the frame is over
- *     wait for sockets (epoll, libuv)?     the loop's thread calls wsq_wake, on any thread; the
- *                                          task returns WSQ_PENDING meanwhile: examples/httpd.c
- *     run something every second?          a task that sets its next timer and returns WSQ_PENDING
- *     let the calling thread take part?    wsq_run; with caller_runs, wsq_pool_wait and
- *                                          wsq_pool_run_one
- *     give a task a priority?              wsq_task_set_priority: three levels
- *     run tasks in order?                  one worker, WSQ_SHARED, or recipes/strand.c
- *     run one task after another?          wsq_task_after, wsq_group_then, wsq_future_then, before
- *                                          the later one is spawned
- *     replace a thread pool with a queue?  WSQ_SHARED: tasks start in the order of the queue
- *     pin work to one thread?              wsq_spawn_on; for data of each worker
- *                                          recipes/per_worker.c
- *     run n bodies at the same time?       recipes/gang.c
- *     keep workers awake between loops?    wsq_config.spin_ns: how long they look for work before
- *                                          they sleep
- *     resize or pause a pool?              lend_only: recipes/resize.c
- *     find a hang, a forgotten wake?       wsq_pool_dump, with wsq_config.list_tasks:
- *                                          recipes/watchdog.c
- *     see what the pool does?              wsq_hooks, wsq_worker_stats, each with a worker's index;
- *                                          recipes/figures.c counts bytes and waiting tasks;
- *                                          examples/trace.c draws a timeline
- *     write tests that repeat exactly?     caller_runs and a seed: no threads, the same order each
- *                                          time
- *     shut down while others submit?       wsq_pool_shutdown: late calls get WSQ_ERR_CLOSED and
- *                                          keep their task
- *     use it in a library?                 WSQ_STATIC hides it. Any number of pools may exist in a
- *                                          process, and one thread-local pointer is the only global
- *     use MPI, or a library with threads?  its callbacks spawn and wake, on any thread. What must
- *                                          be asked, as MPI must, one pinned task asks for all:
- *                                          examples/mpi
+ *     run a function elsewhere?    wsq_go; wsq_submit if you want its result; wsq_spawn if nothing
+ *                                  may be allocated
+ *     wait for one task, or some?  wsq_task_wait, wsq_group_wait, wsq_future_get; each has a form
+ *                                  with a time-out (_for)
+ *     set a deadline?              wait with a time-out, then cancel: recipes/deadline.c. For a
+ *                                  task that waits, a timer that wakes it (TIMERS)
+ *     cancel a task?               wsq_task_cancel, wsq_future_cancel. A task that runs asks
+ *                                  wsq_cancelled
+ *     cancel a tree of tasks?      one group that all its tasks spawn into, and wsq_group_cancel;
+ *                                  it does not reach other groups: recipes/deadline.c
+ *     allow at most 4 downloads?   recipes/limit.c. A pool with `workers = 4` is no limit:
+ *                                  stand-ins add threads
+ *     push back when full?         recipes/limit.c refuses, recipes/bounded.c lets a thread wait,
+ *                                  and recipes/channel.c a task; wsq_pool_pending says how much
+ *                                  there is
+ *     make a call that blocks?     wsq_block_begin, wsq_block_end: a stand-in keeps the core busy
+ *     use a GUI or game loop?      give the loop a caller_runs pool: any thread spawns into it, and
+ *                                  the loop calls wsq_pool_run_one: recipes/gui.c
+ *     use epoll, libuv?            the task returns WSQ_PENDING, and the loop calls wsq_wake, on
+ *                                  any thread: recipes/epoll.c, examples/httpd.c
+ *     handle signals?              a thread that waits for them calls wsq, a handler must not:
+ *                                  recipes/signals.c
+ *     repeat every second?         a task that sets its next timer and returns WSQ_PENDING
+ *     let the caller help?         wsq_run; with caller_runs, wsq_pool_wait and wsq_pool_run_one
+ *     give a task a priority?      wsq_task_set_priority: three levels: recipes/priority.c
+ *     run tasks in order?          one worker, WSQ_SHARED, or recipes/strand.c
+ *     run one after another?       wsq_task_after, wsq_group_then, wsq_future_then, before the
+ *                                  later one is spawned
+ *     replace my thread pool?      WSQ_SHARED starts tasks in the order of a queue: recipes/queue.c
+ *     pin work to one worker?      wsq_spawn_on; for data of each worker recipes/per_worker.c
+ *     run n bodies together?       recipes/gang.c
+ *     keep workers awake?          wsq_config.spin_ns: how long they look for work before they
+ *                                  sleep
+ *     share cores with a pool?     workers, WSQ_SPIN_OFF: recipes/share.c
+ *     resize or pause a pool?      lend_only: recipes/resize.c
+ *     find a hang?                 wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
+ *     see what the pool does?      wsq_hooks, wsq_worker_stats, each with a worker's index;
+ *                                  recipes/figures.c counts bytes and waiting tasks;
+ *                                  examples/trace.c draws a timeline
+ *     write tests that repeat?     caller_runs and a seed, so no threads and one order:
+ *                                  recipes/deterministic.c
+ *     shut down under load?        wsq_pool_shutdown: late calls get WSQ_ERR_CLOSED and keep their
+ *                                  task
+ *     use it in a library?         WSQ_STATIC hides it. Any number of pools may exist in a process,
+ *                                  and one thread-local pointer is the only global:
+ *                                  recipes/library.c
+ *     use MPI, foreign threads?    its callbacks spawn and wake, on any thread. One pinned task
+ *                                  asks what must be asked: examples/mpi
  *
  * Does it ...
  *
- *     use the processor when idle?     no: a pool without work makes no system call. With timers
- *                                      set, one sleeper has a time-out. (The 0.03% of a core in the
- *                                      README is the measuring program)
- *     run strange tasks in a join?     no: jobs only, at most 32 deep. A wait runs only what it
- *                                      waits for, as long as stand-ins are left
- *     overflow my stack?               no: helping is bounded (see WAITING), and chains of tasks do
- *                                      not recurse
- *     leave work beside an idle core?  never longer than 0.5 to 1 ms; see test/README
- *     lose wake-ups?                   no: each rule of >>idle is checked under weak memory orders
- *     know caches and NUMA nodes?      yes: near victims come first (same cache, same node,
- *                                      others), and near sleepers are woken first (wsq_topology)
- *     survive fork()?                  calls in the child return WSQ_ERR_FORKED, and a new pool
- *                                      works there
+ *     use the processor if idle?   no: a pool without work makes no system call. With timers set,
+ *                                  one sleeper has a time-out. (The 0.03% of a core in the README
+ *                                  is the measuring program)
+ *     run any task in a join?      no: jobs only, at most 32 deep. A wait runs only what it waits
+ *                                  for, as long as stand-ins are left
+ *     overflow my stack?           no: helping is bounded (see WAITING), and chains of tasks do not
+ *                                  recurse
+ *     leave work near idle cores?  never longer than 0.5 to 1 ms; see test/README
+ *     lose wake-ups?               no: each rule of >>idle is checked under weak memory orders
+ *     know caches and NUMA nodes?  yes: near victims come first (same cache, same node, others),
+ *                                  and near sleepers are woken first (wsq_topology)
+ *     survive fork()?              calls in the child return WSQ_ERR_FORKED, and a new pool works
+ *                                  there
  *
  * --------------------------------------------------------------------------
  * >>host
