@@ -60,6 +60,9 @@ test-examples: ## the examples' own tests: they need curl, wrk, chromium, python
 hangs: $(B)/test/progress/hangs ## programs of a few lines that must not hang, in virtual time
 	@$<
 
+oracle: $(B)/test/progress/oracle ## random programs, in virtual time: does every task run when it could?
+	@$<
+
 check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
 	@sh test/run.sh --compile
 
@@ -145,7 +148,7 @@ asan ubsan tsan msan: ## the tests under a sanitizer
 # What a test does not call is not compiled, and the rest quickly: a third of -O2's time.
 $(TESTS) $(PTHREAD) $(B)/test/stress/soak: STATIC = -DWSQ_STATIC
 $(TESTS) $(PTHREAD): O = -Og
-$(EXPLORE) $(PROGRESS): O = -O1
+$(EXPLORE) $(PROGRESS) $(B)/test/progress/oracle: O = -O1
 
 sanitized:
 	@$(MAKE_J) -s $(TESTS)
@@ -201,6 +204,6 @@ clean: ## remove build/
 help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
-.PHONY: all demo examples test hangs test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
+.PHONY: all demo examples test hangs oracle test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
     model mutate figures bench bench-peers bench-programs bench-counts bench-size sim sim-all sim-test sim-table sim-trust \
     asan ubsan tsan msan sanitized variants clean help

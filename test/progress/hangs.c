@@ -5,411 +5,7 @@
  *   hangs 4 7b     only these
  *
  * It fails if one hangs that the table below calls mended. */
-#include "item.h"
-
-static char measured[128];
-static bool verdict;
-
-/* What a program has to say: the longest time that something lasted, beside the longest allowed. */
-static void judge(const char *what, uint64_t ns, uint64_t most_ns) {
-    bool good = ns <= most_ns;
-    if (verdict && !good) /* the first that is too long */
-        snprintf(measured, sizeof measured, "%s %.2f ms, at most %.2f", what, (double)ns / 1e6,
-                 (double)most_ns / 1e6);
-    verdict = verdict && good;
-}
-
-/* ---- 1: a wait re-runs a task that yields ---- */
-
-/* Spawns one that yields until a second has run, and waits for the first. */
-static wsq_poll twins_run(wsq_ctx ctx, wsq_task *task) {
-    item *self = item_of(task), *yields = item_make(US), *ends = item_make(US);
-    yields->until = ends;
-    compute(self->ns);
-    item_spawn(wsq_pool_of(ctx), yields);
-    item_spawn(wsq_pool_of(ctx), ends);
-    if (wsq_task_wait(&yields->task) != WSQ_OK) sim_fail("the wait failed");
-    return WSQ_DONE;
-}
-
-static void twins(wsq_config config) {
-    wsq_pool *pool = pool_make(&config);
-    for (unsigned i = 0; i < config.workers; i++) {
-        item *one = item_make(100 * US);
-        one->task.fn = twins_run;
-        item_spawn_on(pool, i, one);
-    }
-    if (wsq_pool_wait_for(pool, 3 * SECOND) != WSQ_OK) sim_fail("the pool is not done");
-}
-
-static void twins_one(void) { twins((wsq_config){.workers = 1}); }
-static void twins_two(void) { twins((wsq_config){.workers = 2}); }
-static void twins_lifo(void) { twins((wsq_config){.workers = 1, .order = WSQ_LIFO}); }
-static void twins_caller(void) { twins((wsq_config){.workers = 1, .caller_runs = true}); }
-
-enum { RESPAWNS = 2000 };
-
-/* Members of a group, each of which spawns the next, for 20 ms; a WSQ_HIGH task and a timer come in
- * the middle. */
-typedef struct respawner {
-    item item;
-    wsq_group *group;
-    unsigned left;
-} respawner;
-
-static wsq_poll respawner_run(wsq_ctx ctx, wsq_task *task) {
-    respawner *self = wsq_container_of(task, respawner, item.task);
-    (void)ctx;
-    compute(10 * US);
-    if (self->left != 0) {
-        respawner *next = (respawner *)sim_allocate(sizeof *next);
-        *next = (respawner){.group = self->group, .left = self->left - 1};
-        next->item.task.fn = respawner_run;
-        if (wsq_group_spawn(self->group, &next->item.task) != WSQ_OK) sim_fail("no respawn");
-    }
-    return WSQ_DONE;
-}
-
-static wsq_poll respawns_wait(wsq_ctx ctx, wsq_task *task) {
-    wsq_group group;
-    (void)task;
-    wsq_group_init(&group, wsq_pool_of(ctx));
-    respawner *first = (respawner *)sim_allocate(sizeof *first);
-    *first = (respawner){.group = &group, .left = RESPAWNS};
-    first->item.task.fn = respawner_run;
-    if (wsq_group_spawn(&group, &first->item.task) != WSQ_OK) sim_fail("no member");
-    if (wsq_group_wait(&group) != WSQ_OK) sim_fail("the group failed");
-    return WSQ_DONE;
-}
-
-static void respawns(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-    item *waits = item_make(0), *high = item_make(US), *timed = item_make(US);
-    waits->task.fn = respawns_wait;
-    timed->pends = true;
-    item_spawn(pool, timed);
-    nap(MS);
-    item_spawn(pool, waits);
-    nap(MS);
-    item_wake_after(pool, timed, MS);
-    wsq_task_set_priority(&high->task, WSQ_HIGH);
-    item_spawn(pool, high);
-    wsq_pool_wait(pool);
-    judge("a WSQ_HIGH task begins after", high->began - high->spawned, MS);
-    judge("a timer of 1 ms fires after", timed->began - timed->spawned, 4 * MS);
-}
-
-/* ---- 2: what a blocked worker has queued ---- */
-
-static item *behind[100];
-
-static wsq_poll blocks_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    for (unsigned i = 0; i < 100; i++) item_spawn(wsq_pool_of(ctx), behind[i] = item_make(10 * US));
-    wsq_block_begin(ctx);
-    nap(200 * MS);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
-
-static void behind_a_block(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-    item *blocks = item_make(0);
-    uint64_t last = 0;
-    blocks->task.fn = blocks_run;
-    item_spawn(pool, blocks);
-    for (unsigned i = 0; i < 4000; i++) { /* as many as a worker can do */
-        nap(50 * US);
-        item_spawn(pool, item_make(50 * US));
-    }
-    wsq_pool_wait(pool);
-    for (unsigned i = 0; i < 100; i++) {
-        uint64_t took = behind[i]->began - behind[i]->spawned;
-        if (took > last) last = took;
-    }
-    judge("the last of 100 tasks behind a block begins after", last, 20 * MS);
-}
-
-static wsq_poll urgent_run(wsq_ctx ctx, wsq_task *task) {
-    item *high = item_make(US), *ends = item_make(US);
-    (void)task;
-    high->until = ends;
-    wsq_task_set_priority(&high->task, WSQ_HIGH);
-    item_spawn(wsq_pool_of(ctx), ends);
-    item_spawn(wsq_pool_of(ctx), high);
-    wsq_task_wait(&high->task);
-    return WSQ_DONE;
-}
-
-static void high_yields(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-    item *waits = item_make(0);
-    waits->task.fn = urgent_run;
-    item_spawn(pool, waits);
-    wsq_pool_wait(pool);
-}
-
-/* ---- 3: pinned to a worker that waits ---- */
-
-static wsq_poll across_run(wsq_ctx ctx, wsq_task *task) {
-    item *self = item_of(task), *next = item_make(US);
-    unsigned other = 1 - wsq_worker_index(ctx);
-    if (self->ns > 0) { /* the first: the second waits for one that is pinned here */
-        next->task.fn = across_run;
-        next->ns = 0;
-    }
-    item_spawn_on(wsq_pool_of(ctx), other, next);
-    wsq_task_wait(&next->task);
-    return WSQ_DONE;
-}
-
-static void pinned_across(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
-    item *first = item_make(US);
-    first->task.fn = across_run;
-    item_spawn_on(pool, 0, first);
-    wsq_pool_wait(pool);
-}
-
-/* ---- 4: a nested step leaves a task of which nobody is told ---- */
-
-static item *untold, *blocker, *many[64];
-
-static void many_spawn(wsq_pool *pool) {
-    for (unsigned i = 0; i < 64; i++) item_spawn(pool, many[i] = item_make(10 * US));
-    compute(100 * MS);
-}
-
-static void many_judge(void) {
-    uint64_t last = 0;
-    for (unsigned i = 0; i < 64; i++) {
-        uint64_t took = many[i]->began - many[i]->spawned;
-        if (took > last) last = took;
-    }
-    judge("the last of 64 tasks beside idle workers begins after", last, 5 * MS);
-}
-
-static wsq_poll gives_up_run(wsq_ctx ctx, wsq_task *task) {
-    item *child = item_make(11 * MS); /* the time is up when it yields */
-    (void)task;
-    child->until = item_make(0);
-    child->give_up = 100 * MS;
-    item_spawn(wsq_pool_of(ctx), child);
-    wsq_task_wait_for(&child->task, 10 * MS);
-    many_spawn(wsq_pool_of(ctx));
-    return WSQ_DONE;
-}
-
-static void untold_timeout(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 4});
-    item *waits = item_make(0);
-    waits->task.fn = gives_up_run;
-    item_spawn(pool, waits);
-    wsq_pool_wait(pool);
-    many_judge();
-}
-
-/* Waits for what another worker computes, without a stand-in; one that yields is run meanwhile. */
-static wsq_poll nests_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    compute(50 * US); /* the other worker has begun */
-    item_spawn(wsq_pool_of(ctx), untold);
-    wsq_task_wait(&blocker->task);
-    many_spawn(wsq_pool_of(ctx));
-    return WSQ_DONE;
-}
-
-static void nests(wsq_pool *pool) {
-    item *waits = item_make(0);
-    waits->task.fn = nests_run;
-    blocker = item_make(5 * MS);
-    untold = item_make(190 * US);
-    untold->until = item_make(0);
-    untold->give_up = 200 * MS;
-    item_spawn_on(pool, 1, blocker);
-    item_spawn_on(pool, 0, waits);
-    while (wsq_pool_wait_for(pool, MS) == WSQ_ERR_TIMEOUT) {}
-    many_judge();
-}
-
-static void untold_no_standins(void) {
-    nests(pool_make(&(wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF}));
-}
-
-static void untold_lent(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .lend_only = true});
-    for (int i = 0; i < 2; i++) outside(lend, pool);
-    nap(MS);
-    nests(pool);
-}
-
-/* ---- 5: a turn against the last look ---- */
-
-static uint64_t late_by;  /* when the task from outside comes */
-static uint64_t stall_at; /* which access after that takes 20 ms */
-static unsigned earlier;   /* tasks that run before the turn */
-
-static wsq_poll spawns_high_run(wsq_ctx ctx, wsq_task *task) {
-    item *high = item_make(100 * MS);
-    compute(item_of(task)->ns);
-    wsq_task_set_priority(&high->task, WSQ_HIGH);
-    item_spawn(wsq_pool_of(ctx), high);
-    return WSQ_DONE;
-}
-
-/* A worker's turn finds a WSQ_HIGH task, and one from outside, for which the other worker was woken:
- * it searches in that moment. Some access takes 20 ms. */
-static void turn_stalls(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .min_interval = 3, .max_interval = 3});
-    item *late = item_make(US);
-    for (unsigned i = 0; i <= earlier; i++) {
-        item *pinned = item_make(10 * US);
-        if (i == earlier) pinned->task.fn = spawns_high_run;
-        item_spawn_on(pool, 0, pinned);
-    }
-    nap(late_by);
-    sim_stall.left = stall_at;
-    item_spawn(pool, late);
-    wsq_pool_wait(pool);
-    judge("a task beside a worker that sleeps begins after", late->began - late->spawned, 50 * MS);
-}
-
-static void turns(void);
-
-/* ---- 6: WSQ_SHARED, a yield, a pinned task ---- */
-
-static wsq_poll yields_once_run(wsq_ctx ctx, wsq_task *task) {
-    item *self = item_of(task);
-    if (self->runs++ != 0) {
-        self->began = now();
-        return WSQ_DONE;
-    }
-    compute(self->ns);
-    item_spawn_on(wsq_pool_of(ctx), wsq_worker_index(ctx), item_make(100 * MS));
-    self->spawned = now();
-    return WSQ_YIELD;
-}
-
-static void shared_yield(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 4, .order = WSQ_SHARED});
-    for (unsigned i = 0; i < 20; i++) {
-        item *yields = item_make(i * 3 * US);
-        yields->task.fn = yields_once_run;
-        item_spawn(pool, yields);
-        wsq_pool_wait(pool);
-        judge("a task that yields before a pinned one runs again after",
-              yields->began - yields->spawned, 2 * MS);
-        nap(MS);
-    }
-}
-
-/* ---- 7: a worker that spins ---- */
-
-static const wsq_config spins = {.workers = 2, .spin_ns = 500 * MS};
-
-static void spin_timer(void) {
-    wsq_pool *pool = pool_make(&spins);
-    item *timed = item_make(US);
-    timed->pends = true;
-    item_spawn(pool, timed);
-    nap(MS);
-    item_wake_after(pool, timed, MS);
-    wsq_pool_wait(pool);
-    judge("a timer of 1 ms fires after", timed->began - timed->spawned, 2 * MS);
-}
-
-static item *woken;
-
-static wsq_poll wakes_run(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    (void)task;
-    item_wake(woken);
-    compute(100 * MS);
-    return WSQ_DONE;
-}
-
-static void spin_slot(void) {
-    wsq_pool *pool = pool_make(&spins);
-    item *wakes = item_make(0);
-    wakes->task.fn = wakes_run;
-    woken = item_make(US);
-    woken->pends = true;
-    item_spawn(pool, woken);
-    nap(MS);
-    item_spawn(pool, wakes);
-    wsq_pool_wait(pool);
-    judge("a woken task beside a worker that spins begins after", woken->began - woken->spawned,
-          2 * MS);
-}
-
-static void spin_dismiss(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .lend_only = true, .spin_ns = 500 * MS});
-    sim_core *lent = outside(lend, pool);
-    nap(5 * MS);
-    uint64_t start = now();
-    wsq_worker_dismiss(pool, 0);
-    sim_join(lent);
-    judge("a dismissed thread leaves after", now() - start, 2 * MS);
-}
-
-static item *other;
-
-static wsq_poll waits_run(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    compute(20 * US);
-    wsq_task_wait(&other->task);
-    item_of(task)->began = now();
-    return WSQ_DONE;
-}
-
-static void spin_wait(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = 500 * MS,
-                                             .max_standins = WSQ_STANDINS_OFF});
-    item *waits = item_make(0);
-    waits->task.fn = waits_run;
-    other = item_make(5 * MS);
-    item_spawn_on(pool, 1, other);
-    item_spawn_on(pool, 0, waits);
-    wsq_pool_wait(pool);
-    judge("a wait returns after the end of what it waits for by", waits->began - other->ended, MS);
-}
-
-/* ---- 8: guests that block ---- */
-
-static void loop_piece(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
-    (void)ctx;
-    (void)arg;
-    compute((end - begin) * MS);
-}
-
-static void loop_root(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, 200, 1, loop_piece, arg); }
-
-static item *never;
-
-static void guest_waits(wsq_ctx ctx, void *arg) {
-    (void)ctx;
-    (void)arg;
-    wsq_task_wait(&never->task);
-}
-
-static void guest_main(void *arg) { wsq_run((wsq_pool *)arg, guest_waits, NULL); }
-
-static void blocked_guests(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 4});
-    uint64_t alone = 0;
-    never = item_make(0);
-    never->pends = true;
-    item_spawn(pool, never);
-    for (unsigned guests = 0; guests <= 4; guests++) {
-        if (guests > 0) outside(guest_main, pool);
-        nap(2 * MS);
-        uint64_t start = now();
-        wsq_run(pool, loop_root, NULL);
-        if (guests == 0) alone = now() - start;
-        judge("a loop of 50 ms beside blocked guests takes", now() - start, alone + 5 * MS);
-    }
-    item_wake(never);
-}
+#include "hangs_idle.h"
 
 /* ---- 9: memory of futures ---- */
 
@@ -500,6 +96,31 @@ static void tasks_beside_loop(void) {
           100 * MS);
 }
 
+static void three_pieces(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx;
+    (void)arg;
+    compute((end - begin) * 50 * MS);
+}
+
+static wsq_poll short_loop(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_for(ctx, 0, 3, 1, three_pieces, NULL);
+    return WSQ_DONE;
+}
+
+/* Two workers and three pieces: the one that gave the last piece away sleeps in its join. */
+static void task_beside_join(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *loop = item_make(0), *late = item_make(US);
+    loop->task.fn = short_loop;
+    item_spawn(pool, loop);
+    nap(60 * MS);
+    item_spawn(pool, late);
+    wsq_pool_wait(pool);
+    judge("a task beside a worker that sleeps in a join begins after", late->began - late->spawned,
+          2 * MS);
+}
+
 /* ---- 12: half may search ---- */
 
 /* Of the threads that a pool has started: how many are awake. */
@@ -557,7 +178,8 @@ static const struct hang {
     {"1e", respawns, 200, false, "a wait for a group whose tasks respawn"},
     {"2a", behind_a_block, 1000, false, "tasks queued by a worker that blocks, beside others"},
     {"2b", high_yields, 50, false, "a worker waits for a WSQ_HIGH task that yields"},
-    {"3", pinned_across, 50, false, "a task pinned to a worker that waits"},
+    {"3a", pinned_across, 50, false, "a task pinned to a worker that waits"},
+    {"3b", pinned_run, 50, false, "a task pinned to a worker that waits inside wsq_run"},
     {"4a", untold_timeout, 500, false, "a wait that times out, then 64 tasks"},
     {"4b", untold_no_standins, 500, false, "a wait without stand-ins, then 64 tasks"},
     {"4c", untold_lent, 500, false, "the same on lent threads"},
@@ -567,11 +189,14 @@ static const struct hang {
     {"7b", spin_slot, 1000, false, "a woken task in a slot beside a worker that spins"},
     {"7c", spin_dismiss, 1000, false, "a lent thread that spins is dismissed"},
     {"7d", spin_wait, 1000, false, "a wait without stand-ins that spins"},
-    {"8", blocked_guests, 2000, false, "a loop beside guests that wait"},
+    {"7e", slot_beside_calls, 1000, false, "a woken task in a slot beside workers with little to do"},
+    {"8a", blocked_guests, 2000, false, "a loop beside guests that wait"},
+    {"8b", guest_and_spinner, 2000, false, "a loop of a guest beside workers that spin"},
     {"9a", futures_one, 1000, false, "memory of futures, one worker, after an overflow"},
     {"9b", futures_shared, 1000, false, "memory of futures, WSQ_SHARED"},
     {"10", edge_across, 5000, false, "a pool is destroyed beside an edge from another"},
-    {"11", tasks_beside_loop, 2000, false, "tasks beside a long loop"},
+    {"11a", tasks_beside_loop, 2000, false, "tasks beside a long loop"},
+    {"11b", task_beside_join, 1000, false, "a task beside a worker that sleeps in a join"},
     {"12a", search_end, 10, false, "half of the workers search, after tasks that end at once"},
     {"12b", search_spin, 50, false, "half of the workers search, with spin_ns"},
 };

@@ -1,0 +1,470 @@
+/* execute.h - the oracle's programs at work: each operation, told to watch.h. */
+#ifndef EXECUTE_H
+#define EXECUTE_H
+
+#include "program.h"
+
+enum { LIMIT_MS = 10000, STALLS = 3 };
+
+/* A task of the program. */
+typedef struct actor {
+    watched w;
+    const node *script;
+    int at;             /* its next operation */
+    unsigned left;      /* of an operation that repeats: how often */
+    bool armed, fulfilled;
+    uint64_t due;
+    wsq_edge edge;
+} actor;
+
+/* A group, and how many of its tasks are left. */
+typedef struct crowd {
+    wsq_group group;
+    unsigned left;
+} crowd;
+
+/* A task without a name: of a group, a burst, a feed. */
+typedef struct extra {
+    watched w;
+    how how;
+    uint64_t ns;
+    unsigned left;
+    crowd *crowd;  /* NULL: none */
+    actor *wakes;  /* NULL: none */
+} extra;
+
+static struct {
+    const program *all;
+    actor actors[NODES];
+    unsigned threads_left, stalls_left, extras;
+    uint64_t stall_random;
+} play;
+
+static watch_pool *pool_of(unsigned n) { return &watch.pools[n]; }
+
+static void edges_ready(const watched *done) {
+    for (int i = 0; i < NODES; i++) {
+        watched *w = &play.actors[i].w;
+        if (w->after == done && w->state == WATCH_HELD) ready_enter(w, watch.last, FROM_EDGE);
+    }
+}
+
+static void spawn(watched *w, crowd *in) {
+    watch_spawning(w);
+    wsq_result result = in != NULL ? wsq_group_spawn(&in->group, &w->task)
+                                   : wsq_spawn(pool_of(w->pool)->pool, &w->task);
+    if (result != WSQ_OK) watch_fail("result", "the spawn of %s returned %d", w->name, (int)result);
+    watch_spawned(w);
+}
+
+/* ---- tasks without a name ---- */
+
+static wsq_poll extra_run(wsq_ctx ctx, wsq_task *task);
+
+static extra *extra_make(unsigned pool, how kind, uint64_t ns, crowd *in) {
+    char name[12];
+    extra *self = (extra *)sim_allocate(sizeof *self);
+    snprintf(name, sizeof name, "x%u", play.extras++ % 1000000);
+    watched_init(&self->w, extra_run, pool, name);
+    self->how = kind;
+    self->ns = ns;
+    self->crowd = in;
+    if (in != NULL) in->left++;
+    return self;
+}
+
+static wsq_poll extra_run(wsq_ctx ctx, wsq_task *task) {
+    extra *self = wsq_container_of(task, extra, w.task);
+    watch_begin(wsq_worker_index(ctx), &self->w);
+    uint64_t began = watch.last;
+    compute(self->ns);
+    if (self->how == HOW_YIELDS && self->left-- > 0) return watch_return(&self->w, WSQ_YIELD, began);
+    if (self->how == HOW_RESPAWNS && self->left > 0) {
+        extra *next = extra_make(self->w.pool, self->how, self->ns, self->crowd);
+        next->left = self->left - 1;
+        next->w.priority = self->w.priority;
+        wsq_task_set_priority(&next->w.task, (wsq_priority)self->w.priority);
+        spawn(&next->w, self->crowd);
+    }
+    if (self->wakes != NULL) {
+        self->wakes->fulfilled = true;
+        wake(&self->wakes->w);
+        compute(3 * MS);
+    }
+    wsq_poll result = watch_return(&self->w, WSQ_DONE, began);
+    if (self->crowd != NULL && --self->crowd->left == 0) waits_ready(&self->crowd->group);
+    return result;
+}
+
+static void extras_spawn(const op *self, crowd *in) {
+    for (unsigned i = 0; i < self->count; i++) {
+        extra *one = extra_make(self->pool, (how)self->how, self->ns, in);
+        one->left = self->how == HOW_PLAIN ? 0 : 5;
+        one->w.priority = self->priority;
+        wsq_task_set_priority(&one->w.task, (wsq_priority)self->priority);
+        spawn(&one->w, in);
+    }
+}
+
+/* ---- waits ---- */
+
+static bool spawned(const watched *w) { return w->state > WATCH_SPAWNING; }
+
+static void node_wait(int k, uint64_t timeout_ns) {
+    watched *w = &play.actors[k].w;
+    if (!spawned(w)) return;
+    waiting *wait = wait_begin(w, w->state == WATCH_DONE, w->pool, timeout_ns, w->name);
+    wsq_result result = wsq_task_wait_for(&w->task, timeout_ns);
+    wait_end(wait);
+    if (result != WSQ_OK && !(result == WSQ_ERR_TIMEOUT && timeout_ns != WSQ_FOREVER))
+        watch_fail("result", "the wait for %s returned %d", w->name, (int)result);
+}
+
+static void group_op(const op *self) {
+    crowd *own = (crowd *)sim_allocate(sizeof *own); /* it stays, should the wait time out */
+    memset(own, 0, sizeof *own);
+    wsq_group_init(&own->group, pool_of(self->pool)->pool);
+    extras_spawn(self, own);
+    uint64_t timeout = self->ns2 != 0 ? self->ns2 : WSQ_FOREVER;
+    waiting *wait = wait_begin(&own->group, own->left == 0, self->pool, timeout, "a group");
+    wsq_result result = wsq_group_wait_for(&own->group, timeout);
+    wait_end(wait);
+    if (result != WSQ_OK && !(result == WSQ_ERR_TIMEOUT && self->ns2 != 0))
+        watch_fail("result", "the wait for a group returned %d", (int)result);
+}
+
+/* ---- futures ---- */
+
+typedef struct call {
+    watched w;
+    uint64_t ns;
+} call;
+
+static void *call_run(void *arg) {
+    call *self = (call *)arg;
+    watch_begin((unsigned)wsq_worker_self(), &self->w);
+    uint64_t began = watch.last;
+    compute(self->ns);
+    watch_return(&self->w, WSQ_DONE, began);
+    return NULL;
+}
+
+static void future_op(const op *self) {
+    watch_pool *pool = pool_of(self->pool);
+    for (unsigned i = 0; i < self->count; i++) {
+        call *one = (call *)sim_allocate(sizeof *one);
+        wsq_future *future = NULL;
+        watched_init(&one->w, NULL, self->pool, "a call");
+        one->ns = self->ns;
+        watch_spawning(&one->w);
+        wsq_result result = wsq_submit(pool->pool, call_run, one, &future);
+        if (result != WSQ_OK) watch_fail("result", "wsq_submit returned %d", (int)result);
+        if (++pool->alive > pool->alive_most) pool->alive_most = pool->alive;
+        watch_spawned(&one->w);
+        waiting *wait = wait_begin(&one->w, one->w.state == WATCH_DONE, self->pool, WSQ_FOREVER, "a call");
+        result = wsq_future_get(future, NULL);
+        wait_end(wait);
+        pool->alive--;
+        if (result != WSQ_OK) watch_fail("result", "wsq_future_get returned %d", (int)result);
+        memory_look();
+    }
+}
+
+/* ---- loops and runs ---- */
+
+static void loop_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    watch_loop *loop = (watch_loop *)arg;
+    frame *top = frame_top();
+    bool thief = top == NULL || top->state != ACTIVE;
+    if (thief) frame_push(loop->pool, wsq_worker_index(ctx), NULL, false);
+    else watch_now();
+    loop->left -= (unsigned)(end - begin);
+    loop->helpers[sim.running->id / 64] |= (uint64_t)1 << (sim.running->id % 64);
+    compute(loop->ns * (end - begin));
+    if (thief) frame_pop();
+    else watch_now();
+}
+
+static void loop_run(wsq_ctx ctx, unsigned pool, unsigned count, uint64_t ns) {
+    watch_loop loop = {.next = watch.loops, .start = watch_now(), .ns = ns, .left = count, .pool = pool};
+    watch.loops = &loop;
+    wsq_for(ctx, 0, count, 1, loop_body, &loop);
+    watch_loop **link = &watch.loops;
+    pool_of(pool)->idle_since = watch_now();
+    while (*link != &loop) link = &(*link)->next;
+    *link = loop.next;
+}
+
+static void run_body(wsq_ctx ctx, void *arg) {
+    const op *self = (const op *)arg;
+    frame_push(self->pool, wsq_worker_index(ctx), NULL, true);
+    if (self->kind == OP_RUN_WAIT) node_wait(self->node, WSQ_FOREVER);
+    else if (self->count == 0) compute(self->ns);
+    else loop_run(ctx, self->pool, self->count, self->ns);
+    frame_pop();
+}
+
+static void run_op(const op *self) {
+    wsq_result result = wsq_run(pool_of(self->pool)->pool, run_body, (void *)(uintptr_t)self);
+    if (result != WSQ_OK) watch_fail("result", "wsq_run returned %d", (int)result);
+}
+
+/* ---- tasks with a script ---- */
+
+static void waker_main(void *arg) {
+    actor *self = (actor *)arg;
+    if (self->due > now()) nap(self->due - now());
+    self->fulfilled = true;
+    wake(&self->w);
+}
+
+/* What brings the wake that it returns WSQ_PENDING for. */
+static void pend_arm(actor *self, const op *o) {
+    watch_pool *pool = pool_of(self->w.pool);
+    self->armed = true;
+    self->fulfilled = false;
+    self->due = watch_now() + o->ns;
+    if (o->how == HOW_TIMER) {
+        watch_timer(&self->w, o->ns);
+        if (wsq_wake_after(pool->pool, &self->w.task, o->ns) != WSQ_OK) sim_fail("no timer");
+    } else if (o->how == HOW_HELPER) {
+        extra *helper = extra_make(self->w.pool, HOW_PLAIN, o->ns, NULL);
+        helper->wakes = self;
+        spawn(&helper->w, NULL);
+    } else {
+        outside(waker_main, self);
+    }
+}
+
+static void node_spawn(int k);
+
+static void op_do(wsq_ctx ctx, const op *o, actor *by) {
+    switch (o->kind) {
+    case OP_COMPUTE: compute(o->ns); break;
+    case OP_SPAWN: node_spawn(o->node);
+        if (o->ns != 0) nap(o->ns);
+        break;
+    case OP_WAIT: node_wait(o->node, o->ns != 0 ? o->ns : WSQ_FOREVER); break;
+    case OP_FUTURE: future_op(o); break;
+    case OP_RUN: case OP_RUN_WAIT: run_op(o); break;
+    case OP_GROUP: group_op(o); break;
+    case OP_BURST: extras_spawn(o, NULL); break;
+    case OP_WAKE: if (spawned(&play.actors[o->node].w)) wake(&play.actors[o->node].w);
+        break;
+    case OP_LOOP: loop_run(ctx, by->w.pool, o->count, o->ns); break;
+    case OP_BLOCK:
+        frame_set(frame_top(), BLOCKS, watch_now());
+        wsq_block_begin(ctx);
+        nap(o->ns);
+        wsq_block_end(ctx);
+        frame_set(frame_top(), ACTIVE, watch_now());
+        break;
+    case OP_NAP: nap(o->ns); break;
+    case OP_FEED: for (unsigned i = 0; i < o->count; i++) {
+            nap(o->ns2);
+            spawn(&extra_make(o->pool, HOW_PLAIN, o->ns, NULL)->w, NULL);
+        }
+        break;
+    case OP_DISMISS: {
+        watch_pool *pool = pool_of(o->pool);
+        watch_now();
+        if (pool->lent != pool->workers) break;
+        pool->lent--;
+        pool->dismissed[o->node] = watch.last;
+        wsq_worker_dismiss(pool->pool, o->node);
+        break;
+    }
+    default: break;
+    }
+}
+
+/* WSQ_DONE: the operation is over. */
+static wsq_poll op_step(wsq_ctx ctx, const op *o, actor *self) {
+    switch (o->kind) {
+    case OP_YIELD:
+        if (self->left == 0) self->left = o->count + 1u;
+        if (--self->left == 0) return WSQ_DONE;
+        compute(o->ns);
+        return WSQ_YIELD;
+    case OP_UNTIL: {
+        const watched *w = &play.actors[o->node].w;
+        watch_now();
+        if (!spawned(w) || w->state == WATCH_DONE) return WSQ_DONE;
+        compute(o->ns);
+        return WSQ_YIELD;
+    }
+    case OP_PEND:
+        if (!self->armed) pend_arm(self, o);
+        else if (self->fulfilled || (o->how == HOW_TIMER && now() >= self->due)) {
+            self->armed = false;
+            return WSQ_DONE;
+        }
+        return WSQ_PENDING;
+    default: op_do(ctx, o, self); return WSQ_DONE;
+    }
+}
+
+static wsq_poll actor_run(wsq_ctx ctx, wsq_task *task) {
+    actor *self = wsq_container_of(task, actor, w.task);
+    watch_begin(wsq_worker_index(ctx), &self->w);
+    uint64_t began = watch.last;
+    for (; self->at < OPS; self->at++) {
+        wsq_poll result = op_step(ctx, &self->script->ops[self->at], self);
+        if (result != WSQ_DONE) return watch_return(&self->w, result, began);
+        watch.progress = watch.last;
+    }
+    return watch_return(&self->w, WSQ_DONE, began);
+}
+
+static void node_spawn(int k) {
+    actor *self = &play.actors[k];
+    const node *script = &play.all->nodes[k];
+    if (self->w.state != WATCH_NEW) return;
+    if (script->pin >= 0 && (unsigned)script->pin < pool_of(script->pool)->workers) {
+        self->w.pin = script->pin;
+        wsq_task_set_worker(&self->w.task, (unsigned)script->pin);
+    }
+    if (self->w.pin < 0) {
+        self->w.priority = script->priority;
+        wsq_task_set_priority(&self->w.task, (wsq_priority)script->priority);
+    }
+    if (script->after >= 0 && node_spawned(play.all, script->after)) {
+        self->w.after = &play.actors[script->after].w;
+        if (wsq_task_after(&self->w.task, &play.actors[script->after].w.task, &self->edge) != WSQ_OK)
+            sim_fail("no edge");
+    }
+    spawn(&self->w, NULL);
+}
+
+/* ---- threads ---- */
+
+static void thread_ops(const op *ops) {
+    for (int i = 0; i < THREAD_OPS; i++) {
+        op_do(NULL, &ops[i], NULL);
+        watch.progress = watch_now();
+    }
+}
+
+static void thread_main(void *arg) { thread_ops((const op *)arg); }
+
+static bool play_over;
+
+static void pump_main(void *arg) {
+    while (!play_over) {
+        wsq_pool_wait(((watch_pool *)arg)->pool);
+        nap(100 * US);
+    }
+}
+
+static void lent_main(void *arg) {
+    watch_pool *pool = (watch_pool *)arg;
+    while (wsq_worker_enter(pool->pool) == WSQ_OK && !play_over) {
+        uint64_t t = watch_now();
+        memset(pool->dismissed, 0, sizeof pool->dismissed);
+        nap(2 * MS);
+        t = watch_now();
+        pool->lent++;
+        pool->idle_since = t;
+        for (unsigned i = 0; i < WATCH_SLOTS; i++) pool->free_since[i] = t;
+    }
+}
+
+static void stall_next(sim_core *core, uint64_t until) {
+    watch_stall(core, until);
+    if (play.stalls_left == 0) return;
+    play.stalls_left--;
+    sim_stall.left = 1 + below(&play.stall_random, 3000);
+    sim_stall.ns = 200 * US << below(&play.stall_random, 7);
+}
+
+/* ---- a program ---- */
+
+static void pools_make(void) {
+    for (unsigned i = 0; i < play.all->pools; i++) {
+        watch_pool *pool = pool_of(i);
+        wsq_config config = play.all->configs[i];
+        wsq_allocator allocator = {watch_allocate, watch_release, pool};
+        config.allocator = &allocator;
+        pool->workers = config.workers;
+        pool->few = few_threads(&config);
+        pool->ordered = config.order != WSQ_LIFO;
+        pool->lend_only = config.lend_only;
+        wsq_pool *made = NULL;
+        if (wsq_pool_create(&made, &config) != WSQ_OK) sim_fail("no pool");
+        for (unsigned k = 0; config.lend_only && k < config.workers; k++) outside(lent_main, pool), pool->lent++;
+        pool->pool = made;
+        if (config.caller_runs) outside(pump_main, pool);
+    }
+    nap(MS);
+    for (unsigned i = 0; i < play.all->pools; i++) {
+        watch_pool *pool = pool_of(i);
+        pool->bytes_at_start = pool->bytes;
+        pool->idle_since = now();
+    }
+}
+
+static void play_main(void) {
+    const program *all = play.all;
+    sim_core *cores[THREADS];
+    watch_begin_all();
+    for (int i = 0; i < NODES; i++) {
+        char name[12];
+        snprintf(name, sizeof name, "t%d", i);
+        memset(&play.actors[i], 0, sizeof play.actors[i]);
+        watched_init(&play.actors[i].w, actor_run, all->nodes[i].pool, name);
+        play.actors[i].script = &all->nodes[i];
+    }
+    pools_make();
+    play.stall_random = all->stall_seed;
+    play.stalls_left = all->stall_seed != 0 ? STALLS : 0;
+    outside(watch_main, NULL);
+    sim_stall.tell = stall_next;
+    if (play.stalls_left > 0) stall_next(sim.running, 0);
+    for (unsigned i = 1; i < all->threads; i++)
+        cores[i] = outside(thread_main, (void *)(uintptr_t)all->thread[i]);
+    thread_ops(all->thread[0]);
+    for (unsigned i = 1; i < all->threads; i++) sim_join(cores[i]);
+    for (unsigned i = 0; i < 2 * all->pools; i++) {
+        watch_pool *pool = pool_of(i % all->pools);
+        waiting *wait = wait_begin(pool->pool, pool->live == 0, i % all->pools, WSQ_FOREVER, "a pool");
+        wsq_result result = wsq_pool_wait(pool->pool);
+        wait_end(wait);
+        if (result != WSQ_OK) watch_fail("result", "wsq_pool_wait returned %d", (int)result);
+    }
+    memory_look();
+    for (int i = 0; i < NODES; i++) {
+        watched *w = &play.actors[i].w;
+        if (spawned(w) && w->state != WATCH_DONE) watch_fail("end", "the pools are done, and %s is not", w->name);
+    }
+    play_over = true;
+    for (unsigned i = 0; i < all->pools; i++) wsq_pool_destroy(pool_of(i)->pool);
+}
+
+static void program_stuck(void) {
+    char left[120] = "";
+    for (int i = 0; i < NODES; i++) {
+        const watched *w = &play.actors[i].w;
+        if (spawned(w) && w->state != WATCH_DONE) strcat(strcat(left, " "), w->name);
+    }
+    watch_fail("end", "nothing has ended since %.3f ms; left are%s", ms(watch.progress),
+               left[0] != '\0' ? left : " the pools");
+}
+
+/* True: every rule holds. Else watch.rule and watch.why say which one does not. */
+static bool program_holds(const program *all) {
+    play.all = all;
+    play.extras = 0;
+    play_over = false;
+    sim_stall.left = 0;
+    sim_stall.tell = NULL;
+    watch.failed = false;
+    bool ended = world_run(play_main, LIMIT_MS * MS);
+    sim_stall.left = 0;
+    if (ended && !watch.failed) return true;
+    if (watch.failed) return false;
+    snprintf(watch.rule, sizeof watch.rule, "end");
+    snprintf(watch.why, sizeof watch.why, "not done after %u ms", (unsigned)LIMIT_MS);
+    return false;
+}
+
+#endif /* EXECUTE_H */

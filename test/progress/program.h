@@ -1,0 +1,358 @@
+/* program.h - random programs for the oracle: what they are, how a seed becomes one, how one is printed.
+ *
+ * A program cannot wait for ever by itself: a task waits, or yields, only for tasks with a higher number
+ * than its own, and what pends is woken by a timer, a helper or a thread. Where there may be no
+ * stand-in it waits for tasks only that do nothing but compute, for the manual allows no more. */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include "watch.h"
+
+enum { NODES = 8, OPS = 6, THREADS = 4, THREAD_OPS = 10 };
+
+typedef enum op_kind {
+    OP_NONE,
+    OP_COMPUTE,  /* ns */
+    OP_SPAWN,    /* node */
+    OP_WAIT,     /* node; ns: time-out, 0: none */
+    OP_FUTURE,   /* count times submit a call of ns, to a pool, and get it */
+    OP_RUN,      /* wsq_run in a pool: a loop of count pieces of ns; 0: it computes */
+    OP_RUN_WAIT, /* wsq_run in a pool, which waits for a node */
+    OP_GROUP,    /* count members of ns; how they are; then a wait for them, with a time-out */
+    OP_BURST,    /* count tasks of ns, for a pool, of how */
+    OP_WAKE,     /* node */
+    /* tasks only */
+    OP_LOOP,     /* count pieces of ns */
+    OP_YIELD,    /* count times, ns each */
+    OP_UNTIL,    /* node: it yields until that has ended, ns each */
+    OP_PEND,     /* until woken: how says by whom, after ns */
+    OP_BLOCK,    /* ns */
+    /* threads only */
+    OP_NAP,      /* ns */
+    OP_FEED,     /* count tasks of ns for a pool, one each ns2 */
+    OP_DISMISS,  /* pool, worker node */
+    OP_KINDS
+} op_kind;
+
+typedef enum how { HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS, HOW_TIMER, HOW_HELPER, HOW_THREAD } how;
+
+typedef struct op {
+    uint8_t kind, node, pool, how, priority;
+    uint16_t count;
+    uint32_t ns, ns2;
+} op;
+
+typedef struct node {
+    uint8_t pool, priority;
+    int8_t pin;    /* -1: none */
+    int8_t after;  /* a node: this one comes after that; -1: none */
+    int8_t parent; /* a node; -1: the first thread */
+    op ops[OPS];
+} node;
+
+typedef struct program {
+    uint64_t seed;
+    unsigned pools, threads;
+    wsq_config configs[WATCH_POOLS];
+    uint64_t stall_seed; /* 0: no stalls */
+    node nodes[NODES];
+    op thread[THREADS][THREAD_OPS]; /* the first one spawns what has no parent */
+} program;
+
+/* ---- chance: splitmix64 ---- */
+
+static uint64_t chance(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static uint32_t below(uint64_t *state, uint32_t n) {
+    return (uint32_t)(((chance(state) >> 32) * n) >> 32);
+}
+
+static bool one_in(uint64_t *state, uint32_t n) { return below(state, n) == 0; }
+
+static uint32_t some_ns(uint64_t *state) {
+    static const uint32_t scale[] = {300, 2000, 10000, 50000, 200000, 1000000, 4000000};
+    uint32_t n = scale[below(state, 7)];
+    return n / 2 + below(state, n);
+}
+
+/* ---- configurations ---- */
+
+static bool few_threads(const wsq_config *config) {
+    return config->caller_runs || config->lend_only || config->max_standins != 0;
+}
+
+static void config_make(wsq_config *config, uint64_t *random) {
+    static const unsigned workers[] = {1, 1, 2, 2, 3, 4, 4, 8};
+    static const unsigned standins[] = {0, 0, 0, WSQ_STANDINS_OFF, 1, 2};
+    static const wsq_order orders[] = {WSQ_FIFO, WSQ_FIFO, WSQ_FIFO, WSQ_SHARED, WSQ_LIFO};
+    *config = (wsq_config){.workers = workers[below(random, 8)], .seed = 1 + below(random, 1000)};
+    config->max_standins = standins[below(random, 6)];
+    config->order = orders[below(random, 5)];
+    if (one_in(random, 8)) config->lend_only = true;
+    else if (one_in(random, 12)) config->caller_runs = true;
+    if (config->caller_runs) config->workers = 1;
+    if (one_in(random, 6)) config->spin_ns = one_in(random, 2) ? WSQ_SPIN_OFF : 4 * MS;
+    if (one_in(random, 5)) config->min_interval = config->max_interval = 2 + below(random, 3);
+    if (one_in(random, 8)) config->lifo_cap = one_in(random, 2) ? WSQ_LIFO_OFF : 1;
+}
+
+/* ---- what may wait for what ---- */
+
+static bool only_computes(const node *self) {
+    for (int i = 0; i < OPS; i++)
+        if (self->ops[i].kind > OP_COMPUTE && self->ops[i].kind != OP_YIELD) return false;
+    return true;
+}
+
+static bool all_threads(const program *all) {
+    return !few_threads(&all->configs[0]) && (all->pools == 1 || !few_threads(&all->configs[1]));
+}
+
+/* A task that waits in another pool runs nothing of its own pool, so nothing that is pinned to it. */
+static bool any_pinned(const program *all) {
+    for (int i = 0; i < NODES; i++)
+        if (all->nodes[i].pin >= 0) return true;
+    return false;
+}
+
+/* A task may wait for one of its children, or of those that the first thread spawns. */
+static int node_to_wait_for(const program *all, int self, uint64_t *random) {
+    for (int tries = 0; tries < 6; tries++) {
+        int k = self + 1 + (int)below(random, (uint32_t)(NODES - self - 1) + (self + 1 == NODES));
+        if (k >= NODES || (self >= 0 && all->nodes[k].parent != self && all->nodes[k].parent != -1))
+            continue;
+        if (self >= 0 && !all_threads(all)) {
+            if (!only_computes(&all->nodes[k]) || all->nodes[k].pool != all->nodes[self].pool ||
+                all->nodes[k].after >= 0)
+                continue;
+        }
+        if (self >= 0 && all->pools > 1 && any_pinned(all)) continue;
+        return k;
+    }
+    return -1;
+}
+
+/* ---- operations ---- */
+
+static const op_kind task_kinds[] = {OP_COMPUTE, OP_WAIT, OP_FUTURE, OP_RUN, OP_RUN_WAIT, OP_GROUP,
+    OP_BURST, OP_WAKE, OP_LOOP, OP_YIELD, OP_UNTIL, OP_PEND, OP_BLOCK};
+static const op_kind thread_kinds[] = {OP_NAP, OP_NAP, OP_WAIT, OP_FUTURE, OP_RUN, OP_RUN_WAIT,
+    OP_GROUP, OP_BURST, OP_WAKE, OP_FEED, OP_DISMISS};
+
+/* self: a node, or -1. Kind OP_NONE: nothing came of it. */
+static op op_make(const program *all, int self, op_kind kind, uint64_t *random) {
+    static const how members[] = {HOW_PLAIN, HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS};
+    static const uint8_t priorities[] = {WSQ_NORMAL, WSQ_NORMAL, WSQ_NORMAL, WSQ_HIGH, WSQ_LOW};
+    op made = {.kind = (uint8_t)kind, .ns = some_ns(random)};
+    bool few = self >= 0 && (!all_threads(all) || (all->pools > 1 && any_pinned(all)));
+    int k;
+    made.pool = (uint8_t)(self >= 0 ? all->nodes[self].pool : below(random, all->pools));
+    if (!few && one_in(random, 3)) made.pool = (uint8_t)below(random, all->pools);
+    made.count = (uint16_t)(1 + below(random, one_in(random, 3) ? 60 : 6));
+    made.how = (uint8_t)members[below(random, 4)];
+    made.priority = priorities[below(random, 5)];
+    switch (kind) {
+    case OP_WAIT: case OP_RUN_WAIT:
+        if ((k = node_to_wait_for(all, self, random)) < 0) return (op){0};
+        made.node = (uint8_t)k;
+        made.ns = kind == OP_WAIT && one_in(random, 3) ? some_ns(random) : 0;
+        break;
+    case OP_UNTIL:
+        if ((k = node_to_wait_for(all, self, random)) < 0) return (op){0};
+        made.node = (uint8_t)k;
+        made.ns = 5000 + below(random, 30000);
+        break;
+    case OP_WAKE: made.node = (uint8_t)below(random, NODES); break;
+    case OP_FUTURE:
+        if (one_in(random, 10)) made.count = 1500, made.ns = 0;
+        break;
+    case OP_GROUP: made.ns2 = one_in(random, 3) ? some_ns(random) : 0; break;
+    case OP_PEND: made.how = (uint8_t)(HOW_TIMER + below(random, 3)); break;
+    case OP_YIELD: made.count = (uint16_t)(1 + below(random, 5)); break;
+    case OP_FEED:
+        made.ns = 20000 + below(random, 60000);
+        made.ns2 = made.ns / all->configs[made.pool].workers * (80 + below(random, 40)) / 100;
+        made.count = (uint16_t)(200 + below(random, 1500));
+        break;
+    case OP_DISMISS:
+        if (!all->configs[made.pool].lend_only) return (op){0};
+        made.node = (uint8_t)below(random, all->configs[made.pool].workers);
+        break;
+    default: break;
+    }
+    if ((kind == OP_RUN || kind == OP_RUN_WAIT) && (few || all->configs[made.pool].caller_runs))
+        return (op){0};
+    if (kind == OP_RUN && one_in(random, 3)) made.count = 0;
+    while ((uint64_t)made.count * made.ns > 30 * MS && kind != OP_FEED) made.count = (uint16_t)(made.count / 2);
+    return made;
+}
+
+static void nodes_make(program *all, uint64_t *random, uint32_t mask) {
+    unsigned used = 1 + below(random, NODES);
+    bool pins = one_in(random, 2);
+    for (int i = 0; i < NODES; i++) {
+        node *self = &all->nodes[i];
+        self->pool = (uint8_t)below(random, all->pools);
+        self->priority = (uint8_t)(one_in(random, 4) ? one_in(random, 2) ? WSQ_HIGH : WSQ_LOW : WSQ_NORMAL);
+        self->pin = (int8_t)(pins && one_in(random, 4) ? (int)below(random, all->configs[self->pool].workers) : -1);
+        self->after = -1;
+        self->parent = (int8_t)(i > 0 && one_in(random, 2) ? (int)below(random, (uint32_t)i) : -1);
+    }
+    for (int i = NODES - 1; i >= 0; i--) { /* the later ones first: those it may wait for */
+        node *self = &all->nodes[i];
+        int n = 0;
+        for (int k = i + 1; k < NODES && n < OPS - 2; k++)
+            if (all->nodes[k].parent == i) self->ops[n++] = (op){.kind = OP_SPAWN, .node = (uint8_t)k};
+        for (int tries = 0; n < OPS && tries < (int)below(random, 7); tries++) {
+            op_kind kind = task_kinds[below(random, sizeof task_kinds / sizeof *task_kinds)];
+            if ((mask >> kind & 1) == 0 || (unsigned)i >= used) continue;
+            op made = op_make(all, i, kind, random);
+            if (made.kind != OP_NONE) self->ops[n++] = made;
+        }
+        if (n < OPS && one_in(random, 4)) /* what it leaves behind, others have to run */
+            self->ops[n] = (op){.kind = OP_COMPUTE, .ns = 2000000 + below(random, 6000000)};
+        for (int k = i + 1; k < NODES && one_in(random, 6); k++) /* before some that only computes */
+            if (all->nodes[k].parent == -1 && self->parent == -1 && only_computes(self) &&
+                all->nodes[k].after < 0)
+                all->nodes[k].after = (int8_t)i;
+    }
+}
+
+static void program_make(program *all, uint64_t seed) {
+    uint64_t random = seed * 0x9e3779b97f4a7c15u;
+    memset(all, 0, sizeof *all);
+    all->seed = seed;
+    all->pools = one_in(&random, 3) ? 2 : 1;
+    uint32_t mask = (uint32_t)chance(&random) | (uint32_t)(one_in(&random, 4) ? ~0u : 0u) | 1u << OP_COMPUTE | 1u << OP_NAP;
+    for (unsigned i = 0; i < all->pools; i++) config_make(&all->configs[i], &random);
+    if (one_in(&random, 3)) all->stall_seed = 1 + chance(&random) % 1000000;
+    nodes_make(all, &random, mask);
+    all->threads = 1 + below(&random, THREADS);
+    for (unsigned i = 0; i < all->threads; i++) {
+        int n = 0;
+        if (i == 0) /* it spawns them, in between it naps */
+            for (int k = 0; k < NODES && n < THREAD_OPS; k++)
+                if (all->nodes[k].parent < 0) all->thread[0][n++] = (op){.kind = OP_SPAWN, .node = (uint8_t)k,
+                    .ns = one_in(&random, 3) ? some_ns(&random) : 0};
+        for (int tries = 0; n < THREAD_OPS && tries < 4; tries++) {
+            op_kind kind = thread_kinds[below(&random, sizeof thread_kinds / sizeof *thread_kinds)];
+            if ((mask >> kind & 1) == 0) continue;
+            op made = op_make(all, -1, kind, &random);
+            if (made.kind != OP_NONE) all->thread[i][n++] = made;
+        }
+    }
+}
+
+/* ---- how it is printed ---- */
+
+static const char *time_text(uint64_t ns) {
+    static char text[4][24];
+    static unsigned next;
+    char *out = text[next++ % 4];
+    if (ns >= MS) snprintf(out, 24, "%.4g ms", (double)ns / 1e6);
+    else snprintf(out, 24, "%.4g us", (double)ns / 1e3);
+    return out;
+}
+
+static void op_print(const op *self) {
+    static const char *const hows[] = {"", " that yield", " that respawn", "a timer", "a task", "a thread"};
+    static const char *const priorities[] = {"", " WSQ_HIGH", " WSQ_LOW"};
+    switch (self->kind) {
+    case OP_COMPUTE: printf("compute %s", time_text(self->ns)); break;
+    case OP_SPAWN: printf("spawn t%u", self->node);
+        if (self->ns != 0) printf(", nap %s", time_text(self->ns));
+        break;
+    case OP_WAIT: printf("wait for t%u", self->node);
+        if (self->ns != 0) printf(", %s at most", time_text(self->ns));
+        break;
+    case OP_FUTURE: printf("%u times: submit a call of %s to pool %u, get it", self->count,
+                           time_text(self->ns), self->pool); break;
+    case OP_RUN: if (self->count != 0) printf("wsq_run in pool %u: loop of %u times %s", self->pool,
+                                              self->count, time_text(self->ns));
+        else printf("wsq_run in pool %u: compute %s", self->pool, time_text(self->ns));
+        break;
+    case OP_RUN_WAIT: printf("wsq_run in pool %u: wait for t%u", self->pool, self->node); break;
+    case OP_GROUP: printf("group in pool %u of %u%s tasks of %s%s; wait for it", self->pool, self->count,
+                          priorities[self->priority], time_text(self->ns), hows[self->how]);
+        if (self->ns2 != 0) printf(", %s at most", time_text(self->ns2));
+        break;
+    case OP_BURST: printf("spawn %u%s tasks of %s%s in pool %u", self->count, priorities[self->priority],
+                          time_text(self->ns), hows[self->how], self->pool); break;
+    case OP_WAKE: printf("wake t%u", self->node); break;
+    case OP_LOOP: printf("loop of %u times %s", self->count, time_text(self->ns)); break;
+    case OP_YIELD: printf("%u times: compute %s, yield", self->count, time_text(self->ns)); break;
+    case OP_UNTIL: printf("until t%u has ended: compute %s, yield", self->node, time_text(self->ns)); break;
+    case OP_PEND: printf("pend, %s wakes it after %s", hows[self->how], time_text(self->ns)); break;
+    case OP_BLOCK: printf("block for %s", time_text(self->ns)); break;
+    case OP_NAP: printf("nap %s", time_text(self->ns)); break;
+    case OP_FEED: printf("spawn %u tasks of %s in pool %u, one each %s", self->count, time_text(self->ns),
+                         self->pool, time_text(self->ns2)); break;
+    case OP_DISMISS: printf("dismiss worker %u of pool %u", self->node, self->pool); break;
+    default: break;
+    }
+}
+
+static void ops_print(const op *ops, int count) {
+    bool first = true;
+    for (int i = 0; i < count; i++) {
+        if (ops[i].kind == OP_NONE) continue;
+        if (!first) printf("; ");
+        first = false;
+        op_print(&ops[i]);
+    }
+    printf("%s\n", first ? "ends" : "");
+}
+
+static void config_print(unsigned i, const wsq_config *c) {
+    static const char *const orders[] = {"WSQ_FIFO", "WSQ_LIFO", "WSQ_SHARED"};
+    printf("  pool %u: %u workers, %s", i, c->workers, orders[c->order]);
+    if (c->caller_runs) printf(", caller_runs");
+    if (c->lend_only) printf(", lend_only");
+    if (c->max_standins == WSQ_STANDINS_OFF) printf(", no stand-ins");
+    else if (c->max_standins != 0) printf(", %u stand-ins", c->max_standins);
+    if (c->spin_ns != 0) printf(", spin_ns %s", c->spin_ns == WSQ_SPIN_OFF ? "off" : time_text(c->spin_ns));
+    if (c->max_interval != 0) printf(", interval %u", c->max_interval);
+    if (c->lifo_cap != 0) printf(", lifo_cap %s", c->lifo_cap == WSQ_LIFO_OFF ? "off" : "1");
+    printf(", seed %u\n", (unsigned)c->seed);
+}
+
+static bool node_spawned(const program *all, int k);
+
+static void program_print(const program *all) {
+    static const char *const priorities[] = {"", ", WSQ_HIGH", ", WSQ_LOW"};
+    for (unsigned i = 0; i < all->pools; i++) config_print(i, &all->configs[i]);
+    if (all->stall_seed != 0) printf("  stalls, seed %u\n", (unsigned)all->stall_seed);
+    for (unsigned i = 0; i < all->threads; i++) {
+        printf("  thread %u: ", i);
+        ops_print(all->thread[i], THREAD_OPS);
+    }
+    for (int k = 0; k < NODES; k++) {
+        const node *self = &all->nodes[k];
+        if (!node_spawned(all, k)) continue;
+        printf("  t%d in pool %u%s", k, self->pool, priorities[self->priority]);
+        if (self->pin >= 0) printf(", pinned to worker %d", self->pin);
+        if (self->after >= 0) printf(", after t%d", self->after);
+        printf(": ");
+        ops_print(self->ops, OPS);
+    }
+}
+
+static bool ops_spawn(const op *ops, int count, int k) {
+    for (int i = 0; i < count; i++)
+        if (ops[i].kind == OP_SPAWN && ops[i].node == k) return true;
+    return false;
+}
+
+static bool node_spawned(const program *all, int k) {
+    if (ops_spawn(all->thread[0], THREAD_OPS, k)) return true;
+    for (int i = 0; i < k; i++)
+        if (ops_spawn(all->nodes[i].ops, OPS, k)) return node_spawned(all, i);
+    return false;
+}
+
+#endif /* PROGRAM_H */

@@ -1,0 +1,558 @@
+/* watch.h - the oracle's record of a program: who can run, who runs, who is idle, in virtual time.
+ *
+ * The program reports each spawn, wake, start, return and wait of its own; nothing is read from the
+ * scheduler. From this follows, for each pool, how many of its workers run a function at any moment,
+ * and which tasks could run. These are the rules, each a promise of the manual:
+ *
+ *   idle      a task that can run does not wait for longer than WATCH_NS beside an idle worker
+ *   pinned    nor a pinned one whose worker is idle, or waits in its own pool
+ *   starved   a task is not overtaken for ever by tasks that could run later than it
+ *   wait      a wait returns within WATCH_NS of the end of what it waits for, or of its time-out
+ *   loop      a worker is not idle for long beside a loop that has work to give away
+ *   dismiss   a thread that was dismissed leaves within WATCH_NS, unless it runs a function
+ *   memory    a pool's memory does not grow with the number of calls
+ *   end       the program goes on, until it ends
+ *
+ * A thread that a stall has taken off its core holds everybody up: all clocks start anew behind it. */
+#ifndef WATCH_H
+#define WATCH_H
+
+#include "world.h"
+
+/* An idle worker finds a task in a busy worker's slot after 0.5 to 1 ms; a time-out is 50 us late on
+ * this machine, and a wake-up takes 4 us. */
+#ifndef WATCH_NS
+#define WATCH_NS (1250 * US)
+#endif
+
+/* No operation of a program takes longer, whatever it waits for. */
+#define WATCH_STUCK_NS (400 * MS)
+
+enum {
+    WATCH_POOLS = 2, WATCH_SLOTS = 256, WATCH_WAITS = 64, WATCH_DEPTH = 80,
+    WATCH_RUNS = 3000,    /* younger runs that may overtake a task */
+    WATCH_LOW_RUNS = 20000
+};
+
+typedef enum cause {
+    FROM_TASK, FROM_OUTSIDE, FROM_YIELD, FROM_WAKE, FROM_WAKE_OUTSIDE, FROM_TIMER, FROM_EDGE, CAUSES
+} cause;
+
+static const char *const cause_names[] = {"spawned by a task", "spawned from outside", "yielded",
+    "woken by a task", "woken from outside", "woken by a timer", "after its predecessor"};
+
+static const char *const idle_rules[] = {"idle-task", "idle-outside", "idle-yield", "idle-wake",
+    "idle-wake-out", "idle-timer", "idle-edge"};
+
+typedef enum watch_state {
+    WATCH_NEW, WATCH_SPAWNING, WATCH_HELD, WATCH_READY, WATCH_RUNS_NOW, WATCH_PENDS, WATCH_DONE
+} watch_state;
+
+typedef struct watched {
+    wsq_task task;
+    struct watched *next, *before;   /* while it can run: in the order since when */
+    char name[12];
+    uint8_t pool, priority, cause;
+    watch_state state;
+    bool woken;                      /* while it ran */
+    int pin;                         /* -1: none */
+    uint32_t runs, over_runs, older_runs;
+    uint64_t since, over_ns;         /* it can run; overtaken by younger ones */
+    uint64_t older_ns;               /* of those that could run earlier, since then */
+    uint64_t ran_since, due;         /* of its run: since when it could; of a timer, 0: none */
+    struct watched *next_timer;
+    const struct watched *after;     /* its predecessor; NULL: none */
+} watched;
+
+/* A function of the program on some thread. */
+typedef struct frame {
+    uint8_t pool;
+    bool guest;
+    enum { ACTIVE, WAITS, WAITS_ABROAD, BLOCKS, COVERED } state;
+    unsigned index;
+    watched *task; /* NULL: a run or a body of a loop */
+} frame;
+
+/* Of a thread that waits. */
+typedef struct waiting {
+    bool used;
+    unsigned core, depth;
+    uint64_t ready; /* since when it could return; 0: not yet */
+    uint64_t deadline, held; /* until then something ran on top of it */
+    const void *what;
+    char name[32];
+} waiting;
+
+typedef struct watch_loop {
+    struct watch_loop *next;
+    uint64_t helpers[SIM_CORES / 64]; /* cores that have run a piece of it */
+    uint64_t start, ns;
+    unsigned left, pool;
+} watch_loop;
+
+typedef struct watch_pool {
+    wsq_pool *pool;
+    unsigned workers;
+    unsigned lent;                   /* of a lend_only pool: threads inside */
+    bool lend_only, few;             /* few: perhaps no stand-in for each */
+    bool ordered;                    /* not WSQ_LIFO */
+    unsigned running, blocks, live;
+    uint64_t idle_since;             /* meaningful while it is idle */
+    uint64_t joins_until;            /* perhaps one of its threads slept in a join */
+    watched *first, *last;           /* that can run, not pinned */
+    watched *pinned_first, *pinned_last;
+    unsigned ready;                  /* of the first list */
+    unsigned busy[WATCH_SLOTS], away[WATCH_SLOTS]; /* frames by worker: active, and blocked */
+    uint64_t free_since[WATCH_SLOTS];
+    uint64_t dismissed[WATCH_SLOTS]; /* when; 0: not */
+    size_t bytes, bytes_at_start, alive, alive_most; /* allocated; futures */
+} watch_pool;
+
+static struct {
+    watch_pool pools[WATCH_POOLS];
+    frame frames[SIM_CORES][WATCH_DEPTH];
+    unsigned depth[SIM_CORES];
+    waiting waits[WATCH_WAITS];
+    watched *timers;
+    watch_loop *loops;
+    uint64_t last, stalled; /* the last event; the end of the last stall */
+    uint64_t progress;      /* when the program last came further */
+    bool failed;
+    char rule[16], why[200];
+} watch;
+
+/* Over all programs, in ns: worker-time that was idle beside tasks that could run. */
+static double watch_idle_ns[CAUSES];
+
+static void watch_fail(const char *rule, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#include <stdarg.h>
+
+static void watch_fail(const char *rule, const char *format, ...) {
+    if (watch.failed) return;
+    va_list list;
+    watch.failed = true;
+    snprintf(watch.rule, sizeof watch.rule, "%s", rule);
+    va_start(list, format);
+    vsnprintf(watch.why, sizeof watch.why, format, list);
+    va_end(list);
+    world_leave();
+}
+
+/* With -v, what happens. */
+static bool watch_loud;
+
+static void tell(const char *what, const char *whom, unsigned number) {
+    if (watch_loud)
+        printf("  %12.3f us, core %2u: %s %s %u\n", (double)watch.last / 1e3, sim.running->id, what, whom,
+               number);
+}
+
+static inline double ms(uint64_t ns) { return (double)ns / 1e6; }
+
+/* ---- idle workers ---- */
+
+/* A thread that has run a piece of a loop may sleep in a join until the loop is over: a join runs no
+ * tasks. 0: it should not, while there are tasks. */
+static bool watch_joins_sleep = true;
+
+static unsigned joins_asleep(unsigned pool) {
+    unsigned count = 0;
+    for (const watch_loop *loop = watch.loops; loop != NULL; loop = loop->next)
+        for (unsigned i = 0; loop->pool == pool && i < SIM_CORES; i++) {
+            if (loop->helpers[i / 64] == 0) i |= 63;
+            else count += (loop->helpers[i / 64] >> (i % 64) & 1) != 0 && watch.depth[i] == 0;
+        }
+    return count;
+}
+
+static unsigned pool_capacity(const watch_pool *pool) {
+    unsigned all = pool->lend_only ? pool->lent : pool->workers;
+    unsigned lost = pool->few ? pool->blocks : 0;
+    if (watch_joins_sleep && watch.loops != NULL) lost += joins_asleep((unsigned)(pool - watch.pools));
+    return all > lost ? all - lost : 0;
+}
+
+static unsigned pool_idle(const watch_pool *pool) {
+    unsigned capacity = pool_capacity(pool);
+    return capacity > pool->running ? capacity - pool->running : 0;
+}
+
+static uint64_t latest(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* ---- lists of tasks that can run ---- */
+
+static void ready_enter(watched *self, uint64_t since, cause why) {
+    watch_pool *pool = &watch.pools[self->pool];
+    watched **first = self->pin < 0 ? &pool->first : &pool->pinned_first;
+    watched **last = self->pin < 0 ? &pool->last : &pool->pinned_last;
+    self->state = WATCH_READY;
+    self->since = since;
+    self->cause = (uint8_t)why;
+    self->over_ns = self->over_runs = 0;
+    self->older_ns = self->older_runs = 0;
+    self->woken = false;
+    self->next = NULL;
+    self->before = *last;
+    if (*last != NULL) (*last)->next = self;
+    else *first = self;
+    *last = self;
+    pool->ready += self->pin < 0;
+}
+
+static void ready_leave(watched *self) {
+    watch_pool *pool = &watch.pools[self->pool];
+    watched **first = self->pin < 0 ? &pool->first : &pool->pinned_first;
+    watched **last = self->pin < 0 ? &pool->last : &pool->pinned_last;
+    if (self->before != NULL) self->before->next = self->next;
+    else *first = self->next;
+    if (self->next != NULL) self->next->before = self->before;
+    else *last = self->before;
+    pool->ready -= self->pin < 0;
+}
+
+/* ---- the rules ---- */
+
+static void timers_look(uint64_t t) {
+    for (watched **link = &watch.timers; *link != NULL;) {
+        watched *self = *link;
+        if (self->due > t) {
+            link = &self->next_timer;
+            continue;
+        }
+        *link = self->next_timer;
+        if (self->state == WATCH_PENDS) ready_enter(self, self->due + 50 * US, FROM_TIMER);
+        else if (self->state == WATCH_RUNS_NOW) self->woken = true;
+        self->due = 0;
+    }
+}
+
+static void pool_look(watch_pool *pool, uint64_t t) {
+    unsigned n = (unsigned)(pool - watch.pools);
+    if (pool_idle(pool) > 0) {
+        uint64_t from = latest(pool->idle_since, watch.stalled);
+        const watched *oldest = pool->first;
+        if (oldest != NULL && t > latest(from, oldest->since) + WATCH_NS)
+            watch_fail(idle_rules[oldest->cause], "%s, %s, can run since %.3f ms; of pool %u %u of %u workers run "
+                       "(at %.3f ms)", oldest->name, cause_names[oldest->cause], ms(oldest->since),
+                       n, pool->running, pool_capacity(pool), ms(t));
+        for (const watch_loop *loop = watch.loops; loop != NULL; loop = loop->next)
+            if (loop->pool == n && loop->left > 2 * pool->workers &&
+                t > latest(from, loop->start) + WATCH_NS + 8 * loop->ns)
+                watch_fail("loop", "of a loop of pool %u %u pieces are left; %u of %u workers run "
+                           "(at %.3f ms)", n, loop->left, pool->running, pool_capacity(pool), ms(t));
+    }
+    if (watch_joins_sleep && watch.loops != NULL && joins_asleep(n) > 0) pool->joins_until = t;
+    uint64_t stalled = latest(watch.stalled, pool->joins_until);
+    for (const watched *one = pool->pinned_first; one != NULL; one = one->next) {
+        unsigned slot = (unsigned)one->pin;
+        if (pool->busy[slot] + pool->away[slot] == 0 && (!pool->lend_only || pool->lent == pool->workers) &&
+            t > latest(latest(one->since, pool->free_since[slot]), stalled) + WATCH_NS)
+            watch_fail("pinned", "%s, pinned to worker %u of pool %u, can run since %.3f ms, and that "
+                       "runs nothing (at %.3f ms)", one->name, slot, n, ms(one->since), ms(t));
+    }
+    for (unsigned i = 0; i < pool->workers && pool->lend_only; i++)
+        if (pool->dismissed[i] != 0 && pool->busy[i] + pool->away[i] == 0 &&
+            t > latest(latest(pool->dismissed[i], pool->free_since[i]), stalled) + WATCH_NS)
+            watch_fail("dismiss", "worker %u was dismissed at %.3f ms, and its thread is still there "
+                       "(at %.3f ms)", i, ms(pool->dismissed[i]), ms(t));
+}
+
+static void waits_look(uint64_t t) {
+    for (unsigned i = 0; i < WATCH_WAITS; i++) {
+        waiting *wait = &watch.waits[i];
+        if (!wait->used) continue;
+        if (wait->ready == 0 && t > wait->deadline + 50 * US) wait->ready = wait->deadline + 50 * US;
+        if (watch.depth[wait->core] > wait->depth) wait->held = t;
+        if (wait->ready != 0 && t > latest(latest(wait->ready, wait->held), watch.stalled) + WATCH_NS)
+            watch_fail("wait", "a wait for %s could return at %.3f ms (at %.3f ms)", wait->name,
+                       ms(wait->ready), ms(t));
+    }
+}
+
+/* Every event begins so: all that came earlier has been seen. */
+static uint64_t watch_now(void) {
+    sim_turn();
+    uint64_t t = now();
+    if (t < watch.last) t = watch.last;
+    timers_look(t);
+    for (unsigned i = 0; i < WATCH_POOLS; i++) {
+        watch_pool *pool = &watch.pools[i];
+        if (pool->pool == NULL) continue;
+        unsigned idle = pool_idle(pool);
+        if (pool->first != NULL && idle > 0 && t > watch.stalled) {
+            uint64_t from = latest(latest(watch.last, pool->first->since), watch.stalled);
+            unsigned least = idle < pool->ready ? idle : pool->ready;
+            if (t > from) watch_idle_ns[pool->first->cause] += (double)(t - from) * least;
+        }
+        pool_look(pool, t);
+    }
+    waits_look(t);
+    watch.last = t;
+    return t;
+}
+
+/* ---- threads ---- */
+
+static void running_add(watch_pool *pool, unsigned index, int change, uint64_t t) {
+    unsigned before = pool_idle(pool);
+    pool->running += (unsigned)change;
+    pool->busy[index] += (unsigned)change;
+    if (before == 0 && pool_idle(pool) > 0) pool->idle_since = t;
+    if (pool->busy[index] + pool->away[index] == 0) pool->free_since[index] = t;
+}
+
+static void away_add(watch_pool *pool, unsigned index, int change, uint64_t t) {
+    pool->away[index] += (unsigned)change;
+    if (pool->busy[index] + pool->away[index] == 0) pool->free_since[index] = t;
+}
+
+static frame *frame_top(void) {
+    unsigned id = sim.running->id;
+    return watch.depth[id] > 0 ? &watch.frames[id][watch.depth[id] - 1] : NULL;
+}
+
+static void frame_set(frame *self, int state, uint64_t t) {
+    watch_pool *pool = &watch.pools[self->pool];
+    unsigned before = pool_idle(pool);
+    if (self->state == ACTIVE) running_add(pool, self->index, -1, t);
+    if (self->state == BLOCKS && !self->guest) pool->blocks--;
+    if (self->state > WAITS) away_add(pool, self->index, -1, t);
+    self->state = (__typeof__(self->state))state;
+    if (self->state > WAITS) away_add(pool, self->index, 1, t);
+    if (self->state == BLOCKS && !self->guest) pool->blocks++;
+    if (self->state == ACTIVE) running_add(pool, self->index, 1, t);
+    if (before == 0 && pool_idle(pool) > 0) pool->idle_since = t;
+}
+
+static void frame_push(unsigned pool, unsigned index, watched *task, bool guest) {
+    uint64_t t = watch_now();
+    unsigned id = sim.running->id;
+    frame *below = frame_top();
+    if (below != NULL && below->state == ACTIVE && below->pool == pool) frame_set(below, COVERED, t);
+    if (watch.depth[id] == WATCH_DEPTH) sim_fail("too deep");
+    frame *self = &watch.frames[id][watch.depth[id]++];
+    *self = (frame){.pool = (uint8_t)pool, .guest = guest, .state = COVERED, .task = task};
+    self->index = index;
+    if (index >= WATCH_SLOTS) sim_fail("too many slots");
+    away_add(&watch.pools[pool], self->index, 1, t);
+    frame_set(self, ACTIVE, t);
+    tell("calls", task != NULL ? task->name : "a piece or run, as worker", index);
+}
+
+static void frame_pop(void) {
+    uint64_t t = watch_now();
+    tell("returns from", frame_top()->task != NULL ? frame_top()->task->name : "a piece or run", 0);
+    frame *self = frame_top();
+    frame_set(self, WAITS, t); /* neither active nor away */
+    watch.depth[sim.running->id]--;
+    frame *below = frame_top();
+    if (below != NULL && below->state == COVERED) frame_set(below, ACTIVE, t);
+}
+
+/* ---- tasks ---- */
+
+static void watched_init(watched *self, wsq_task_fn fn, unsigned pool, const char *name) {
+    memset(self, 0, sizeof *self);
+    wsq_task_init(&self->task, fn);
+    self->pool = (uint8_t)pool;
+    self->pin = -1;
+    snprintf(self->name, sizeof self->name, "%s", name);
+}
+
+static void watch_spawning(watched *self) {
+    watch_now();
+    self->state = WATCH_SPAWNING;
+    watch.pools[self->pool].live++;
+    tell("spawns", self->name, 0);
+    for (unsigned i = 0; i < WATCH_WAITS; i++) /* a wait for the pool waits for this one, too */
+        if (watch.waits[i].what == watch.pools[self->pool].pool) watch.waits[i].ready = 0;
+}
+
+static cause cause_here(cause task, cause outside) {
+    return frame_top() != NULL ? task : outside;
+}
+
+static void watch_spawned(watched *self) {
+    uint64_t t = watch_now();
+    if (self->state != WATCH_SPAWNING) return; /* it has begun already */
+    if (self->after != NULL && self->after->state != WATCH_DONE) self->state = WATCH_HELD;
+    else ready_enter(self, t, cause_here(FROM_TASK, FROM_OUTSIDE));
+}
+
+/* Behind the wake, in front of which it had run so often. */
+static void watch_woken(watched *self, uint32_t runs) {
+    uint64_t t = watch_now();
+    tell("woke", self->name, self->runs - runs);
+    if (self->runs != runs) return;
+    if (self->state == WATCH_PENDS) ready_enter(self, t, cause_here(FROM_WAKE, FROM_WAKE_OUTSIDE));
+    else if (self->state == WATCH_RUNS_NOW) self->woken = true;
+}
+
+static void wake(watched *self) {
+    uint32_t runs = self->runs;
+    wsq_wake(&self->task);
+    watch_woken(self, runs);
+}
+
+static void watch_timer(watched *self, uint64_t ns) {
+    uint64_t t = watch_now();
+    if (self->due != 0) sim_fail("two timers");
+    self->due = t + ns;
+    self->next_timer = watch.timers;
+    watch.timers = self;
+}
+
+static void watch_begin(unsigned index, watched *self) {
+    frame_push(self->pool, index, self, false);
+    for (watched **link = &watch.timers; *link != NULL; link = &(*link)->next_timer) {
+        if (*link != self || self->due > watch.last) continue;
+        *link = self->next_timer;
+        self->due = 0;
+        break;
+    }
+    if (self->state == WATCH_READY) ready_leave(self);
+    else if (self->state == WATCH_PENDS || self->state == WATCH_HELD || self->state == WATCH_SPAWNING)
+        self->since = watch.last; /* the call that lets it run has not returned */
+    else watch_fail("state", "%s runs in state %d", self->name, self->state);
+    self->ran_since = self->since;
+    self->state = WATCH_RUNS_NOW;
+    self->runs++;
+}
+
+/* A run has ended: those that wait were overtaken by it, or it came before them. One starves that was
+ * overtaken much longer than what came before it took. */
+static void overtaken(watched *list, const watched *by, uint64_t ns, const watch_pool *pool) {
+    for (watched *one = list; one != NULL; one = one->next) {
+        uint32_t most = one->priority == WSQ_LOW ? WATCH_LOW_RUNS : WATCH_RUNS;
+        uint64_t most_ns = (one->priority == WSQ_LOW ? 600 : 60) * MS * pool->workers;
+        if (one->since >= by->ran_since) {
+            one->older_ns += ns;
+            one->older_runs++;
+            continue;
+        }
+        if (by->pin >= 0 && by->pin != one->pin) continue; /* its worker's own turns */
+        if (one->priority == WSQ_NORMAL && by->priority == WSQ_HIGH) most *= 32, most_ns *= 32;
+        if (one->pin >= 0 && pool->away[one->pin] != 0) continue;
+        one->over_ns += ns;
+        one->over_runs++;
+        if (one->over_runs > most + 3 * one->older_runs ||
+            (one->over_runs > 64 && one->over_ns > most_ns + 3 * one->older_ns))
+            watch_fail("starved", "%s, %s, can run since %.3f ms; %u runs that could begin later, of "
+                       "%.3f ms, have overtaken it (at %.3f ms)", one->name, cause_names[one->cause],
+                       ms(one->since), one->over_runs, ms(one->over_ns), ms(watch.last));
+    }
+}
+
+static void waits_ready(const void *what) {
+    for (unsigned i = 0; i < WATCH_WAITS; i++) {
+        waiting *wait = &watch.waits[i];
+        if (wait->used && wait->what == what && wait->ready == 0) wait->ready = watch.last;
+    }
+}
+
+static void edges_ready(const watched *done);
+
+static wsq_poll watch_return(watched *self, wsq_poll result, uint64_t began) {
+    frame_pop();
+    watch_pool *pool = &watch.pools[self->pool];
+    uint64_t t = watch.last;
+    if (pool->ordered) {
+        overtaken(pool->first, self, t - began, pool);
+        overtaken(pool->pinned_first, self, t - began, pool);
+    }
+    if (result == WSQ_YIELD) ready_enter(self, t, FROM_YIELD);
+    else if (result == WSQ_PENDING && self->woken) ready_enter(self, t, FROM_WAKE);
+    else if (result == WSQ_PENDING) self->state = WATCH_PENDS;
+    else {
+        self->state = WATCH_DONE;
+        watch.progress = t;
+        if (--pool->live == 0) waits_ready(pool->pool);
+        edges_ready(self);
+        waits_ready(self);
+    }
+    return result;
+}
+
+/* ---- waits ---- */
+
+static waiting *wait_begin(const void *what, bool over, unsigned pool, uint64_t timeout_ns,
+                           const char *name) {
+    uint64_t t = watch_now();
+    frame *top = frame_top();
+    waiting *wait = watch.waits;
+    while (wait->used) wait++;
+    if (wait == watch.waits + WATCH_WAITS) sim_fail("too many waits");
+    *wait = (waiting){.used = true, .core = sim.running->id, .depth = watch.depth[sim.running->id],
+                      .what = what, .ready = over ? t : 0};
+    wait->deadline = timeout_ns == WSQ_FOREVER ? UINT64_MAX - SECOND : t + timeout_ns;
+    snprintf(wait->name, sizeof wait->name, "%s", name);
+    tell("waits for", name, 0);
+    if (top != NULL) frame_set(top, top->pool == pool ? WAITS : WAITS_ABROAD, t);
+    return wait;
+}
+
+static void wait_end(waiting *wait) {
+    wait->used = false; /* this return is in time: the last look was less than a look ago */
+    uint64_t t = watch_now();
+    tell("has waited for", wait->name, 0);
+    frame *top = frame_top();
+    if (top != NULL) frame_set(top, ACTIVE, t);
+}
+
+/* ---- memory ---- */
+
+static void *watch_allocate(size_t size, size_t alignment, void *user) {
+    watch_pool *pool = (watch_pool *)user;
+    char *p = (char *)sim_allocate(size + alignment);
+    if (size < WSQ_BLOCK_SIZE) pool->bytes += size;
+    return p + (alignment - (uintptr_t)p % alignment) % alignment;
+}
+
+static void watch_release(void *memory, size_t size, void *user) {
+    (void)memory;
+    if (size < WSQ_BLOCK_SIZE) ((watch_pool *)user)->bytes -= size;
+}
+
+static void memory_look(void) {
+    for (unsigned i = 0; i < WATCH_POOLS; i++) {
+        watch_pool *pool = &watch.pools[i];
+        if (pool->pool == NULL) continue;
+        size_t most = 16384 + (8192 + pool->alive_most * 256) * (pool->workers + 2);
+        if (pool->bytes > pool->bytes_at_start + most)
+            watch_fail("memory", "pool %u has grown by %zu bytes; at most %zu futures were alive", i,
+                       pool->bytes - pool->bytes_at_start, pool->alive_most);
+    }
+}
+
+static void watch_stall(sim_core *core, uint64_t until) {
+    (void)core;
+    if (until > watch.stalled) watch.stalled = until;
+}
+
+/* Looks in on everybody, for nothing may happen any more. */
+static void program_stuck(void);
+
+static void watch_main(void *arg) {
+    (void)arg;
+    for (;;) {
+        nap(WATCH_NS / 8);
+        watch_now();
+        memory_look();
+        if (watch.last > latest(watch.progress, watch.stalled) + WATCH_STUCK_NS) program_stuck();
+    }
+}
+
+static void watch_begin_all(void) {
+    memset(watch.depth, 0, sizeof watch.depth);
+    memset(watch.waits, 0, sizeof watch.waits);
+    memset(watch.pools, 0, sizeof watch.pools);
+    watch.timers = NULL;
+    watch.loops = NULL;
+    watch.last = watch.stalled = watch.progress = 0;
+    watch.failed = false;
+    sim_stall.tell = watch_stall;
+}
+
+#endif /* WATCH_H */
