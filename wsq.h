@@ -440,7 +440,8 @@
  *                           compiles the code, the linker keeps one copy of each function, and all
  *                           files share pools. It needs gcc or clang, and not Windows; or else
  *                           C++17. Then every macro of this list must be the same in all files
- *     WSQ_API               everywhere: what stands before each function (for a DLL, for example)
+ *     WSQ_API               everywhere: what stands before each function. By default a shared
+ *                           library keeps all of them to itself: see LIBRARIES in >>host
  *     WSQ_ASSERT(x)         everywhere; assert(x) from assert.h. It finds mistakes of the caller
  *     WSQ_CACHELINE         everywhere; 64, on Apple's ARM 128. Bytes that two threads must not
  *                           share. Write this and the next two as plain numbers, the same in each
@@ -544,9 +545,8 @@
  *                                  recipes/deterministic.c
  *     shut down under load?        wsq_pool_shutdown: late calls get WSQ_ERR_CLOSED and keep their
  *                                  task
- *     use it in a library?         WSQ_STATIC hides it. Any number of pools may exist in a process,
- *                                  and one thread-local pointer is the only global:
- *                                  recipes/library.c
+ *     use it in a library?         LIBRARIES in >>host; recipes/library.c. Any number of pools may
+ *                                  exist in a process; the only global is a thread-local pointer
  *     use MPI, foreign threads?    its callbacks spawn and wake, on any thread. One pinned task
  *                                  asks what must be asked: examples/mpi
  *
@@ -600,6 +600,16 @@
  * use objects that the exit handlers destroy. A task may call exit(), and the process ends; but the
  * exit handlers must not wait for the pool, because the task that called never returns. _Exit and
  * abort() are always safe. A library that may be unloaded destroys its pools first.
+ *
+ * LIBRARIES. A shared library or plugin may bring its own copy of wsq.h, of any version and with
+ * any macros of >>macros. gcc and clang hide the functions, so the copies of two libraries in one
+ * program do not see each other. A pool, its tasks, groups and futures belong to the copy that
+ * created the pool (WSQ_ASSERT): give other libraries functions of your own, and no wsq_pool.
+ *
+ * A static library shares the copy of the program that it is linked into, where one file defines
+ * WSQ_IMPLEMENTATION. If it shall have its own, compile it with WSQ_STATIC. If several libraries
+ * shall share pools, build one shared library that exports wsq: compile it and its users with the
+ * same macros and -DWSQ_API='extern __attribute__((visibility("default")))', in C++ extern "C".
  *
  * LOCKS. A task may take a mutex and release it in the same run. It must not keep the mutex when it
  * returns WSQ_PENDING or WSQ_YIELD: another thread would have to release it. A mutex that is often
@@ -779,9 +789,17 @@
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
+/* Each library and program keeps its own copy to itself: another one's may have other macros, or be
+ * another version. */
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(_WIN32) && !defined(__CYGWIN__)
+#define WSQI_OWN __attribute__((__visibility__("hidden")))
+#else
+#define WSQI_OWN
+#endif
+
 #if defined(WSQ_INLINE)
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(_WIN32)
-#define WSQI_ONE __attribute__((weak)) /* the linker keeps one copy of each function */
+#define WSQI_ONE __attribute__((__weak__)) WSQI_OWN /* the linker keeps one copy of each function */
 #elif defined(__cplusplus) && __cplusplus >= 201703L
 #define WSQI_ONE inline
 #else
@@ -802,9 +820,9 @@
 #elif defined(WSQ_INLINE)
 #define WSQ_API extern WSQI_ONE
 #elif defined(__cplusplus)
-#define WSQ_API extern "C"
+#define WSQ_API extern "C" WSQI_OWN
 #else
-#define WSQ_API extern
+#define WSQ_API extern WSQI_OWN
 #endif
 #endif
 
@@ -870,11 +888,11 @@
 
 #if defined(__GNUC__) || defined(__clang__) /* clang-cl defines only __clang__ */
 #define WSQI_GNU 1
-#define WSQI_ALIGNED(n) __attribute__((aligned(n)))
+#define WSQI_ALIGNED(n) __attribute__((__aligned__(n)))
 #define WSQI_LIKELY(x) __builtin_expect(!!(x), 1)
-#define WSQI_UNUSED __attribute__((unused))
-#define WSQI_COLD __attribute__((cold, noinline))
-#define WSQI_HOT static inline __attribute__((always_inline)) /* the worker's loop: no calls */
+#define WSQI_UNUSED __attribute__((__unused__))
+#define WSQI_COLD __attribute__((__cold__, __noinline__))
+#define WSQI_HOT static inline __attribute__((__always_inline__)) /* the worker's loop: no calls */
 #else
 #if defined(__cplusplus)
 #define WSQI_ALIGNED(n) alignas(n)
@@ -1846,7 +1864,7 @@ WSQ_API void WSQI_CONFIGURED(void);
 #define WSQI_TEXT(x) WSQI_TEXT_OF(x)
 __pragma(detect_mismatch("wsq.h", WSQI_TEXT(WSQI_CONFIGURED)))
 #elif defined(WSQI_GNU)
-static void (*const wsqi_configured)(void) __attribute__((used)) = WSQI_CONFIGURED;
+static void (*const wsqi_configured)(void) __attribute__((__used__)) = WSQI_CONFIGURED;
 #endif
 #endif
 
@@ -3667,15 +3685,12 @@ static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
     return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
 }
 
-/* With WSQ_STATIC each file has a thread-local of its own, and knows the workers of no other. */
-static const char wsqi_copy = 0; /* its address */
+/* Each copy of the code has a thread-local of its own, and knows the workers of no other copy. */
+WSQI_ONE char wsqi_copy; /* its address */
 
-#if defined(WSQ_STATIC)
 #define wsqi_check_copy(pool) \
-    WSQ_ASSERT((pool)->copy == &wsqi_copy && "WSQ_STATIC: another file created this pool")
-#else
-#define wsqi_check_copy(pool) ((void)0)
-#endif
+    WSQ_ASSERT("a wsq_pool that another library, or with WSQ_STATIC another file, has created" && \
+               (pool)->copy == &wsqi_copy)
 
 #define WSQI_ALIVE 0x77737121u /* wsq_pool.alive; no pattern that fills freed memory */
 

@@ -102,7 +102,7 @@ cover() { # platform, its macro, sources
         dir=$out/$1/$(basename "$name")
         mkdir -p "$dir"
         (gcc $flags $2 $options -O0 --coverage -fprofile-update=atomic -fprofile-abs-path \
-            -DTEST_SLOWDOWN=5 -DTEST_COVERAGE -Dalways_inline=unused "$source" -o "$dir/program" -lm -dumpdir "$dir/" &&
+            -DTEST_SLOWDOWN=5 -DTEST_COVERAGE -D__always_inline__=__unused__ "$source" -o "$dir/program" -lm -dumpdir "$dir/" &&
             WSQ_EXECUTIONS=1500 timeout 600 "$dir/program" >"$dir/log" 2>&1 </dev/null) || {
             echo "FAIL  coverage $1 $name"
             failed=1
