@@ -3066,14 +3066,14 @@ static void wsqi_mutex_unlock(wsqi_parking *self, wsqi_a32 *mutex) {
 
 /* ==========================================================================
  * >>random
- * Purpose:   which victim to look at first.
- * Invariant: the two words are never both zero, where the generator would stay.
+ * Purpose:   random numbers, with which a thief chooses its first victim.
+ * Invariant: the two words are never both zero: the generator would stay there.
  * Writers:   the owner alone.
  * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire's multiply-shift reduction
  *            (2019).
  * ========================================================================== */
 
-/* Small seeds are spread by the golden ratio, as Knuth hashes. */
+/* The golden ratio spreads small seeds over all bits, as in Knuth's hashing. */
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
     seed = (seed + 1) * 0x9E3779B97F4A7C15u;
     seed ^= seed >> 32;
@@ -3091,20 +3091,20 @@ WSQ_API uint32_t wsq_random_next(wsq_random *random) {
     return s0 + s1;
 }
 
-/* A multiplication and a shift in place of a division. */
+/* A multiplication and a shift replace a division. */
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
     return (uint32_t)(((uint64_t)wsq_random_next(random) * n) >> 32);
 }
 
 /* ==========================================================================
  * >>ring
- * Purpose:   a worker's queue: first in, first out; thieves take half at once.
- * Invariant: slots [steal, tail) are not overwritten; [steal, real) are being copied out by one
- *            thief; [real, tail) are to be had. tail - steal <= capacity; indices wrap at 2^32.
+ * Purpose:   a worker's queue: first in, first out; a thief takes half of it in one step.
+ * Invariant: slots [steal, tail) are not overwritten. One thief is copying [steal, real); the items
+ *            in [real, tail) are queued. tail - steal <= capacity; indices wrap at 2^32.
  * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap. tail, slots: the owner.
  * Source:    Tokio's queue.rs (packed dual head, steal half); the room check is ours.
- * Bound:     32-bit indices: a thief asleep between two instructions while exactly k * 2^32 items
- *            pass would not notice.
+ * Bound:     32-bit indices: a thief that sleeps between two instructions does not notice if
+ *            exactly k * 2^32 items pass meanwhile.
  * ========================================================================== */
 
 #define WSQI_RING_MASK ((uint32_t)WSQ_RING_CAPACITY - 1)
@@ -3123,9 +3123,9 @@ WSQ_API void wsq_ring_init(wsq_ring *ring) {
     wsqi_store_init(&ring->tail, WSQ_RING_START);
 }
 
-/* Free slots as their owner counts them. */
+/* How many slots are free. Owner only. */
 static inline uint32_t wsqi_ring_room(wsq_ring *self) {
-    /* R3: a thief's copy out of a slot is over before the slot counts as free. Pairs with R4. */
+    /* R3: a thief has copied an item out before its slot counts as free. Pairs with R4. */
     uint64_t head = wsqi_load_acq(&self->head);
     return WSQ_RING_CAPACITY - (wsqi_load_own(&self->tail) - wsqi_head_steal(head));
 }
@@ -3149,8 +3149,8 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
         uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
         if (real == tail) return NULL;
         uint64_t next = wsqi_head_pack(steal == real ? real + 1 : steal, real + 1);
-        /* R6: who sees the new head sees a tail at least as new, else its difference underflows.
-         * Pairs with R5. Failure: relaxed, the loop decides anew. */
+        /* R6: a thread that sees the new head sees a tail at least as new; with an older one its
+         * difference would underflow. Pairs with R5. Failure: relaxed, the loop reads anew. */
         if (WSQI_LIKELY(wsqi_cas_rel(&self->head, &head, next)))
             return wsqi_get(&self->slots[real & WSQI_RING_MASK]);
     }
@@ -3158,49 +3158,49 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
 
 WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
-/* Owner only. What is behind the oldest WSQ_RING_CAPACITY / 2 items goes to `out`, which holds as
- * many. A thief that read a longer tail before takes no more than those. Returns how many; 0 when
- * there are none, or a steal is under way. */
+/* Owner only. Moves all but the oldest WSQ_RING_CAPACITY / 2 items to `out`, which has room for
+ * that many, and returns how many; 0 if there are no more, or a steal is under way. A thief that
+ * has read the longer tail before takes none of these: it takes at most half a ring. */
 static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
     uint32_t tail = wsqi_load_own(&self->tail);
     uint64_t head = wsqi_load_hint(&self->head);
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
-    /* Everything is claimed: for thieves this looks like a steal under way. R3: the head that is
-     * stored below hides the copies of the last thief from wsqi_ring_room. Failure: a thief was
-     * faster. */
+    /* This claims every item: to thieves it looks like a steal under way. R3: the last thief has
+     * made its copies; once this function stores a new head, wsqi_ring_room cannot learn that from
+     * the old one. Failure: a thief was faster. */
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->slots[i & WSQI_RING_MASK]);
-    /* R1: a thief that read the head before all this finds it unchanged after; it must see the
-     * slots. */
+    /* R1: the slots are visible. A thief that read the head before this spill may find the same
+     * head after it, and goes on. */
     wsqi_store_rel(&self->tail, start + half);
-    /* R7: who sees the older half exposed again sees the shorter tail. Pairs with R5. */
+    /* R7: a thief that sees the older half exposed again sees the shorter tail. Pairs with R5. */
     wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
     return tail - start - half;
 }
 
-/* The older half stays: it came from the global queue, and must not bounce back. */
+/* The older half stays: it came from the global queue, and must not go straight back. */
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
     return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
 
-/* The last phase of a steal: the claimed slots are free again. */
+/* The end of a steal: the slots that the thief claimed are free again. */
 static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
     uint64_t next;
     do {
         next = wsqi_head_pack(wsqi_head_real(head), wsqi_head_real(head));
-        /* R4: the copies are made before the owner may overwrite a slot. Pairs with R3. Failure:
-         * relaxed, the owner popped, the loop takes its real head. */
+        /* R4: the thief has made its copies before the owner may overwrite a slot. Pairs with R3.
+         * Failure: relaxed, the owner has popped; the loop uses its new real head. */
     } while (!wsqi_cas_rel(&victim->head, &head, next));
 }
 
 WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    /* first: while we steal, a thief may still copy from us */
+    /* The room comes first: while this thief steals, another one may still copy from it. */
     uint32_t room = wsqi_ring_room(self);
-    /* R5: the tail read next is not older than this head. Pairs with R6 and R7. */
+    /* R5: the tail that is read next is not older than this head. Pairs with R6 and R7. */
     uint64_t head = wsqi_load_acq(&victim->head);
     /* R2: the slots below this tail are visible. Pairs with R1 and R8. */
     uint32_t end = wsqi_load_acq(&victim->tail);
@@ -3209,21 +3209,21 @@ WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
     uint32_t n = available - available / 2; /* at most half the capacity */
     if (n > room + 1) n = room + 1;
     uint64_t claim = wsqi_head_pack(real, real + n);
-    /* R6: as a pop, for wsq_ring_length. Failure: relaxed, somebody was faster. */
+    /* R6: as in a pop, for wsq_ring_length. Failure: relaxed, another thread was faster. */
     if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
     void *first = wsqi_get(&victim->slots[real & WSQI_RING_MASK]);
     for (uint32_t i = 1; i < n; i++) {
         void *item = wsqi_get(&victim->slots[(real + i) & WSQI_RING_MASK]);
         wsqi_set(&self->slots[(tail + i - 1) & WSQI_RING_MASK], item);
     }
-    /* R8: the copies become visible to the thief's own thieves. Pairs with R2. */
+    /* R8: the copies become visible to thieves that steal from this one. Pairs with R2. */
     if (n > 1) wsqi_store_rel(&self->tail, tail + n - 1);
     wsqi_ring_steal_end(victim, claim);
     return first;
 }
 
 WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
-    /* R9: as R5. Pairs with R6 and R7. */
+    /* R9: the tail that is read next is not older than this head. Pairs with R6 and R7. */
     uint32_t real = wsqi_head_real(wsqi_load_acq(&ring->head));
     uint32_t length = wsqi_load_hint(&ring->tail) - real;
     return length <= WSQ_RING_CAPACITY ? length : WSQ_RING_CAPACITY;
@@ -3232,16 +3232,16 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
 /* ==========================================================================
  * >>deque
  * Purpose:   last in, first out for its owner; thieves take the oldest, one at a time; grows.
- * Invariant: items [top, bottom) are to be had; the array has room for them all. Indices have 64
- *            bits and only grow, so a value never returns.
+ * Invariant: items [top, bottom) are queued; the array has room for them all. Indices have 64 bits
+ *            and only grow, so a value never returns.
  * Writers:   bottom, array, slots: the owner. top: thieves and, for the last item, the owner.
  * Source:    Chase, Lev (2005); Le, Pop, Cohen, Zappa Nardelli (2013).
  * ========================================================================== */
 
 struct wsqi_array {
     uint64_t mask;       /* capacity - 1 */
-    wsqi_array *older;   /* kept until fini: a late thief may still read it */
-    size_t bytes;        /* of the allocation; the slots follow this header */
+    wsqi_array *older;   /* the array before, kept until fini: a slow thief may still read it */
+    size_t bytes;        /* of this header and the slots that follow it */
 };
 
 static inline wsqi_aptr *wsqi_array_slot(wsqi_array *array, uint64_t index) {
@@ -3256,7 +3256,7 @@ static wsqi_array *wsqi_array_create(const wsq_allocator *allocator, uint64_t ca
     array->mask = capacity - 1;
     array->older = NULL;
     array->bytes = bytes;
-    /* A late thief may read a slot that nobody wrote. */
+    /* A slow thief may read a slot that was never written. */
     for (uint64_t i = 0; i < capacity; i++) wsqi_store_init(wsqi_array_slot(array, i), NULL);
     return array;
 }
@@ -3287,7 +3287,7 @@ WSQ_API void wsq_deque_fini(wsq_deque *deque) {
     wsqi_store_own(&deque->array, NULL);
 }
 
-/* A new array of twice the capacity with the items [top, bottom), or NULL. */
+/* Returns a new array of twice the capacity with the items [top, bottom), or NULL. */
 WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, uint64_t top,
                                              uint64_t bottom) {
     wsqi_array *array = wsqi_array_create(self->allocator, (old->mask + 1) * 2);
@@ -3304,7 +3304,7 @@ WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, u
 
 WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
     uint64_t bottom = wsqi_load_own(&self->bottom);
-    /* D9: a slot is not reused before its thief has read it. Pairs with D8. */
+    /* D9: a thief has read its slot before the slot is reused. Pairs with D8. */
     uint64_t top = wsqi_load_acq(&self->top);
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
     WSQ_ASSERT("an item must not be NULL" && item != NULL);
@@ -3321,34 +3321,34 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    /* Top only grows. An old one that says empty is right; one that says "the last item" is put to
-     * the test by the compare-and-swap. */
+    /* Top only grows. If an old value says "empty", this is right; if it says "the last item", the
+     * compare-and-swap checks it. */
     uint64_t top = wsqi_load_hint(&self->top);
     if ((int64_t)(bottom - top) > 0) {
-        /* D4: else owner and thief both take the last item, each with the other's old index; and a
-         * thief that reads this bottom still sees the slots below it. Pairs with D5 and D2. */
+        /* D4: otherwise owner and thief could both take the last item, each by an old index of the
+         * other's. A thief that reads this bottom sees the slots below. Pairs with D5 and D2. */
         wsqi_store_sc(&self->bottom, bottom);
-        top = wsqi_load_sc(&self->top); /* D4 */
+        top = wsqi_load_sc(&self->top); /* D4: the store of bottom comes first. */
         if ((int64_t)(bottom - top) > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
-        wsqi_store_rel(&self->bottom, bottom + 1); /* D1: the last item is to be had again. */
+        wsqi_store_rel(&self->bottom, bottom + 1); /* D1: the last item is queued again. */
     }
     if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: the last item belongs to who moves top; bottom stays, for the deque is empty then.
-     * Release, so that who sees the new top sees the bottom that goes with it. */
+    /* D4: the thread that moves top gets the last item. Bottom stays, because the deque is empty
+     * then. Release: a thread that sees the new top sees the bottom that belongs to it. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
 WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
-    uint64_t top = wsqi_load_sc(&victim->top); /* D5: see D4. */
-    /* D5; D2: the slots below this bottom are visible. Pairs with D1 and D4. */
+    uint64_t top = wsqi_load_sc(&victim->top); /* D5: this load comes before that of bottom. */
+    /* D5. D2: the slots below this bottom are visible. Pairs with D1 and D4. */
     uint64_t bottom = wsqi_load_sc(&victim->bottom);
     if ((int64_t)(bottom - top) <= 0) return WSQ_STEAL_EMPTY;
     /* D7: the copies in a grown array are visible. Pairs with D6. */
     wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
     void *first = wsqi_load_hint(wsqi_array_slot(array, top));
-    /* D5; D8: the slot is read before its owner sees it free and reuses it. Pairs with D4 and D9.
-     * Failure: relaxed, nothing was taken. */
+    /* D5. D8: the slot is read before its owner sees it free and reuses it. Pairs with D4 and D9.
+     * Failure: relaxed, this thief has taken nothing. */
     if (!wsqi_cas_sc(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
     *item = first;
     return WSQ_STEAL_OK;
@@ -3788,17 +3788,18 @@ static inline unsigned wsqi_lowest_bit(uint64_t bits) {
 
 /* ==========================================================================
  * >>inject: the lanes
- * Purpose:   tasks in no worker's own queue: one lane for each priority (that of WSQ_NORMAL
- *            is the global queue, for tasks from outside and what does not fit into a ring), and
- *            one, its inbox, for what is pinned to a worker. Any number, no allocation.
- * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first), and everything in
- *            `ready` is older: first in, first out.
+ * Purpose:   tasks that are in no worker's own queue. There is a lane for each priority, and each
+ *            worker has one, its inbox, for tasks that are pinned to it. The lanes of WSQ_NORMAL
+ *            are the global queue: tasks from outside, and those that do not fit into a ring. A
+ *            lane holds any number of tasks, without allocation.
+ * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). All tasks in
+ *            `ready` are older than those in `incoming`: first in, first out.
  * Writers:   incoming: producers push, the lock's holder takes all. The rest: the lock's holder.
  * Source:    Treiber's stack (1986), taken whole, so that it has no ABA.
  * ========================================================================== */
 
-/* Any thread. A chain of tasks, newest first, becomes part of the queue. The caller notifies, also
- * when others were there before: whoever pushed those may be held up between the two. */
+/* Any thread. Adds a chain of tasks, newest first. The caller must notify a worker, even if the
+ * lane was not empty: the thread that filled it may be late with its own notify. */
 static void wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *oldest) {
     void *head = wsqi_load_hint(&inject->incoming);
     do {
@@ -3808,17 +3809,17 @@ static void wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *ol
     } while (!wsqi_cas_rel(&inject->incoming, &head, newest));
 }
 
-/* Any thread; a snapshot: work may be on its way between the two lists, its mover notifies after
- * that. */
+/* Any thread; a snapshot. Tasks may just be moving from one list to the other; the thread that
+ * moves them notifies after that. */
 static inline bool wsqi_inject_empty(wsqi_inject *inject) {
     return wsqi_load_hint(&inject->length) == 0 && wsqi_load_hint(&inject->incoming) == NULL;
 }
 
-/* The lock's holder: moves what came in behind what is ready. Returns the length. */
+/* Holder of the lane's lock: appends `incoming` to `ready`, and returns the length. */
 static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     uint32_t length = wsqi_load_locked(&inject->length);
     if (wsqi_load_hint(&inject->incoming) == NULL) return length;
-    /* G2: the links are visible. Pairs with G1. */
+    /* G2: the tasks and their links are visible. Pairs with G1. */
     wsq_task *task = (wsq_task *)wsqi_xchg_acq(&inject->incoming, NULL), *oldest = NULL,
              *newest = task;
     while (task != NULL) {
@@ -3834,7 +3835,7 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     return length;
 }
 
-/* The lock's holder: the n oldest of `ready`, as a chain. */
+/* Holder of the lane's lock: takes the n oldest tasks of `ready`, as a chain. */
 static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
     wsq_task *first = inject->ready, *last = first;
     while (--n > 0) last = wsqi_get(&last->next);
@@ -3843,31 +3844,31 @@ static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
     return first;
 }
 
-/* The n-th of the global queue's lanes among all. */
+/* The index, among all lanes, of the n-th lane of the global queue. */
 static inline uint32_t wsqi_share_index(uint32_t n) {
     return n == 0 ? (uint32_t)WSQ_NORMAL : (uint32_t)WSQ_LOW + n;
 }
 
-/* A lane of the global queue. */
+/* The n-th lane of the global queue, modulo their number. */
 static inline wsqi_inject *wsqi_share(wsq_pool *pool, uint32_t n) {
     return &pool->lanes[wsqi_share_index(pool->shares > 1 ? n % pool->shares : 0)];
 }
 
-/* This thread's, in which what it spawns stays in order. */
+/* The lane that this thread uses: always the same one, so that its tasks stay in order. */
 static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
     if (WSQI_LIKELY(pool->shares <= 1)) return &pool->lanes[WSQ_NORMAL];
     return wsqi_share(pool, (uint32_t)((uint64_t)wsqi_thread_key() * 0x9E3779B97F4A7C15u >> 32));
 }
 
-/* Takes up to `most` tasks as a chain, oldest first, but no more than a fair share; NULL if there
- * is nothing or another consumer is at it. *left: what stays behind. */
+/* Takes at most `most` tasks, and at most a fair share, as a chain, oldest first. Returns NULL if
+ * there are none, or another consumer holds the lock. *left: how many stay in the lane. */
 static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
                                   uint32_t *left) {
     wsq_task *first = NULL;
     uint32_t length, share;
     *left = 0;
     if (wsqi_inject_empty(inject) || wsqi_load_hint(&inject->lock) != 0) return NULL;
-    /* G3: what the last holder wrote is visible. Pairs with G4. */
+    /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
     if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
     length = wsqi_inject_collect(inject);
     share = length / pool->workers * pool->shares;
@@ -3877,18 +3878,18 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     if (share > 0) first = wsqi_inject_cut(inject, share);
     *left = length - share;
     wsqi_store_locked(&inject->length, *left);
-    /* G4: the lists are whole again. Pairs with G3. */
+    /* G4: both lists are complete again for the next holder. Pairs with G3. */
     wsqi_store_rel(&inject->lock, 0u);
     return first;
 }
 
 /* ==========================================================================
  * >>tune
- * Purpose:   how many tasks between two looks at the global queue, so that these are about the
- *            target latency apart.
+ * Purpose:   computes how many tasks a worker runs between two looks at the global queue, so that
+ *            about the target latency passes between them.
  * Invariant: min_interval <= interval <= max_interval.
  * Writers:   the owner alone.
- * Source:    Volt's adaptive interval: a moving average with weight 0.1.
+ * Source:    Volt's adaptive interval: a moving average in which a new sample weighs 0.1.
  * ========================================================================== */
 
 static uint32_t wsqi_tune_clamp(wsq_tune *tune) {
@@ -5420,36 +5421,37 @@ WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
 
 /* ==========================================================================
  * >>after: tasks that wait for the end of others
- * Purpose:   a graph of tasks, with edges of the caller's: the last end that a task waits for
- *            queues it.
- * Invariant: a task's state counts the edges to it that are not resolved, and each is resolved
- *            once: by who ends the predecessor, or by who finds it over when it adds the edge.
- *            Whoever ends a task that is AWAITED closes `after`, then stores DONE, and touches it
- *            no more; then those who follow it go on.
- * Writers:   after: who adds edges pushes; who ended the predecessor closes.
- * Source:    the list of waiters that its end closes: Rust's and Java's one-shot futures.
+ * Purpose:   a graph of tasks, with edges that the caller provides. When the last predecessor of a
+ *            task ends, the task is queued.
+ * Invariant: a task's state counts its unresolved edges. Each edge is resolved once: by the thread
+ *            that ends the predecessor, or, if that has ended already, by the thread that adds the
+ *            edge. The thread that ends an AWAITED task closes `after`, then stores DONE, and does
+ *            not touch the task any more; then it lets the successors go on.
+ * Writers:   after: a thread that adds an edge pushes; the one that ends the predecessor closes.
+ * Source:    a list of waiters that the end closes: Rust's and Java's one-shot futures.
  * ========================================================================== */
 
-/* Any thread: a predecessor was cancelled, and the task will be. One that is over, and is to be
- * spawned again, becomes new, for beside DONE it would mean the last run. */
+/* Any thread. A predecessor was cancelled, so this task will be. A task that is done, and will be
+ * spawned again, becomes new: beside DONE, POISONED would mean that its last run was cancelled. */
 static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
         next = state | WSQI_TASK_POISONED;
         if (wsqi_task_is(state, WSQI_TASK_DONE)) next -= WSQI_TASK_DONE;
-        /* Relaxed: E3 orders it, when what it waits for is taken away. Failure: decide anew. */
+        /* Relaxed: E3 orders it, when the caller resolves the edge. Failure: decide again. */
     } while (!wsqi_cas_rlx(&task->state, &state, next));
     if (wsqi_task_is(state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
 }
 
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
 
-/* The task ends so: are those that follow it cancelled, too? What follows a future is not. */
+/* Does the end of this task, with this state, cancel its successors? Not if it is a future. */
 static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
     return wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
 }
 
-/* Any thread: what these lead from is over. From here on an edge is its owner's. */
+/* Any thread. The predecessor of these edges has ended. Once an edge is resolved here, its memory
+ * belongs to the caller of wsq_task_after again. */
 static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     for (wsq_edge *next; edge != NULL; edge = next) {
         wsq_task *task = edge->task;
@@ -5459,47 +5461,46 @@ static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     }
 }
 
-/* The task is over, or about to be: nobody follows it from now on. Returns the edges to those who
- * did. */
+/* The task has ended, or is about to: from now on no edge can be added. Returns those that were. */
 static wsq_edge *wsqi_task_close(wsq_task *task) {
     /* E4: the edges are visible. Pairs with E5. */
     void *edges = wsqi_xchg_acq(&task->after, WSQI_CLOSED);
     return edges != WSQI_CLOSED ? (wsq_edge *)edges : NULL;
 }
 
-/* Any thread. Whoever ends the task sees that somebody awaits this, unless it is over already; that
- * state is returned. */
+/* Any thread. Marks the task as AWAITED, so that the thread that ends it looks for followers and
+ * waiters. Returns the state; if that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
-        /* T1, W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
+        /* T1, W3: what the task did, or what its spawn wrote, is visible. Pairs with T2 and T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
-        /* Relaxed: E5, or the lock of the bucket, orders what its end finds. Failure: look
+        /* Relaxed: E5, or the bucket's lock, orders what the task's end finds. Failure: look
          * again. */
         if (wsqi_cas_rlx(&task->state, &state, state | WSQI_TASK_AWAITED)) return state;
     }
 }
 
-/* Adds the edge to what follows the task. Returns 0, or if that is over its state, which may be
- * another from then on, in a batch that is refused. */
+/* Adds the edge to the task's `after`, and returns 0. If the task is done, returns its state
+ * instead; the state may change after that, if the task is in a batch that is refused. */
 static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
     for (;;) {
-        uint32_t state = wsqi_load_acq(&task->state); /* T1 */
+        uint32_t state = wsqi_load_acq(&task->state); /* T1: what the task did is visible. */
         if (wsqi_task_is(state, WSQI_TASK_DONE)) return state;
-        if (head == WSQI_CLOSED) { /* it ends, or was spawned again, at this moment */
+        if (head == WSQI_CLOSED) { /* the task is just ending, or is being spawned again */
             wsqi_pause();
             head = wsqi_load_hint(&task->after);
             continue;
         }
         wsqi_set(&edge->next, (wsq_edge *)head);
-        /* E5: the edge is visible, and we see the task that it follows. Pairs with E4 and E6.
-         * Failure: retried. */
+        /* E5: the edge becomes visible, and the state of the reopened task is visible here. Pairs
+         * with E4 and E6. Failure: the loop tries again. */
         if (wsqi_cas_acqrel(&task->after, &head, edge)) return 0;
     }
 }
 
-/* The edge leads from this task: its end, or this, resolves it. */
+/* Lets the edge lead from this task, whose end resolves it. If that is past, this resolves it. */
 static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     uint32_t state = wsqi_edge_push(edge, task);
     if (state != 0) {
@@ -5507,7 +5508,7 @@ static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     } else {
         state = wsqi_task_attend(task);
         if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
-        edge = wsqi_task_close(task); /* it ended before it heard of that */
+        edge = wsqi_task_close(task); /* it ended without seeing AWAITED, so this resolves */
     }
     wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
 }
@@ -5521,7 +5522,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
     do {
         if (wsqi_task_live(state) || state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
             return WSQ_ERR_INVALID;
-        /* Relaxed: the spawn orders it. Failure: decide anew. */
+        /* Relaxed: the spawn orders it. Failure: decide again. */
     } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_BLOCKER));
     edge->task = task;
     wsqi_edge_link(edge, predecessor);
@@ -5667,18 +5668,18 @@ static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
 /* ==========================================================================
  * >>group
  * Purpose:   tasks that are waited for, or cancelled, together.
- * Invariant: `word` counts the tasks that are spawned and not told done; never too few. Who brings
- *            it to zero takes WAITED and THEN with it, and does what they ask for.
- * Writers:   everybody. A worker counts the ends of a batch of tasks of one group at once
+ * Invariant: `word` counts the tasks that are spawned and whose end is not reported yet: never too
+ *            few. The thread that brings it to zero clears WAITED and THEN, and does what they ask.
+ * Writers:   any thread. A worker reports the ends of a batch of tasks of one group together
  *            (ends), before it runs anything else, searches, blocks or sleeps.
  * Source:    Go's WaitGroup, Java's Phaser; the batches are ours.
  * ========================================================================== */
 
 enum {
-    WSQI_GROUP_WAITED = 1, /* somebody sleeps until it is done */
+    WSQI_GROUP_WAITED = 1, /* a thread sleeps until the group is done */
     WSQI_GROUP_THEN = 2,   /* tasks wait in `then` */
     WSQI_GROUP_CANCELLED = 4, /* one of its tasks was cancelled; until wsq_group_init */
-    WSQI_GROUP_TASK = 8    /* and all bits above: tasks that are not done */
+    WSQI_GROUP_TASK = 8    /* this bit and all above: the number of tasks that are not done */
 };
 
 WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
@@ -5699,26 +5700,26 @@ static wsq_task *wsqi_group_last(wsq_task *then) {
     return then;
 }
 
-/* Takes the tasks that wait for the group, in front of those that `then` begins with. */
+/* Takes the tasks that wait for the group, and puts them in front of the list `then`. */
 static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
-    /* K1: their links are visible. Pairs with K2. */
+    /* K1: the tasks and their links are visible. Pairs with K2. */
     wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL);
     if (first == NULL) return then;
     wsqi_set(&wsqi_group_last(first)->next, then);
     return first;
 }
 
-/* From `first` to `last`, they wait for the group, which counts one of the caller's, or has yet to
- * be told. */
+/* Lets the tasks from `first` to `last` wait for the group. The caller still counts in the group,
+ * or must set WSQI_GROUP_THEN after this. */
 static void wsqi_group_put(wsq_group *group, wsq_task *first, wsq_task *last) {
     void *head = wsqi_load_hint(&group->then);
     do {
         wsqi_set(&last->next, (wsq_task *)head);
-        /* K2: see K1. Failure: retried. */
+        /* K2: the tasks and their links become visible. Pairs with K1. Failure: retried. */
     } while (!wsqi_cas_rel(&group->then, &head, first));
 }
 
-/* These waited for a group, and may start. */
+/* Starts these tasks, which have waited for a group. */
 static void wsqi_group_start(wsq_task *task) {
     for (wsq_task *next; task != NULL; task = next) {
         next = wsqi_get(&task->next);
@@ -5726,9 +5727,10 @@ static void wsqi_group_start(wsq_task *task) {
     }
 }
 
-/* n of its tasks are done; cancelled: WSQI_GROUP_CANCELLED, or 0. From the count of zero on its
- * memory may be gone. So the tasks that wait for it are taken before, while it still counts one;
- * if more are spawned meanwhile they wait on, for among them may be what is to come after these. */
+/* n tasks of the group are done; cancelled: WSQI_GROUP_CANCELLED, or 0. Once the count is zero, the
+ * group's memory may be gone. So the tasks that wait for the group are taken before that, while it
+ * still counts one. If more tasks are spawned meanwhile, those that were taken go on waiting: they
+ * must come after the new ones, too. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     wsq_task *then = NULL;
@@ -5737,15 +5739,15 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
         if (!last && then != NULL) {
             wsqi_group_put(group, then, wsqi_group_last(then));
             then = NULL;
-            /* K3: as in wsq_group_then. */
+            /* K3: the tasks that were put back are visible to the thread that ends the group. */
             word = wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN) | WSQI_GROUP_THEN;
             continue;
         }
         next = (word - n * WSQI_GROUP_TASK) | cancelled;
         if (take) next = next - WSQI_GROUP_THEN + WSQI_GROUP_TASK;
         else if (last) next &= WSQI_GROUP_CANCELLED;
-        /* K3: what the tasks did is visible to who sees the group done. Pairs with itself and K4.
-         * Failure: relaxed, retried. */
+        /* K3: what the tasks did is visible to a thread that sees the group done. Pairs with itself
+         * and K4. Failure: relaxed, the loop tries again. */
         if (!wsqi_cas_acqrel(&group->word, &word, next)) continue;
         if (!take) break;
         then = wsqi_group_take(group, then);
@@ -5756,18 +5758,18 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
-/* Any thread that took it out of its queue: it ends here. */
+/* The thread that took the task out of its queue calls this: the task ends without a run. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
-    /* What is left of a future was told of when the future ended. */
+    /* The event of a future was sent when the future ended. */
     if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
-    wsqi_add_acqrel(&pool->dropped, 1u); /* P1 */
+    wsqi_add_acqrel(&pool->dropped, 1u); /* P1: what the cleanup did is visible. Pairs with P2. */
 }
 
-/* Owner only: tells the group what `ends` holds back. */
+/* Owner only: reports to the group the ends that `ends` has collected. */
 static void wsqi_group_flush(wsqi_worker *self) {
     wsq_group *group = self->ends.group;
     uint64_t n = self->ends.count;
@@ -5775,27 +5777,28 @@ static void wsqi_group_flush(wsqi_worker *self) {
     self->ends.group = NULL;
     self->ends.count = 0;
     wsqi_group_down(self->pool, group, n, 0);
-    wsqi_count_finished(self, n); /* after it: who waits for the pool may free the group */
+    wsqi_count_finished(self, n); /* last: a thread that waits for the pool may free the group */
 }
 
-/* Owner only. */
+/* Owner only: runs a task of a group, and collects its end in `ends`. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
     self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
     self->frame.group = former;
-    if (!over || self->ends.group != group) wsqi_group_flush(self); /* perhaps it waits for these */
+    if (!over || self->ends.group != group) wsqi_group_flush(self); /* the task may wait for these
+                                                                     * ends */
     if (!over) return;
     self->ends.group = group;
     self->ends.count++;
 }
 
-/* One task more. Relaxed: before the task can end; the spawn orders it. */
+/* Counts one more task. Relaxed: the spawn orders it before the end of the task. */
 static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
 
-/* Any thread; pin: WSQI_FLAG_PINNED and more, or 0. */
+/* Any thread; pin: WSQI_FLAG_PINNED with the worker's index, or 0. */
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
     void *home = (char *)group + 1;
@@ -5811,7 +5814,7 @@ WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* and of no group */
+    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* which also means: no group */
         return wsqi_spawn_plain(pool, task, state, pool);
     wsq_group *group = wsqi_task_grouped(task);
     if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
@@ -5838,7 +5841,7 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
 
 /* ---- batches ---- */
 
-/* Takes one task of a batch, and counts it in its group; false: it cannot be spawned. */
+/* Claims one task of a batch, and counts it in its group. False: it cannot be spawned. */
 static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
     if (task == NULL || task->fn == NULL) return false;
     wsqi_check_task(task);
@@ -5863,7 +5866,7 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
 }
 
-/* All of them, or none: false. */
+/* Claims all tasks. False: one cannot be spawned, and none is claimed. */
 static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (wsqi_claim_one(pool, tasks[i])) continue;
@@ -5873,7 +5876,7 @@ static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     return true;
 }
 
-/* Any thread: queues what is claimed. From its queueing on a task is not ours. */
+/* Any thread: queues the claimed tasks. Do not touch a task after it was queued: it may be gone. */
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
@@ -5909,7 +5912,7 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
     return WSQ_OK;
 }
 
-/* ---- what else a group does ---- */
+/* ---- then, cancel, error, count ---- */
 
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     if (group == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
@@ -5918,19 +5921,19 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsq_pool *pool = group->pool;
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
-    if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4 */
+    if (wsqi_load_acq(&group->word) < WSQI_GROUP_TASK) { /* K4: what the tasks did is visible. */
         wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
         return WSQ_OK;
     }
-    /* It must not start, and the group go with it, before this is done with the group. Relaxed: E3
-     * orders it. */
+    /* This holds the task back until this function is done with the group: the task may free the
+     * group. Relaxed: E3 orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
     wsqi_hold hold = wsqi_spawn_report(pool, task);
     wsqi_group_put(group, task, task);
     uint64_t word = wsqi_load_hint(&group->word), next;
-    do { /* done after all, it ends once more */
+    do { /* if the group is done by now, count one, so that it ends once more */
         next = (word | WSQI_GROUP_THEN) + (word < WSQI_GROUP_TASK ? (uint64_t)WSQI_GROUP_TASK : 0);
-        /* K3: who brings the count to zero sees the task. Failure: decide anew. */
+        /* K3: the thread that brings the count to zero sees the task. Failure: decide again. */
     } while (!wsqi_cas_rel(&group->word, &word, next));
     if (word < WSQI_GROUP_TASK) wsqi_group_down(pool, group, 1, 0);
     wsqi_spawn_end(pool, task, hold);
@@ -5956,7 +5959,7 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
 
 WSQ_API void wsq_group_fail(wsq_group *group, int error) {
     uint32_t none = 0;
-    /* Relaxed: the end of the task that says so orders it. Failure: not the first. */
+    /* Relaxed: the end of the task that fails orders it. Failure: there is an earlier error. */
     (void)wsqi_cas_rlx(&group->error, &none, (uint32_t)error);
 }
 
@@ -5965,7 +5968,7 @@ WSQ_API int wsq_group_error(const wsq_group *group) {
 }
 
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
-    /* K4: at zero, what its tasks did is visible, and the group may go. Pairs with K3. */
+    /* K4: at zero, what the tasks did is visible, and the group may be freed. Pairs with K3. */
     return wsqi_load_acq(&group->word) / WSQI_GROUP_TASK;
 }
 
@@ -7045,13 +7048,13 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future is a task that is OPEN until somebody claims it: its place in a queue, whose
- *            turn it is; its handle's owner, who calls it there (POISONED beside OPEN, and never
- *            DONE, for nobody else will look); or whoever cancels it (POISONED alone). Its place
- *            and its handle refer to it; who takes the last reference away frees it. Free ones lie
- *            with the worker that freed them, two batches at most, or with the pool.
- * Writers:   references: everybody. result: who claimed it. Free ones: the worker, or the holder of
- *            the pool's lock.
+ * Invariant: a future is a task that is OPEN until it is claimed, in one of three ways: a worker
+ *            takes it out of its queue; the owner of the handle calls it in a wait (POISONED beside
+ *            OPEN, and never DONE, because no other thread will look); or it is cancelled (POISONED
+ *            alone). The place in the queue and the handle hold a reference each; the last one to
+ *            go frees the future. A worker keeps two batches of free futures, the pool the rest.
+ * Writers:   references: any thread. result: the thread that claimed it. Free futures: their
+ *            worker, or the holder of the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
  * ========================================================================== */
 
@@ -7060,14 +7063,13 @@ struct wsq_future {
     void *(*fn)(void *arg);  /* wsq_submit's */
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
-    wsq_edge then;       /* to a task to start when it is done */
-    wsq_future *next;    /* of a free one: the next in its batch */
-    wsq_future *batch;   /* and of the first of a batch: the next batch */
+    wsq_edge then;       /* to the task of wsq_future_then */
+    wsq_future *next;    /* free: the next in the batch */
+    wsq_future *batch;   /* free, and first of a batch: the next batch */
     wsqi_a32 references;
 };
 
-/* A guess: two batches, 64 futures of 120 bytes. One by one instead of in batches they cost wsq_go
- * 16.2 instead of 13.9 ns. */
+/* A guess: two batches are 64 futures of 120 bytes. One by one, wsq_go takes 16.2, not 13.9 ns. */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -7078,13 +7080,13 @@ typedef struct wsqi_chunk {
     wsq_future futures[WSQI_FUTURE_CHUNK];
 } wsqi_chunk;
 
-/* The pool lock's holder: a batch, linked by `next`, that nobody needs now. */
+/* Holder of the pool's lock: gives the pool a batch of free futures, linked by `next`. */
 static void wsqi_batch_give(wsq_pool *pool, wsq_future *batch) {
     wsqi_set(&batch->batch, pool->future_batches);
     pool->future_batches = batch;
 }
 
-/* The pool lock's holder: new ones. False: no memory. */
+/* Holder of the pool's lock: allocates more futures. False: no memory. */
 static bool wsqi_futures_make(wsq_pool *pool) {
     wsqi_chunk *chunk =
         (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
@@ -7099,7 +7101,7 @@ static bool wsqi_futures_make(wsq_pool *pool) {
     return true;
 }
 
-/* The list's owner: one of those that it has, or NULL. */
+/* The list's owner: takes a free future from the list, or NULL. */
 static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     wsq_future *future = own->first;
     if (!WSQI_LIKELY(future != NULL)) {
@@ -7113,15 +7115,15 @@ static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     return future;
 }
 
-/* The list's owner. */
+/* The list's owner: puts a free future back. */
 static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     wsqi_set(&future->next, own->first);
     own->first = future;
     own->count++;
 }
 
-/* The list's owner: a whole batch is put aside. Returns what lay there, which is too much, or
- * NULL. */
+/* The list's owner, when the first batch is full: makes it the second batch. Returns the former
+ * second batch, which the pool gets, or NULL. */
 static wsq_future *wsqi_futures_shift(wsqi_futures *own) {
     wsq_future *surplus = own->batch;
     own->batch = own->first;
@@ -7130,7 +7132,7 @@ static wsq_future *wsqi_futures_shift(wsqi_futures *own) {
     return surplus;
 }
 
-/* Any thread; a worker has none left. NULL: no memory. */
+/* Any thread; a worker calls this when its list is empty. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
@@ -7144,17 +7146,17 @@ WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self
     return future;
 }
 
-/* Any thread; NULL: no memory. */
+/* Any thread. NULL: no memory. */
 static wsq_future *wsqi_future_create(wsq_pool *pool) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_future *future = self != NULL ? wsqi_futures_pop(&self->futures) : NULL;
     return WSQI_LIKELY(future != NULL) ? future : wsqi_future_fetch(pool, self);
 }
 
-/* Any thread; a worker has a whole batch of them. */
+/* Any thread; a worker calls this when its batch is full. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
-    if (wsqi_forked(pool)) return; /* in a child whoever holds the lock may be missing */
+    if (wsqi_forked(pool)) return; /* in a child, the lock's holder may not exist */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     if (own->count == WSQI_FUTURE_BATCH) {
         wsq_future *surplus = wsqi_futures_shift(own);
@@ -7164,7 +7166,7 @@ WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
-/* Any thread; nobody refers to it. */
+/* Any thread, when no reference is left. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     wsqi_worker *self = wsqi_local(pool);
     if (WSQI_LIKELY(self != NULL && self->futures.count != WSQI_FUTURE_BATCH))
@@ -7172,38 +7174,38 @@ static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     else wsqi_future_return(pool, self, future);
 }
 
-/* Any thread: one reference less. */
+/* Any thread: gives a reference back. */
 static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
-    /* F3: what others did with it comes before its next use. Pairs with itself. */
+    /* F3: what other threads did with the future comes before its next use. Pairs with itself. */
     if (wsqi_add_acqrel(&future->references, 0u - 1u) == 1) wsqi_future_free(pool, future);
 }
 
-/* Whoever claimed it, and gives a reference back, its place's in a queue or one of its own: it is
- * over. */
+/* The thread that claimed the future: it is done. This gives back the reference of its place in the
+ * queue, or one that the caller has added. */
 static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t state) {
     wsqi_task_finish(pool, &future->task, state);
     wsqi_future_release(pool, future);
 }
 
-/* Nobody has begun it, or forbidden that. */
+/* Is it neither started nor cancelled? */
 static inline bool wsqi_future_open(uint32_t state) {
     const uint32_t all = WSQI_TASK_OPEN | WSQI_TASK_POISONED | WSQI_TASK_PHASE;
     return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* Whoever calls it outside its turn, when it stays OPEN, or cancels it: its place in a queue is a
- * tombstone from then on. False: somebody else has. */
+/* Claims the future outside its queue: to call it (then it stays OPEN), or to cancel it. Its place
+ * in the queue is a tombstone from then on. False: another thread has claimed it. */
 static bool wsqi_future_claim(wsq_future *future, bool call) {
     uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
         if (!wsqi_future_open(state)) return false;
         next = (state | WSQI_TASK_POISONED) - (call ? 0 : WSQI_TASK_OPEN);
-        /* T5: as a run. Failure: relaxed, decide anew. */
+        /* T5: what the submitting thread wrote is visible. Failure: relaxed, decide again. */
     } while (!wsqi_cas_acqrel(&future->task.state, &state, next));
     return true;
 }
 
-/* The future's place in a queue comes to its turn. */
+/* The function of the task: a worker has taken the future from its queue. */
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -7211,17 +7213,18 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Any thread, which refers to it: it shall not be called. False: somebody has claimed it. */
+/* Any thread that has a reference: cancels the future. False: another thread has claimed it. */
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
-    /* Once it is over, who waits for it frees it. Relaxed: the caller has a reference, too. */
+    /* A reference for wsqi_future_end: once the future is done, a waiting thread may give the
+     * handle's back. Relaxed: the caller has a reference, too. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
 }
 
-/* The turn of its place, but it was called elsewhere, or is not to be. */
+/* The cleanup of the task: the future was called elsewhere, or is cancelled. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
@@ -7230,8 +7233,8 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Owner only: takes the futures out of its queue that it has run already, while it waited for them.
- * Nested waits would fill every queue with them. */
+/* Owner only: takes tombstones out of its queue: futures that it has called already, in waits for
+ * them. Nested waits would fill every queue with tombstones. */
 static void wsqi_tombstones_purge(wsqi_worker *self) {
     bool lifo = self->pool->config.order == WSQ_LIFO;
     wsq_task *kept = NULL, **end = &kept, *task;
@@ -7241,13 +7244,14 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         task = wsqi_pop_local(self);
         if (task == NULL) break;
         wsq_future *future = wsq_container_of(task, wsq_future, task);
-        /* This thread has claimed it, or else it is only found later. */
+        /* Sure to see a claim by this thread; another thread's may be found later. */
         if (task->fn == wsqi_future_run && !wsqi_future_open(wsqi_load_hint(&task->state))) {
             wsqi_future_release(self->pool, future);
             purged++;
             continue;
         }
-        wsqi_set(&task->next, lifo ? kept : NULL); /* either way, the oldest is put back first */
+        wsqi_set(&task->next, lifo ? kept : NULL); /* so that the loop below puts the oldest back
+                                                    * first */
         if (lifo) kept = task;
         else wsqi_set(end, task), end = &task->next;
     }
@@ -7257,10 +7261,10 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
     }
-    wsqi_notify_others(self); /* who may have looked meanwhile */
+    wsqi_notify_others(self); /* others may have found the queue empty meanwhile */
 }
 
-/* As wsq_spawn, of a task that nobody else can know: it needs no claim. state: beside ACTIVE. */
+/* Spawns a future's task. No other thread knows it: no claim. state: bits beside ACTIVE. */
 static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg,
                                     uint32_t state) {
     wsqi_worker *self = wsqi_local(pool);
@@ -7278,13 +7282,13 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
     return WSQ_OK;
 }
 
-/* wsq_go's have no handle, and nobody else claims them. */
+/* A future of wsq_go has no handle, so only its queue can claim it. */
 static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    bool told = wsqi_told(wsq_pool_of(ctx)); /* of the call by the future's address */
-    if (!told) wsqi_future_free(wsq_pool_of(ctx), future); /* so that the call may use it again */
+    bool told = wsqi_told(wsq_pool_of(ctx)); /* the end event will name the future's address */
+    if (!told) wsqi_future_free(wsq_pool_of(ctx), future); /* first: the call may use it again */
     go(arg);
     if (told) wsqi_future_free(wsq_pool_of(ctx), future);
     return WSQ_GONE;
@@ -7322,8 +7326,8 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 
 WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
-/* Owner only, which has claimed it: calls the function here, in the middle of a task. Nobody else
- * will wait for the end, but a task of the handle's owner may follow it. */
+/* Owner only, after its claim: calls the function here, in the middle of a task. No other thread
+ * waits for the end, but a task of wsq_future_then may follow it. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_step_nested */
@@ -7335,13 +7339,13 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
-/* Owner only, which has the handle: runs the future here, if nobody has started it. True: it did.
- * *whole: it had its place in the queue, too, so that nobody else refers to it. */
+/* Owner only, with the handle: calls the future here, if no thread has started it. True: it did.
+ * *whole: it also took the future out of its queue, so that only the handle refers to it. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
         if (*whole) {
-            /* else it is cancelled at this moment */
+            /* if not, another thread is cancelling it */
             bool ours = wsqi_future_claim(future, true);
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
@@ -7349,11 +7353,11 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
             wsqi_check_beside(self->pool);
             return *whole = ours;
         }
-        wsqi_notify_others(self); /* who may have looked meanwhile */
+        wsqi_notify_others(self); /* others may have found the queue empty meanwhile */
     }
     if (!wsqi_future_claim(future, true)) return false;
-    /* Its place in the queue is left behind, as a tombstone: it is no call, and no hook hears of
-     * it. From time to time the queue is searched for such places. */
+    /* Its place in the queue stays, as a tombstone: no call, and no event, comes from it. From time
+     * to time this removes tombstones from the queue. */
     wsqi_future_call(self, future);
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->order != WSQ_SHARED)
         wsqi_tombstones_purge(self);
@@ -7365,7 +7369,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    uint32_t state = wsqi_load_acq(&future->task.state); /* T1 */
+    uint32_t state = wsqi_load_acq(&future->task.state); /* T1: the result is visible. */
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
     if (!done && self != NULL && timeout_ns != 0 &&
@@ -7398,12 +7402,12 @@ WSQ_API void wsq_future_drop(wsq_future *future) {
 WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (future == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    if (future->then.task != NULL) return WSQ_ERR_INVALID; /* only who has the handle sets it */
+    if (future->then.task != NULL) return WSQ_ERR_INVALID; /* only the handle's owner sets it */
     wsq_pool *pool = wsqi_task_pool(&future->task);
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    /* As in wsq_group_then. Relaxed: E3 orders it. */
+    /* This holds the task back until the edge is linked. Relaxed: E3 orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
@@ -7712,18 +7716,17 @@ WSQ_API int wsq_worker_self(void) {
 
 /* ==========================================================================
  * >>parallel: loops and reductions
- * Purpose:   a loop that costs what the plain loop costs until somebody wants half of it.
+ * Purpose:   a loop that costs as much as a plain loop, until an idle worker wants half of it.
  * Invariant: every index is visited once; partial results are combined from left to right.
- * Writers:   nobody but fork and join.
+ * Writers:   only fork and join.
  * Source:    lazy binary splitting: Tzannes, Caragea, Barua, Vishkin (2010).
  * ========================================================================== */
 
-/* Time between two looks whether somebody wants work, without a given grain: 0.3% of it goes for
- * the clock (25 ns), and a thief waits no longer than a system call takes. */
+/* Without a given grain: the time between two checks whether a thief wants work. The clock takes
+ * 0.3% of it (25 ns), and a thief waits no longer than for a system call. */
 #define WSQI_GRAIN_NS 10000u
 
-/* A step of `done` elements is over, without a given grain: how long shall the next be? A power of
- * two. */
+/* Without a given grain: the next step's length, a power of two, after one of `done` elements. */
 static size_t wsqi_grain_next(size_t grain, size_t done, uint64_t *last_ns) {
     uint64_t now = wsqi_clock_ns(), elapsed = now - *last_ns;
     *last_ns = now;
@@ -7731,19 +7734,19 @@ static size_t wsqi_grain_next(size_t grain, size_t done, uint64_t *last_ns) {
     return elapsed > WSQI_GRAIN_NS * 2 && grain > 1 ? grain / 2 : grain;
 }
 
-/* Somebody wants work from this worker, and there is room to offer it. */
+/* Does a thief want work from this worker, and is there room on the job stack to offer it? */
 static inline bool wsqi_wanted(wsq_ctx ctx) {
     if (ctx == wsqi_full_mark(wsqi_worker_of(ctx))) return false;
     return wsqi_load_hint(&wsqi_front_of(ctx)->fork_trap) == NULL;
 }
 
-/* What all pieces of a loop share; on the stack of its wsq_for or wsq_reduce. */
+/* What all pieces of a loop share. It lies on the stack of wsq_for or wsq_reduce. */
 struct wsqi_loop {
     size_t grain;
     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* wsq_for's */
     void *arg;
     const wsq_reducer *reducer; /* wsq_reduce's, or NULL */
-    wsqi_a32 stopped;           /* any body sets it to 1; what it did is visible by its join */
+    wsqi_a32 stopped;           /* any body sets it to 1; its join makes visible what it did */
 };
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
@@ -7752,12 +7755,12 @@ WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     if (loop != NULL) wsqi_store_hint(&loop->stopped, 1u);
 }
 
-/* The upper half of a range, which was forked off. */
+/* The upper half of a range, forked as a job. */
 typedef struct wsqi_half {
     wsq_job job;
     wsqi_loop *loop;
     size_t begin, end;
-    void *partial; /* with a reducer: room for its own result, if it is stolen */
+    void *partial; /* with a reducer: room for its own result, used if it is stolen */
 } wsqi_half;
 
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial);
@@ -7769,16 +7772,16 @@ static void wsqi_half_stolen(wsq_ctx ctx, wsq_job *job) {
     wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial);
 }
 
-/* A partial result of up to this many bytes lies on the stack of whoever split; a larger one is
- * allocated. A guess. Either way its cache lines are its own, so that two threads do not write to
- * one, and a vector in it may be stored with its full alignment. */
+/* A partial result of up to this many bytes lies on the stack of the function that split the range;
+ * a larger one is allocated. A guess. It never shares a cache line, so two threads do not write to
+ * the same one, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
 
-/* Aligned by hand: not every compiler aligns a variable on a stack as far as that. */
+/* Rounds up to a cache line. Not every compiler can align a variable on the stack that far. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* Does a range that is longer than the grain, and offers its upper half meanwhile. If nobody takes
- * it, it continues the same result. False: no memory for a second result, and nothing is done. */
+/* Does a range that is longer than the grain, and offers its upper half meanwhile. If no thief
+ * takes that, it adds to the same result. False: no memory for another result; nothing is done. */
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, size_t grain, size_t begin,
                                      size_t end, void *partial) {
     size_t half = (end - begin) / 2, middle = begin + (half > grain ? half - half % grain : half);
@@ -7815,14 +7818,14 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     bool automatic = loop->grain == 0;
     size_t grain = automatic ? 1 : loop->grain;
     uint64_t last_ns = automatic ? wsqi_clock_ns() : 0;
-    *innermost = loop; /* the body may stop it */
+    *innermost = loop; /* wsq_loop_stop in the body finds it here */
     while (end - begin > grain && wsqi_load_hint(&loop->stopped) == 0) {
         if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain, begin, end, partial)) {
             begin = end;
             break;
         }
-        /* Automatic steps end on multiples of their size, so that growing from 1 does not leave the
-         * loop body misaligned for good. */
+        /* Automatic steps end on multiples of their size. Otherwise, having grown from 1, the body
+         * would begin at odd elements ever after. */
         size_t step = grain - (automatic ? begin & (grain - 1) : 0);
         wsqi_loop_body(ctx, loop, begin, begin + step, partial);
         if (automatic) grain = wsqi_grain_next(grain, step, &last_ns);
@@ -7859,9 +7862,9 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
 
 /* ==========================================================================
  * >>dump: what a pool does, for a person to read
- * Purpose:   the wake that was forgotten, the wait that does not end.
- * Invariant: the list has each task from its spawn to its end. A task's memory is read by the
- *            thread that spawns it, and by nobody who dumps. Nobody writes to a file under a lock.
+ * Purpose:   helps to find a forgotten wake, or a wait that does not end.
+ * Invariant: the list has each task from its spawn to its end. Only the thread that spawns a task
+ *            reads its memory; a dump does not. No lock is held while a dump writes to the file.
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
@@ -7869,27 +7872,28 @@ typedef enum wsqi_doing {
     WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED, WSQI_OVER, WSQI_NOTHING
 } wsqi_doing;
 
-/* A task in the list; and a line of a dump, of a task, a timer, or a thread that waits. `task` and
- * `group` are names only. */
+/* A task in the list; or a line of a dump, which shows a task, a timer, or a thread that waits.
+ * `task` and `group` are only addresses: their memory may be gone. */
 typedef struct wsqi_listed {
-    const void *task; /* NULL: this place is free; of a thread: what it waits for */
+    const void *task; /* NULL: this place is free. Of a thread: what it waits for */
     const void *group;
     uintptr_t function;
-    uint64_t since;   /* ns of the clock: so long it does what it does; of a timer: its time */
-    uint64_t others;  /* how many it came after when it was spawned; else: its rank among equals */
+    uint64_t since;   /* clock in ns when it began to do so. Of a timer: when it fires */
+    uint64_t others;  /* how many predecessors it had at its spawn. Of a timer: its rank among
+                       * equals */
     wsqi_doing doing;
-    unsigned worker;  /* where it runs, ran last, or was queued; WSQ_OUTSIDE */
+    unsigned worker;  /* that runs it, ran it last, or queued it; or WSQ_OUTSIDE */
 } wsqi_listed;
 
 typedef struct wsqi_list {
-    wsqi_a32 lock;          /* wsqi_mutex_lock; all that follows, but the hooks, is under it */
-    wsqi_listed *places;    /* a hash table: each task at the first free place from its own on */
+    wsqi_a32 lock;          /* wsqi_mutex_lock; guards all that follows except the hooks */
+    wsqi_listed *places;    /* a hash table with linear probing */
     size_t capacity, count; /* capacity: a power of two */
-    bool partial;           /* for some tasks there was no memory */
+    bool partial;           /* some tasks are missing, for want of memory */
     wsq_hooks hooks;        /* the user's */
 } wsqi_list;
 
-/* Where the task is, or would be. */
+/* The task's place, or the free place where it would go. */
 static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
     size_t i = (size_t)(((uint64_t)(uintptr_t)task * 0x9E3779B97F4A7C15u) >> 32);
     for (;; i++) {
@@ -7914,7 +7918,7 @@ static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
     return true;
 }
 
-/* The place becomes free, and those behind it that it was in the way of move up. */
+/* Frees the place. Later entries that had to go past it are put in again. */
 static void wsqi_list_remove(wsqi_list *list, wsqi_listed *place) {
     size_t hole = (size_t)(place - list->places), mask = list->capacity - 1;
     place->task = NULL;
@@ -7926,7 +7930,7 @@ static void wsqi_list_remove(wsqi_list *list, wsqi_listed *place) {
     }
 }
 
-/* What wsq_submit, wsq_go and wsq_run were given, for a task that is the pool's own. */
+/* The user's function: for a task that the pool made, what wsq_submit, wsq_go or wsq_run got. */
 static uintptr_t wsqi_task_function(const wsq_task *task) {
     const wsq_future *future = (const wsq_future *)task;
     if (task->fn == wsqi_future_run) return (uintptr_t)future->fn;
@@ -7935,7 +7939,7 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
     return (uintptr_t)task->fn;
 }
 
-/* A task that is spawned; without memory it is left out. */
+/* Adds a task at its spawn. Without memory it is left out. */
 static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others) {
     wsqi_list *list = pool->list;
     if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->config.allocator)) {
@@ -7950,7 +7954,7 @@ static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others)
     place->others = others;
 }
 
-/* What the task does from now on that an event is about; WSQI_NOTHING: it is about no task. */
+/* What the event's task does after the event; WSQI_NOTHING: the event is about no task. */
 static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
     if (event == WSQ_EVENT_SPAWN) return value != 0 ? WSQI_HELD : WSQI_QUEUED;
     if (event == WSQ_EVENT_WAKE) return WSQI_QUEUED;
@@ -7961,7 +7965,7 @@ static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
     return value == WSQ_YIELD ? WSQI_QUEUED : WSQI_OVER;
 }
 
-/* The pool's hook, when it has a list: any thread, about to do this to a task. */
+/* The hook of a pool that has a list. Any thread, about to do this to a task. */
 static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
                             uint64_t value) {
     wsq_pool *pool = (wsq_pool *)user;
@@ -7972,7 +7976,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         wsqi_mutex_lock(&pool->parking, &list->lock);
         if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
         wsqi_listed *place = wsqi_list_at(list, subject);
-        /* The end of a run whose task gave its memory away may come when another task is there. */
+        /* If the run returned WSQ_GONE, another task may have the same address by now. */
         bool other = event == WSQ_EVENT_TASK_END &&
                      (place->doing != WSQI_RUNNING || place->worker != worker);
         if (place->task != NULL && !other) {
@@ -7987,7 +7991,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         list->hooks.event(list->hooks.user, event, worker, subject, value);
 }
 
-/* Before there are workers. False: no memory. */
+/* Called before the workers start. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
     pool->list->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
@@ -7997,29 +8001,29 @@ static bool wsqi_list_make(wsq_pool *pool) {
 
 /* ---- what is written ---- */
 
-/* Lines of a kind, at most; of timers, or where there is no memory for more. Guesses. */
+/* Most lines of each kind; and most timers, or lines without memory for more. Guesses. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
 #define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
 
-/* One call. Of each kind of line the first are copied in their order, and then written. */
+/* One call of wsq_pool_dump. The first lines of each kind are copied in order, then written. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
     uint64_t now;
-    wsqi_listed *first; /* `room` of them, and one that is dropped */
+    wsqi_listed *first; /* `room` lines, and one more that is dropped */
     wsqi_listed few[WSQI_DUMP_FEW + 1];
     size_t room, most, count;
-    uint64_t more; /* that were not among the first */
+    uint64_t more; /* lines that were not among the first */
 } wsqi_dump;
 
-/* What runs, then what waits, the longest first; what is only queued comes last. */
+/* Tasks that run come first, then those that wait, then queued ones; the longest first. */
 static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
     if (one->doing != two->doing) return one->doing < two->doing;
     return one->since != two->since ? one->since < two->since : one->others < two->others;
 }
 
-/* Under the lock of what the line is about. */
+/* Called under the lock that guards what the line is about. */
 static void wsqi_dump_copy(wsqi_dump *dump, const wsqi_listed *line) {
     size_t i = dump->count;
     if (i < dump->most) dump->count++;
@@ -8029,7 +8033,7 @@ static void wsqi_dump_copy(wsqi_dump *dump, const wsqi_listed *line) {
     dump->first[i] = *line;
 }
 
-/* `copy_all` copies all lines of the kind. */
+/* Writes the lines of one kind, which `copy_all` copies. */
 static void wsqi_dump_lines(wsqi_dump *dump, const char *kind, size_t most,
                             void (*copy_all)(wsqi_dump *dump),
                             void (*write)(const wsqi_dump *dump, const wsqi_listed *line)) {
@@ -8068,7 +8072,7 @@ static void wsqi_dump_function(const wsqi_dump *dump, uintptr_t function) {
     if (name != NULL) fprintf(dump->file, " (%s)", name);
 }
 
-/* An address, and what the list knows of it. */
+/* Writes an address, and what the list knows about it. */
 static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void *object) {
     wsq_pool *pool = dump->pool;
     wsqi_list *list = pool->list;
@@ -8084,7 +8088,7 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
-/* A lane, and so many more of the global queue's. */
+/* Writes the length of a lane, and of `more` other lanes of the global queue. */
 static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane,
                            unsigned more) {
     uint64_t length = wsqi_load_hint(&lane->length);
@@ -8111,7 +8115,7 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
     fputs("\n", dump->file);
 }
 
-/* What the words that all threads may read say of it. */
+/* What a worker does, as far as the words say that any thread may read. */
 static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t bit = wsqi_bit(worker);
     unsigned word = worker->index / 64;
@@ -8148,7 +8152,7 @@ static void wsqi_copy_waits(wsqi_dump *dump) {
     for (int i = 0; i < WSQI_BUCKETS; i++) {
         wsqi_waiters *bucket = &pool->waiting[i];
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
-        /* A waiter's memory goes when it leaves the bucket. */
+        /* The lock keeps each wait's memory: a waiting thread needs it to leave the bucket. */
         for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
             line.task = wsqi_wait_subject(wait);
