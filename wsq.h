@@ -195,8 +195,8 @@
  *     wsq_pool_destroy              yes       does nothing    (of the same pool)
  *     wsq_pool_run_one              one thread at a time, of a caller_runs pool
  *     wsq_worker_enter              yes       of another pool (of a lend_only pool)
- *     wsq_spawn.., _wake.., _go,    yes       yes             yes
- *       _submit, _task_after,
+ *     wsq_spawn.., _wake, _go,      yes       yes             yes
+ *       _submit, _task_after, _timer..,
  *       _cancel, _then, groups
  *     wsq_task_wait, _future_get,   yes       yes: a stand-in may work meanwhile, see >>guide
  *       _group_wait
@@ -254,13 +254,14 @@
  * Nothing runs while no thread is lent. So wsq_pool_wait, a WSQ_DRAIN and wsq_pool_destroy wait
  * until a thread has come and done what is queued. A WSQ_CANCEL needs no thread.
  *
- * MEMORY. A pool allocates when it is created: itself, and WSQ_BLOCK_SIZE bytes for each worker.
+ * MEMORY. A pool allocates when it is created: itself, and for each worker WSQ_BLOCK_SIZE bytes,
+ * and 12 KiB that only timers touch.
  * Later it allocates only in these places, and calls a wsq_allocator there from any thread:
  *     - wsq_reduce, for a partial result of more than 128 bytes, when a range is cut
  *     - the queue of a WSQ_LIFO pool, and the list of wsq_config.list_tasks, when they grow
  *     - wsq_pool_dump, until it returns
- *     - futures, timers, stand-ins and threads in wsq_run (a block for each of the last two), when
- *       there are more of them at once than ever before
+ *     - futures, stand-ins and threads in wsq_run (a block for each of the last two), when there
+ *       are more of them at once than ever before
  *
  * An allocator should not give huge pages: only the first few KiB of a block are used, and what its
  * jobs take. On Linux, without a wsq_allocator and without a WSQ_MALLOC of yours, blocks come from
@@ -325,9 +326,24 @@
  * workers, this takes as long as they do. A future's place in the queue belongs to the pool: after
  * wsq_future_cancel and wsq_future_drop the pool uses nothing of yours any more.
  *
- * TIMERS. wsq_wake_after wakes a task after a delay. Timers fire in the order of their times, and
- * on time while a worker is idle or its tasks are short. The task's memory must stay until the
- * timer has fired, or wsq_wake_cancel has taken it back.
+ * TIMERS. wsq_timer_set wakes a task later. A wsq_timer is a member of a struct of yours, mostly of
+ * the one that has the task. A zeroed timer is not set. To set a timer, to set it anew and to
+ * cancel it takes some 50 ns, however many timers are set: every connection of a server can have
+ * its time-outs.
+ *
+ *     wsq_timer_set(pool, &self->timer, task, 2000000000);     in 2 s; then, in the task:
+ *     return WSQ_PENDING;                                      until the timer, or something else
+ *
+ * A timer never fires early. While a worker is idle, a timer fires as soon as the system ends a
+ * sleep, some 50 us late. If all workers are busy, it fires at the next turn of any worker: if
+ * tasks are short, about 1 ms later. Timers that one worker, or one thread outside, has set fire in
+ * the order of their times, and those with equal times in the order of the calls. When many are due
+ * at once, a worker handles 512 of them, and then other work has its turn.
+ *
+ * A task that was woken does not know by whom. If something else than the timer may have woken it,
+ * it calls wsq_timer_cancel, which also tells whether the timer was first. Timer and task may be
+ * freed when the timer has woken the task, or wsq_timer_cancel has returned. When a pool is
+ * destroyed, its timers are not set any more.
  *
  * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. It runs the
  * awaited task itself, if that is in its own slot or queue (for a future: wherever it is queued)
@@ -681,7 +697,7 @@
  *     spawn_blocking              wsq_block_begin, wsq_block_end around the call
  *     JoinHandle::await, abort    wsq_task_after or wsq_task_wait; wsq_task_cancel
  *     JoinSet, CancellationToken  wsq_group; wsq_group_cancel, wsq_cancelled
- *     time::sleep                 wsq_wake_after, then WSQ_PENDING
+ *     time::sleep, timeout        wsq_timer_set, then WSQ_PENDING
  *     yield_now, coop budget      WSQ_YIELD, wsq_budget_take
  *     Semaphore, mpsc::channel    recipes/semaphore.c, recipes/channel.c
  *     Builder::current_thread     wsq_config.caller_runs
@@ -692,7 +708,7 @@
  *     sync.WaitGroup, errgroup  wsq_group; wsq_group_fail keeps the first error
  *     a channel                 recipes/channel.c
  *     context.WithCancel        wsq_group_cancel, and wsq_cancelled in the tasks
- *     time.AfterFunc            wsq_wake_after
+ *     time.AfterFunc, Reset     wsq_timer_set; Stop: wsq_timer_cancel
  *     runtime.Gosched           WSQ_YIELD
  *     a blocking system call    wsq_block_begin, wsq_block_end: here you say so yourself
  *     GOMAXPROCS                wsq_config.workers
@@ -705,7 +721,7 @@
  *     the threads take turns       no: the same worker is woken again, as long as one suffices
  *     few cores beside the loop    wsq_config.spin_ns: WSQ_SPIN_OFF gives cores back sooner, but
  *                                  makes single requests slower
- *     uv_timer_start               wsq_wake_after
+ *     uv_timer_start, uv_timer_stop  wsq_timer_set, wsq_timer_cancel
  *     UV_THREADPOOL_SIZE           wsq_config.workers
  *
  * OpenMP:
@@ -740,6 +756,11 @@
  * --------------------------------------------------------------------------
  * >>changes
  *
+ * 3.0.0  timers are structs of yours, and cost the same beside a million others: wsq_timer_set and
+ *        wsq_timer_cancel replace two functions of 2.0.
+ *            wsq_wake_after(pool, task, ns)   wsq_timer_set(pool, &timer, task, ns), with a zeroed
+ *                                             wsq_timer for each wake that is to come
+ *            wsq_wake_cancel(pool, task)      wsq_timer_cancel(&timer) for each of them
  * 2.0.0  attributes of a task are set before its spawn (wsq_task_set_worker, _set_group,
  *        _set_revocable), so that a batch can have them; wsq_task_cancel and wsq_future_cancel,
  *        with an answer; wsq_loop_stop; wsq_pool_slots; every time-out has a _for function;
@@ -1153,7 +1174,7 @@ typedef enum wsq_event {
 /* Why a task is queued again: the value of WSQ_EVENT_WAKE. */
 typedef enum wsq_cause {
     WSQ_CAUSE_WAKE,  /* this thread called wsq_wake, or wsq_task_cancel */
-    WSQ_CAUSE_TIMER, /* the time of wsq_wake_after has come */
+    WSQ_CAUSE_TIMER, /* the time of a wsq_timer has come */
     WSQ_CAUSE_AFTER, /* the last task, group or future that the task came after has ended */
     WSQ_CAUSE_EARLY  /* a wake came while the task ran, and its run has now ended */
 } wsq_cause;
@@ -1285,6 +1306,19 @@ typedef struct wsq_task {
     wsqi_a32 state;         /* any thread, by read-modify-write; see >>task */
     wsqi_a32 flags;         /* the spawning thread, or the task itself, writes: WSQI_FLAG_* */
 } wsq_task;
+
+/* A place in a list whose end is linked to its beginning; see >>timer. */
+typedef struct wsqi_link { struct wsqi_link *next, *prev; } wsqi_link;
+
+/* A timer wakes a task later; see wsq_timer_set. The caller owns the memory. A zeroed timer is not
+ * set. The memory may go when the timer has woken the task or wsq_timer_cancel has returned. The
+ * members are for the scheduler. */
+typedef struct wsq_timer {
+    wsqi_aptr timers; /* where it is set; that plus 1: it has fired; NULL: neither */
+    wsqi_link link;   /* this and the rest are under the lock of `timers` */
+    uint64_t at;      /* ns of the clock */
+    wsq_task *task;   /* which it wakes */
+} wsq_timer;
 
 /* One dependency between two tasks, for wsq_task_after. The caller owns the memory and writes
  * nothing to it: the members are for the scheduler. The edge and both tasks must stay until the
@@ -1655,18 +1689,23 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
  * WSQ_ERR_CLOSED, WSQ_ERR_CANCELLED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task);
 
-/* This wakes the task, which is one of this pool's, `delay_ns` nanoseconds from now; timers with
- * equal times fire in the order of the calls. Until then the task's memory must stay, or
- * wsq_wake_cancel be called. Any thread may call this.
- * WSQ_ERR_MEMORY: no timer was set.
- * WSQ_ERR_INVALID: an argument is NULL.
+/* This sets the timer: `delay_ns` nanoseconds from now it wakes the task, which is one of this
+ * pool's, as wsq_wake does. A timer that is set already is set anew. It takes the same short time
+ * however many timers are set, and allocates nothing. A task may have any number of timers.
+ * Timer and task must stay until the timer has woken the task, wsq_timer_cancel has returned, or
+ * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
+ * before their memory goes. Any thread may call this, several also for one timer at the same time.
+ * WSQ_ERR_INVALID: an argument is NULL, or the timer is set in another pool.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
-WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns);
+WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *task,
+                                 uint64_t delay_ns);
 
-/* This takes all timers of the task back, in a time linear in the number of timers that are set. It
- * returns false if there was none; a timer that has fired has woken the task. When this returns, no
- * timer touches the task any more. Any thread may call this. */
-WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task);
+/* This takes the timer back. It returns true if the timer was set: it will not wake its task. It
+ * returns false if the timer has woken its task, or was not set. In both cases the pool does not
+ * use the timer any more, nor the task on its behalf. It takes the same short time however many
+ * timers are set. Any thread may call this, until the timer's pool is destroyed. In a child of
+ * fork() it returns false. */
+WSQ_API bool wsq_timer_cancel(wsq_timer *timer);
 
 /* This returns true if the work should stop: the calling task or its group was cancelled, or the
  * pool stops. Call it with the context of a task's own function; in the task's jobs use
@@ -2014,6 +2053,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses what it moved
  *  I10    slots and watcher, sleeper   seq_cst       I11         a full slot that nobody watches
  *  I11    slot put; take               seq_cst; acq  I10 I12 B6  a full slot that nobody watches
+ *  N1 N2  timer set; its time found    seq_cst       each other  a timer for which nobody looks
+ *  N3 N4  timer left, set; seen        rel; acq      each other  it is freed while it fires
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  B3     blocks; sleeps in a join     full barrier  itself      the pool runs dry
  *  B1 B2  blocks counted; one more      acq; rel      each other  a block is read while unfilled
@@ -3539,16 +3580,22 @@ enum {
     WSQI_TASK_BLOCKER = 64  /* and all bits above: how many ends it waits for, unqueued */
 };
 
-typedef struct wsqi_timer {
-    uint64_t at, order; /* ns of the clock; who came first, among equals */
-    wsq_task *task;
-} wsqi_timer;
+/* Timers in lists, by their times; see >>timer. The lists take 11 KiB, and those that no timer has
+ * used are not touched. */
+enum {
+    WSQI_TIMER_BITS = 6,
+    WSQI_TIMER_LISTS = 1 << WSQI_TIMER_BITS,
+    WSQI_TIMER_LEVELS = (64 + WSQI_TIMER_BITS - 1) / WSQI_TIMER_BITS
+};
 
-/* Under the pool's lock; see >>timer. */
 typedef struct wsqi_timers {
-    wsqi_timer *heap; /* the next one first */
-    size_t count, capacity;
-    uint64_t order;
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* wsqi_mutex_lock; it covers what follows */
+    wsqi_a64 next;   /* none of these is due earlier; WSQI_NEVER: there is none */
+    wsq_pool *pool;
+    uint64_t base;   /* a time that is over, from which the lists count */
+    wsqi_link *open; /* the list that is being emptied, or NULL */
+    uint64_t filled[WSQI_TIMER_LEVELS]; /* a bit for each list that may not be empty */
+    wsqi_link lists[WSQI_TIMER_LEVELS][WSQI_TIMER_LISTS];
 } wsqi_timers;
 
 /* The pool lock's holder writes the first two, everybody the others; see >>standin. */
@@ -3600,7 +3647,7 @@ struct wsq_pool {
     /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none. Not on S's line, for
      * all look at it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
-    wsqi_a64 timer_next; /* when the next timer is due, UINT64_MAX: none; under `lock` */
+    wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. By CAS */
     /* tasks by wsq_priority: WSQ_NORMAL's, and those behind WSQ_LOW's, are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
@@ -3614,8 +3661,8 @@ struct wsq_pool {
     wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
     wsqi_a64 held;      /* tasks spawned that wait for predecessors */
-    wsqi_a32 lock;      /* wsqi_mutex_lock: timers, stand-ins, guests, free futures */
-    wsqi_timers timers;
+    wsqi_a32 lock;      /* wsqi_mutex_lock: stand-ins, guests, free futures */
+    wsqi_timers *timers; /* one for each worker */
     wsqi_standins standins;
     wsqi_duty duty;
     wsqi_futures futures;        /* of threads outside; under `lock`, as the next two */
@@ -3854,10 +3901,14 @@ static inline wsqi_inject *wsqi_share(wsq_pool *pool, uint32_t n) {
     return &pool->lanes[wsqi_share_index(pool->shares > 1 ? n % pool->shares : 0)];
 }
 
+static inline uint32_t wsqi_thread_hash(void) {
+    return (uint32_t)((uint64_t)wsqi_thread_key() * 0x9E3779B97F4A7C15u >> 32);
+}
+
 /* The lane that this thread uses: always the same one, so that its tasks stay in order. */
 static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
     if (WSQI_LIKELY(pool->shares <= 1)) return &pool->lanes[WSQ_NORMAL];
-    return wsqi_share(pool, (uint32_t)((uint64_t)wsqi_thread_key() * 0x9E3779B97F4A7C15u >> 32));
+    return wsqi_share(pool, wsqi_thread_hash());
 }
 
 /* Takes at most `most` tasks, and at most a fair share, as a chain, oldest first. Returns NULL if
@@ -5300,123 +5351,294 @@ WSQ_API bool wsq_budget_take(void) {
 
 /* ==========================================================================
  * >>timer
- * Purpose:   wakes that come later, without a thread that polls.
- * Invariant: timer_next is the first deadline of the heap. While a timer is set and a worker
- *            sleeps, one sleeper, the watcher, sleeps no longer than that.
- * Writers:   the heap and timer_next: whoever holds the pool's lock.
+ * Purpose:   wakes that come later, without a thread that polls, at a cost that does not grow with
+ *            the number of timers.
+ * Invariant: `lists` are wheels: level n has a list for each value of the n-th digit of a time, in
+ *            nanoseconds, to the base of 64. A timer is on the level of the highest digit in which
+ *            its time differs from `base`, in the list of its own digit (or, set anew to a later
+ *            time, still in its earlier list). So all of a level is due before any higher level. A
+ *            list whose time has come becomes the open one, and `base` its time; the timers in it
+ *            move down, or fire. No timer of a list is due before its `next`, and none of the pool
+ *            before timer_next, unless the thread that set it is about to lower these. While a
+ *            timer is set and a worker sleeps, one sleeper, the watcher, sleeps until then at most.
+ * Writers:   the lists, `next` and the timers in the lists: the holder of their lock. timer_next:
+ *            everybody, by compare-and-swap.
+ * Source:    Varghese and Lauck's hierarchical timing wheels (1987); that the digits are those of
+ *            nanoseconds, so that the order is exact, is the radix heap's (Ahuja et al. 1990).
+ *            Rejected: for each worker a binomial heap of links. Beside 10^6 timers, cancelling and
+ *            setting one takes 300 ns there and 120 here, and firing it 930 and 650 (2 cores of a
+ *            Xeon, KVM).
  * ========================================================================== */
 
-static bool wsqi_timer_before(const wsqi_timer *one, const wsqi_timer *two) {
-    return one->at != two->at ? one->at < two->at : one->order < two->order;
+/* So many timers move or fire while a lock is held: some 50 us if none is in the cache. The timers
+ * of a list, to find the first one's time exactly; where there are more, the watcher wakes up at
+ * the list's time, and looks at shorter lists then. Guesses. */
+enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
+
+#define wsqi_check_timer(timers, timer) \
+    WSQ_ASSERT(wsqi_load_locked(&(timer)->timers) == (timers) && \
+               "a wsq_timer whose memory was freed, or overwritten, while it was set")
+
+/* Those in which this thread sets timers. */
+static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
+    const wsqi_worker *self = wsqi_local(pool);
+    return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
 }
 
-/* The pool lock's holder. Puts the timer where the heap has a hole, or above. */
-static void wsqi_timer_up(wsqi_timer *heap, size_t hole, wsqi_timer timer) {
-    for (; hole > 0 && wsqi_timer_before(&timer, &heap[(hole - 1) / 2]); hole = (hole - 1) / 2)
-        heap[hole] = heap[(hole - 1) / 2];
-    heap[hole] = timer;
+/* The lock's holder. To the end of its list, so that equal times fire in the order of the calls. */
+static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
+    uint64_t at = wsqi_get(&timer->at);
+    unsigned level = 0;
+    if (at < timers->base) at = timers->base;
+    while ((at ^ timers->base) >> level * WSQI_TIMER_BITS >> WSQI_TIMER_BITS != 0) level++;
+    unsigned digit = (unsigned)(at >> level * WSQI_TIMER_BITS) % WSQI_TIMER_LISTS;
+    wsqi_link *list = &timers->lists[level][digit];
+    if ((timers->filled[level] >> digit & 1) == 0) list->next = list->prev = list;
+    timers->filled[level] |= (uint64_t)1 << digit;
+    wsqi_link *last = wsqi_get(&list->prev);
+    wsqi_set(&timer->link.next, list);
+    wsqi_set(&timer->link.prev, last);
+    wsqi_set(&last->next, &timer->link);
+    wsqi_set(&list->prev, &timer->link);
 }
 
-/* The pool lock's holder. */
-static void wsqi_timer_remove(wsq_pool *pool, size_t hole) {
-    wsqi_timer *heap = pool->timers.heap, last = heap[--pool->timers.count];
-    size_t count = pool->timers.count, child;
-    if (hole == count) return;
-    while ((child = 2 * hole + 1) < count) {
-        if (child + 1 < count && wsqi_timer_before(&heap[child + 1], &heap[child])) child++;
-        heap[hole] = heap[child];
-        hole = child;
+/* The lock's holder. */
+static void wsqi_timer_unlink(wsq_timer *timer) {
+    wsqi_link *next = wsqi_get(&timer->link.next), *prev = wsqi_get(&timer->link.prev);
+    WSQ_ASSERT(wsqi_get(&next->prev) == &timer->link && wsqi_get(&prev->next) == &timer->link &&
+               "a wsq_timer that was set beside this one, and whose memory was freed since");
+    wsqi_set(&next->prev, prev);
+    wsqi_set(&prev->next, next);
+}
+
+/* The lock's holder: no timer of the list, which begins at `start` and ends at `end`, is due
+ * earlier than this. Those set anew may be due after the end. */
+static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *list, uint64_t start,
+                                  uint64_t end) {
+    unsigned count = 0;
+    (void)timers; /* only asserts look */
+    for (wsqi_link *link = wsqi_get(&list->next); link != list; link = wsqi_get(&link->next)) {
+        wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
+        wsqi_check_timer(timers, timer);
+        uint64_t at = wsqi_get(&timer->at);
+        if (at < end) end = at;
+        if (++count > WSQI_TIMERS_SHORT) return start;
     }
-    wsqi_timer_up(heap, hole, last);
+    return end;
 }
 
-/* The pool lock's holder. False: no memory, nothing has changed. */
-static bool wsqi_timers_grow(wsq_pool *pool) {
-    const wsq_allocator *allocator = pool->config.allocator;
-    wsqi_timers *timers = &pool->timers;
-    size_t size = sizeof *timers->heap, bytes = timers->capacity * size;
-    size_t capacity = timers->capacity != 0 ? timers->capacity * 2 : 64;
-    if (timers->count < timers->capacity) return true;
-    if (capacity > SIZE_MAX / size) return false;
-    wsqi_timer *heap = (wsqi_timer *)wsqi_allocate(allocator, capacity * size, sizeof(void *));
-    if (heap == NULL) return false;
-    if (bytes != 0) memcpy(heap, timers->heap, bytes);
-    wsqi_release(allocator, timers->heap, bytes);
-    timers->heap = heap;
-    timers->capacity = capacity;
-    return true;
+/* The lock's holder, at `now`. Opens the first list that is not empty, if its time has come: then
+ * it returns `now`. Else it returns when to look again. */
+static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
+    if (timers->open != NULL && wsqi_get(&timers->open->next) != timers->open) return now;
+    timers->open = NULL;
+    for (unsigned level = 0, shift = 0; level < WSQI_TIMER_LEVELS; level++) {
+        uint64_t *filled = &timers->filled[level], above = timers->base >> shift >> WSQI_TIMER_BITS;
+        for (; *filled != 0; *filled &= *filled - 1) {
+            unsigned digit = wsqi_lowest_bit(*filled);
+            wsqi_link *list = &timers->lists[level][digit];
+            if (wsqi_get(&list->next) == list) continue;
+            uint64_t start = (above << WSQI_TIMER_BITS | digit) << shift;
+            if (start > now) {
+                if (timers->base < now) timers->base = now;
+                return wsqi_timers_first(timers, list, start, start | (((uint64_t)1 << shift) - 1));
+            }
+            timers->base = start;
+            timers->open = list;
+            return now;
+        }
+        shift += WSQI_TIMER_BITS;
+    }
+    if (timers->base < now) timers->base = now;
+    return WSQI_NEVER;
 }
 
-/* The pool lock's holder, on unlocking. */
-static void wsqi_timers_unlock(wsq_pool *pool) {
-    uint64_t next = pool->timers.count != 0 ? pool->timers.heap[0].at : WSQI_NEVER;
-    /* I11: either this thread sees who sleeps and watches, or a sleeper sees the timer. Pairs with
-     * I10. */
-    wsqi_store_sc(&pool->timer_next, next);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+/* The lock's holder: the first timer of the open list. */
+static wsq_timer *wsqi_timers_take(wsqi_timers *timers) {
+    wsqi_link *link = wsqi_get(&timers->open->next);
+    wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
+    wsqi_check_timer(timers, timer);
+    wsqi_timer_unlink(timer);
+    return timer;
 }
 
-/* Owner only, in the pool's turn: wakes every task whose time has come, in the order of their
- * deadlines, and so not through the LIFO slot. Under the lock, so that wsq_wake_cancel knows which;
- * they are queued behind it, for a pool that is over cancels what it is given. */
-static void wsqi_timers_fire(wsq_pool *pool) {
-    if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return;
-    uint64_t now = wsqi_clock_ns();
+/* False: no memory. */
+static bool wsqi_timers_make(wsq_pool *pool) {
+    const size_t bytes = pool->workers * sizeof(wsqi_timers);
+    pool->timers = (wsqi_timers *)wsqi_allocate(pool->config.allocator, bytes, WSQ_CACHELINE);
+    wsqi_store_init(&pool->timer_next, WSQI_NEVER);
+    for (unsigned i = 0; i < pool->workers && pool->timers != NULL; i++) {
+        wsqi_timers *timers = &pool->timers[i];
+        wsqi_store_init(&timers->lock, 0u);
+        wsqi_store_init(&timers->next, WSQI_NEVER);
+        timers->pool = pool;
+        timers->base = 0;
+        timers->open = NULL;
+        memset(timers->filled, 0, sizeof timers->filled);
+    }
+    return pool->timers != NULL;
+}
+
+/* The pool is over. Timers that are still set are not set any more. In a child of fork() they are
+ * the parent's. */
+static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
+    for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
+        wsqi_timers *timers = &pool->timers[i];
+        while (wsqi_timers_open(timers, WSQI_NEVER - 1) != WSQI_NEVER)
+            wsqi_store_init(&wsqi_timers_take(timers)->timers, NULL);
+    }
+    wsqi_release(allocator, pool->timers, pool->workers * sizeof(wsqi_timers));
+}
+
+/* The lock's holder: the first timer of the open list moves down, or fires. Returns its task, if
+ * the caller is to queue that. The task may be running, and about to free itself and the timer: so
+ * the timer is left before the task is notified, and a cancel that sees this passes the lock. */
+static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
+    wsq_timer *timer = wsqi_timers_take(timers);
+    if (wsqi_get(&timer->at) > timers->base) {
+        wsqi_timer_link(timers, timer);
+        return NULL;
+    }
+    wsq_task *task = wsqi_get(&timer->task);
+    wsqi_store_locked(&timer->timers, (char *)timers + 1);
+    if (!wsqi_task_notify(task)) return NULL;
+    /* N3: nobody uses the timer and its task any more. Pairs with N4. It cannot go before, for its
+     * task waits in our hands. */
+    wsqi_store_rel(&timer->timers, NULL);
+    return task;
+}
+
+/* Any thread: no timer is due earlier. */
+static uint64_t wsqi_timers_next(const wsq_pool *pool) {
+    uint64_t first = WSQI_NEVER;
+    for (unsigned i = 0; i < pool->workers; i++) {
+        uint64_t next = wsqi_load_sc(&pool->timers[i].next); /* N2 */
+        if (next < first) first = next;
+    }
+    return first;
+}
+
+/* Any thread, of a timer that is set and due at `at`: if none was as early, the watcher hears of
+ * it. */
+static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
+    uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1 */
+    while (at < next) {
+        /* I11: either this thread sees the sleepers and the watcher, or a sleeper sees the timer.
+         * Pairs with I10. Failure: decide anew. */
+        if (!wsqi_cas_sc(&pool->timer_next, &next, at)) continue;
+        wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watcher)); /* I11 */
+        return;
+    }
+}
+
+/* Any thread, which has fired timers: when is the next one due? */
+static void wsqi_timers_raise(wsq_pool *pool) {
+    uint64_t next = wsqi_load_hint(&pool->timer_next), first = wsqi_timers_next(pool);
+    /* N2: either a thread that sets an earlier timer sees this, or the second look sees its timer:
+     * else nobody looks for the timer. Pairs with N1. Failure: another thread was faster. */
+    if (next < first && wsqi_cas_sc(&pool->timer_next, &next, first))
+        first = wsqi_timers_next(pool);
+    wsqi_timers_lower(pool, first);
+}
+
+/* Any thread, in a turn or when it finds nothing to do. Wakes the tasks whose time has come, in the
+ * order of their times and so not through the LIFO slot, but only so many at once; the next look
+ * goes on. The tasks are queued behind the locks, for a pool that is over cancels what it is given.
+ * A lock that is held is left to its holder. True: timers moved, but none fired, so that the
+ * caller, if it has nothing to do, looks again. */
+static bool wsqi_timers_fire(wsq_pool *pool) {
+    if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return false;
+    uint64_t now = wsqi_clock_ns(), next;
     wsq_task *first = NULL, **end = &first, *task;
-    if (wsqi_load_hint(&pool->timer_next) > now) return;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    while (pool->timers.count != 0 && pool->timers.heap[0].at <= now) {
-        task = pool->timers.heap[0].task;
-        wsqi_timer_remove(pool, 0);
-        if (!wsqi_task_notify(task)) continue;
-        wsqi_set(end, task);
-        end = &task->next;
+    if (wsqi_load_hint(&pool->timer_next) > now) return false;
+    unsigned own = (unsigned)(wsqi_timers_own(pool) - pool->timers), count = 0;
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_timers *timers = &pool->timers[(own + i) % pool->workers];
+        uint32_t nobody = 0;
+        if (wsqi_load_hint(&timers->next) > now) continue;
+        if (!wsqi_cas_acq(&timers->lock, &nobody, 1u)) continue; /* M1 */
+        unsigned most = count + WSQI_TIMERS_MOST;
+        for (; (next = wsqi_timers_open(timers, now)) <= now && count < most; count++) {
+            if ((task = wsqi_timer_fire(timers)) == NULL) continue;
+            wsqi_set(end, task);
+            end = &task->next;
+        }
+        wsqi_store_locked(&timers->next, next);
+        wsqi_mutex_unlock(&pool->parking, &timers->lock);
     }
     wsqi_set(end, (wsq_task *)NULL);
-    wsqi_timers_unlock(pool);
+    wsqi_timers_raise(pool);
+    bool moved = count != 0 && first == NULL;
     while ((task = first) != NULL) {
         wsq_pool *home = wsqi_task_pool(task);
         first = wsqi_get(&task->next);
         wsqi_event_here(home, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
         wsqi_task_queue(home, wsqi_local(home), task);
     }
+    return moved;
 }
 
-WSQ_API wsq_result wsq_wake_after(wsq_pool *pool, wsq_task *task, uint64_t delay_ns) {
-    wsqi_timer timer;
-    if (pool == NULL || task == NULL) return WSQ_ERR_INVALID;
+/* Those that `where`, the word of a timer, names. */
+static wsqi_timers *wsqi_timers_of(void *where) {
+    return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
+}
+
+/* Any thread. Takes the lock under which the timer is, or is to be set, and claims it there;
+ * *where: what its word said before. NULL: it is set in another pool. */
+static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
+    for (;;) {
+        *where = wsqi_load_hint(&timer->timers);
+        wsqi_timers *timers = wsqi_timers_of(*where);
+        bool here = (uintptr_t)timers - (uintptr_t)pool->timers < pool->workers * sizeof *timers;
+        if (!here && timers != NULL && *where == timers) return NULL;
+        if (!here) timers = wsqi_timers_own(pool);
+        wsqi_mutex_lock(&pool->parking, &timers->lock);
+        /* N4: all former use of it is over. N3: the lock and its pool are visible. Pairs with N3
+         * and N4. Failure: another thread was faster. */
+        if (wsqi_cas_acqrel(&timer->timers, where, timers)) return timers;
+        wsqi_mutex_unlock(&pool->parking, &timers->lock);
+    }
+}
+
+WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *task,
+                                 uint64_t delay_ns) {
+    void *where;
+    if (pool == NULL || timer == NULL || task == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
-    timer.at = wsqi_clock_ns();
-    timer.at = delay_ns < WSQI_NEVER - 1 - timer.at ? timer.at + delay_ns : WSQI_NEVER - 1;
-    timer.task = task;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    bool grown = wsqi_timers_grow(pool), first = false;
-    if (grown) {
-        timer.order = wsqi_get(&pool->timers.order);
-        wsqi_set(&pool->timers.order, timer.order + 1);
-        wsqi_timer_up(pool->timers.heap, pool->timers.count++, timer);
-        first = pool->timers.heap[0].order == timer.order;
-    }
-    wsqi_timers_unlock(pool);
-    if (first) wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watcher)); /* I11 */
-    return grown ? WSQ_OK : WSQ_ERR_MEMORY;
+    uint64_t at = wsqi_clock_ns();
+    at = delay_ns < WSQI_NEVER - 1 - at ? at + delay_ns : WSQI_NEVER - 1;
+    wsqi_timers *timers = wsqi_timer_claim(pool, timer, &where);
+    if (timers == NULL) return WSQ_ERR_INVALID;
+    bool set = where == timers, moves = !set || at < wsqi_get(&timer->at);
+    if (set && moves) wsqi_timer_unlink(timer);
+    wsqi_set(&timer->task, task);
+    wsqi_set(&timer->at, at);
+    if (moves) wsqi_timer_link(timers, timer); /* a later time moves it when its list is opened */
+    bool first = at < wsqi_load_locked(&timers->next);
+    /* N1: either this thread sees timer_next as it is when others have fired, or they see this.
+     * Pairs with N2. */
+    if (first) wsqi_store_sc(&timers->next, at);
+    wsqi_mutex_unlock(&pool->parking, &timers->lock);
+    if (first) wsqi_timers_lower(pool, at);
+    return WSQ_OK;
 }
 
-WSQ_API bool wsq_wake_cancel(wsq_pool *pool, wsq_task *task) {
-    bool found = false;
-    if (wsqi_forked(pool)) return false;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    for (size_t i = pool->timers.count; i > 0;) {
-        if (i > pool->timers.count || pool->timers.heap[i - 1].task != task) {
-            i--;
-        } else {
-            wsqi_timer_remove(pool, i - 1); /* its parent may come here, not yet looked at */
-            found = true;
-        }
+WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
+    for (;;) {
+        /* N4: all use of the timer and its task is over. Pairs with N3. */
+        void *where = wsqi_load_acq(&timer->timers);
+        if (where == NULL) return false;
+        wsqi_timers *timers = wsqi_timers_of(where);
+        bool forked = wsqi_forked(timers->pool), set = where == timers && !forked;
+        /* In a child of fork() its holder is missing. */
+        if (!forked) wsqi_mutex_lock(&timers->pool->parking, &timers->lock);
+        bool same = wsqi_load_locked(&timer->timers) == where;
+        if (same && set) wsqi_timer_unlink(timer);
+        if (same) wsqi_store_rel(&timer->timers, NULL); /* N3 */
+        if (!forked) wsqi_mutex_unlock(&timers->pool->parking, &timers->lock);
+        if (same) return set;
     }
-    wsqi_timers_unlock(pool);
-    return found;
 }
 
 /* ==========================================================================
@@ -6173,7 +6395,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_task *task = NULL;
     wsqi_turn_clock(self);
     if (self->spilled) wsqi_order_keep(self);
-    wsqi_timers_fire(pool);
+    (void)wsqi_timers_fire(pool);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
         over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW])) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
@@ -6269,11 +6491,12 @@ static void wsqi_run_dry(wsqi_worker *self) {
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
-        wsqi_timers_fire(self->pool);
+        bool again = wsqi_timers_fire(self->pool);
         if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or past the slot's cap */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
         if (task != NULL) break;
+        if (again) continue;
         wsqi_group_flush(self); /* and the last to run dry tells who waits for the pool */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if (stolen || task != NULL) self->vain = 0;
@@ -7879,8 +8102,7 @@ typedef struct wsqi_listed {
     const void *group;
     uintptr_t function;
     uint64_t since;   /* clock in ns when it began to do so. Of a timer: when it fires */
-    uint64_t others;  /* how many predecessors it had at its spawn. Of a timer: its rank among
-                       * equals */
+    uint64_t others;  /* of a task: how many predecessors it had at its spawn */
     wsqi_doing doing;
     unsigned worker;  /* that runs it, ran it last, or queued it; or WSQ_OUTSIDE */
 } wsqi_listed;
@@ -8172,17 +8394,27 @@ static void wsqi_dump_wait(const wsqi_dump *dump, const wsqi_listed *wait) {
         fprintf(dump->file, ", for %.6f s", wsqi_seconds(wait->since, dump->now));
 }
 
-static void wsqi_copy_timers(wsqi_dump *dump) {
-    wsq_pool *pool = dump->pool;
+/* The lock's holder. */
+static void wsqi_copy_list(wsqi_dump *dump, const wsqi_link *list) {
     wsqi_listed line = WSQI_INIT;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    for (size_t i = 0; i < pool->timers.count; i++) {
-        line.task = pool->timers.heap[i].task;
-        line.since = pool->timers.heap[i].at;
-        line.others = pool->timers.heap[i].order;
+    for (wsqi_link *link = list->next; link != list; link = link->next) {
+        const wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
+        line.task = timer->task;
+        line.since = timer->at;
         wsqi_dump_copy(dump, &line);
     }
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+}
+
+static void wsqi_copy_timers(wsqi_dump *dump) {
+    wsq_pool *pool = dump->pool;
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_timers *timers = &pool->timers[i];
+        wsqi_mutex_lock(&pool->parking, &timers->lock);
+        for (unsigned level = 0; level < WSQI_TIMER_LEVELS; level++)
+            for (uint64_t lists = timers->filled[level]; lists != 0; lists &= lists - 1)
+                wsqi_copy_list(dump, &timers->lists[level][wsqi_lowest_bit(lists)]);
+        wsqi_mutex_unlock(&pool->parking, &timers->lock);
+    }
 }
 
 static void wsqi_dump_timer(const wsqi_dump *dump, const wsqi_listed *timer) {
@@ -8563,7 +8795,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     if (pool->list != NULL)
         wsqi_release(allocator, pool->list->places, pool->list->capacity * sizeof(wsqi_listed));
     wsqi_release(allocator, pool->places.of_cpu, WSQI_CPUS * sizeof(uint32_t));
-    wsqi_release(allocator, pool->timers.heap, pool->timers.capacity * sizeof(wsqi_timer));
+    wsqi_timers_free(pool, allocator);
     if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* there, the parent's still wait */
     if (pool->phase != &pool->own_phase) wsqi_guard_destroy(pool->phase);
     for (unsigned i = pool->workers; i < pool->blocks; i++)
@@ -8630,7 +8862,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
     if (WSQI_LISTS && pool->list != NULL && !wsqi_list_make(pool)) return false;
-    if (bytes / WSQ_BLOCK_SIZE != pool->workers) return false;
+    if (bytes / WSQ_BLOCK_SIZE != pool->workers || !wsqi_timers_make(pool)) return false;
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
@@ -8642,7 +8874,6 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->spin_rounds = config->spin_ns == WSQ_SPIN_OFF ? 1 : WSQI_SPIN_ROUNDS;
     if (config->spin_ns == WSQ_SPIN_OFF) pool->config.spin_ns = 0;
     wsqi_pool_place(pool, config);
-    wsqi_store_init(&pool->timer_next, WSQI_NEVER);
     for (unsigned i = 0; i < pool->workers; i++) {
         wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
         wsqi_store_init(&pool->threads_made, i + 1);

@@ -127,15 +127,17 @@ static double measure_chain(const bench_case *self) {
 
 static double measure_timer(const bench_case *self) {
     static wsq_task far;
+    static wsq_timer timer, others[1000];
     wsq_task_init(&far, nothing);
-    for (int i = 0; i < 1000; i++) wsq_wake_after(self->pool, &tasks[i], 3600000000000u + (uint64_t)i);
+    for (int i = 0; i < 1000; i++)
+        wsq_timer_set(self->pool, &others[i], &tasks[i], 3600000000000u + (uint64_t)i);
     uint64_t start = bench_now();
     for (long i = 0; i < self->n; i++) {
-        wsq_wake_after(self->pool, &far, 7200000000000u);
-        bench_check(wsq_wake_cancel(self->pool, &far), "cancel");
+        wsq_timer_set(self->pool, &timer, &far, 7200000000000u);
+        bench_check(wsq_timer_cancel(&timer), "cancel");
     }
     double ns = bench_since(start) / (double)self->n;
-    for (int i = 0; i < 1000; i++) wsq_wake_cancel(self->pool, &tasks[i]);
+    for (int i = 0; i < 1000; i++) wsq_timer_cancel(&others[i]);
     return ns;
 }
 

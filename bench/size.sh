@@ -54,6 +54,7 @@ static void sum(wsq_ctx ctx, void *arg) {
 static void most(wsq_pool *pool, wsq_task *task) {
     static wsq_task later;
     static wsq_edge edge;
+    static wsq_timer timer;
     wsq_group group;
     wsq_future *future;
     int result;
@@ -65,7 +66,7 @@ static void most(wsq_pool *pool, wsq_task *task) {
     wsq_group_cancel(&group);
     wsq_group_wait(&group);
     if (wsq_submit(pool, call, NULL, &future) == WSQ_OK) wsq_future_get(future, NULL);
-    wsq_wake_after(pool, task, 1000);
+    wsq_timer_set(pool, &timer, task, 1000);
     wsq_task_cancel(task);
     wsq_run(pool, sum, &result);
     wsq_pool_shutdown(pool, WSQ_CANCEL);

@@ -31,6 +31,7 @@ struct flow {
 
 struct carrier : wsq_task {
     flow *line;
+    wsq_timer timer = {};
     wsq_poll answer = WSQ_PENDING; // what becomes of the carrier when a coroutine has suspended
 
     explicit carrier(flow &from) : line(&from) {
@@ -170,7 +171,7 @@ struct sleep_for {
     template <class P> bool await_suspend(std::coroutine_handle<P> self) {
         flow &line = *self.promise().line;
         line.next = self;
-        result = wsq_wake_after(line.pool, line.on, static_cast<uint64_t>(time.count()));
+        result = wsq_timer_set(line.pool, &line.on->timer, line.on, static_cast<uint64_t>(time.count()));
         return result == WSQ_OK;
     }
     void await_resume() {

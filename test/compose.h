@@ -14,6 +14,7 @@ typedef struct step {
     wsq_task task;
     wsq_poll (*act)(wsq_ctx ctx, struct step *self); /* NULL: it is done at once */
     void *arg;
+    wsq_timer timer;
     unsigned number;
     unsigned runs, cleanups;
     unsigned long began, ended; /* plain: whoever may read them is ordered behind the run */

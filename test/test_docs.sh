@@ -124,9 +124,9 @@ hang: #-trouble-nothing-moves
 ctrl-c: #-signals-c
 deterministic: #-deterministic-c
 openmp: #-from
-sleep: #wsq_wake_after
-retry: #wsq_wake_after
-periodic: #wsq_wake_after
+sleep: #wsq_timer_set
+retry: #wsq_timer_set
+periodic: #wsq_timer_set
 END
 asked=$(sed 's/\(.*\): .*/"\1"/' "$work/asked" | paste -sd, -)
 with search "const ask = text => { box.value = text; show();

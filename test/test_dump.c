@@ -76,6 +76,7 @@ static wsq_pool *pool_of_caller(bool list) {
 static void each_state(void) {
     wsq_pool *pool = pool_of_caller(true);
     wsq_task pending, held, queued;
+    wsq_timer timer = {0};
     wsq_edge edge;
     wsq_future *future = NULL;
     wsq_group group;
@@ -89,7 +90,7 @@ static void each_state(void) {
     CHECK_EQ(wsq_spawn(pool, &held), WSQ_OK);
     CHECK_EQ(wsq_submit(pool, call, NULL, &future), WSQ_OK);
     CHECK_EQ(wsq_group_spawn(&group, &queued), WSQ_OK);
-    CHECK_EQ(wsq_wake_after(pool, &pending, 3600000000000u), WSQ_OK);
+    CHECK_EQ(wsq_timer_set(pool, &timer, &pending, 3600000000000u), WSQ_OK);
     dump(pool);
     check_lines(1, "pool", "running", NULL);
     check_lines(1, "4 spawned and not done", "1 held back", NULL);
@@ -100,7 +101,7 @@ static void each_state(void) {
     check_lines(1, address(future), "is queued", "(a call)");
     check_lines(1, "  timer ", "wakes", address(&pending));
     check_lines(0, "  wait ", NULL, NULL);
-    CHECK(wsq_wake_cancel(pool, &pending));
+    CHECK(wsq_timer_cancel(&timer));
     wsq_wake(&pending);
     dump(pool);
     check_lines(1, address(&pending), "is queued", "a thread from outside");
@@ -119,6 +120,7 @@ static void each_state(void) {
 static void without_a_list(void) {
     wsq_pool *pool = pool_of_caller(false);
     wsq_task pending;
+    wsq_timer timer = {0};
     wsq_task_init(&pending, forgotten);
     CHECK_EQ(wsq_spawn(pool, &pending), WSQ_OK);
     dump(pool);
@@ -126,7 +128,7 @@ static void without_a_list(void) {
     check_lines(1, "lanes", "normal 0+", NULL);
     check_lines(0, "  task ", NULL, NULL);
     CHECK(wsq_pool_run_one(pool));
-    CHECK_EQ(wsq_wake_after(pool, &pending, 3600000000000u), WSQ_OK);
+    CHECK_EQ(wsq_timer_set(pool, &timer, &pending, 3600000000000u), WSQ_OK);
     dump(pool);
     check_lines(1, "  timer ", "wakes", address(&pending));
     check_lines(0, "function", NULL, NULL);
@@ -253,6 +255,7 @@ static void joins(void) {
 
 typedef struct brief {
     wsq_task task;
+    wsq_timer timer;
     wsq_pool *pool;
     int runs;
 } brief;
@@ -265,7 +268,7 @@ static wsq_poll brief_run(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     switch (self->runs++) {
     case 0: return WSQ_YIELD;
-    case 1: wsq_wake_after(self->pool, task, 1000); return WSQ_PENDING;
+    case 1: wsq_timer_set(self->pool, &self->timer, task, 1000); return WSQ_PENDING;
     default:
         free(self);
         atomic_fetch_sub(&briefs_left, 1);
@@ -420,7 +423,7 @@ static void too_many(void) {
     }
     for (size_t fail = 0; fail < 3; fail++) { /* no memory for the list: no pool */
         wsq_pool *pool = NULL;
-        memory_left = sizeof(wsq_pool) + WSQ_BLOCK_SIZE + 4096 + fail * 200;
+        memory_left = sizeof(wsq_pool) + WSQ_BLOCK_SIZE + sizeof(wsqi_timers) + 4096 + fail * 200;
         if (wsq_pool_create(&pool, &config) == WSQ_OK) wsq_pool_destroy(pool);
         else CHECK(pool == NULL);
     }
@@ -431,12 +434,13 @@ static void too_many(void) {
 static void timers_in_order(void) {
     enum { TIMERS = 50, SHOWN = 32 };
     static wsq_task sleepers[TIMERS];
+    static wsq_timer timers[TIMERS];
     wsq_pool *pool = pool_of_caller(false);
     const char *line = text;
     for (unsigned i = 0; i < TIMERS; i++) { /* the k-th fires after k + 1 hours: 3, 10, 17, and so on */
         unsigned k = (i * 7 + 3) % TIMERS;
         wsq_task_init(&sleepers[k], done);
-        CHECK_EQ(wsq_wake_after(pool, &sleepers[k], (k + 1) * 3600000000000u), WSQ_OK);
+        CHECK_EQ(wsq_timer_set(pool, &timers[k], &sleepers[k], (k + 1) * 3600000000000u), WSQ_OK);
     }
     dump(pool);
     check_lines(SHOWN, "  timer ", "wakes", NULL);
@@ -447,7 +451,7 @@ static void timers_in_order(void) {
         CHECK(line != NULL && strstr(line, task) != NULL && strstr(line, task) < strchr(line, '\n'));
         if (line != NULL) line++;
     }
-    for (unsigned k = 0; k < TIMERS; k++) CHECK(wsq_wake_cancel(pool, &sleepers[k]));
+    for (unsigned k = 0; k < TIMERS; k++) CHECK(wsq_timer_cancel(&timers[k]));
     pool_end(pool);
 }
 

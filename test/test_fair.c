@@ -260,7 +260,7 @@ static void arrive(wsq_pool *pool, step *one, enum lane lane) {
         CHECK_EQ(wsq_task_set_priority(&one->task, lane == HIGH ? WSQ_HIGH : WSQ_LOW), WSQ_OK);
     if (lane == PINNED) CHECK_EQ(wsq_spawn_on(pool, 0, &one->task), WSQ_OK);
     else if (lane == WOKEN) wsq_wake(&one->task);
-    else if (lane == TIMED) CHECK_EQ(wsq_wake_after(pool, &one->task, 0), WSQ_OK);
+    else if (lane == TIMED) CHECK_EQ(wsq_timer_set(pool, &one->timer, &one->task, 0), WSQ_OK);
     else CHECK_EQ(wsq_spawn(pool, &one->task), WSQ_OK);
     wsqi_self_set(outside);
 }

@@ -482,6 +482,7 @@ static void create_submit_destroy(void) {
 #ifdef FORKS_HERE
 typedef struct busy_task {
     wsq_task task;
+    wsq_timer timer;
     unsigned left;
 } busy_task;
 
@@ -512,7 +513,7 @@ static int calls_not_refused(heirloom *all) {
            (wsq_run(pool, run_nothing, NULL) != WSQ_ERR_FORKED) +
            (wsq_go(pool, say_nothing, NULL) != WSQ_ERR_FORKED) +
            (wsq_submit(pool, echo, NULL, &future) != WSQ_ERR_FORKED) +
-           (wsq_wake_after(pool, spare, 1) != WSQ_ERR_FORKED) +
+           (wsq_timer_set(pool, &all->spare.timer, spare, 1) != WSQ_ERR_FORKED) +
            (wsq_group_wait(&all->group) != WSQ_ERR_FORKED) +
            (wsq_future_get(all->future, NULL) != WSQ_ERR_FORKED) +
            (wsq_pool_shutdown(pool, WSQ_DRAIN) != WSQ_ERR_FORKED);

@@ -208,7 +208,7 @@ static void dropped(void) {
         while (!wsq_future_done(after)) sched_yield();
         wsq_future_drop(after);
     }
-    CHECK(atomic_load(&memory.calls) <= 2 + 2); /* the pool; a chunk for the worker, and for us */
+    CHECK(atomic_load(&memory.calls) <= 3 + 2); /* the pool; a chunk for the worker, and for us */
     pool_close(current);
     CHECK_EQ(atomic_load(&memory.live), 0);
     wsq_future_drop(NULL);

@@ -13,6 +13,7 @@ enum { EVENTS = WSQ_EVENT_UNBLOCK + 1, WORKERS = 3, TASKS = 2000, BLOCKS = WORKE
 enum { UNKNOWN, HELD, QUEUED, RUNNING, PENDING, OVER };
 
 static struct { wsq_task task; wsq_edge edge; atomic_int place; int runs; } tasks[TASKS];
+static wsq_timer timers[TASKS];
 
 /* One for each pool. Those of a worker are its own thread's. */
 typedef struct witness {
@@ -228,7 +229,7 @@ static wsq_poll live(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     if (runs == 1) wsq_wake(task);
     if (runs >= 2) return WSQ_DONE;
-    if (runs == 0) CHECK_EQ(wsq_wake_after(living, task, (uint64_t)(number % 7) * 10000), WSQ_OK);
+    if (runs == 0) CHECK_EQ(wsq_timer_set(living, &timers[number], task, (uint64_t)(number % 7) * 10000), WSQ_OK);
     return number % 3 == 0 && runs == 0 ? WSQ_YIELD : WSQ_PENDING;
 }
 

@@ -207,11 +207,11 @@ static void cancel_one_that_waits(void) {
         step_new(&one, pend, NULL);
         CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
         step_asleep(&one);
-        if (how == 1) CHECK_EQ(wsq_wake_after(pool, &one.task, 1000000000000u), WSQ_OK);
+        if (how == 1) CHECK_EQ(wsq_timer_set(pool, &one.timer, &one.task, 1000000000000u), WSQ_OK);
         wsq_task_cancel(&one.task);
         if (how == 2) wsq_task_cancel(&one.task);
         cancelled(&one, 1);
-        CHECK_EQ(wsq_wake_cancel(pool, &one.task), how == 1);
+        CHECK_EQ(wsq_timer_cancel(&one.timer), how == 1);
     }
     pool_end(pool);
 }

@@ -24,7 +24,7 @@ finds 'contract: wsq_pool_workers has none' '/^\/\* This returns how many worker
 finds 'contract: WSQ_FOREVER has none' 's|^\(#define WSQ_FOREVER [A-Z0-9_]*\).*|\1|'
 finds 'contract: WSQ_STEAL_LOST has no comment' 's|^\( *WSQ_STEAL_LOST\) */\*.*|\1|; s|^\( *WSQ_STEAL_EMPTY,\).*|\1|'
 finds 'contract: wsq_config.stack_size has no comment' 's|^\( *size_t stack_size;\).*|\1|'
-finds 'wsq_wake_after can return WSQ_ERR_MEMORY' '/^ \* WSQ_ERR_MEMORY: no timer was set/d'
+finds 'wsq_timer_set can return WSQ_ERR_FORKED' '/or the timer is set in another pool/{n;s/WSQ_ERR_FORKED: the/The/;}'
 finds 'wsq_task_wait_for can return WSQ_ERR_TIMEOUT' 's/^ \* WSQ_ERR_TIMEOUT: the time was up first.*/ */'
 finds 'wsq_group_init never returns WSQ_ERR_CLOSED' 's/^ \* WSQ_ERR_INVALID: an argument is NULL. \*\//& WSQ_ERR_CLOSED/; s/^\(.*\) \*\/ WSQ_ERR_CLOSED/\1 WSQ_ERR_CLOSED *\//'
 finds 'wsq_submit can return WSQ_ERR_THREAD' 's/^    if (future == NULL) return WSQ_ERR_MEMORY;/    if (future == NULL) return WSQ_ERR_THREAD;/'

@@ -222,7 +222,10 @@ static void cancel_freed(wsq_pool *pool) { (void)pool, wsq_task_cancel(filled(0x
 
 static void wait_for_freed(wsq_pool *pool) { (void)pool, wsq_task_wait(filled(0xa5)); }
 
-static void wake_freed_later(wsq_pool *pool) { wsq_wake_after(pool, filled(0x01), 0); }
+static void wake_freed_later(wsq_pool *pool) {
+    wsq_timer timer = {0};
+    wsq_timer_set(pool, &timer, filled(0x01), 0);
+}
 
 static void batch_with_freed(wsq_pool *pool) {
     wsq_task good, *tasks[2] = {&good, filled(0xdd)};

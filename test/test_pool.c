@@ -502,7 +502,7 @@ static void run_nothing(wsq_ctx ctx, void *arg) { (void)ctx, (void)arg; }
 
 /* An allocator is asked for a block for each worker; for one more at the first run. */
 static void blocks_at_need(void) {
-    const long block = WSQ_BLOCK_SIZE, rest = 1 << 14;
+    const long block = WSQ_BLOCK_SIZE, rest = (1 << 14) + 2 * (long)sizeof(wsqi_timers);
     wsq_pool *pool = pool_new((wsq_config){.workers = 2, .allocator = &allocator});
     CHECK(atomic_load(&bytes) >= 2 * block && atomic_load(&bytes) < 2 * block + rest);
     run_some(pool, 100);

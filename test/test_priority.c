@@ -257,7 +257,7 @@ static void pinned_stay(void) {
 /* The one thread that works sleeps for all workers: it hears what others wake, and timers. */
 static wsq_poll pend_twice(wsq_ctx ctx, step *self) {
     CHECK_EQ(wsq_worker_index(ctx), self->number);
-    if (self->runs == 2) CHECK_EQ(wsq_wake_after(wsq_pool_of(ctx), &self->task, 200000), WSQ_OK);
+    if (self->runs == 2) CHECK_EQ(wsq_timer_set(wsq_pool_of(ctx), &self->timer, &self->task, 200000), WSQ_OK);
     return self->runs == 3 ? WSQ_DONE : WSQ_PENDING;
 }
 

@@ -54,6 +54,7 @@ typedef struct await {
 /* Only tasks pinned to `worker` touch it, so it has no lock. */
 typedef struct await_poller {
     wsq_task task;
+    wsq_timer timer;
     wsq_pool *pool;
     unsigned worker;
     bool active, slept;
@@ -93,7 +94,7 @@ static inline wsq_poll await_pause(await_poller *self, uint64_t waited_ns) {
     if (self->limit_ns && waited_ns >= self->limit_ns) self->on_limit(self);
     if (pause < AWAIT_SHORT_NS) pause = AWAIT_SHORT_NS;
     if (pause > AWAIT_PAUSE_NS) pause = AWAIT_PAUSE_NS;
-    if (wsq_wake_after(self->pool, &self->task, pause) != WSQ_OK) return WSQ_YIELD;
+    if (wsq_timer_set(self->pool, &self->timer, &self->task, pause) != WSQ_OK) return WSQ_YIELD;
     self->slept = true;
     self->sleeps++;
     return WSQ_PENDING;
@@ -131,7 +132,7 @@ static inline void await_add(await_poller *self, await *one, wsq_task *task) {
     one->next = self->first;
     self->first = one;
     self->left_ns = self->since_ns = await_now();
-    if (self->slept && wsq_wake_cancel(self->pool, &self->task)) wsq_wake(&self->task);
+    if (self->slept && wsq_timer_cancel(&self->timer)) wsq_wake(&self->task);
     self->slept = false;
     if (self->active) return;
     self->active = true;

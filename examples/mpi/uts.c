@@ -44,6 +44,7 @@ static struct {
 /* Everything in it belongs to the task, which is pinned to MPI_WORKER. */
 static struct {
     wsq_task task;
+    wsq_timer timer;
     balance balance;
     await_mpi message, barrier;
     bool begun;
@@ -170,11 +171,11 @@ static wsq_poll communicate(wsq_ctx ctx, wsq_task *task) {
     communicator.begun = true;
     if (communicator.message.await.done) take_message();
     serve_thieves();
-    wsq_wake_cancel(pool, task);
+    wsq_timer_cancel(&communicator.timer);
     bool dry = atomic_load(&chunks) == 0;
     if (dry && b->thief_count == 0) {
         uint64_t pause = balance_dry(b, await_now());
-        if (pause > 0 && wsq_wake_after(pool, task, pause) != WSQ_OK) return WSQ_YIELD;
+        if (pause > 0 && wsq_timer_set(pool, &communicator.timer, task, pause) != WSQ_OK) return WSQ_YIELD;
     }
     if (balance_leave(b, dry, &communicator.barrier.request))
         await_request(&poller, &communicator.barrier, task);

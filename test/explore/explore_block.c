@@ -83,6 +83,7 @@ static void near_standin(void) {
 /* ---- a stand-in watches: who sets an earlier timer gives it a token ---- */
 
 static wsq_task timed;
+static wsq_timer timer;
 static int timed_runs;
 
 static wsq_poll timed_run(wsq_ctx ctx, wsq_task *task) {
@@ -96,7 +97,7 @@ static wsq_poll timed_run(wsq_ctx ctx, wsq_task *task) {
 static void sets_early(void *arg) {
     (void)arg;
     for (uint64_t delay = 4000; delay > 0; delay -= 1000)
-        explore_check(wsq_wake_after(pool, &timed, delay) == WSQ_OK);
+        explore_check(wsq_timer_set(pool, &timer, &timed, delay) == WSQ_OK);
 }
 
 static void standin_watches(void) {
@@ -104,10 +105,11 @@ static void standin_watches(void) {
     begin(1, config);
     timed_runs = 0;
     wsq_task_init(&timed, timed_run);
+    memset(&timer, 0, sizeof timer);
     explore_check(wsq_spawn(pool, &timed) == WSQ_OK);
     explore_wait_quiet();
     explore_start(sets_early, NULL);
-    explore_check(wsq_wake_after(pool, &timed, 5000) == WSQ_OK);
+    explore_check(wsq_timer_set(pool, &timer, &timed, 5000) == WSQ_OK);
     spawn(0, blocks);
     end(2);
 }

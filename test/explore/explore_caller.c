@@ -41,7 +41,7 @@ static void pinned_where_the_caller_runs(void) {
         explore_check(wsq_spawn_on(pool, (unsigned)i, &items[i].task) == WSQ_OK);
     }
     items[1].due = explore_choose(2) ? wsqi_clock_ns() + 1000 : 0;
-    if (items[1].due) explore_check(wsq_wake_after(pool, &items[1].task, 1000) == WSQ_OK);
+    if (items[1].due) explore_check(wsq_timer_set(pool, &items[1].timer, &items[1].task, 1000) == WSQ_OK);
     else explore_start(send_1, NULL);
     explore_start(send_0, NULL);
     if (explore_choose(2)) explore_check(wsq_task_wait(&items[1].task) == WSQ_OK);

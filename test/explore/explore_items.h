@@ -10,6 +10,7 @@ enum { ITEMS = 5 };
 /* Writes a letter, meets `company` tasks, is done. Reads the letters of those that it comes after. */
 typedef struct item {
     wsq_task task;
+    wsq_timer timer;
     int letter;              /* plain */
     int company;
     bool waits;              /* pending until the time is `due`, or `sent` */
@@ -109,7 +110,7 @@ static inline wsq_poll run_sending(wsq_ctx ctx, wsq_task *task) {
 
 static inline void set_timer(int i, uint64_t delay) {
     items[i].due = wsqi_clock_ns() + delay;
-    explore_check(wsq_wake_after(pool, &items[i].task, delay) == WSQ_OK);
+    explore_check(wsq_timer_set(pool, &items[i].timer, &items[i].task, delay) == WSQ_OK);
 }
 
 #endif /* EXPLORE_ITEMS_H */

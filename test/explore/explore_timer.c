@@ -36,7 +36,7 @@ static void timer_against_cancel(void) {
     spawn(0);
     set_timer(0, 5000);
     if (explore_choose(2)) explore_wait_quiet();
-    if (wsq_wake_cancel(pool, &items[0].task)) send(0);
+    if (wsq_timer_cancel(&items[0].timer)) send(0);
     explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
     end(1);
 }
@@ -135,7 +135,7 @@ static void timer_against_watcher(void) {
     explore_join();
     explore_check(watches || worker->parker.token.v != WSQI_TOKEN_HERE);
     wsqi_store_rlx(&pool->watcher, 0u);
-    explore_check(wsq_wake_cancel(pool, &items[0].task));
+    explore_check(wsq_timer_cancel(&items[0].timer));
     explore_pool_end(pool);
 }
 
@@ -159,8 +159,157 @@ static void earlier_timer_against_watcher(void) {
     explore_join();
     explore_check(until <= pool->timer_next.v || worker->parker.token.v == WSQI_TOKEN_HERE);
     wsqi_store_rlx(&pool->watcher, 0u);
-    for (int i = 0; i < 2; i++) explore_check(wsq_wake_cancel(pool, &items[i].task));
+    for (int i = 0; i < 2; i++) explore_check(wsq_timer_cancel(&items[i].timer));
     explore_pool_end(pool);
+}
+
+/* ---- the memory of a timer ---- */
+
+/* A task that only its timer wakes, and that frees both when it was woken, though it still ran when the
+ * timer was due. */
+typedef struct brief {
+    wsq_task task;
+    wsq_timer timer;
+    int runs;
+} brief;
+
+static int briefs_over;
+
+static wsq_poll run_brief(wsq_ctx ctx, wsq_task *task) {
+    brief *self = wsq_container_of(task, brief, task);
+    if (self->runs++ == 0) {
+        explore_check(wsq_timer_set(wsq_pool_of(ctx), &self->timer, task, 0) == WSQ_OK);
+        if (explore_choose(2)) explore_slow(20);
+        return WSQ_PENDING;
+    }
+    explore_free(self);
+    briefs_over++;
+    return WSQ_GONE;
+}
+
+static brief *brief_new(void) {
+    brief *self = explore_malloc(sizeof *self);
+    memset((void *)self, 0, sizeof *self);
+    wsq_task_init(&self->task, run_brief);
+    return self;
+}
+
+static void timer_freed_when_woken(void) {
+    begin(2, plain);
+    briefs_over = 0;
+    explore_check(wsq_spawn(pool, &brief_new()->task) == WSQ_OK);
+    end(0);
+    explore_check(briefs_over == 1);
+}
+
+/* When a cancel has returned, whatever it said, timer and task are the caller's: here they go. */
+static void timer_freed_when_cancelled(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    brief *one = brief_new(); /* it is never spawned: a wake does nothing */
+    explore_check(wsq_timer_set(pool, &one->timer, &one->task, explore_choose(2) ? 0 : 5000) == WSQ_OK);
+    if (explore_choose(2)) explore_wait_quiet();
+    wsq_timer_cancel(&one->timer);
+    explore_free(one);
+    end(0);
+}
+
+static void cancels(void *arg) { wsq_timer_cancel(arg); }
+
+/* Of two that cancel it, the one that is too late does with it what it likes. */
+static void timer_cancelled_twice(void) {
+    static wsq_timer *timer;
+    begin(1, plain);
+    timer = explore_malloc(sizeof *timer);
+    memset((void *)timer, 0, sizeof *timer);
+    explore_check(wsq_timer_set(pool, timer, &items[0].task, 1000) == WSQ_OK);
+    explore_fiber *other = explore_start(cancels, timer);
+    if (!wsq_timer_cancel(timer)) wsqi_set(&timer->link.next, NULL);
+    explore_join_one(other);
+    explore_free(timer);
+    end(0);
+}
+
+/* ---- set by two, set anew ---- */
+
+static void sets_shared(void *arg) {
+    explore_check(wsq_timer_set(pool, arg, &items[0].task, 1000 * (uint64_t)explore_choose(3)) == WSQ_OK);
+}
+
+static wsq_poll run_setter(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    sets_shared(&items[0].timer);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+/* By a worker, in its own lists, and from outside: it is in one of them. */
+static void timer_set_by_two(void) {
+    begin(2, plain);
+    items[0].waits = true;
+    spawn(0);
+    for (int i = 1; i < 3; i++) {
+        items[i].task.fn = run_setter;
+        spawn(i);
+    }
+    sets_shared(&items[0].timer);
+    if (explore_choose(2)) wsq_timer_cancel(&items[0].timer);
+    for (int i = 1; i < 3; i++) explore_check(wsq_task_wait(&items[i].task) == WSQ_OK);
+    wsq_timer_cancel(&items[0].timer);
+    explore_check(!wsq_timer_cancel(&items[0].timer));
+    for (unsigned i = 0; i < 2; i++) {
+        wsqi_timers *timers = &pool->timers[i];
+        wsqi_mutex_lock(&pool->parking, &timers->lock);
+        explore_check(wsqi_timers_open(timers, WSQI_NEVER - 1) == WSQI_NEVER);
+        wsqi_mutex_unlock(&pool->parking, &timers->lock);
+    }
+    send(0);
+    end(3);
+}
+
+/* To a later time, or an earlier one, while it fires: the last one counts. */
+static void timer_set_anew(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    items[0].waits = true;
+    spawn(0);
+    uint64_t first = 3000 * (1 + (uint64_t)explore_choose(2));
+    explore_check(wsq_timer_set(pool, &items[0].timer, &items[0].task, first) == WSQ_OK);
+    if (explore_choose(2)) explore_wait_quiet();
+    set_timer(0, 1000 + 8000 * (uint64_t)explore_choose(2));
+    explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
+    end(1);
+}
+
+/* One thread has fired the only timer, and finds that there is none; another one sets the next. */
+static void fires(void *arg) {
+    (void)arg;
+    while (wsqi_timers_fire(pool)) {}
+}
+
+static void timer_against_fire(void) {
+    begin(1, (wsq_config){.caller_runs = true});
+    for (int i = 0; i < 2; i++) items[i].waits = true;
+    explore_check(wsq_timer_set(pool, &items[0].timer, &items[0].task, 0) == WSQ_OK);
+    explore_start(fires, NULL);
+    explore_check(wsq_timer_set(pool, &items[1].timer, &items[1].task, 1000000) == WSQ_OK);
+    explore_join();
+    explore_check(pool->timer_next.v <= items[1].timer.at);
+    for (int i = 0; i < 2; i++) wsq_timer_cancel(&items[i].timer);
+    explore_pool_end(pool);
+}
+
+/* A thread that knows the timer, and not the pool, cancels it. */
+static wsq_timer early;
+
+static void timer_of_a_new_pool(void) {
+    memset(&early, 0, sizeof early);
+    explore_threads = 0;
+    explore_fiber *other = explore_start(cancels, &early);
+    begin(1, plain);
+    explore_check(wsq_timer_set(pool, &early, &items[0].task, 100000) == WSQ_OK);
+    explore_join_one(other);
+    wsq_timer_cancel(&early);
+    end(0);
 }
 
 int main(void) {
@@ -173,5 +322,12 @@ int main(void) {
     explore_random("compose: a watcher has work", watcher_has_work, 2000);
     explore_random("compose: a timer against a watcher", timer_against_watcher, 2000);
     explore_random("compose: an earlier timer", earlier_timer_against_watcher, 2000);
+    explore_random("compose: a timer freed when woken", timer_freed_when_woken, 2000);
+    explore_random("compose: a timer freed when cancelled", timer_freed_when_cancelled, 2000);
+    explore_random("compose: a timer cancelled twice", timer_cancelled_twice, 2000);
+    explore_random("compose: a timer set by two", timer_set_by_two, 2000);
+    explore_random("compose: a timer set anew", timer_set_anew, 2000);
+    explore_random("compose: a timer against a fire", timer_against_fire, 2000);
+    explore_random("compose: a timer of a new pool", timer_of_a_new_pool, 2000);
     return explore_end();
 }

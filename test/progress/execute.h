@@ -14,6 +14,7 @@ typedef struct actor {
     unsigned left;      /* of an operation that repeats: how often */
     bool armed, fulfilled;
     uint64_t due;
+    wsq_timer timer;
     wsq_edge edge;
 } actor;
 
@@ -226,7 +227,7 @@ static void pend_arm(actor *self, const op *o) {
     self->due = watch_now() + o->ns;
     if (o->how == HOW_TIMER) {
         watch_timer(&self->w, o->ns);
-        if (wsq_wake_after(pool->pool, &self->w.task, o->ns) != WSQ_OK) sim_fail("no timer");
+        if (wsq_timer_set(pool->pool, &self->timer, &self->w.task, o->ns) != WSQ_OK) sim_fail("no timer");
     } else if (o->how == HOW_HELPER) {
         extra *helper = extra_make(self->w.pool, HOW_PLAIN, o->ns, NULL);
         helper->wakes = self;

@@ -74,7 +74,7 @@ static void spin_timer(void) {
     timed->pends = true;
     item_spawn(pool, timed);
     nap(MS);
-    item_wake_after(pool, timed, MS);
+    item_set_timer(pool, timed, MS);
     wsq_pool_wait(pool);
     judge("a timer of 1 ms fires after", timed->began - timed->spawned, 2 * MS);
 }
@@ -198,33 +198,6 @@ static void blocked_guests(void) {
         judge("a loop of 50 ms beside blocked guests takes", now() - start, alone + 5 * MS);
     }
     item_wake(never);
-}
-
-static wsq_poll loop_task(wsq_ctx ctx, wsq_task *task) {
-    loop_root(ctx, NULL);
-    item_of(task)->ended = now();
-    return WSQ_DONE;
-}
-
-static item *awaited;
-
-static wsq_poll awaits_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    item_spawn(wsq_pool_of(ctx), awaited);
-    wsq_task_wait(&awaited->task);
-    return WSQ_DONE;
-}
-
-static void awaited_loop(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 4});
-    item *waits = item_make(0);
-    awaited = item_make(0);
-    awaited->task.fn = loop_task;
-    waits->task.fn = awaits_run;
-    item_spawn(pool, waits);
-    wsq_pool_wait(pool);
-    judge("a loop of 50 ms in a task that runs inside a wait takes", awaited->ended - awaited->spawned,
-          56 * MS);
 }
 
 static void guest_and_spinner(void) {

@@ -6,6 +6,7 @@
 
 typedef struct item {
     wsq_task task;
+    wsq_timer timer;
     uint64_t ns;                    /* of a run */
     const struct item *until;       /* it yields until this one has ended; NULL: it does not yield */
     uint64_t give_up;               /* or for so long; 0: for ever */
@@ -52,9 +53,9 @@ static inline void item_wake(item *self) {
     wsq_wake(&self->task);
 }
 
-static inline void item_wake_after(wsq_pool *pool, item *self, uint64_t ns) {
+static inline void item_set_timer(wsq_pool *pool, item *self, uint64_t ns) {
     self->spawned = now();
-    if (wsq_wake_after(pool, &self->task, ns) != WSQ_OK) sim_fail("no timer");
+    if (wsq_timer_set(pool, &self->timer, &self->task, ns) != WSQ_OK) sim_fail("no timer");
 }
 
 /* The pool sleeps when this returns. */

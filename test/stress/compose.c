@@ -15,6 +15,7 @@ enum { CHILDREN = 6, DEPTH = 4, THREADS = 4 };
 
 typedef struct node {
     wsq_task task;
+    wsq_timer timer;
     wsq_edge edge;
     uint64_t seed;
     unsigned depth, runs;
@@ -76,7 +77,7 @@ static wsq_poll node_run(wsq_ctx ctx, wsq_task *task) {
     uint64_t random = self->seed ^ 0x5bd1e995u;
     if (self->after != NULL && !self->after->ended) atomic_fetch_add(&misordered, 1);
     if (self->runs++ == 0 && self->sleeps) {
-        if (wsq_wake_after(self->pool, task, test_below(&random, 100000)) != WSQ_OK) FAIL("a timer");
+        if (wsq_timer_set(self->pool, &self->timer, task, test_below(&random, 100000)) != WSQ_OK) FAIL("a timer");
         return WSQ_PENDING;
     }
     if (self->runs < 3 && test_below(&random, 8) == 0) return WSQ_YIELD;

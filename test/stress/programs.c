@@ -30,6 +30,7 @@ typedef struct program program;
 
 typedef struct actor {
     wsq_task task;
+    wsq_timer timer;
     program *all;
     op ops[TASK_OPS];
     unsigned at;          /* the runs of a life share it: plain, for the scheduler orders them */
@@ -318,7 +319,7 @@ static bool act(wsq_ctx ctx, actor *self, wsq_poll *poll) {
     case OP_WAKE: wsq_wake(&other->task); return false;
     case OP_SELF_WAKE: wsq_wake(&self->task); return true;
     case OP_TIMER:
-        CHECK_EQ(wsq_wake_after(self->all->pool, &self->task, it.argument * 1000u), WSQ_OK);
+        CHECK_EQ(wsq_timer_set(self->all->pool, &self->timer, &self->task, it.argument * 1000u), WSQ_OK);
         return true;
     case OP_BUDGET:
         while (wsq_budget_take()) {}

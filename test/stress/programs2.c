@@ -23,6 +23,7 @@ typedef struct program program;
 
 typedef struct leaf {
     wsq_task task;
+    wsq_timer timer;
     program *all;
     wsq_pool *pool;
     leaf_kind kind;
@@ -84,11 +85,11 @@ static wsq_poll leaf_step(wsq_ctx ctx, leaf *self, unsigned run) {
     case YIELDS: return run < 3 ? WSQ_YIELD : WSQ_DONE;
     case TIMED:
         if (run >= 2) return WSQ_DONE;
-        CHECK_EQ(wsq_wake_after(pool, &self->task, run * 30000u), WSQ_OK);
+        CHECK_EQ(wsq_timer_set(pool, &self->timer, &self->task, run * 30000u), WSQ_OK);
         return WSQ_PENDING;
     case HOURS:
         if (run >= 1) return WSQ_DONE;
-        CHECK_EQ(wsq_wake_after(pool, &self->task, WSQ_FOREVER - (uint64_t)(uintptr_t)self % 64), WSQ_OK);
+        CHECK_EQ(wsq_timer_set(pool, &self->timer, &self->task, WSQ_FOREVER - (uint64_t)(uintptr_t)self % 64), WSQ_OK);
         return WSQ_PENDING;
     case FORKS: CHECK_EQ(grow(ctx, 6), 64); return WSQ_DONE;
     case PENDS: return run >= 1 ? WSQ_DONE : WSQ_PENDING;
@@ -160,7 +161,7 @@ static void cancel_timer(program *all, wsq_pool *pool, uint64_t *random) {
     if (one == NULL || !taken(all, one, wsq_spawn(pool, &one->task))) return;
     wsq_result result;
     while ((result = wsq_task_wait_for(&one->task, 20000)) == WSQ_ERR_TIMEOUT)
-        if (wsq_wake_cancel(pool, &one->task)) wsq_wake(&one->task);
+        if (wsq_timer_cancel(&one->timer)) wsq_wake(&one->task);
     waited(all, result);
 }
 

@@ -219,8 +219,9 @@ file > 1 { mention($0, FILENAME, FNR, "wsq_[a-z0-9_]*[a-z0-9_]"); next }
     if ($0 ~ /^#ifndef WSQ_H$/) part = "declarations"
     if ($0 ~ /^#endif \/\* WSQ_H \*\//) part = "definitions"
     if (part == "") {
-        mention($0, FILENAME, FNR, "(wsq|WSQ)_[A-Za-z0-9_]*[A-Za-z0-9]_?")
         if (former ~ /^ \* ----/ && $2 ~ /^>>/) section = $2
+        if (section != ">>changes") # which names what is gone
+            mention($0, FILENAME, FNR, "(wsq|WSQ)_[A-Za-z0-9_]*[A-Za-z0-9]_?")
         if (section == ">>macros" && $0 ~ /^ \*     WSQ_/)
             for (i = 2; $i ~ /^(WSQ_|NDEBUG)/; i++) in_table[macro_name($i)] = 1
         former = $0
