@@ -2024,9 +2024,9 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 /* ==========================================================================
  * >>pairs: every order in this file
  *
- * An acquire, a release or a full barrier stands at a label; the comment there says what becomes
- * true, then names its partner. What breaks is the outcome that one weaker order lets through. A
- * number that is missing here had an order that is gone; it is not used again.
+ * Every acquire, release and full barrier has a label in the comment at its place, which says what
+ * becomes true, and names the partner. The last column says what goes wrong if the order is weaker.
+ * A number that is missing here belonged to an order that is gone; it is not used again.
  *
  *  label  where                        order         partner     weaker, and...
  *  R1     ring push, spill: tail       release       R2          a thief runs an unwritten item
@@ -2036,7 +2036,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  R5     ring steal: victim's head    acquire       R6 R7       a stale tail: length underflows
  *  R6     ring pop, steal: head        release       R5 R9       a stale tail: length underflows
  *  R7     ring spill: head             release       R5 R9       a thief takes what was spilled
- *  R8     ring steal: own tail         release       R2          as R1, for what was stolen
+ *  R8     ring steal: own tail         release       R2          as R1, for an item stolen before
  *  R9     ring length: head            acquire       R6 R7       a full ring looks empty
  *  D1     deque push, pop: bottom      release       D2          a thief runs an unwritten item
  *  D2     deque steal: bottom          acquire       D1 D4       a thief runs an unwritten item
@@ -2046,7 +2046,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  G1 G2  inject push; collect         rel; acq      each other  a task's links are garbage
  *  G3 G4  inject lock; unlock          acq; rel      each other  two consumers take one task
  *  I1 I2  token wait; give             acq; rel      each other  a woken worker misses why
- *  I3     bitmap claim                 acq+rel       I5          a wake-up meets one half asleep
+ *  I3     bitmap claim                 acq+rel       I5          a worker half asleep is woken
  *  I5     setting, clearing own bit    acq+rel       I3          S counts a sleeper that has no bit
  *  I6     notify                       full barrier  I7 I8 J7    work beside a sleeper, for ever
  *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    work beside a sleeper, for ever
@@ -2063,12 +2063,12 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
  *  T3     pend: state                  release       T4          two runs of a task overlap
- *  T4     wake: state                  acq+rel       T3 T5       as T3; a wake's data is missed
+ *  T4     wake: state                  acq+rel       T3 T5       runs overlap; wake data is missed
  *  T5     run: state                   acq+rel       T4          a wake's data is missed
- *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3 at the next spawn; no pool
+ *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3, next life; pool not seen
  *  E3     one thing less to wait for   acq+rel       itself T6   a run misses what it waited for
  *  E4     after closed                 acquire       E5          an edge's links are garbage
- *  E5     edge pushed: after           acq+rel       E4 E6       as E4; one is never resolved
+ *  E5     edge pushed: after           acq+rel       E4 E6       as E4; an edge is never resolved
  *  E6     after open again             release       E5          an edge is never resolved
  *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
@@ -2093,7 +2093,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #include <string.h>
 
 #ifndef WSQ_MALLOC
-#define WSQI_SYSTEM_MEMORY 1 /* nobody minds where it comes from */
+#define WSQI_SYSTEM_MEMORY 1 /* the user did not choose an allocator */
 #define WSQ_MALLOC(size) malloc(size)
 #define WSQ_FREE(pointer) free(pointer)
 #endif
@@ -2106,7 +2106,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 
 /* ==========================================================================
  * >>atomic
- * Purpose:   the full barrier and the spin hint, where the compiler has no good word for them.
+ * Purpose:   the full barrier and the spin hint, where the compiler has no good one.
  * Invariant: a store before wsqi_fence_sc and a load after it are not swapped, on any machine.
  * ========================================================================== */
 
@@ -2120,7 +2120,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #endif
 
 #if defined(WSQI_TSAN)
-/* The sanitizer knows no fences; a read-modify-write is one on the machines it runs on. */
+/* The sanitizer does not know fences. On its machines a read-modify-write is a full barrier. */
 static inline void wsqi_fence_sc(void) {
     wsqi_a32 word = WSQI_INIT;
     (void)wsqi_add_sc(&word, 0u);
@@ -2128,13 +2128,14 @@ static inline void wsqi_fence_sc(void) {
 #elif !defined(WSQI_GNU) || defined(WSQ_FORCE_STDATOMIC)
 #define wsqi_fence_sc() atomic_thread_fence(memory_order_seq_cst)
 #elif defined(__x86_64__)
-/* 5.7 ns where mfence, clang's choice, takes 9 (Zen 5). */
+/* It takes 5.7 ns; mfence, which clang chooses, takes 9 (Zen 5). */
 #define wsqi_fence_sc() __asm__ __volatile__("lock; orl $0, -8(%%rsp)" ::: "memory", "cc")
 #else
 #define wsqi_fence_sc() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 
-/* x86 makes every read-modify-write a full barrier already; only the compiler is to be told. */
+/* On x86 every read-modify-write is a full barrier; this only keeps the compiler from
+ * reordering. */
 #if (defined(__x86_64__) || defined(__i386__)) && defined(WSQI_GNU) && !defined(WSQI_TSAN)
 #define wsqi_fence_rmw() __asm__ __volatile__("" ::: "memory")
 #endif
@@ -2160,7 +2161,7 @@ static inline void wsqi_fence_sc(void) {
 #define wsqi_fence_rmw() wsqi_fence_sc()
 #endif
 
-/* The owner's own counter: nobody else writes it, so a load and a store do. */
+/* Adds to a counter that only the caller writes: a load and a store are enough. */
 static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
     wsqi_store_stat(counter, wsqi_load_stat(counter) + n);
 }
@@ -2168,45 +2169,46 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
 /* ==========================================================================
  * >>platform
  * Purpose:   threads, a clock, the usable cores, one thread-local, and waiting on an address.
- * Invariant: wsqi_parking_wait sleeps only while the word holds the expected value; a wake after a
- *            change of the word is never lost; it may return early for no reason.
- * Writers:   nobody but the functions themselves.
+ * Invariant: wsqi_parking_wait sleeps only while the word holds the expected value. A wake after a
+ *            change of the word is never lost. The wait may return early for no reason.
+ * Writers:   only the functions of this section.
  * Source:    Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks (2002).
  *
  * A WSQ_PLATFORM_HEADER supplies these, as types, static functions or macros:
  *
- *     wsqi_parking       a pool has one; where its threads sleep
- *     bool wsqi_parking_init(wsqi_parking *self)       false, and nothing taken: the system said no
- *     void wsqi_parking_fini(wsqi_parking *self)       nobody sleeps there any more
+ *     wsqi_parking       a type; each pool has one, in which its threads sleep
+ *     bool wsqi_parking_init(wsqi_parking *self)       false: the system refused; nothing is left
+ *     void wsqi_parking_fini(wsqi_parking *self)       called when no thread sleeps there any more
  *     void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
  *                            uint64_t timeout_ns)
- *                                             timeout_ns 0: none; else an hour at most. It leaves
- *                                             errno as it was
+ *                                             timeout_ns 0: no limit; else at most an hour. It
+ *                                             keeps errno
  *     void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all)
- *                                             one sleeper, or all; more is allowed. The word is a
- *                                             name only: its memory may be gone
- *     wsqi_thread    a worker has one; it stays in place until it is joined
+ *                                             wakes one sleeper, or all; it may wake more. `word`
+ *                                             is only an address: its memory may be gone
+ *     wsqi_thread    a type; each worker has one, which stays in place until it is joined
  *     bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
  *                            size_t stack_size, const char *name)
- *                                             stack_size 0: the system's. The name may be gone
- *                                             afterwards. False: there is no thread
+ *                                             stack_size 0: the system's default. It must copy the
+ *                                             name. False: no thread was started
  *     void wsqi_thread_join(wsqi_thread *thread)
- *     uint64_t wsqi_clock_ns(void)            from any start, never back
+ *     uint64_t wsqi_clock_ns(void)            nanoseconds since any moment; never goes back
  *     unsigned wsqi_cpu_count(void)           cores that this process may use, at least 1
- *     wsqi_worker *wsqi_self_get(void)        a pointer of each thread's own, NULL at first
+ *     wsqi_worker *wsqi_self_get(void)        a thread-local pointer, NULL at first
  *     void wsqi_self_set(wsqi_worker *self)
- * and, if it defines them as macros, too:
- *     wsqi_a32 *wsqi_guard_create(void)       a word that a child after fork() finds to be 0; NULL:
- *                                             there is none, and the pool will not know
+ * It may supply these, and must then define each as a macro, too:
+ *     wsqi_a32 *wsqi_guard_create(void)       a word that becomes 0 in a child of fork(). NULL: not
+ *                                             possible, and the pool does not notice a fork()
  *     void wsqi_guard_destroy(wsqi_a32 *guard)
  *     unsigned wsqi_places_read(uint32_t *places, unsigned count)
- *                                             the place (wsq_topology) of each processor; how many
+ *                                             stores the place (wsq_topology) of each processor,
+ *                                             and returns how many there are
  *     unsigned wsqi_cpu_now(void)             the processor that this thread runs on
- *     uintptr_t wsqi_thread_key(void)         no two threads have the same at one time
+ *     uintptr_t wsqi_thread_key(void)         a number that no other living thread has
  *     size_t wsqi_stack_default(void)         bytes of a stack for stack_size 0; 0: unknown
- *     void wsqi_cpu_leave(void)               moves this thread to another, if it may run there
+ *     void wsqi_cpu_leave(void)               moves this thread to another processor, if allowed
  *     void *wsqi_pages_take(size_t size, size_t alignment)
- *                                             pages that become resident one by one, as they are
+ *                                             pages that become resident one by one, when they are
  *                                             touched, or NULL; alignment: 64 KiB or more
  *     void wsqi_pages_give(void *pages, size_t size)
  * ========================================================================== */
@@ -2244,7 +2246,8 @@ static inline void wsqi_self_set(wsqi_worker *self) { wsqi_self_slot = self; }
 #include <process.h>
 #include <windows.h>
 
-/* Looked up by name: no library to link with, and no matter which Windows the headers are for. */
+/* These functions are looked up by name: there is no library to link, and the version of the
+ * Windows headers does not matter. */
 typedef void (*wsqi_symbol)(void);
 typedef BOOL (WINAPI *wsqi_wait_fn)(volatile void *word, void *expected, SIZE_T size, DWORD ms);
 typedef void (WINAPI *wsqi_wake_fn)(void *word);
@@ -2278,11 +2281,11 @@ static bool wsqi_parking_init(wsqi_parking *self) {
 
 static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 
-/* A time-out has the system's tick, up to 16 ms. */
+/* A time-out is as exact as the system's tick, up to 16 ms. */
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
     uint64_t ms = (timeout_ns + 999999) / 1000000;
-    DWORD error = GetLastError(); /* the caller's */
+    DWORD error = GetLastError(); /* of the caller; kept */
     self->wait(word, &expected, sizeof expected, timeout_ns ? (DWORD)ms : INFINITE);
     SetLastError(error);
 }
@@ -2306,7 +2309,7 @@ static unsigned __stdcall wsqi_thread_main(void *arg) {
     return 0;
 }
 
-/* False, and nothing started: the system has no thread of that stack size for us. */
+/* False: the system starts no thread with that stack size. */
 static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                               size_t stack_size, const char *name) {
     size_t length = 0;
@@ -2326,8 +2329,9 @@ static void wsqi_thread_join(wsqi_thread *thread) {
     CloseHandle(thread->handle);
 }
 
-/* Cores of the affinity mask, which tells of one group of at most 64. Since Windows 11, which has
- * that function, the threads of a process that is not confined to some run in every group. */
+/* The cores of the affinity mask, which covers one group of at most 64 cores. Since Windows 11,
+ * which has the function below, threads run in every group, unless the process is confined to some
+ * cores. */
 static unsigned wsqi_cpu_count(void) {
     DWORD_PTR mine = 0, all = 0;
     unsigned count = 0;
@@ -2346,8 +2350,8 @@ static unsigned wsqi_cpu_count(void) {
 #endif
 #endif
 
-/* The kernel keeps the queues of who sleeps on which word. NetBSD, and whatever is not here, sleeps
- * on mutexes and conditions. */
+/* Where the kernel can queue the threads that sleep on a word. On NetBSD and all other systems they
+ * sleep on mutexes and conditions. */
 #if !defined(WSQ_FORCE_PTHREAD)
 #if defined(__linux__)
 #define WSQI_FUTEX 1
@@ -2389,8 +2393,9 @@ static unsigned wsqi_cpu_count(void) {
 #define WSQI_X32 1
 #endif
 
-/* glibc and musl hide these under -std=c11, and it is too late to ask when another header came
- * first. Where the second name stands, time_t has 64 bits and the plain name is the old one's. */
+/* glibc and musl hide these under -std=c11, and another header may have come first, so that no
+ * macro can ask for them. With the name __clock_gettime64, time_t has 64 bits, and the plain name
+ * belongs to the old function. */
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
 int sched_getcpu(void);
@@ -2423,7 +2428,7 @@ int pthread_sigmask(int how, const wsqi_sigset *set, wsqi_sigset *former);
 #if defined(CLOCK_MONOTONIC)
 #define WSQI_CLOCK CLOCK_MONOTONIC
 #else
-#define WSQI_CLOCK 1 /* Linux's */
+#define WSQI_CLOCK 1 /* CLOCK_MONOTONIC on Linux */
 #endif
 
 static uint64_t wsqi_clock_ns(void) {
@@ -2439,8 +2444,8 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
     return time;
 }
 
-/* A thread is not cancelled (pthread_cancel) in the middle of one of these calls, but at its next
- * point of cancellation outside: it may hold a lock, or be about to free a pool. */
+/* While this is off, pthread_cancel does not end the thread inside a call of wsq, where it may hold
+ * a lock or be about to free a pool. It ends at its next cancellation point outside. */
 #if defined(PTHREAD_CANCEL_DISABLE)
 static inline int wsqi_cancel_off(void) {
     int former;
@@ -2455,15 +2460,15 @@ static inline void wsqi_cancel_back(int former) { (void)former; }
 
 /* ---- waiting on an address ---- */
 
-/* The kernel's two calls, one pair for each: sleep while the word is as expected (timeout_ns 0: for
- * ever), and wake one or all. */
+/* Two functions for each kernel: one sleeps while the word has the expected value (timeout_ns 0:
+ * without limit), the other wakes one thread or all. */
 #if defined(WSQI_FUTEX)
 
 #define WSQI_FUTEX_WAIT_PRIVATE 128
 #define WSQI_FUTEX_WAKE_PRIVATE 129
 
-/* The kernel's own time, whatever time_t is. The youngest 32-bit machines have only the call whose
- * seconds have 64 bits, and x32's kernel has 64 bits where its `long` has 32. */
+/* The kernel's own struct, which may differ from time_t. The newest 32-bit machines have only the
+ * call whose seconds have 64 bits; x32's kernel has 64 bits where its `long` has 32. */
 #if defined(WSQI_X32)
 #define WSQI_SYS_FUTEX SYS_futex
 typedef struct wsqi_futex_time { int64_t sec, nsec; } wsqi_futex_time;
@@ -2512,7 +2517,7 @@ static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
 
 #elif defined(WSQI_SLEEP_DRAGONFLY)
 
-/* Microseconds, 0 for ever. The longest span is a second: to return early is allowed. */
+/* The call takes microseconds; 0: without limit. At most a second: it may return early. */
 static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
     int us = timeout_ns < 1000000000u ? (int)((timeout_ns + 999) / 1000) : 1000000;
     umtx_sleep((volatile const int *)word, (int)expected, us);
@@ -2564,8 +2569,8 @@ static bool wsqi_parking_init(wsqi_parking *self) {
 
 static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 
-/* Errors are ordinary here, and none of the caller's: the word has changed, a signal came, the time
- * is up; or the word's memory was freed meanwhile, and whoever waited there is gone. */
+/* Errors are normal here, and hidden from the caller: the word has changed, a signal came, the time
+ * is up; or a wake comes after the waiting thread has gone and freed the word. */
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
     int saved = errno;
@@ -2583,7 +2588,7 @@ static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
 
 #else
 
-/* A guess: two waiters that share a bucket only cost each other a spurious return. */
+/* A guess: two waiting threads that share a bucket only cause each other an early return. */
 #define WSQI_PARKING_BUCKETS 16
 
 typedef struct wsqi_bucket {
@@ -2605,7 +2610,7 @@ static void wsqi_parking_close(wsqi_parking *self, int count) {
     }
 }
 
-/* Timed waits are for a span, so a change of the wall clock must not stretch them. */
+/* A change of the wall clock must not lengthen a wait. */
 #if defined(__APPLE__)
 
 static int wsqi_cond_init(pthread_cond_t *condition) { return pthread_cond_init(condition, NULL); }
@@ -2654,8 +2659,8 @@ static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expec
     wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
     int cancel = wsqi_cancel_off();
     pthread_mutex_lock(&bucket->mutex);
-    /* Who changed the word takes the mutex before it wakes, so either this sees the change or the
-     * wake comes after the wait began. */
+    /* The thread that changed the word takes the mutex before it wakes. So either this thread sees
+     * the change, or the wake comes after this wait began. */
     if (wsqi_load_locked(word) == expected) {
         if (timeout_ns == 0) pthread_cond_wait(&bucket->changed, &bucket->mutex);
         else wsqi_cond_wait(bucket, timeout_ns);
@@ -2666,7 +2671,7 @@ static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expec
 
 static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
     wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
-    (void)all; /* the bucket may hold waiters of other words, so everybody looks */
+    (void)all; /* the bucket may hold waiters of other words, so all look */
     pthread_mutex_lock(&bucket->mutex);
     pthread_cond_broadcast(&bucket->changed);
     pthread_mutex_unlock(&bucket->mutex);
@@ -2680,7 +2685,7 @@ typedef struct wsqi_thread {
     pthread_t handle;
     void (*fn)(void *arg);
     void *arg;
-    char name[16]; /* Linux's limit, the terminator included */
+    char name[16]; /* Linux's limit, with the terminating 0 */
 } wsqi_thread;
 
 #if defined(__linux__)
@@ -2700,8 +2705,8 @@ static void *wsqi_thread_main(void *arg) {
     return NULL;
 }
 
-/* A thread is born with the mask of who makes it. The host's signals are for its own threads:
- * workers block them, all but faults of the code that they run, and profilers. */
+/* A new thread has the signal mask of the thread that starts it. The host's signals are for the
+ * host's threads, so workers block all signals except faults of their code, and profilers. */
 static void wsqi_signals_block(wsqi_sigset *former) {
     static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
                                SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
@@ -2713,7 +2718,7 @@ static void wsqi_signals_block(wsqi_sigset *former) {
 
 #define WSQI_STACK_UNIT 16384u /* macOS takes whole pages only, which have so many bytes on ARM */
 
-/* False, and nothing started: the system has no thread of that stack size for us. */
+/* False: the system starts no thread with that stack size. */
 static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                               size_t stack_size, const char *name) {
     pthread_attr_t attributes;
@@ -2762,7 +2767,8 @@ static size_t wsqi_stack_default(void) {
 #endif
 
 #if defined(__linux__)
-/* QEMU's user mode says yes to whatever it does not know, and does nothing: no trust there. */
+/* QEMU's user mode accepts advice that it does not know, and does nothing. So an invalid advice
+ * must fail first. */
 static bool wsqi_guard_wipe(void *page) {
     return syscall(SYS_madvise, page, 4096L, -1L) != 0 &&
            syscall(SYS_madvise, page, 4096L, 18L) == 0;
@@ -2787,7 +2793,7 @@ static void wsqi_guard_destroy(wsqi_a32 *guard) { munmap((void *)guard, 4096); }
 
 /* ---- pages ---- */
 
-/* Not under the address sanitizer, which looks for leaks: it takes pointers in there for lost. */
+/* Not under the address sanitizer: it does not find pointers in these pages, and reports leaks. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WSQI_ASAN 1
@@ -2817,7 +2823,7 @@ static WSQI_UNUSED void wsqi_pages_give(void *pages, size_t size) { munmap(pages
 
 #if defined(__linux__)
 
-/* -std=c11 hides the first name, and glibc keeps the second. */
+/* -std=c11 hides O_CLOEXEC; glibc still has __O_CLOEXEC. */
 #if defined(O_CLOEXEC)
 #define WSQI_CLOEXEC O_CLOEXEC
 #elif defined(__O_CLOEXEC)
@@ -2826,7 +2832,7 @@ static WSQI_UNUSED void wsqi_pages_give(void *pages, size_t size) { munmap(pages
 #define WSQI_CLOEXEC 0
 #endif
 
-/* Reads a small file as a string; false if there is none. */
+/* Reads a small file as a string. False: it cannot be read. */
 static bool wsqi_file_read(const char *path, char *text, size_t size) {
     int cancel = wsqi_cancel_off();
     int file = open(path, O_RDONLY | WSQI_CLOEXEC);
@@ -2854,7 +2860,7 @@ static unsigned wsqi_cgroup_quota(const char *group) {
     return quota > 0 && period > 0 ? (unsigned)((quota + period - 1) / period) : 0;
 }
 
-/* Whether a list such as "cpu,cpuacct", up to a colon, has the word "cpu". */
+/* Does a list such as "cpu,cpuacct", which ends at a colon, contain "cpu"? */
 static bool wsqi_cgroup_has_cpu(const char *list) {
     for (; *list && *list != ':'; list += strcspn(list, ",:"), list += *list == ',') {
         if (strncmp(list, "cpu", 3) == 0 && (list[3] == ',' || list[3] == ':')) return true;
@@ -2862,9 +2868,9 @@ static bool wsqi_cgroup_has_cpu(const char *list) {
     return false;
 }
 
-/* A line of /proc/self/cgroup, "number:controllers:path", replaces `path` if it is better. The
- * line of version 2 is "0::path"; where a line of version 1 has the controller "cpu", version 2 has
- * it not. */
+/* Stores the path of a line of /proc/self/cgroup, "number:controllers:path", if it is a better one.
+ * The line of version 2 is "0::path". If a line of version 1 has the controller "cpu", that line
+ * counts. */
 static void wsqi_cgroup_line(const char *line, char *path) {
     const char *list = strchr(line, ':'), *end = list != NULL ? strchr(list + 1, ':') : NULL;
     if (end == NULL || end[1] != '/') return;
@@ -2872,7 +2878,7 @@ static void wsqi_cgroup_line(const char *line, char *path) {
     if ((two && *path == 0) || wsqi_cgroup_has_cpu(list + 1)) strcpy(path, end + 1);
 }
 
-/* The path of this process's control group, or "": unknown. The kernel gives a page at a time. */
+/* The path of this process's control group, or "": unknown. The kernel gives one page a read. */
 static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
     char text[WSQI_GROUP_BYTES], *line, *end;
     size_t length = 0;
@@ -2887,14 +2893,14 @@ static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
             wsqi_cgroup_line(line, path);
         }
         length = strlen(line);
-        memmove(text, line, length + 1); /* it has begun; a full buffer ends the loop */
+        memmove(text, line, length + 1); /* the next line has begun; a full buffer ends the loop */
     }
     if (length != 0) wsqi_cgroup_line(text, path);
     if (file >= 0) close(file);
     wsqi_cancel_back(cancel);
 }
 
-/* Takes the first range off a list such as "0-3,8"; false: it is empty. */
+/* Takes the first range from a list such as "0-3,8". False: the list is empty. */
 static bool wsqi_list_range(const char **list, unsigned long *first, unsigned long *last) {
     char *end;
     if (**list < '0' || **list > '9') return false;
@@ -2904,7 +2910,7 @@ static bool wsqi_list_range(const char **list, unsigned long *first, unsigned lo
     return true;
 }
 
-/* Marks the processors of such a list. */
+/* Sets the mark for each processor in a list of ranges. */
 static void wsqi_list_mark(const char *list, uint32_t *places, unsigned count, uint32_t mark) {
     unsigned long first, last;
     while (wsqi_list_range(&list, &first, &last)) {
@@ -2912,10 +2918,10 @@ static void wsqi_list_mark(const char *list, uint32_t *places, unsigned count, u
     }
 }
 
-#define WSQI_LIST_BYTES 4096 /* the most that the system writes into one of these files */
+#define WSQI_LIST_BYTES 4096 /* the most that the kernel writes into such a file */
 
-/* The first processor of those that share the last cache with this one; 0: the system does not say,
- * or it is offline. Some cores of a processor may have one level less than others. */
+/* The first processor that shares the last-level cache with this one; 0: unknown, or offline. Cores
+ * of one machine may differ in their number of levels. */
 static uint32_t wsqi_cache_read(unsigned cpu, char *text) {
     char path[96];
     for (unsigned level = 3; level >= 2; level--) {
@@ -2927,7 +2933,7 @@ static uint32_t wsqi_cache_read(unsigned cpu, char *text) {
     return 0;
 }
 
-/* Marks the processors of each node with its number; there may be gaps between those. */
+/* Sets each processor's mark to the number of its node. These numbers may have gaps. */
 static void wsqi_nodes_read(uint32_t *places, unsigned count) {
     char path[64], text[WSQI_LIST_BYTES], nodes[WSQI_LIST_BYTES];
     const char *list = nodes;
@@ -2942,8 +2948,8 @@ static void wsqi_nodes_read(uint32_t *places, unsigned count) {
     }
 }
 
-/* The place of each of the first `count` processors, 0 where the system does not say: its node, and
- * the first processor that it shares the last cache with. Returns how many there may be; some of
+/* Stores the place of each of the first `count` processors (0: unknown): its node, and the first
+ * processor that shares its last-level cache. Returns how many processors there may be; some of
  * them may be offline. */
 static unsigned wsqi_places_read(uint32_t *places, unsigned count) {
     char text[WSQI_LIST_BYTES];
@@ -2973,8 +2979,8 @@ static void wsqi_cpu_leave(void) {
     if (size > 0 && cpu / WORD < 128) {
         memcpy(others, mask, sizeof mask);
         others[cpu / WORD] &= ~(1ul << cpu % WORD);
-        /* It fails where there is no other, or where a sandbox says no. Another thread may have set
-         * the mask since: then that one stays. */
+        /* This fails if there is no other processor, or a sandbox forbids it. If another thread has
+         * set the mask since, that mask stays. */
         if (syscall(SYS_sched_setaffinity, 0, (size_t)size, others) == 0 &&
             syscall(SYS_sched_getaffinity, 0, sizeof now, now) == size &&
             memcmp(now, others, (size_t)size) == 0)
@@ -2985,7 +2991,7 @@ static void wsqi_cpu_leave(void) {
 
 #define wsqi_places_read wsqi_places_read
 
-/* Cores that this process may use: its affinity mask, and the quota of every group above it. */
+/* The cores that this process may use, by its affinity mask and its control groups' quotas. */
 static unsigned wsqi_cpu_count(void) {
     unsigned long mask[128] = {0}; /* 8192 processors, the kernel's own limit */
     char group[WSQI_GROUP_BYTES];
@@ -3038,8 +3044,8 @@ static unsigned wsqi_cpu_count(void) {
 #define wsqi_guard_destroy(guard) ((void)(guard))
 #endif
 
-/* The longest that a thread sleeps at once: seconds have 31 bits somewhere, microseconds elsewhere,
- * and whoever sleeps goes to sleep again. A guess. */
+/* The longest single sleep; the thread then sleeps again. On some systems seconds have only 31
+ * bits, on others microseconds. A guess. */
 #define WSQI_LONGEST_NS 3600000000000u
 
 static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
@@ -3048,7 +3054,7 @@ static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expe
     wsqi_parking_wait(self, word, expected, timeout_ns);
 }
 
-/* Memory on an `alignment` boundary (a power of two, a pointer's at least), or NULL. */
+/* Memory at a multiple of `alignment` (a power of two, at least a pointer's), or NULL. */
 static void *wsqi_allocate(const wsq_allocator *allocator, size_t size, size_t alignment) {
     if (allocator != NULL) return allocator->allocate(size, alignment, allocator->user);
     if (size > SIZE_MAX - alignment - sizeof(void *)) return NULL;
@@ -3069,7 +3075,7 @@ static void wsqi_release(const wsq_allocator *allocator, void *memory, size_t si
     WSQ_FREE(((void **)memory)[-1]);
 }
 
-/* Blocks, on a boundary of their size; or NULL. */
+/* Memory for workers' blocks, at a multiple of their size, or NULL. */
 #if defined(wsqi_pages_take) && defined(WSQI_SYSTEM_MEMORY) && WSQ_BLOCK_SIZE >= 65536
 static void *wsqi_blocks_take(const wsq_allocator *allocator, size_t size) {
     if (allocator == NULL) return wsqi_pages_take(size, WSQ_BLOCK_SIZE);
@@ -3091,17 +3097,18 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 }
 #endif
 
-/* ---- a mutex, for what is rare; 0 free, 1 held, 2 held and wanted (Drepper 2004) ---- */
+/* ---- a mutex, for rare events; 0 free, 1 held, 2 held and wanted (Drepper 2004) ---- */
 
 static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
     uint32_t free = 0;
-    /* M1: what the last holder wrote is visible. Pairs with M2. Failure: somebody holds it. */
+    /* M1: what the last holder wrote is visible. Pairs with M2. Failure: another thread holds
+     * it. */
     if (wsqi_cas_acq(mutex, &free, 1u)) return;
-    while (wsqi_xchg_acq(mutex, 2u) != 0) wsqi_parking_wait(self, mutex, 2, 0); /* M1 */
+    while (wsqi_xchg_acq(mutex, 2u) != 0) wsqi_parking_wait(self, mutex, 2, 0); /* M1: as above. */
 }
 
 static void wsqi_mutex_unlock(wsqi_parking *self, wsqi_a32 *mutex) {
-    /* M2: see M1. */
+    /* M2: what this holder wrote becomes visible to the next. Pairs with M1. */
     if (wsqi_xchg_rel(mutex, 0u) == 2) wsqi_parking_wake(self, mutex, false);
 }
 
