@@ -1082,7 +1082,7 @@ typedef struct wsqi_entry { struct wsq_job *job; } *wsq_ctx;
 typedef struct wsq_ring {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 head; /* [steal:32 | real:32]; owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 tail; /* owner writes, thieves read */
-    WSQI_ALIGNED(WSQ_CACHELINE) void *slots[WSQ_RING_CAPACITY]; /* owner writes, claimant reads */
+    WSQI_ALIGNED(WSQ_CACHELINE) void *items[WSQ_RING_CAPACITY]; /* owner writes, claimant reads */
 } wsq_ring;
 
 typedef struct wsqi_array wsqi_array;
@@ -2412,7 +2412,7 @@ typedef sigset_t wsqi_sigset;
 #define WSQI_SIG_BLOCK SIG_BLOCK
 #define WSQI_SIG_SETMASK SIG_SETMASK
 #else
-typedef struct wsqi_sigset { unsigned long bits[128 / sizeof(long)]; } wsqi_sigset;
+typedef struct wsqi_sigset { unsigned long words[128 / sizeof(long)]; } wsqi_sigset;
 int sigfillset(wsqi_sigset *set);
 int sigdelset(wsqi_sigset *set, int number);
 int pthread_sigmask(int how, const wsqi_sigset *set, wsqi_sigset *former);
@@ -2560,10 +2560,10 @@ static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
 
 #if !defined(WSQI_SLEEP_PTHREAD)
 
-typedef struct wsqi_parking { char unused; } wsqi_parking;
+typedef struct wsqi_parking { char nothing; } wsqi_parking;
 
 static bool wsqi_parking_init(wsqi_parking *self) {
-    self->unused = 0;
+    self->nothing = 0;
     return true;
 }
 
@@ -2861,9 +2861,9 @@ static unsigned wsqi_cgroup_quota(const char *group) {
 }
 
 /* Does a list such as "cpu,cpuacct", which ends at a colon, contain "cpu"? */
-static bool wsqi_cgroup_has_cpu(const char *list) {
-    for (; *list && *list != ':'; list += strcspn(list, ",:"), list += *list == ',') {
-        if (strncmp(list, "cpu", 3) == 0 && (list[3] == ',' || list[3] == ':')) return true;
+static bool wsqi_cgroup_has_cpu(const char *rest) {
+    for (; *rest && *rest != ':'; rest += strcspn(rest, ",:"), rest += *rest == ',') {
+        if (strncmp(rest, "cpu", 3) == 0 && (rest[3] == ',' || rest[3] == ':')) return true;
     }
     return false;
 }
@@ -2872,10 +2872,10 @@ static bool wsqi_cgroup_has_cpu(const char *list) {
  * The line of version 2 is "0::path". If a line of version 1 has the controller "cpu", that line
  * counts. */
 static void wsqi_cgroup_line(const char *line, char *path) {
-    const char *list = strchr(line, ':'), *end = list != NULL ? strchr(list + 1, ':') : NULL;
+    const char *rest = strchr(line, ':'), *end = rest != NULL ? strchr(rest + 1, ':') : NULL;
     if (end == NULL || end[1] != '/') return;
     bool two = strncmp(line, "0::", 3) == 0;
-    if ((two && *path == 0) || wsqi_cgroup_has_cpu(list + 1)) strcpy(path, end + 1);
+    if ((two && *path == 0) || wsqi_cgroup_has_cpu(rest + 1)) strcpy(path, end + 1);
 }
 
 /* The path of this process's control group, or "": unknown. The kernel gives one page a read. */
@@ -2901,19 +2901,19 @@ static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
 }
 
 /* Takes the first range from a list such as "0-3,8". False: the list is empty. */
-static bool wsqi_list_range(const char **list, unsigned long *first, unsigned long *last) {
+static bool wsqi_list_range(const char **rest, unsigned long *first, unsigned long *last) {
     char *end;
-    if (**list < '0' || **list > '9') return false;
-    *first = *last = strtoul(*list, &end, 10);
+    if (**rest < '0' || **rest > '9') return false;
+    *first = *last = strtoul(*rest, &end, 10);
     if (*end == '-') *last = strtoul(end + 1, &end, 10);
-    *list = *end == ',' ? end + 1 : end;
+    *rest = *end == ',' ? end + 1 : end;
     return true;
 }
 
 /* Sets the mark for each processor in a list of ranges. */
-static void wsqi_list_mark(const char *list, uint32_t *places, unsigned count, uint32_t mark) {
+static void wsqi_list_mark(const char *rest, uint32_t *places, unsigned count, uint32_t mark) {
     unsigned long first, last;
-    while (wsqi_list_range(&list, &first, &last)) {
+    while (wsqi_list_range(&rest, &first, &last)) {
         for (; first <= last && first < count; first++) places[first] |= mark;
     }
 }
@@ -2936,10 +2936,10 @@ static uint32_t wsqi_cache_read(unsigned cpu, char *text) {
 /* Sets each processor's mark to the number of its node. These numbers may have gaps. */
 static void wsqi_nodes_read(uint32_t *places, unsigned count) {
     char path[64], text[WSQI_LIST_BYTES], nodes[WSQI_LIST_BYTES];
-    const char *list = nodes;
+    const char *rest = nodes;
     unsigned long node, last;
     if (!wsqi_file_read("/sys/devices/system/node/online", nodes, sizeof nodes)) return;
-    while (wsqi_list_range(&list, &node, &last)) {
+    while (wsqi_list_range(&rest, &node, &last)) {
         for (; node <= last && node < 0x10000u; node++) {
             snprintf(path, sizeof path, "/sys/devices/system/node/node%lu/cpulist", node);
             if (wsqi_file_read(path, text, sizeof text))
@@ -2953,11 +2953,11 @@ static void wsqi_nodes_read(uint32_t *places, unsigned count) {
  * them may be offline. */
 static unsigned wsqi_places_read(uint32_t *places, unsigned count) {
     char text[WSQI_LIST_BYTES];
-    const char *list = text;
+    const char *rest = text;
     unsigned long first, last;
     unsigned n = 0;
     if (!wsqi_file_read("/sys/devices/system/cpu/possible", text, sizeof text)) return 0;
-    while (wsqi_list_range(&list, &first, &last)) n = last < count ? (unsigned)last + 1 : count;
+    while (wsqi_list_range(&rest, &first, &last)) n = last < count ? (unsigned)last + 1 : count;
     for (unsigned cpu = 0; cpu < n; cpu++) places[cpu] = wsqi_cache_read(cpu, text);
     wsqi_nodes_read(places, n);
     return n;
@@ -3182,7 +3182,7 @@ WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
     uint32_t tail = wsqi_load_own(&self->tail);
     WSQ_ASSERT("an item must not be NULL" && item != NULL);
     if (wsqi_ring_room(self) == 0) return false;
-    wsqi_set(&self->slots[tail & WSQI_RING_MASK], item);
+    wsqi_set(&self->items[tail & WSQI_RING_MASK], item);
     /* R1: the slot becomes visible to thieves. Pairs with R2. */
     wsqi_store_rel(&self->tail, tail + 1);
     return true;
@@ -3200,7 +3200,7 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
         /* R6: a thread that sees the new head sees a tail at least as new; with an older one its
          * difference would underflow. Pairs with R5. Failure: relaxed, the loop reads anew. */
         if (WSQI_LIKELY(wsqi_cas_rel(&self->head, &head, next)))
-            return wsqi_get(&self->slots[real & WSQI_RING_MASK]);
+            return wsqi_get(&self->items[real & WSQI_RING_MASK]);
     }
 }
 
@@ -3220,7 +3220,7 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
      * the old one. Failure: a thief was faster. */
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
-        out[i - start - half] = wsqi_get(&self->slots[i & WSQI_RING_MASK]);
+        out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
     /* R1: the slots are visible. A thief that read the head before this spill may find the same
      * head after it, and goes on. */
     wsqi_store_rel(&self->tail, start + half);
@@ -3259,10 +3259,10 @@ WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
     uint64_t claim = wsqi_head_pack(real, real + n);
     /* R6: as in a pop, for wsq_ring_length. Failure: relaxed, another thread was faster. */
     if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
-    void *first = wsqi_get(&victim->slots[real & WSQI_RING_MASK]);
+    void *first = wsqi_get(&victim->items[real & WSQI_RING_MASK]);
     for (uint32_t i = 1; i < n; i++) {
-        void *item = wsqi_get(&victim->slots[(real + i) & WSQI_RING_MASK]);
-        wsqi_set(&self->slots[(tail + i - 1) & WSQI_RING_MASK], item);
+        void *item = wsqi_get(&victim->items[(real + i) & WSQI_RING_MASK]);
+        wsqi_set(&self->items[(tail + i - 1) & WSQI_RING_MASK], item);
     }
     /* R8: the copies become visible to thieves that steal from this one. Pairs with R2. */
     if (n > 1) wsqi_store_rel(&self->tail, tail + n - 1);
@@ -3675,7 +3675,7 @@ struct wsq_pool {
     wsqi_futures futures;        /* of threads outside; under `lock`, as the next two */
     wsq_future *future_batches;  /* of nobody */
     void *future_chunks;         /* their memory */
-    struct wsqi_list *list;    /* of all tasks; NULL: none; see >>dump */
+    struct wsqi_list *listing;    /* of all tasks; NULL: none; see >>dump */
 };
 
 enum {
@@ -3831,11 +3831,11 @@ WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker 
 #endif
 
 #if defined(WSQI_GNU)
-static inline unsigned wsqi_lowest_bit(uint64_t bits) { return (unsigned)__builtin_ctzll(bits); }
+static inline unsigned wsqi_lowest_bit(uint64_t mask) { return (unsigned)__builtin_ctzll(mask); }
 #else
-static inline unsigned wsqi_lowest_bit(uint64_t bits) {
+static inline unsigned wsqi_lowest_bit(uint64_t mask) {
     unsigned n = 0;
-    while ((bits & 1) == 0) bits >>= 1, n++;
+    while ((mask & 1) == 0) mask >>= 1, n++;
     return n;
 }
 #endif
@@ -4221,9 +4221,9 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
     for (;;) {
         unsigned best = WSQI_ANYWHERE, index = 0;
         for (unsigned w = 0; w < pool->words && best != 0; w++) {
-            uint64_t bits = wsqi_load_hint(&bitmap[w]);
-            for (; bits != 0 && best != 0; bits &= bits - 1) {
-                unsigned one = w * 64 + wsqi_lowest_bit(bits);
+            uint64_t mask = wsqi_load_hint(&bitmap[w]);
+            for (; mask != 0 && best != 0; mask &= mask - 1) {
+                unsigned one = w * 64 + wsqi_lowest_bit(mask);
                 unsigned distance = self != NULL ? wsqi_distance(pool, self->index, one) : 0;
                 if (distance >= best) continue;
                 best = distance;
@@ -4231,9 +4231,9 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
             }
         }
         if (best == WSQI_ANYWHERE) return -1;
-        uint64_t bit = (uint64_t)1 << (index % 64);
+        uint64_t only = (uint64_t)1 << (index % 64);
         /* I3: the sleeper set its bit before. Pairs with I5. Else another thread was faster. */
-        if (wsqi_and_acqrel(&bitmap[index / 64], ~bit) & bit) return (int)index;
+        if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
         self = NULL; /* many claim at once, so any will do */
     }
 }
@@ -4560,13 +4560,13 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
-    bool slots = wsqi_slots_full(pool);
-    if (!slots) {
+    bool full = wsqi_slots_full(pool);
+    if (!full) {
         wsqi_store_sc(&pool->watcher, watcher); /* I10 */
-        slots = wsqi_slots_full(pool);
+        full = wsqi_slots_full(pool);
     }
-    if (slots) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10 */
-    uint64_t until = slots ? now + WSQI_WATCH_NS : WSQI_NEVER;
+    if (full) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10 */
+    uint64_t until = full ? now + WSQI_WATCH_NS : WSQI_NEVER;
     /* I10: who sets an earlier one, and wakes nobody, was before. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     return timer < until ? timer : until;
@@ -4925,14 +4925,14 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
 }
 
 /* Half of the ring, one of the deque, or, with `slots`, what is in the LIFO slot. */
-static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slots) {
+static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slot_too) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
     if (self->pool->config.order == WSQ_LIFO)
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
     else
         item = wsqi_ring_rob(self, victim);
-    if (item == NULL && slots) item = wsqi_slot_rob(victim);
+    if (item == NULL && slot_too) item = wsqi_slot_rob(victim);
     if (item == NULL) return NULL;
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     self->source = victim->index + 1;
@@ -5383,8 +5383,8 @@ WSQ_API bool wsq_budget_take(void) {
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
 #define wsqi_check_timer(timers, timer) \
-    WSQ_ASSERT(wsqi_load_locked(&(timer)->timers) == (timers) && \
-               "a wsq_timer whose memory was freed, or overwritten, while it was set")
+    WSQ_ASSERT("a wsq_timer whose memory was freed, or overwritten, while it was set" && \
+               wsqi_load_locked(&(timer)->timers) == (timers))
 
 /* Those in which this thread sets timers. */
 static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
@@ -5399,32 +5399,32 @@ static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
     if (at < timers->base) at = timers->base;
     while ((at ^ timers->base) >> level * WSQI_TIMER_BITS >> WSQI_TIMER_BITS != 0) level++;
     unsigned digit = (unsigned)(at >> level * WSQI_TIMER_BITS) % WSQI_TIMER_LISTS;
-    wsqi_link *list = &timers->lists[level][digit];
-    if ((timers->filled[level] >> digit & 1) == 0) list->next = list->prev = list;
+    wsqi_link *ring = &timers->lists[level][digit];
+    if ((timers->filled[level] >> digit & 1) == 0) ring->next = ring->prev = ring;
     timers->filled[level] |= (uint64_t)1 << digit;
-    wsqi_link *last = wsqi_get(&list->prev);
-    wsqi_set(&timer->link.next, list);
+    wsqi_link *last = wsqi_get(&ring->prev);
+    wsqi_set(&timer->link.next, ring);
     wsqi_set(&timer->link.prev, last);
     wsqi_set(&last->next, &timer->link);
-    wsqi_set(&list->prev, &timer->link);
+    wsqi_set(&ring->prev, &timer->link);
 }
 
 /* The lock's holder. */
 static void wsqi_timer_unlink(wsq_timer *timer) {
     wsqi_link *next = wsqi_get(&timer->link.next), *prev = wsqi_get(&timer->link.prev);
-    WSQ_ASSERT(wsqi_get(&next->prev) == &timer->link && wsqi_get(&prev->next) == &timer->link &&
-               "a wsq_timer that was set beside this one, and whose memory was freed since");
+    WSQ_ASSERT("a wsq_timer that was set beside this one, and whose memory was freed since" &&
+               wsqi_get(&next->prev) == &timer->link && wsqi_get(&prev->next) == &timer->link);
     wsqi_set(&next->prev, prev);
     wsqi_set(&prev->next, next);
 }
 
 /* The lock's holder: no timer of the list, which begins at `start` and ends at `end`, is due
  * earlier than this. Those set anew may be due after the end. */
-static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *list, uint64_t start,
+static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t start,
                                   uint64_t end) {
     unsigned count = 0;
     (void)timers; /* only asserts look */
-    for (wsqi_link *link = wsqi_get(&list->next); link != list; link = wsqi_get(&link->next)) {
+    for (wsqi_link *link = wsqi_get(&ring->next); link != ring; link = wsqi_get(&link->next)) {
         wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
         wsqi_check_timer(timers, timer);
         uint64_t at = wsqi_get(&timer->at);
@@ -5443,15 +5443,15 @@ static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
         uint64_t *filled = &timers->filled[level], above = timers->base >> shift >> WSQI_TIMER_BITS;
         for (; *filled != 0; *filled &= *filled - 1) {
             unsigned digit = wsqi_lowest_bit(*filled);
-            wsqi_link *list = &timers->lists[level][digit];
-            if (wsqi_get(&list->next) == list) continue;
+            wsqi_link *ring = &timers->lists[level][digit];
+            if (wsqi_get(&ring->next) == ring) continue;
             uint64_t start = (above << WSQI_TIMER_BITS | digit) << shift;
             if (start > now) {
                 if (timers->base < now) timers->base = now;
-                return wsqi_timers_first(timers, list, start, start | (((uint64_t)1 << shift) - 1));
+                return wsqi_timers_first(timers, ring, start, start | (((uint64_t)1 << shift) - 1));
             }
             timers->base = start;
-            timers->open = list;
+            timers->open = ring;
             return now;
         }
         shift += WSQI_TIMER_BITS;
@@ -6947,7 +6947,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
 static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
     wait->bucket = bucket;
-    wait->since = WSQI_LISTS && wait->pool->list != NULL ? wsqi_clock_ns() : 0;
+    wait->since = WSQI_LISTS && wait->pool->listing != NULL ? wsqi_clock_ns() : 0;
     wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
     wait->next = bucket->first;
     wait->link = &bucket->first;
@@ -8123,39 +8123,39 @@ typedef struct wsqi_list {
 } wsqi_list;
 
 /* The task's place, or the free place where it would go. */
-static wsqi_listed *wsqi_list_at(const wsqi_list *list, const void *task) {
+static wsqi_listed *wsqi_list_at(const wsqi_list *listing, const void *task) {
     size_t i = (size_t)(((uint64_t)(uintptr_t)task * 0x9E3779B97F4A7C15u) >> 32);
     for (;; i++) {
-        wsqi_listed *place = &list->places[i & (list->capacity - 1)];
+        wsqi_listed *place = &listing->places[i & (listing->capacity - 1)];
         if (place->task == NULL || place->task == task) return place;
     }
 }
 
 /* False: no memory, and nothing has changed. */
-static bool wsqi_list_grow(wsqi_list *list, const wsq_allocator *allocator) {
-    size_t before = list->capacity, capacity = before != 0 ? before * 2 : 64; /* a guess */
-    size_t bytes = capacity * sizeof *list->places;
-    wsqi_listed *old = list->places;
+static bool wsqi_list_grow(wsqi_list *listing, const wsq_allocator *allocator) {
+    size_t before = listing->capacity, capacity = before != 0 ? before * 2 : 64; /* a guess */
+    size_t bytes = capacity * sizeof *listing->places;
+    wsqi_listed *old = listing->places;
     wsqi_listed *places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
     if (places == NULL) return false;
     memset(places, 0, bytes);
-    list->places = places;
-    list->capacity = capacity;
+    listing->places = places;
+    listing->capacity = capacity;
     for (size_t i = 0; i < before; i++)
-        if (old[i].task != NULL) *wsqi_list_at(list, old[i].task) = old[i];
+        if (old[i].task != NULL) *wsqi_list_at(listing, old[i].task) = old[i];
     wsqi_release(allocator, old, before * sizeof *old);
     return true;
 }
 
 /* Frees the place. Later entries that had to go past it are put in again. */
-static void wsqi_list_remove(wsqi_list *list, wsqi_listed *place) {
-    size_t hole = (size_t)(place - list->places), mask = list->capacity - 1;
+static void wsqi_list_remove(wsqi_list *listing, wsqi_listed *place) {
+    size_t hole = (size_t)(place - listing->places), mask = listing->capacity - 1;
     place->task = NULL;
-    list->count--;
-    for (size_t i = (hole + 1) & mask; list->places[i].task != NULL; i = (i + 1) & mask) {
-        wsqi_listed listed = list->places[i];
-        list->places[i].task = NULL;
-        *wsqi_list_at(list, listed.task) = listed;
+    listing->count--;
+    for (size_t i = (hole + 1) & mask; listing->places[i].task != NULL; i = (i + 1) & mask) {
+        wsqi_listed listed = listing->places[i];
+        listing->places[i].task = NULL;
+        *wsqi_list_at(listing, listed.task) = listed;
     }
 }
 
@@ -8170,13 +8170,14 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
 
 /* Adds a task at its spawn. Without memory it is left out. */
 static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others) {
-    wsqi_list *list = pool->list;
-    if (list->count >= list->capacity / 4 * 3 && !wsqi_list_grow(list, pool->config.allocator)) {
-        list->partial = true;
+    wsqi_list *listing = pool->listing;
+    if (listing->count >= listing->capacity / 4 * 3 &&
+        !wsqi_list_grow(listing, pool->config.allocator)) {
+        listing->partial = true;
         return;
     }
-    wsqi_listed *place = wsqi_list_at(list, task);
-    list->count += place->task == NULL;
+    wsqi_listed *place = wsqi_list_at(listing, task);
+    listing->count += place->task == NULL;
     place->task = task;
     place->group = wsqi_task_group(task);
     place->function = wsqi_task_function(task);
@@ -8198,13 +8199,13 @@ static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
 static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
                             uint64_t value) {
     wsq_pool *pool = (wsq_pool *)user;
-    wsqi_list *list = pool->list;
+    wsqi_list *listing = pool->listing;
     wsqi_doing doing = wsqi_doing_after(event, value);
     if (doing != WSQI_NOTHING && subject != NULL) {
         uint64_t now = wsqi_clock_ns();
-        wsqi_mutex_lock(&pool->parking, &list->lock);
+        wsqi_mutex_lock(&pool->parking, &listing->lock);
         if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
-        wsqi_listed *place = wsqi_list_at(list, subject);
+        wsqi_listed *place = wsqi_list_at(listing, subject);
         /* If the run returned WSQ_GONE, another task may have the same address by now. */
         bool other = event == WSQ_EVENT_TASK_END &&
                      (place->doing != WSQI_RUNNING || place->worker != worker);
@@ -8212,20 +8213,20 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
             place->since = now;
             place->worker = worker;
             place->doing = doing;
-            if (doing == WSQI_OVER) wsqi_list_remove(list, place);
+            if (doing == WSQI_OVER) wsqi_list_remove(listing, place);
         }
-        wsqi_mutex_unlock(&pool->parking, &list->lock);
+        wsqi_mutex_unlock(&pool->parking, &listing->lock);
     }
-    if (list->hooks.event != NULL)
-        list->hooks.event(list->hooks.user, event, worker, subject, value);
+    if (listing->hooks.event != NULL)
+        listing->hooks.event(listing->hooks.user, event, worker, subject, value);
 }
 
 /* Called before the workers start. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
-    pool->list->hooks = pool->hooks;
+    pool->listing->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
     pool->hooks.user = pool;
-    return wsqi_list_grow(pool->list, pool->config.allocator);
+    return wsqi_list_grow(pool->listing, pool->config.allocator);
 }
 
 /* ---- what is written ---- */
@@ -8294,8 +8295,8 @@ static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned work
 }
 
 static void wsqi_dump_function(const wsqi_dump *dump, uintptr_t function) {
-    const wsqi_list *list = dump->pool->list;
-    const wsq_hooks *hooks = list != NULL ? &list->hooks : &dump->pool->hooks;
+    const wsqi_list *listing = dump->pool->listing;
+    const wsq_hooks *hooks = listing != NULL ? &listing->hooks : &dump->pool->hooks;
     const char *name = hooks->name != NULL ? hooks->name(hooks->user, function) : NULL;
     fprintf(dump->file, ", function 0x%" PRIxPTR, function);
     if (name != NULL) fprintf(dump->file, " (%s)", name);
@@ -8304,13 +8305,13 @@ static void wsqi_dump_function(const wsqi_dump *dump, uintptr_t function) {
 /* Writes an address, and what the list knows about it. */
 static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void *object) {
     wsq_pool *pool = dump->pool;
-    wsqi_list *list = pool->list;
+    wsqi_list *listing = pool->listing;
     uintptr_t function = 0;
-    if (list != NULL) {
-        wsqi_mutex_lock(&pool->parking, &list->lock);
-        const wsqi_listed *place = wsqi_list_at(list, object);
+    if (listing != NULL) {
+        wsqi_mutex_lock(&pool->parking, &listing->lock);
+        const wsqi_listed *place = wsqi_list_at(listing, object);
         if (place->task != NULL) function = place->function;
-        wsqi_mutex_unlock(&pool->parking, &list->lock);
+        wsqi_mutex_unlock(&pool->parking, &listing->lock);
     }
     if (object == pool) fprintf(dump->file, "%sthe pool", word);
     else fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
@@ -8346,14 +8347,14 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
 
 /* What a worker does, as far as the words say that any thread may read. */
 static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
-    uint64_t bit = wsqi_bit(worker);
+    uint64_t mask = wsqi_bit(worker);
     unsigned word = worker->index / 64;
     uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
     if (pool->config.lend_only && lease == WSQI_LEASE_VACANT) return "has no thread";
     if (worker->index >= pool->workers && wsqi_load_hint(&worker->dormant) != WSQI_STANDIN_ACTIVE)
         return "not needed";
-    if (wsqi_load_hint(&pool->joiners[word]) & bit) return "asleep in a join";
-    if (wsqi_load_hint(&pool->sleepers[word]) & bit) return "asleep";
+    if (wsqi_load_hint(&pool->joiners[word]) & mask) return "asleep in a join";
+    if (wsqi_load_hint(&pool->sleepers[word]) & mask) return "asleep";
     if (wsqi_load_hint(&worker->parker.token) == WSQI_TOKEN_ASLEEP) return "asleep in a wait";
     return "awake";
 }
@@ -8402,9 +8403,9 @@ static void wsqi_dump_wait(const wsqi_dump *dump, const wsqi_listed *wait) {
 }
 
 /* The lock's holder. */
-static void wsqi_copy_list(wsqi_dump *dump, const wsqi_link *list) {
+static void wsqi_copy_list(wsqi_dump *dump, const wsqi_link *listing) {
     wsqi_listed line = WSQI_INIT;
-    for (wsqi_link *link = list->next; link != list; link = link->next) {
+    for (wsqi_link *link = listing->next; link != listing; link = link->next) {
         const wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
         line.task = timer->task;
         line.since = timer->at;
@@ -8431,13 +8432,13 @@ static void wsqi_dump_timer(const wsqi_dump *dump, const wsqi_listed *timer) {
 
 static void wsqi_copy_tasks(wsqi_dump *dump) {
     wsq_pool *pool = dump->pool;
-    wsqi_list *list = pool->list;
+    wsqi_list *listing = pool->listing;
     uint64_t held, pending = wsqi_pending(pool, &held);
-    wsqi_mutex_lock(&pool->parking, &list->lock);
-    for (size_t i = 0; i < list->capacity; i++)
-        if (list->places[i].task != NULL) wsqi_dump_copy(dump, &list->places[i]);
-    if (list->partial && pending > list->count) dump->more += pending - list->count;
-    wsqi_mutex_unlock(&pool->parking, &list->lock);
+    wsqi_mutex_lock(&pool->parking, &listing->lock);
+    for (size_t i = 0; i < listing->capacity; i++)
+        if (listing->places[i].task != NULL) wsqi_dump_copy(dump, &listing->places[i]);
+    if (listing->partial && pending > listing->count) dump->more += pending - listing->count;
+    wsqi_mutex_unlock(&pool->parking, &listing->lock);
 }
 
 static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
@@ -8471,7 +8472,7 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
     wsqi_dump_workers(&dump);
     wsqi_dump_lines(&dump, "wait", WSQI_DUMP_LINES, wsqi_copy_waits, wsqi_dump_wait);
     wsqi_dump_lines(&dump, "timer", WSQI_DUMP_FEW, wsqi_copy_timers, wsqi_dump_timer);
-    if (pool->list != NULL)
+    if (pool->listing != NULL)
         wsqi_dump_lines(&dump, "task", WSQI_DUMP_LINES, wsqi_copy_tasks, wsqi_dump_task);
     wsqi_release(pool->config.allocator, lines, bytes);
 }
@@ -8799,8 +8800,9 @@ static void wsqi_pool_free(wsq_pool *pool) {
         pool->future_chunks = chunk->next;
         wsqi_release(allocator, chunk, sizeof *chunk);
     }
-    if (pool->list != NULL)
-        wsqi_release(allocator, pool->list->places, pool->list->capacity * sizeof(wsqi_listed));
+    wsqi_list *listing = pool->listing;
+    if (listing != NULL)
+        wsqi_release(allocator, listing->places, listing->capacity * sizeof(wsqi_listed));
     wsqi_release(allocator, pool->places.of_cpu, WSQI_CPUS * sizeof(uint32_t));
     wsqi_timers_free(pool, allocator);
     if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* there, the parent's still wait */
@@ -8836,9 +8838,9 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
-    wsqi_list *list = (wsqi_list *)(void *)(pool->joiners + words);
-    if (WSQI_LISTS && config->list_tasks) pool->list = list;
-    pool->table = (wsqi_worker **)(void *)(list + 1);
+    wsqi_list *listing = (wsqi_list *)(void *)(pool->joiners + words);
+    if (WSQI_LISTS && config->list_tasks) pool->listing = listing;
+    pool->table = (wsqi_worker **)(void *)(listing + 1);
     pool->places.of_block = (wsqi_a32 *)(void *)(pool->table + blocks);
     if (config->allocator != NULL) {
         pool->allocator = *config->allocator;
@@ -8868,7 +8870,7 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
-    if (WSQI_LISTS && pool->list != NULL && !wsqi_list_make(pool)) return false;
+    if (WSQI_LISTS && pool->listing != NULL && !wsqi_list_make(pool)) return false;
     if (bytes / WSQ_BLOCK_SIZE != pool->workers || !wsqi_timers_make(pool)) return false;
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;

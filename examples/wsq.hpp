@@ -279,7 +279,7 @@ template <class... T> struct each_step {
 template <class T> class future {
     detail::state<T> *state_ = nullptr;
 
-    void require() const {
+    void need_state() const {
         if (!state_) throw error(WSQ_ERR_INVALID);
     }
 
@@ -301,13 +301,13 @@ template <class T> class future {
     // Waits until the value is there. On a worker a wait costs the pool no core: see WAITING in
     // wsq.h.
     void wait() const {
-        require();
+        need_state();
         wsq_result result = ready() ? WSQ_OK : wsq_task_wait(state_);
         if (!ready()) throw error(result);
     }
     // Waits as wait does, for so long at most. False: the time was up first.
     template <class R, class P> bool wait_for(std::chrono::duration<R, P> time) const {
-        require();
+        need_state();
         auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
         return wsq_task_wait_for(state_, ns > 0 ? uint64_t(ns) : 0) != WSQ_ERR_TIMEOUT;
     }
@@ -319,7 +319,7 @@ template <class T> class future {
     }
     // A future of f(value). An exception passes f by. If f returns a future, its value is meant.
     template <class F> auto then(F &&f) {
-        require();
+        need_state();
         wsq_pool *pool = state_->pool;
         return detail::start(pool, detail::then_step<T, std::decay_t<F>>{std::move(*this),
                                                                          std::forward<F>(f)});
@@ -328,7 +328,7 @@ template <class T> class future {
     // with WSQ_ERR_CANCELLED. wsq_task_cancel would not do: a task that waits for another future
     // has to stay until that one has woken it.
     void cancel() {
-        require();
+        need_state();
         state_->unwanted = true;
     }
     // For tasks that wait without a thread. True: the task must return WSQ_PENDING, and is woken

@@ -239,7 +239,7 @@ template <class T, class It, class Out, class Op> struct scan {
     std::vector<std::optional<T>> sums; // of a piece; then of all that comes before it
 
     // No piece is empty.
-    size_t begin(size_t piece) const { return n / count * piece + std::min(piece, n % count); }
+    size_t begin(size_t piece) const { return n / count * piece + (std::min)(piece, n % count); }
     void sum_piece(size_t piece) {
         size_t i = begin(piece), end = begin(piece + 1);
         T sum = *at(first, i);
@@ -286,7 +286,7 @@ Out scan_in(Where &&where, It first, It last, Out out, std::optional<T> init, Op
     return in(where, [&](wsq_ctx ctx) {
         size_t n = length(first, last), workers = wsq_pool_workers(wsq_pool_of(ctx));
         if (n == 0) return out;
-        size_t count = workers > 1 ? std::max<size_t>(1, std::min(4 * workers, n / 1024)) : 1;
+        size_t count = workers > 1 ? (std::max<size_t>)(1, (std::min)(4 * workers, n / 1024)) : 1;
         scan<T, It, Out, Op> job{first, out, n, count, op, inclusive, {}};
         return job.run(ctx, std::move(init));
     });

@@ -130,6 +130,9 @@ matrix() { # C compiler, C++ compiler
         "$1" -std=c99 -D_GNU_SOURCE -O2 $strict $guest -Wmissing-prototypes -c $dir/implementation.c -o "$runs/$1.o"
     check "$1 flags of other projects in their own files" \
         build "$1" -std=c99 -D_GNU_SOURCE -O2 $strict $guest $dir/guest.c $dir/implementation.c
+    for macro in NDEBUG WSQ_FORCE_PTHREAD; do
+        check "$1 macros of hosts -D$macro" $c11 -D$macro -c $dir/macros.c -o "$runs/$1.macros.$macro"
+    done
     check "$1 one run of each model" models $c11 -D_GNU_SOURCE -O1
     check "$1 two files" build $c11 -O2 $dir/user.c $dir/implementation.c
     check "$1 WSQ_STATIC in two files" build $c11 $dir/static_one.c $dir/static_two.c
@@ -156,6 +159,7 @@ matrix() { # C compiler, C++ compiler
         "$2" -std=c++11 -O2 $both $guest -Wold-style-cast -c $dir/whole.cpp -o "$runs/$2.o"
     check "$2 flags of other projects in their own files" \
         "$2" -x c++ -std=c++11 -O2 $both $guest -c $dir/guest.c -o "$runs/$2.o"
+    check "$2 macros of hosts" "$2" -x c++ -std=c++11 $both -c $dir/macros.c -o "$runs/$2.macros"
     for std in c++11 c++20; do
         check "$2 -std=$std" build "$2" -std=$std $both $dir/whole.cpp
     done

@@ -132,7 +132,7 @@ static void robbed_thief(void) {
         CHECK(wsq_ring_steal(victim, &self) == &marks[0]);
         size_t n = steal_size(CAPACITY, CAPACITY - share);
         for (uint32_t i = 0; i < share; i++) /* the slots under theft are as they were */
-            CHECK(wsqi_get(&self.slots[(WSQ_RING_START + i) % CAPACITY]) == &marks[CAPACITY + i]);
+            CHECK(wsqi_get(&self.items[(WSQ_RING_START + i) % CAPACITY]) == &marks[CAPACITY + i]);
         unclaim(&self);
         expect(&self, 1, n - 1);
         expect(victim, n, CAPACITY - n);
