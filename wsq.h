@@ -326,23 +326,24 @@
  * workers, this takes as long as they do. A future's place in the queue belongs to the pool: after
  * wsq_future_cancel and wsq_future_drop the pool uses nothing of yours any more.
  *
- * TIMERS. wsq_timer_set wakes a task later. A wsq_timer is a member of a struct of yours, mostly of
- * the one that has the task. A zeroed timer is not set. To set a timer, to set it anew and to
- * cancel it takes some 50 ns, however many timers are set: every connection of a server can have
- * its time-outs.
+ * TIMERS. wsq_timer_set wakes a task later. A wsq_timer is a member of a struct of yours, usually
+ * of the one that has the task; a zeroed timer is not set. To set, reset or cancel a timer takes
+ * some 50 ns, however many timers are set. So every connection of a server can have a time-out.
  *
  *     wsq_timer_set(pool, &self->timer, task, 2000000000);     in 2 s; then, in the task:
  *     return WSQ_PENDING;                                      until the timer, or something else
  *
- * A timer never fires early. While a worker is idle, a timer fires as soon as the system ends a
- * sleep, some 50 us late. If all workers are busy, it fires at the next turn of any worker: if
- * tasks are short, about 1 ms later. Timers that one worker, or one thread outside, has set fire in
- * the order of their times, and those with equal times in the order of the calls. When many are due
- * at once, a worker handles 512 of them, and then other work has its turn.
+ * A timer never fires early. While a worker is idle, it fires about 50 us late, as soon as the
+ * system ends a sleep. If all workers are busy, it fires at the next turn of any worker: about 1 ms
+ * late if tasks are short. If many timers are due, a worker fires 512 of them, and then other work
+ * has its turn.
  *
- * A task that was woken does not know by whom. If something else than the timer may have woken it,
- * it calls wsq_timer_cancel, which also tells whether the timer was first. Timer and task may be
- * freed when the timer has woken the task, or wsq_timer_cancel has returned. When a pool is
+ * The timers that one worker, or one outside thread, has set fire in the order of their times.
+ * Timers with equal times fire in the order of the calls.
+ *
+ * A task does not know what woke it. If it may have been something other than the timer, the task
+ * calls wsq_timer_cancel, which returns true if the timer had not fired. You may free the timer and
+ * the task when the timer has woken the task, or wsq_timer_cancel has returned. When a pool is
  * destroyed, its timers are not set any more.
  *
  * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. It runs the
@@ -523,7 +524,7 @@
  *     wait for one task, or some?  wsq_task_wait, wsq_group_wait, wsq_future_get; each has a form
  *                                  with a time-out (_for)
  *     set a deadline?              wait with a time-out, then cancel: recipes/deadline.c. For a
- *                                  task that waits, a timer that wakes it (TIMERS)
+ *                                  task that waits, a timer: recipes/timeout.c
  *     cancel a task?               wsq_task_cancel, wsq_future_cancel. A task that runs asks
  *                                  wsq_cancelled
  *     cancel a tree of tasks?      one group that all its tasks spawn into, and wsq_group_cancel;
@@ -540,7 +541,8 @@
  *                                  any thread: recipes/epoll.c, examples/httpd.c
  *     handle signals?              a thread that waits for them calls wsq, a handler must not:
  *                                  recipes/signals.c
- *     repeat every second?         a task that sets its next timer and returns WSQ_PENDING
+ *     repeat every second?         a task that sets its next timer and returns WSQ_PENDING:
+ *                                  recipes/periodic.c
  *     let the caller help?         wsq_run; with caller_runs, wsq_pool_wait and wsq_pool_run_one
  *     give a task a priority?      wsq_task_set_priority: three levels: recipes/priority.c
  *     run tasks in order?          one worker, WSQ_SHARED, or recipes/strand.c
@@ -721,7 +723,7 @@
  *     the threads take turns       no: the same worker is woken again, as long as one suffices
  *     few cores beside the loop    wsq_config.spin_ns: WSQ_SPIN_OFF gives cores back sooner, but
  *                                  makes single requests slower
- *     uv_timer_start, uv_timer_stop  wsq_timer_set, wsq_timer_cancel
+ *     uv_timer_start, _stop        wsq_timer_set, wsq_timer_cancel
  *     UV_THREADPOOL_SIZE           wsq_config.workers
  *
  * OpenMP:

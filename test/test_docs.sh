@@ -125,8 +125,9 @@ ctrl-c: #-signals-c
 deterministic: #-deterministic-c
 openmp: #-from
 sleep: #wsq_timer_set
-retry: #wsq_timer_set
-periodic: #wsq_timer_set
+retry: #-timeout-c
+periodic: #-periodic-c
+timer: #wsq_timer
 END
 asked=$(sed 's/\(.*\): .*/"\1"/' "$work/asked" | paste -sd, -)
 with search "const ask = text => { box.value = text; show();

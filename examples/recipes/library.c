@@ -1,9 +1,10 @@
 /* How do I use it in a library that other programs link, and that may be loaded at run time?
  *     cc -O2 -pthread library.c -o library && ./library
  *
- * Say WSQ_STATIC in the one file of the library that uses wsq: no symbol of it leaves the file, so
- * another copy in the program, of another version, does no harm. The pool belongs to the library:
- * it is created by an open call and destroyed by a close call, before the library is unloaded. */
+ * A shared library keeps its copy of wsq to itself, and does not meet another copy of any version.
+ * WSQ_STATIC, in the one file that uses wsq, does the same for a static library. The pool belongs to
+ * the library: an open call creates it, and a close call destroys it, before the library is
+ * unloaded. Give the program functions of your own, and no wsq_pool. */
 #define WSQ_STATIC
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
