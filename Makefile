@@ -47,13 +47,13 @@ all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
 demo: $(B)/examples/mandelbrot ## render a picture on every core: build/mandelbrot.png
 	$< -o $(B)/mandelbrot.png
 
-examples: $(EXAMPLES) ## build the examples alone
+examples: $(EXAMPLES) ## build only the examples
 
 test: ## build and run every test; the last line is "N passed, N failed"
 	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(PROGRESS) $(EXPLORE) $(B)/test/stress/soak
 	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile $(TESTS) $(PTHREAD) $(PROGRESS) $(EXPLORE) $(B)/test/stress/soak
 
-test-examples: ## the examples' own tests: they need curl, wrk, chromium, python3, mpicc in part
+test-examples: ## the examples' own tests; some need curl, wrk, chromium, python3 or mpicc
 	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/httpd_client $(call cpp,test/*.cpp)
 	@B='$(B)' sh test/run.sh $(wildcard test/test_*.sh)
 
@@ -63,17 +63,17 @@ hangs: $(B)/test/progress/hangs ## programs of a few lines that must not hang, i
 oracle: $(B)/test/progress/oracle ## random programs, in virtual time: does every task run when it could?
 	@$<
 
-check-headers: ## the compile matrix alone: C99 to C++20, gcc and clang
+check-headers: ## only the compile matrix: C99 to C++20, gcc and clang
 	@sh test/run.sh --compile
 
-matrix: ## platforms and languages, one line each; ROWS='musl wasm': only these
+matrix: ## test platforms and languages, one line each; ROWS='musl wasm': only these
 	@sh test/tools/matrix.sh $(ROWS)
 
-docs: ## the reference page: build/docs/index.html, one file
+docs: ## make the reference page, one file: build/docs/index.html
 	@mkdir -p $(B)/docs
 	sh .docs/page.sh > $(B)/docs/index.html
 
-install: ## the headers, wsq.pc and wsqConfig.cmake, under DESTDIR and PREFIX
+install: ## install the headers, wsq.pc and wsqConfig.cmake under DESTDIR and PREFIX
 	install -d "$(INTO)/include" "$(INTO)/lib/pkgconfig" "$(INTO)/lib/cmake/wsq"
 	install -m 644 wsq.h $(LAYER) "$(INTO)/include"
 	install -m 644 examples/packaging/cmake/wsqConfig*.cmake "$(INTO)/lib/cmake/wsq"
@@ -82,7 +82,7 @@ install: ## the headers, wsq.pc and wsqConfig.cmake, under DESTDIR and PREFIX
 	    'Name: wsq' 'Description: Work-stealing scheduler, one C header' "Version: $$version" \
 	    'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread' > "$(INTO)/lib/pkgconfig/wsq.pc"
 
-uninstall: ## take away what install has put there
+uninstall: ## remove the files that install has put there
 	rm -f "$(INTO)/include/wsq.h" $(patsubst examples/%,"$(INTO)/include/%",$(LAYER))
 	rm -f "$(INTO)/lib/pkgconfig/wsq.pc" "$(INTO)"/lib/cmake/wsq/wsqConfig*.cmake
 	[ ! -d "$(INTO)/lib/cmake/wsq" ] || rmdir "$(INTO)/lib/cmake/wsq"
@@ -91,43 +91,43 @@ bench: ## build and run every benchmark, some minutes
 	@$(MAKE_J) -s $(BENCHES)
 	@for b in $(filter-out %/counts,$(BENCHES)); do $$b || exit 1; done
 
-bench-peers: ## wsq beside every peer that is installed: table, CSV, plots in build/peers
+bench-peers: ## compare wsq with every peer that is installed: table, CSV, plots in build/peers
 	@CC='$(CC)' CFLAGS='$(CFLAGS)' sh bench/peers/run.sh $(B)/peers
 
-bench-programs: ## whole programs, start and end of the pool included, by hyperfine
+bench-programs: ## measure whole programs by hyperfine, start and end of the pool included
 	@CC='$(CC)' CFLAGS='$(CFLAGS)' sh bench/programs.sh $(B)/peers
 
-bench-counts: $(B)/bench/counts ## instructions of the hot paths against bench/counts.txt
+bench-counts: $(B)/bench/counts ## compare the instructions of the hot paths with bench/counts.txt
 	@CC='$(CC)' sh bench/counts.sh $<
 
-bench-size: ## bytes that wsq adds to a program, with various options
+bench-size: ## measure the bytes that wsq adds to a program, with various options
 	@CC='$(CC)' sh bench/size.sh $(B)/size
 
-sim: $(SIM) ## 1 to 128 simulated cores, a minute: tables here, CSV and plots in build/sim
+sim: $(SIM) ## simulate 1 to 128 cores in a minute: tables here, CSV and plots in build/sim
 	@CC='$(CC)' sh bench/sim/run.sh $(B) -q
 
-sim-all: $(SIM) ## every simulated machine, up to 1024 cores, a quarter of an hour
+sim-all: $(SIM) ## simulate every machine, up to 1024 cores, in a quarter of an hour
 	@CC='$(CC)' sh bench/sim/run.sh $(B)
 
-sim-test: $(SIM) ## the rules of the simulated machine; efficiency on 128 cores, against a table
+sim-test: $(SIM) ## test the rules of the simulated machine, and the efficiency on 128 cores against a table
 	@$(B)/bench/sim/litmus && $(B)/bench/sim/regress bench/sim/efficiency.txt
 
 sim-table: $(SIM) ## write that table anew
 	@$(B)/bench/sim/regress -w bench/sim/efficiency.txt
 
-sim-trust: $(VIRTUAL) $(BENCHES) ## benchmarks here and simulated, side by side
+sim-trust: $(VIRTUAL) $(BENCHES) ## run benchmarks here and simulated, side by side
 	@sh bench/sim/trust.sh $(B)/bench $(B)/bench/virtual
 
-mutate: ## weaken wsq.h in one place after the other: the tests must notice; MUTANTS='R3 J5': only these
+mutate: ## weaken wsq.h in one place after the other; the tests must notice. MUTANTS='R3 J5': only these
 	@CC='$(CC)' sh test/tools/mutate.sh $(MUTANTS)
 
-figures: ## how simple the header is: lines, fields, locks, states, each beside its aim
+figures: ## count how simple the header is: lines, fields, locks, states, each beside its aim
 	@sh test/tools/figures.sh
 
 memcheck analyze coverage fuzz model: ## valgrind; gcc -fanalyzer, clang-tidy, cppcheck; gcovr; libFuzzer; GenMC
 	@CC='$(CC)' sh test/tools/check.sh $@
 
-check-all: ## everything: these, the sanitizers, a million random programs, 10^9 tasks and jobs
+check-all: ## run everything: all tests, the sanitizers, a million random programs, 10^9 tasks and jobs
 	@failed=; for t in test test-examples asan ubsan tsan msan memcheck analyze coverage fuzz model mutate; do \
 	    echo "# $$t"; $(MAKE) --no-print-directory $$t SOAK=1e9 || failed="$$failed $$t"; done; \
 	echo '# programs'; WSQ_SCALE=125 $(B)/test/stress/programs || failed="$$failed programs"; \
@@ -139,7 +139,7 @@ ubsan: SAN = -g -O1 -fsanitize=undefined -fno-sanitize-recover=all
 tsan: SAN = -g -O1 -fsanitize=thread
 msan: SAN = -g -O1 -fsanitize=memory -fno-omit-frame-pointer -DTEST_SLOWDOWN=20
 msan: CC = clang
-asan ubsan tsan msan: ## the tests under a sanitizer
+asan ubsan tsan msan: ## run the tests under a sanitizer
 	@mkdir -p build && echo 'int main(void) { return 0; }' > build/$@.c
 	@if $(CC) $(SAN) build/$@.c -o build/$@.probe 2>/dev/null && build/$@.probe; then \
 	    $(MAKE) --no-print-directory B=build/$@-$(firstword $(CC)) CC='$(CC)' EXTRA='$(SAN)' sanitized; \

@@ -791,10 +791,10 @@
 #error "wsq.h needs C99 or later (-std=c99; Microsoft's cl: /std:c11); this is older C"
 #elif defined(WSQ_ATOMIC_HEADER)
 #elif defined(__TINYC__)
-#error "wsq.h needs atomics and thread-local variables, and tcc has none: use gcc or clang"
+#error "wsq.h needs atomics and thread-local variables, which tcc lacks: use gcc or clang"
 #elif (!defined(__GNUC__) && !defined(__clang__)) || defined(WSQ_FORCE_STDATOMIC)
 #if defined(__cplusplus)
-#error "wsq.h, in C++, needs gcc or clang (clang-cl): other compilers take it as C11 only"
+#error "wsq.h, in C++, needs gcc or clang (or clang-cl): other compilers take only its C11"
 #elif __STDC_VERSION__ < 201112L || defined(__STDC_NO_ATOMICS__)
 #error "wsq.h needs gcc, clang, C11's stdatomic.h (-std=c11), or a WSQ_ATOMIC_HEADER (>>macros)"
 #endif
@@ -826,7 +826,7 @@
 #elif defined(__cplusplus) && __cplusplus >= 201703L
 #define WSQI_ONE inline
 #else
-#error "WSQ_INLINE needs gcc or clang, and not Windows; or else C++17"
+#error "WSQ_INLINE needs C++17, or gcc or clang on a system other than Windows"
 #endif
 #ifndef WSQ_IMPLEMENTATION
 #define WSQ_IMPLEMENTATION
@@ -1946,7 +1946,7 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
 WSQ_API bool wsqi_ctx_here(wsq_ctx ctx);
 
 #define wsqi_check_ctx(ctx) \
-    WSQ_ASSERT("a stale wsq_ctx: another thread's, or of what has returned" && wsqi_ctx_here(ctx))
+    WSQ_ASSERT("a stale wsq_ctx: another thread's, or a returned function's" && wsqi_ctx_here(ctx))
 
 static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
@@ -5867,7 +5867,7 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->frame.budget_left = self->pool->config.budget;
     wsqi_count(&self->counters.run, 1);
     wsq_poll poll = wsqi_task_call(self, task);
-    WSQ_ASSERT("a task's function returned what is no wsq_poll" && poll <= WSQ_GONE);
+    WSQ_ASSERT("a task's function returned a value that is not a wsq_poll" && poll <= WSQ_GONE);
     wsqi_check_joined(self);
     if (WSQI_LIKELY(poll == WSQ_DONE)) wsqi_task_finish(self->pool, task, WSQI_TASK_DONE);
     else if (poll == WSQ_PENDING) wsqi_task_pend(self, task);

@@ -42,7 +42,7 @@ grep -oE '(^|[^a-z:])wsq::[a-z_]+' test/test_hpp.cpp | sed 's/.*wsq::/cpp-/' | g
     comm -23 - "$work/ids" | while read -r name; do echo "FAIL  $name is not on the page"; done | tee "$work/missing"
 [ ! -s "$work/missing" ] || failed=1
 awk '/<section id="cpp-/ { here = $0 }
-    here && (/<dd><\/dd>/ || (code && !/^<p>/)) { print "FAIL  without a word: " $0 }
+    here && (/<dd><\/dd>/ || (code && !/^<p>/)) { print "FAIL  no text: " $0 }
     { code = here && /<\/pre>$/ }
     /<\/section>/ { here = "" }' "$page" | tee "$work/mute"
 [ ! -s "$work/mute" ] || failed=1
@@ -50,7 +50,7 @@ twice=$(uniq -d "$work/ids")
 [ -z "$twice" ] || fail "anchors that are there twice:" $twice
 dead=$(comm -13 "$work/ids" "$work/links" | grep .)
 [ -z "$dead" ] || fail "links that lead nowhere:" $dead
-! grep -nE '(src|href)="[^#]|@import|url\(' "$page" || fail 'something is loaded from elsewhere'
+! grep -nE '(src|href)="[^#]|@import|url\(' "$page" || fail 'the page loads something'
 
 # The cookbook: a question for each recipe and a recipe for each question; words only for places that exist.
 sed -n 's/^\([a-z_]*\.c\) | [a-z].*/\1/p' .docs/cookbook.txt | sort >"$work/questions"
@@ -70,7 +70,7 @@ echo "      $names names, $(wc -l <"$work/links") links, $excerpts examples, $(w
 # ---- in an editor ----
 
 if command -v clangd >/dev/null && command -v python3 >/dev/null; then
-    said=$(timeout 100 python3 test/hover.py) || fail 'a name without its contract in an editor'
+    said=$(timeout 100 python3 test/hover.py) || fail 'an editor shows a name without its contract'
     echo "      editor: $said"
 else
     echo 'skip  what an editor shows: needs clangd and python3 (Debian: clangd)'

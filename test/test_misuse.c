@@ -293,7 +293,7 @@ static void groups(void) {
     says(then_of_unset, "a wsq_group that wsq_group_init has not set up");
     says(wake_nothing, "a wsq_task that is NULL");
     says(cancel_nothing, "a wsq_task that is NULL");
-    says(answer, "returned what is no wsq_poll");
+    says(answer, "returned a value that is not a wsq_poll");
 }
 
 /* ---- a shutdown beside a wake that was forgotten ---- */

@@ -257,7 +257,7 @@ static void rule_refused(const sim_machine *m) {
 
 static int program(int argc, char **argv) {
     if (argc > 1) {
-        fprintf(stderr, "litmus: it takes no arguments, and got \"%s\"\n", argv[1]);
+        fprintf(stderr, "litmus takes no arguments: \"%s\"\n", argv[1]);
         return 2;
     }
     for (size_t i = 0; i < SIM_MACHINES; i++) {

@@ -236,7 +236,7 @@ static unsigned workers_named(const char *text) {
     char *end;
     unsigned long n = strtoul(text, &end, 10);
     if (*text < '0' || *text > '9' || *end != 0 || n == 0 || n > 1024)
-        usage("a number of workers is from 1 to 1024", text);
+        usage("the number of workers must be 1 to 1024", text);
     return (unsigned)n;
 }
 
@@ -251,7 +251,7 @@ static double work_named(const char *text) {
     char *end;
     double ms = strtod(text, &end);
     if ((*text < '0' || *text > '9') || *end != 0 || !(ms >= 0.01) || ms > 100)
-        usage("a work for each worker is from 0.01 to 100 ms", text);
+        usage("the work for each worker must be 0.01 to 100 ms", text);
     return ms;
 }
 
@@ -268,11 +268,11 @@ static int program(int argc, char **argv) {
         const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool option = word[0] == '-' && word[1] != 0 && word[2] == 0;
         if (count == MOST || options.machine_count == MOST || options.worker_count == MOST)
-            usage("too many arguments, from here on", word);
+            usage("too many arguments, beginning with", word);
         if (option && word[1] == 'q') {
             options.quick = true;
         } else if (option && strchr("mnrwc", word[1]) != NULL) {
-            if (value == NULL) usage("its value is missing", word);
+            if (value == NULL) usage("this option needs a value", word);
             i++;
             if (word[1] == 'm') options.machines[options.machine_count++] = machine_named(value);
             if (word[1] == 'n') options.workers[options.worker_count++] = workers_named(value);
@@ -294,7 +294,7 @@ static int program(int argc, char **argv) {
     for (int m = 0; m < options.machine_count; m++) {
         for (int i = 0; i < options.worker_count; i++)
             if (options.workers[i] > options.machines[m]->cores)
-                usage("fewer cores than workers has the machine", options.machines[m]->name);
+                usage("there are more workers than cores on machine", options.machines[m]->name);
         for (int i = 0; i < QUESTIONS; i++) {
             bool wanted = count == 0;
             for (int k = 0; k < count; k++) wanted = wanted || asked[k] == i;

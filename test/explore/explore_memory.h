@@ -132,7 +132,7 @@ static inline void explore_free(void *memory) {
     if (!memory) return;
     int i = explore_find_block((uintptr_t)memory);
     if (i < 0 || i == EXPLORE_GLOBAL || explore.block[i].begin != (uintptr_t)memory)
-        explore_fail("free of what was not allocated: %p", memory);
+        explore_fail("free of memory that was not allocated: %p", memory);
     explore_block *block = &explore.block[i];
     if (!block->alive) explore_fail("double free: %p", memory);
     for (int other = 0; other < explore.fibers; other++)

@@ -77,7 +77,7 @@ analyze() {
         gcc $flags -O2 -Wall -Wextra -fanalyzer -fdiagnostics-path-format=none -c "$whole" -o "$out/gcc.o" 2>"$out/gcc.log"
         report 'gcc -fanalyzer' "$out/gcc.log"
     else
-        echo 'skip gcc -fanalyzer: gcc has none'
+        echo 'skip gcc -fanalyzer: this gcc has no analyzer'
     fi
     if command -v clang-tidy >/dev/null; then
         clang-tidy --quiet --header-filter='wsq\.h' --checks="$(sed -n 's/^#tidy //p' "$0" | tr '\n' ,)" \
@@ -155,7 +155,7 @@ model() {
                 tail -n 30 "$log" | sed 's/^/      /'
                 failed=1
             elif [ "${count:-0}" -eq 0 ]; then
-                echo "FAIL  $source $memory: vacuous, no execution is complete"
+                echo "FAIL  $source $memory: no execution is complete, so nothing was proved"
                 failed=1
             else
                 echo "ok    $source $memory: $count executions"

@@ -1,19 +1,19 @@
 #!/bin/sh
 # usage: test/tools/lint.sh [header]
-# Holds the header to its own rules, and prints one line for each breach:
+# Checks the header against its own rules, and prints one line for each breach:
 #
-#   pairs      every label of the table >>pairs stands in the code at an operation that is as strong
-#              as the table says, its partners are in the table, and the code has no other labels
-#   ordered    an acquire, a release, a seq_cst operation or a fence has a label, on its own
-#              statement or in the comment right above, and is no stronger than the table says
-#   relaxed    a relaxed operation has a reason ("Relaxed: ...") there, or above the function;
-#              several in a row may share one
-#   locked     what is relaxed because a lock orders it stands in a function that takes one, or whose
-#              comment says who holds it
+#   pairs      every label of the table >>pairs stands at an operation of the code that is as strong as
+#              the table says, its partners are in the table, and the code has no other labels
+#   ordered    each acquire, release, seq_cst operation and fence has a label, in its statement or in the
+#              comment right above, and is not stronger than the table says
+#   relaxed    each relaxed operation has a reason ("Relaxed: ...") there or above the function; several
+#              in a row may share one
+#   locked     an access that is relaxed because a lock orders it stands in a function that takes a lock, or
+#              whose comment says which thread holds it
 #   shape      functions of at most 60 lines, 100 columns, no tabs, no #if in a function body,
-#              sections in the order of the table of contents, no tag of one that is not there,
-#              nothing left to do
-#   names      what stands at file scope begins with wsq_, wsqi_, WSQ_ or WSQI_
+#              sections in the order of the table of contents, no tag of a missing section,
+#              no TODO
+#   names      every name at file scope begins with wsq_, wsqi_, WSQ_ or WSQI_
 #   words      the comments have no more of some words than $words allows: words that stand where a noun
 #              is missing ("who has it" for "the worker that has it"), or that slow a reader down
 #
@@ -187,7 +187,7 @@ function read_locks() {
     if (body && code ~ /^\}/) {
         sub(/wsqi_[a-z]+_locked\(/, "", whole)
         gsub(/_locked\(/, "", whole)
-        if (lock_at && whole !~ /(^|[^bc])lock/) breach(lock_at, "relaxed for a lock, and none is named")
+        if (lock_at && whole !~ /(^|[^bc])lock/) breach(lock_at, "relaxed because of a lock, but no lock is named")
         lock_at = 0
     }
     if (!head && code !~ /^[ \t]*$/) above_it = ""
@@ -199,7 +199,7 @@ function read_shape() {
     if (length($0) > 100) breach(NR, "more than 100 columns")
     if ($0 ~ /\t/) breach(NR, "a tab")
     if ($0 ~ /[ \t]$/) breach(NR, "a space at the end")
-    if ($0 ~ /TODO|FIXME|XXX|HACK/) breach(NR, "something left to do")
+    if ($0 ~ /TODO|FIXME|XXX|HACK/) breach(NR, "a note of something left to do")
     if (code ~ /^[A-Za-z].*\(/ && code !~ /^(typedef|struct|enum)/ && code !~ /;$/ && !body) head = NR
     if (head && code ~ /;$/ && !body) head = 0
     if (head && !body && code ~ /\{$/) body = 1
