@@ -15,6 +15,10 @@
 #ifndef WSQ_HPP
 #define WSQ_HPP
 
+#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 201703L
+#error "wsq.hpp needs C++17 or later (-std=c++17); wsq.h itself needs C++11"
+#else
+
 #if __has_include("wsq.h")
 #include "wsq.h"
 #else
@@ -211,14 +215,20 @@ template <class T, class Step> struct step_state : state<T> {
     }
 };
 
-template <class Step> auto start(wsq_pool *pool, Step &&step) {
+// exchange: swaps what the step needs with what the caller has, and back if the spawn fails.
+template <class Step, class Exchange> auto start(wsq_pool *pool, Step &&step, Exchange exchange) {
     using T = typename is_future<call_t<Step &>>::value_type;
     auto *made = new step_state<T, std::decay_t<Step>>(std::forward<Step>(step));
     made->pool = pool;
+    exchange(*made->step);
     wsq_result result = wsq_spawn(pool, made);
     if (result == WSQ_OK) return future<T>(made);
+    exchange(*made->step);
     delete made;
     throw error(result);
+}
+template <class Step> auto start(wsq_pool *pool, Step &&step) {
+    return start(pool, std::forward<Step>(step), [](auto &) {});
 }
 
 template <class F, class... A> struct submit_step {
@@ -308,8 +318,9 @@ template <class T> class future {
     // Waits as wait does, for so long at most. False: the time was up first.
     template <class R, class P> bool wait_for(std::chrono::duration<R, P> time) const {
         need_state();
-        auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
-        return wsq_task_wait_for(state_, ns > 0 ? uint64_t(ns) : 0) != WSQ_ERR_TIMEOUT;
+        double s = std::chrono::duration<double>(time).count(), most = 9e9; // 285 years
+        uint64_t ns = s < most ? s > 0 ? uint64_t(s * 1e9) : 0 : WSQ_FOREVER;
+        return wsq_task_wait_for(state_, ns) != WSQ_ERR_TIMEOUT;
     }
     // Waits, and gives the value away, or throws the exception that came in its place.
     T get() {
@@ -317,12 +328,13 @@ template <class T> class future {
         future taken(std::move(*this));
         return taken.state_->result.take();
     }
-    // A future of f(value). An exception passes f by. If f returns a future, its value is meant.
+    // A future of f(value). An exception passes f by. If f returns a future, its value is meant. If
+    // this throws, because the pool is shutting down, the value is still here.
     template <class F> auto then(F &&f) {
         need_state();
         wsq_pool *pool = state_->pool;
-        return detail::start(pool, detail::then_step<T, std::decay_t<F>>{std::move(*this),
-                                                                         std::forward<F>(f)});
+        return detail::start(pool, detail::then_step<T, std::decay_t<F>>{{}, std::forward<F>(f)},
+                             [this](auto &step) { std::swap(state_, step.before.state_); });
     }
     // Any thread: if what computes the value has not begun, it never will, and get throws an error
     // with WSQ_ERR_CANCELLED. wsq_task_cancel would not do: a task that waits for another future
@@ -333,7 +345,8 @@ template <class T> class future {
     }
     // For tasks that wait without a thread. True: the task must return WSQ_PENDING, and is woken
     // when the value is there. Only one task may do so.
-    bool pending(wsq_task *task) { return state_->pending(task); }
+    // A future that was made from nothing is not pending: get throws.
+    bool pending(wsq_task *task) { return state_ && state_->pending(task); }
 };
 
 // All the values, in order; or the first exception in that order.
@@ -499,4 +512,5 @@ class group {
 } // namespace wsq
 
 #include "wsq_algorithm.hpp"
+#endif // C++17
 #endif

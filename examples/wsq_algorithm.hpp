@@ -12,6 +12,7 @@
 #define WSQ_ALGORITHM_HPP
 
 #include "wsq.hpp"
+#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) >= 201703L // else wsq.hpp has said so
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -379,4 +380,5 @@ void stable_sort(Where &&where, It first, It last, Less less = {}) {
 }
 
 } // namespace wsq
+#endif // C++17
 #endif

@@ -29,6 +29,17 @@ cp "$work/one.c" "$work/one.cpp"
 for cxx in g++ clang++; do
     says 'wsq.h needs C++11 or later' $cxx -std=c++98 -I. -c "$work/one.cpp" -o "$work/one.o"
 done
+# One error, of one line, where there were 80.
+for cxx in g++ clang++; do
+    for file in wsq wsq_algorithm; do
+        printf '#include "%s.hpp"\nint main() { return 0; }\n' $file >"$work/layer.cpp"
+        says 'wsq.hpp needs C++17 or later' $cxx -std=c++14 -Iexamples -I. -c "$work/layer.cpp" -o "$work/one.o"
+        if command -v $cxx >/dev/null && [ "$(grep -c ' error: ' "$work/log")" -ne 1 ]; then
+            echo "FAIL  $cxx $file.hpp: $(grep -c ' error: ' "$work/log") errors"
+            failed=1
+        fi
+    done
+done
 for cc in gcc clang; do
     says 'wsq.h needs C99 or later' $cc -std=c89 -I. -c "$work/one.c" -o "$work/one.o"
     # As a compiler that is neither: without the builtins, and without C11.

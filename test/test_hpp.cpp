@@ -337,6 +337,56 @@ static void algorithm_errors(wsq::pool &pool) {
     CHECK(throws<oops>([&] { pool.run([]() -> int { throw oops(); }); }));
 }
 
+// ---- edges ----
+
+// Futures of nothing: the error comes where the value is fetched, not on a worker.
+static void future_empty(wsq::pool &pool) {
+    std::vector<wsq::future<int>> some;
+    some.push_back(pool.submit([] { return 1; }));
+    some.emplace_back();
+    CHECK(throws<wsq::error>([&] { wsq::when_all(pool, std::move(some)).get(); }));
+    CHECK(throws<wsq::error>([&] {
+        wsq::when_all(pool, pool.submit([] { return 1; }), wsq::future<double>()).get();
+    }));
+    CHECK(throws<wsq::error>([&] { pool.submit([] { return wsq::future<int>(); }).get(); }));
+    CHECK(throws<wsq::error>([&] {
+        pool.submit([] { return 1; }).then([](int) { return wsq::future<int>(); }).get();
+    }));
+    CHECK(!wsq::future<int>().pending(nullptr));
+}
+
+// The longest time-outs, negative ones, and times that are no whole nanoseconds.
+static void future_times(wsq::pool &pool) {
+    std::atomic<bool> go{false};
+    auto slow = pool.submit([&] {
+        while (!go) std::this_thread::yield();
+        return 1;
+    });
+    CHECK(!slow.wait_for(std::chrono::hours::min()));
+    CHECK(!slow.wait_for(std::chrono::seconds(-1)));
+    CHECK(!slow.wait_for(std::chrono::duration<double>(-1e30)));
+    CHECK(!slow.wait_for(std::chrono::duration<double>(0.3e-9)));
+    std::thread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        go = true;
+    });
+    CHECK(slow.wait_for(std::chrono::hours::max()));
+    CHECK(slow.wait_for(std::chrono::nanoseconds::max()));
+    CHECK(slow.wait_for(std::chrono::duration<double>(1e300)));
+    CHECK(slow.get() == 1);
+    later.join();
+}
+
+// A `then` that fails leaves the value where it was.
+static void future_kept() {
+    wsq::pool pool(1);
+    auto value = pool.submit([] { return std::make_unique<int>(7); });
+    value.wait();
+    CHECK(wsq_pool_shutdown(pool, WSQ_DRAIN) == WSQ_OK);
+    CHECK(throws<wsq::error>([&] { value.then([](std::unique_ptr<int>) {}); }));
+    CHECK(value.valid() && *value.get() == 7);
+}
+
 int main() {
     for (unsigned workers : {1u, 2u, 4u}) {
         wsq::pool pool(workers);
@@ -345,6 +395,8 @@ int main() {
         future_all(pool);
         future_let_go(pool);
         future_unwanted(pool);
+        future_empty(pool);
+        future_times(pool);
         CHECK(fib(pool, 14) == 377);
         tasks(pool);
         groups(pool);
@@ -360,6 +412,7 @@ int main() {
         CHECK(moved.workers() == workers);
     }
     future_cancelled();
+    future_kept();
     CHECK(alive == 0);
     std::puts("test_hpp: ok");
     return 0;
