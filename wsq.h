@@ -5634,6 +5634,7 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
 }
 
 WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
+    WSQ_ASSERT("a wsq_timer that is NULL" && timer != NULL);
     for (;;) {
         /* N4: all use of the timer and its task is over. Pairs with N3. */
         void *where = wsqi_load_acq(&timer->timers);

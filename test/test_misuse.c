@@ -269,6 +269,42 @@ static void answer(wsq_pool *pool) {
     wsq_task_wait(&task);
 }
 
+/* ---- timers whose memory was freed while they were set ---- */
+
+static wsq_timer timers[2];
+
+static void set_timers(wsq_pool *pool, uint64_t delay_ns) {
+    wsq_task_init(&freed, done); /* it is never spawned: a wake does nothing */
+    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_timer_set(pool, &timers[i], &freed, delay_ns), WSQ_OK);
+}
+
+static void timer_freed(wsq_pool *pool) {
+    set_timers(pool, 10000000);
+    memset((void *)&timers[0], 0xdd, sizeof timers[0]);
+    test_nap(2000000000);
+}
+
+static void timer_freed_beside(wsq_pool *pool) {
+    set_timers(pool, 3600000000000u);
+    memset((void *)&timers[0], 0xdd, sizeof timers[0]);
+    (void)wsq_timer_cancel(&timers[1]);
+}
+
+static void timer_freed_at_the_end(wsq_pool *pool) {
+    set_timers(pool, 3600000000000u);
+    memset((void *)&timers[0], 0, sizeof timers[0]);
+    wsq_pool_destroy(pool);
+}
+
+static void cancel_no_timer(wsq_pool *pool) { (void)pool, (void)wsq_timer_cancel(NULL); }
+
+static void freed_timers(void) {
+    says(timer_freed, "a wsq_timer whose memory was freed");
+    says(timer_freed_beside, "a wsq_timer that was set beside this one");
+    says(timer_freed_at_the_end, "a wsq_timer whose memory was freed");
+    says(cancel_no_timer, "a wsq_timer that is NULL");
+}
+
 /* ---- groups that wsq_group_init has not seen ---- */
 
 static wsq_group unset;
@@ -427,6 +463,7 @@ int main(void) {
     RUN(joins);
     RUN(tasks);
     RUN(groups);
+    RUN(freed_timers);
     RUN(forgotten);
     RUN(pools);
     return test_end();

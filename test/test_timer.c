@@ -281,8 +281,12 @@ static void shared_of(wsq_pool *pool) {
     CHECK(!wsq_timer_cancel(&all.timer));
     CHECK(atomic_load(&all.cancels) <= atomic_load(&all.sets));
     unsigned left = 0; /* of a timer that was linked twice something stays */
-    for (unsigned i = 0; i < pool->workers; i++)
-        left += wsqi_timers_open(&pool->timers[i], WSQI_NEVER - 1) != WSQI_NEVER;
+    for (unsigned i = 0; i < pool->workers; i++) {
+        wsqi_timers *timers = &pool->timers[i];
+        wsqi_mutex_lock(&pool->parking, &timers->lock);
+        left += wsqi_timers_open(timers, WSQI_NEVER - 1) != WSQI_NEVER;
+        wsqi_mutex_unlock(&pool->parking, &timers->lock);
+    }
     CHECK_EQ(left, 0);
     wsq_task_cancel(&all.task.task);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
