@@ -514,6 +514,7 @@ static int calls_not_refused(heirloom *all) {
            (wsq_go(pool, say_nothing, NULL) != WSQ_ERR_FORKED) +
            (wsq_submit(pool, echo, NULL, &future) != WSQ_ERR_FORKED) +
            (wsq_timer_set(pool, &all->spare.timer, spare, 1) != WSQ_ERR_FORKED) +
+           wsq_timer_cancel(&all->spare.timer) + /* the parent's, still */
            (wsq_group_wait(&all->group) != WSQ_ERR_FORKED) +
            (wsq_future_get(all->future, NULL) != WSQ_ERR_FORKED) +
            (wsq_pool_shutdown(pool, WSQ_DRAIN) != WSQ_ERR_FORKED);
@@ -535,6 +536,8 @@ static int child_main(heirloom *all) {
     wsq_pool_destroy(all->pool);
 #if TEST_SLOWDOWN != 10 /* the thread sanitizer cannot start threads here */
     wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+    CHECK_EQ(wsq_timer_set(pool, &all->spare.timer, &all->spare.task, 3600000000000u), WSQ_OK);
+    CHECK(wsq_timer_cancel(&all->spare.timer));
     mix_round(pool, &tiny_load, test_seed, 2);
     wsq_pool_destroy(pool);
 #endif
@@ -555,15 +558,19 @@ static void forks(void) {
             all.tasks[k].left = 100 * (unsigned)(i % 3);
             CHECK_EQ(wsq_group_spawn(&all.group, &all.tasks[k].task), WSQ_OK);
         }
+        CHECK_EQ(wsq_timer_set(all.pool, &all.spare.timer, &all.spare.task, 3600000000000u), WSQ_OK);
         CHECK_EQ(wsq_submit(all.pool, echo, &status, &all.future), WSQ_OK);
         CHECK_EQ(wsq_submit(all.pool, echo, &status, &all.done), WSQ_OK);
         while (!wsq_future_done(all.done)) wsqi_pause();
         /* as any thread may at that moment, of which the child knows nothing */
         wsqi_mutex_lock(&all.pool->parking, &all.pool->lock);
+        wsqi_mutex_lock(&all.pool->parking, &wsqi_timers_of(all.spare.timer.timers.v)->lock);
         pid_t child = knows ? fork() : -1;
         if (child == 0) LEAVE(child_main(&all));
+        wsqi_mutex_unlock(&all.pool->parking, &wsqi_timers_of(all.spare.timer.timers.v)->lock);
         wsqi_mutex_unlock(&all.pool->parking, &all.pool->lock);
         if (knows) CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+        CHECK(wsq_timer_cancel(&all.spare.timer));
         CHECK_EQ(wsq_group_wait(&all.group), WSQ_OK);
         CHECK_EQ(wsq_future_get(all.future, NULL), WSQ_OK);
         wsq_future_drop(all.done);
