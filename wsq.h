@@ -339,7 +339,6 @@
  * has its turn.
  *
  * The timers that one worker, or one outside thread, has set fire in the order of their times.
- * Timers with equal times fire in the order of the calls.
  *
  * A task does not know what woke it. If it may have been something other than the timer, the task
  * calls wsq_timer_cancel, which returns true if the timer had not fired. You may free the timer and
@@ -3598,8 +3597,9 @@ enum {
 };
 
 typedef struct wsqi_timers {
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* wsqi_mutex_lock; it covers what follows */
-    wsqi_a64 next;   /* none of these is due earlier; WSQI_NEVER: there is none */
+    /* none of these is due earlier; WSQI_NEVER: there is none. Others read it */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 next;
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* wsqi_mutex_lock; it covers all but `pool` */
     wsq_pool *pool;
     uint64_t base;   /* a time that is over, from which the lists count */
     wsqi_link *open; /* the list that is being emptied, or NULL */
@@ -5384,6 +5384,11 @@ WSQ_API bool wsq_budget_take(void) {
  * the list's time, and looks at shorter lists then. Guesses. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
+/* In a turn a worker looks at its own timers, and at those of all when one is late by this many ns:
+ * about a turn. To look at all each time costs 64 workers that fire all the time a sixth of their
+ * time (bench/sim, `sleep`). */
+#define WSQI_TIMERS_GRACE 1000000u
+
 #define wsqi_check_timer(timers, timer) \
     WSQ_ASSERT("a wsq_timer whose memory was freed, or overwritten, while it was set" && \
                wsqi_load_locked(&(timer)->timers) == (timers))
@@ -5394,7 +5399,7 @@ static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
     return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
 }
 
-/* The lock's holder. To the end of its list, so that equal times fire in the order of the calls. */
+/* The lock's holder. At the end of its list, so that the older of equal ones mostly fires first. */
 static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
     uint64_t at = wsqi_get(&timer->at);
     unsigned level = 0;
@@ -5552,16 +5557,19 @@ static void wsqi_timers_raise(wsq_pool *pool) {
 
 /* Any thread, in a turn or when it finds nothing to do. Wakes the tasks whose time has come, in the
  * order of their times and so not through the LIFO slot, but only so many at once; the next look
- * goes on. The tasks are queued behind the locks, for a pool that is over cancels what it is given.
- * A lock that is held is left to its holder. True: timers moved, but none fired, so that the
- * caller, if it has nothing to do, looks again. */
-static bool wsqi_timers_fire(wsq_pool *pool) {
-    if (WSQI_LIKELY(wsqi_load_hint(&pool->timer_next) == WSQI_NEVER)) return false;
-    uint64_t now = wsqi_clock_ns(), next;
+ * goes on. It leaves timers in the lists of others to them for `grace` ns. The tasks are queued
+ * behind the locks, for a pool that is over cancels what it is given. A lock that is held is left
+ * to its holder. True: timers moved, but none fired, so that the caller, if it has nothing to do,
+ * looks again. */
+static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
+    uint64_t next = wsqi_load_hint(&pool->timer_next);
+    if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
+    uint64_t now = wsqi_clock_ns();
     wsq_task *first = NULL, **end = &first, *task;
-    if (wsqi_load_hint(&pool->timer_next) > now) return false;
+    if (next > now) return false;
+    bool all = now - next >= grace;
     unsigned own = (unsigned)(wsqi_timers_own(pool) - pool->timers), count = 0;
-    for (unsigned i = 0; i < pool->workers; i++) {
+    for (unsigned i = 0; i < (all ? pool->workers : 1); i++) {
         wsqi_timers *timers = &pool->timers[(own + i) % pool->workers];
         uint32_t nobody = 0;
         if (wsqi_load_hint(&timers->next) > now) continue;
@@ -5576,7 +5584,7 @@ static bool wsqi_timers_fire(wsq_pool *pool) {
         wsqi_mutex_unlock(&pool->parking, &timers->lock);
     }
     wsqi_set(end, (wsq_task *)NULL);
-    wsqi_timers_raise(pool);
+    if (all) wsqi_timers_raise(pool);
     bool moved = count != 0 && first == NULL;
     while ((task = first) != NULL) {
         wsq_pool *home = wsqi_task_pool(task);
@@ -6405,7 +6413,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_task *task = NULL;
     wsqi_turn_clock(self);
     if (self->spilled) wsqi_order_keep(self);
-    (void)wsqi_timers_fire(pool);
+    (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
         over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW])) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
@@ -6501,7 +6509,7 @@ static void wsqi_run_dry(wsqi_worker *self) {
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
-        bool again = wsqi_timers_fire(self->pool);
+        bool again = wsqi_timers_fire(self->pool, 0);
         if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or past the slot's cap */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);

@@ -446,6 +446,37 @@ static void under_load_of(wsq_pool *pool) {
 
 static void under_load(void) { on_every_kind(under_load_of); }
 
+/* The worker that has set the timer is in a long task, the other one always has something to do. */
+static wsq_poll set_and_stay(wsq_ctx ctx, step *self) {
+    set(wsq_pool_of(ctx), self->arg, 100000);
+    while (!atomic_load(&stop_work)) sched_yield();
+    return WSQ_DONE;
+}
+
+static wsq_poll wake_stops_work(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    if (self->runs == 1) return WSQ_PENDING;
+    atomic_store(&stop_work, true);
+    return WSQ_DONE;
+}
+
+static void of_a_worker_that_stays(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+    for (size_t round = 0; round < test_times(20); round++) {
+        step stays, works;
+        atomic_store(&stop_work, false);
+        step_new(&alarms[0].step, wake_stops_work, NULL);
+        spawn(pool, &alarms[0].step);
+        step_asleep(&alarms[0].step);
+        step_new(&works, work_on, NULL);
+        CHECK_EQ(wsq_spawn_on(pool, 1, &works.task), WSQ_OK);
+        step_new(&stays, set_and_stay, &alarms[0]);
+        CHECK_EQ(wsq_spawn_on(pool, 0, &stays.task), WSQ_OK);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    }
+    pool_close(pool);
+}
+
 /* One worker in a long task, the other asleep: it must be the one that watches, for a slot and timers. */
 static wsq_poll wake_and_stay(wsq_ctx ctx, step *self) {
     step *other = self->arg;
@@ -580,6 +611,7 @@ int main(void) {
     RUN(ticks);
     RUN(earlier);
     RUN(under_load);
+    RUN(of_a_worker_that_stays);
     RUN(slot_and_timer);
     RUN(many);
     RUN(no_memory);

@@ -97,6 +97,60 @@ static double run_tasks(wsq_pool *pool, double count, uint32_t ns, unsigned spaw
     return (double)n;
 }
 
+/* ---- timers: a task on each worker sets timers of its own and takes them back; tasks that sleep ---- */
+
+enum { TIMED = 200 }; /* of a worker */
+
+typedef struct timed {
+    WSQI_ALIGNED(64) wsq_task task;
+    WSQI_ALIGNED(64) wsq_timer timer;
+    uint64_t random;
+    size_t left;
+} timed;
+
+static wsq_poll timed_resets(wsq_ctx ctx, wsq_task *task) {
+    timed *self = wsq_container_of(task, timed, task);
+    for (size_t i = 0; i < 64 && self->left > 0; i++, self->left--) {
+        self->random = scramble(self->random);
+        wsq_timer_set(wsq_pool_of(ctx), &self->timer, task, 1000000000u + self->random % 1000000000u);
+        if (!wsq_timer_cancel(&self->timer)) sim_fail("no timer");
+    }
+    if (sim_now() > run_end) run_end = sim_now();
+    return self->left > 0 ? WSQ_YIELD : WSQ_DONE;
+}
+
+/* 200 of these on a worker compute for longer than each sleeps. */
+static wsq_poll timed_sleeps(wsq_ctx ctx, wsq_task *task) {
+    timed *self = wsq_container_of(task, timed, task);
+    self->random = scramble(self->random);
+    sim_work(2000);
+    if (sim_now() > run_end) run_end = sim_now();
+    if (self->left-- == 0) return WSQ_DONE;
+    if (wsq_timer_set(wsq_pool_of(ctx), &self->timer, task, 50000 + self->random % 100000) != WSQ_OK)
+        sim_fail("no timer");
+    return WSQ_PENDING;
+}
+
+static double run_timers(wsq_pool *pool, double units, size_t each, wsq_task_fn fn) {
+    size_t count = each * wsq_pool_workers(pool), left = (size_t)(units / (double)count) + 1;
+    timed *all = (timed *)sim_allocate(count * sizeof *all);
+    run_start = sim_now();
+    run_end = 0;
+    for (size_t i = 0; i < count; i++) {
+        all[i].random = i;
+        all[i].left = left;
+        wsq_task_init(&all[i].task, fn);
+        wsq_result result = each == 1 ? wsq_spawn_on(pool, (unsigned)i, &all[i].task)
+                                      : wsq_spawn(pool, &all[i].task);
+        if (result != WSQ_OK) sim_fail("a task was refused");
+    }
+    if (wsq_pool_wait(pool) != WSQ_OK) sim_fail("the tasks did not end");
+    return (double)(left * count);
+}
+
+static double run_resets(wsq_pool *pool, double units) { return run_timers(pool, units, 1, timed_resets); }
+static double run_sleeps(wsq_pool *pool, double units) { return run_timers(pool, units, TIMED, timed_sleeps); }
+
 /* ---- spawned by threads from outside ---- */
 
 typedef struct submitter {

@@ -283,7 +283,7 @@ static void timer_set_anew(void) {
 /* One thread has fired the only timer, and finds that there is none; another one sets the next. */
 static void fires(void *arg) {
     (void)arg;
-    while (wsqi_timers_fire(pool)) {}
+    while (wsqi_timers_fire(pool, 0)) {}
 }
 
 static void timer_against_fire(void) {
