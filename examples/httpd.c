@@ -112,10 +112,15 @@ static void answer_text(struct connection *c, int status, const char *type, cons
     c->answer[1] = (struct iovec){(void *)(uintptr_t)text, body ? strlen(text) : 0};
 }
 
+/* Before it is cut to pieces and after that: "HEAD" has a space behind it, or an end. */
+static bool asks_for_head(const struct connection *c) {
+    return c->received > 4 && memcmp(c->in, "HEAD", 4) == 0 && (c->in[4] == ' ' || !c->in[4]);
+}
+
 /* A request that may have a body, or no end: where the next one begins is not known. */
 static void refuse(struct connection *c, int status) {
     c->keep = false;
-    answer_text(c, status, "text/plain", http_reason(status), true);
+    answer_text(c, status, "text/plain", http_reason(status), !asks_for_head(c));
 }
 
 static void answer_file(struct connection *c, const struct http_request *request, bool body) {
@@ -182,7 +187,7 @@ static void answer_request(struct connection *c, size_t length) {
     /* Who stops says so with the last answer, and the last one is that behind which nothing is. */
     if (atomic_load(&server.signalled) > 0 && !more_to_read(c, used)) c->keep = false;
 
-    bool head = valid && strcmp(request.method, "HEAD") == 0;
+    bool head = asks_for_head(c);
     if (!valid) refuse(c, 400);
     else if (!head && strcmp(request.method, "GET") != 0) refuse(c, 405);
     else if (request.has_body) refuse(c, 413);

@@ -66,6 +66,13 @@ raw() { # expected status, bytes as printf writes them: what curl would not send
     expect "bytes $bytes" "$expected" "$found"
 }
 
+bare() { # expected status, bytes: the answer ends with its head
+    expected=$1 bytes=$2
+    found=$(printf "$bytes" | curl -s -m 10 "telnet://127.0.0.1:$port" | tr -d '\r' |
+        sed -n '1s/[^ ]* \([0-9]*\).*/\1/p; 1,/^$/d; p')
+    expect "bytes $bytes" "$expected" "$found"
+}
+
 make_files() {
     mkdir -p "$work/www/sub"
     echo front >"$work/www/index.html"
@@ -160,6 +167,11 @@ malformed() {
     raw 400 "GET / HTTP/1.1\r\nHost: x\r\nA: b\nc: d\r\n\r\n"
     raw 400 "GET / HTTP/1.1\r\nHost: x\r\n$host"
     raw 400 "GET /\\0 HTTP/1.1\r\n$host"
+    # What HEAD gets has no body, whatever its status.
+    bare 413 "HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
+    bare 400 "HEAD / HTTP/1.1\r\nHost : x\r\n\r\n"
+    bare 404 "HEAD /none HTTP/1.1\r\n$host"
+    bare 431 "HEAD / HTTP/1.1\r\nX: $(printf '%09000d' 0)"
     stop 'malformed requests'
 }
 
