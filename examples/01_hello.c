@@ -1,4 +1,4 @@
-/* Hello: small tasks, spawned by main, run by whichever worker is free.
+/* Hello: main spawns small tasks, and any free worker runs them.
  *     cc -O2 -pthread 01_hello.c -o hello && ./hello */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"

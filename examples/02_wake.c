@@ -1,8 +1,8 @@
 /* Wake: a task that waits for another thread without holding a worker.
  *     cc -O2 -pthread 02_wake.c -o wake && ./wake
  *
- * A function that returns WSQ_PENDING is put aside. It is called again, from its top, after
- * wsq_wake; so what it must remember lives in its struct, not in its local variables. */
+ * A function that returns WSQ_PENDING is called again, from its first line, after wsq_wake. So
+ * what it must remember lives in its struct, not in its local variables. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include <pthread.h>

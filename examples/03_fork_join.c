@@ -1,8 +1,9 @@
 /* Fork and join: recursion that spreads over the cores by itself.
  *     cc -O2 -pthread 03_fork_join.c -o fork_join && ./fork_join
  *
- * A fork offers one call to whoever is idle and goes on at once. It costs about as much as the call
- * itself, so there is no cut-off below: a million forks, nearly all of which nobody takes. */
+ * A fork offers one call to idle workers, and goes on immediately. It costs about as much as the
+ * call itself, so there is no cut-off below: a million forks, most of which no other worker
+ * takes. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 

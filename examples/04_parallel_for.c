@@ -1,8 +1,9 @@
 /* Parallel for: the body gets a range, so its inner loop is an ordinary loop.
  *     cc -O2 -pthread 04_parallel_for.c -o parallel_for && ./parallel_for
  *
- * The range is split only while somebody is idle; with grain 0 the smallest piece is found by
- * measuring. Here: how many steps the Collatz sequence of each number takes to reach 1. */
+ * The range is split only while a worker is idle. With grain 0, wsq_for finds the smallest piece
+ * by measuring. This example computes how many steps the Collatz sequence of each number takes to
+ * reach 1. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* Reduce: one result from a range, combined in order.
  *     cc -O2 -pthread 05_reduce.c -o reduce && ./reduce
  *
- * The longest run of heads in ten million coin tosses. A run may cross the place where the range
- * was split, so a partial result says what its two ends look like. Combining is associative but not
- * commutative: left and right must not change places, and wsq_reduce never lets them. */
+ * This finds the longest run of heads in ten million coin tosses. A run may cross the place where
+ * the range was split, so a partial result says what its two ends look like. Combining is
+ * associative but not commutative: left and right must not change places, and wsq_reduce never
+ * lets them. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 

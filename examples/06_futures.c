@@ -1,10 +1,10 @@
 /* Futures: a function call whose result is fetched later.
  *     cc -O2 -pthread 06_futures.c -o futures && ./futures
  *
- * There is no struct of your own, and no allocation once the pool has a few futures.
+ * You need no struct of your own, and the pool allocates nothing once it has a few futures.
  *
- * A wait inside a task is no trap: a future that nobody has started is run by who asks for it, and
- * otherwise a stand-in works in the waiting worker's place. */
+ * A wait inside a task does not deadlock: if no worker has started the future, the waiting task
+ * calls it; otherwise a stand-in works in the waiting worker's place. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include <stdlib.h>

@@ -1,8 +1,9 @@
-/* Groups: tasks that are waited for together, and called off together.
+/* Groups: tasks that are waited for together, and cancelled together.
  *     cc -O2 -pthread 07_groups.c -o groups && ./groups
  *
- * A search for a number whose hash begins with 24 zero bits. Whoever finds one cancels the group:
- * what has not started never will, what runs asks now and then. */
+ * The tasks search for a number whose hash begins with 24 zero bits. The task that finds one
+ * cancels the group. Then tasks that have not started never will, and those that run notice it
+ * when they ask. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include <stdatomic.h>

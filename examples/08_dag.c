@@ -1,9 +1,11 @@
-/* Dependencies: runs the commands of a file like a Makefile, each when what it needs is done.
+/* Dependencies: runs the commands of a file like a Makefile, each as soon as its prerequisites are
+ * made.
  *     cc -O2 -pthread 08_dag.c -o dag && ./dag
  *
- * A line "target: other ..." names what comes before; lines behind it that begin with a tab are its
- * commands. The first target is made, and all it needs. A failure stops what has not started.
- * (Unlike make it looks at no times, and knows neither variables nor patterns.) */
+ * A line "target: other ..." names a target and its prerequisites; the lines after it that begin
+ * with a tab are its commands. The program makes the first target, and all that it needs. After a
+ * failure it starts nothing that depends on it. (Unlike make it does not look at times, and knows
+ * neither variables nor patterns.) */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "command.h"

@@ -1,9 +1,9 @@
 /* A pipeline: stages with bounded queues between them, each stage a task.
  *     cc -O2 -pthread 09_pipeline.c -o pipeline && ./pipeline
  *
- * A stage that finds its input empty, or its output full, returns WSQ_PENDING; the neighbour wakes
- * it. So a slow stage holds back the ones before it, and nobody holds a worker while he waits. No
- * lock is needed: a wake that comes after the look and before the return is not lost. */
+ * A stage that finds its input empty, or its output full, returns WSQ_PENDING, and its neighbour
+ * wakes it. So a slow stage slows down the ones before it, and a stage that waits holds no worker.
+ * No lock is needed: a wake that comes after the check and before the return is not lost. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include <stdatomic.h>

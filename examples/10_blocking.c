@@ -1,10 +1,10 @@
-/* Blocking calls: what to do with a function that sleeps in the system and cannot be made to wait
- * by a wake: a file, a name server, a library.
+/* Blocking calls: what to do with a function that sleeps in the system and cannot wait for a wake
+ * instead, such as a file, a name server, a library.
  *     cc -O2 -pthread 10_blocking.c -o blocking && ./blocking
  *
  * Between wsq_block_begin and wsq_block_end a stand-in works in this worker's place: a thread that
- * is started when it is needed for the first time, and sleeps when it is not. So tasks that compute
- * go on beside any number of tasks that block (max_standins at most). */
+ * is started when it is first needed, and sleeps when it is not. So tasks that compute go on
+ * beside any number of tasks that block (at most max_standins). */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include <stdatomic.h>

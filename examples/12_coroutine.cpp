@@ -2,7 +2,7 @@
 //     c++ -std=c++20 -O2 -pthread 12_coroutine.cpp -o coroutine && ./coroutine
 //
 // Coroutines that await one another run one after the other, so they share a wsq_task: the carrier.
-// It resumes whichever of them is next. An awaiter notes that coroutine, asks somebody to wake the
+// It resumes whichever of them is next. An awaiter notes that coroutine, arranges for a wake of the
 // carrier, and suspends; then the carrier returns WSQ_PENDING. The wake may come at any time: until
 // the carrier has returned it cannot run elsewhere.
 #define WSQ_IMPLEMENTATION
@@ -195,7 +195,7 @@ struct switch_to { // goes on in that pool
     }
 };
 
-// One coroutine waits, any thread sets it, once. The word: nobody, who waits, or (this) it is set.
+// One coroutine waits, any thread sets it, once. The word: NULL, the waiting coroutine, or (this) it is set.
 class event {
     std::atomic<void *> word_{nullptr};
 

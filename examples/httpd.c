@@ -47,7 +47,8 @@ enum {
     FILE_CHUNK = 256 * 1024   /* bytes of a file before others get their turn */
 };
 
-/* What a connection waits for. Its task writes, the reactor reads it to know who may be closed. */
+/* What a connection waits for. Its task writes this; the reactor reads it to know which
+ * connections it may close. */
 enum phase { FRESH, RECEIVING, ANSWERING, IDLE, LINGERING };
 
 struct connection {
@@ -184,7 +185,7 @@ static void answer_request(struct connection *c, size_t length) {
     bool valid = http_parse(c->in, length, &request);
     atomic_fetch_add_explicit(&server.requests, 1, memory_order_relaxed);
     c->keep = valid && request.keep_alive;
-    /* Who stops says so with the last answer, and the last one is that behind which nothing is. */
+    /* A server that stops says so in its last answer: the one after which nothing is left to read. */
     if (atomic_load(&server.signalled) > 0 && !more_to_read(c, used)) c->keep = false;
 
     bool head = asks_for_head(c);
@@ -294,8 +295,8 @@ static wsq_poll hang_up(struct connection *c) {
     return WSQ_GONE;
 }
 
-/* Registered late: epoll reports a hang-up even to who asked for nothing, and an event that nobody
- * armed would wake a connection that may be gone. */
+/* A descriptor is registered here, not earlier: epoll reports a hang-up even if no event was asked
+ * for, and an event that no task waits for would wake a connection that may be gone. */
 static wsq_poll wait_for(struct connection *c, uint32_t events) {
     struct epoll_event event = {.events = events | EPOLLONESHOT, .data.ptr = c};
     int operation = c->registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
@@ -366,8 +367,8 @@ static void accept_clients(void) {
     }
 }
 
-/* Who has connected before the signal is still accepted. (Who does so between the last accept and
- * the close is refused; Linux knows no way to close only the door.) */
+/* Connections that came before the signal are still accepted. (One that comes between the last
+ * accept and the close is refused; Linux cannot stop accepting without closing the socket.) */
 static void stop(void) {
     struct signalfd_siginfo info;
     if (read(server.signals, &info, sizeof info) != sizeof info) return;

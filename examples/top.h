@@ -69,7 +69,7 @@ struct top_shared {
     struct top_worker worker[TOP_WORKERS]; /* memory is touched only as it is used */
 };
 
-/* A task that is queued: since when, and by what. Whoever queues it writes, `task` last. */
+/* A queued task: since when, and by what. The thread that queues it writes, `task` last. */
 struct top_place {
     _Atomic(const void *) task;
     atomic_uint_least64_t at_ns, by;

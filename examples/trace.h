@@ -1,6 +1,6 @@
 /* A timeline of a pool, in the Trace Event Format that ui.perfetto.dev, chrome://tracing and
- * trace.html show: a lane for each worker; its tasks, each with how long it was queued and who
- * queued it; sleeps and waits; steals, and wakes of one worker by another, as arrows; and counters.
+ * trace.html show: a lane for each worker; its tasks, each with how long it was queued and by
+ * which task; sleeps and waits; steals, and wakes of one worker by another, as arrows; and counters.
  *
  *     struct trace *trace = trace_open(getenv("WSQ_TRACE"));    NULL, if the path is
  *     config.hooks = trace_hooks(trace);                        NULL, if the trace is
@@ -388,7 +388,7 @@ static void trace_put_lane(struct trace *trace, unsigned index, const struct tra
     unsigned long long used = atomic_load(&lane->used), end = trace_end(trace, lane);
     unsigned depth = 0;
     if (used > TRACE_EVENTS) trace->dropped += used - TRACE_EVENTS;
-    if (index == TRACE_OUTSIDE) return; /* it has no spans, only tells who queued */
+    if (index == TRACE_OUTSIDE) return; /* no spans, only arrows from what it queues */
     trace_put_name(trace, index);
     for (unsigned long long i = trace_first(trace, lane); i < end; i++) {
         const struct trace_event *e = trace_at(lane, i);

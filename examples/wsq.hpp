@@ -142,7 +142,7 @@ template <class T> struct is_future : std::false_type { using value_type = T; };
 template <class T> struct is_future<future<T>> : std::true_type { using value_type = T; };
 
 // What a future and the task that computes its value share. It belongs to the future and, until the
-// task has run, to the task; whoever lets go of it last deletes it.
+// task has run, to the task; the last one to let go of it deletes it.
 template <class T> struct state : wsq_task {
     enum : unsigned { BY_FUTURE = 1, BY_TASK = 2 };
     wsq_pool *pool = nullptr;
@@ -284,7 +284,7 @@ template <class... T> struct each_step {
 
 } // namespace detail
 
-// A value that comes later, or an exception. Whoever holds it may wait for it, or let it go: the
+// A value that comes later, or an exception. Its holder may wait for it, or let it go: the
 // task runs all the same. get and then take the value: once.
 template <class T> class future {
     detail::state<T> *state_ = nullptr;

@@ -1,6 +1,6 @@
-/* balance.h: ranks that share out work which nobody can foresee, by messages. A rank that has run
- * dry asks another one, at random; who is asked answers with what it can spare, or with nothing.
- * It knows neither wsq nor threads: one thread at a time calls it.
+/* balance.h: ranks that share out work of unknown size, by messages. A rank without work asks
+ * another one, at random, and that one answers with what it can spare, or with nothing. This file
+ * knows neither wsq nor threads: one thread at a time calls it.
  *
  * The end is found by Safra's algorithm (Dijkstra, EWD998, 1987). Each rank counts the gifts that
  * it has sent minus those that it has received, and is black once it has received one. A token goes
@@ -29,7 +29,7 @@ typedef struct balance {
     MPI_Comm comm;
     int rank, ranks;
     uint32_t words[BALANCE_NODES * UTS_WORDS]; /* the message that was received last */
-    int *thieves, thief_first, thief_count;    /* a circle: who asked and has no answer yet */
+    int *thieves, thief_first, thief_count;    /* a ring: ranks that asked and have no answer */
     struct balance_answer *answers;
     MPI_Request ask, token, stop[2];
     bool asking, stopped, leaving;

@@ -1,5 +1,5 @@
-/* A barrier for tasks: each waits until all have come, and none holds a worker meanwhile. So there
- * may be many more tasks than workers. (Bodies that must run at the same time: gang.c.)
+/* A barrier for tasks: each task waits until all have come, and holds no worker meanwhile. So
+ * there may be many more tasks than workers. (For bodies that must run at the same time: gang.c.)
  *     cc -O2 -pthread barrier.c -o barrier && ./barrier */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"

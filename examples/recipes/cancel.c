@@ -1,10 +1,11 @@
-/* To call off one task, with an answer at once: "it will not run", or "too late".
+/* Cancels one task and learns immediately which it was: "it will not run", or "too late".
  *     cc -O2 -pthread cancel.c -o cancel && ./cancel
  *
- * First way: a task of yours, made revocable. If it was called off it still goes through the queue,
- * where its cleanup is called in place of its function: until then its memory stays. Second way: a
- * future. Its place in the queue is the pool's, so what the call would have used may go at once, as
- * with libuv's uv_cancel. (Many at once: wsq_group_cancel, see 07_groups.c.) */
+ * The first way is a task of yours, made revocable. After a cancel it still goes through the
+ * queue, where its cleanup is called in place of its function; until then its memory must stay.
+ * The second way is a future. Its place in the queue belongs to the pool, so after a cancel you
+ * may free the call's argument immediately, as with libuv's uv_cancel. (To cancel many together:
+ * wsq_group_cancel, in 07_groups.c.) */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 

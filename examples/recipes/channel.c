@@ -1,9 +1,9 @@
 /* A bounded channel for tasks, with any number of senders and receivers.
  *     cc -O2 -pthread channel.c -o channel && ./channel
  *
- * A sender that finds it full, or a receiver that finds it empty, waits without holding a worker.
- * The other side completes what it wants before it wakes it, in the order in which they came: so
- * nobody starves, and a task that is woken has not come in vain. */
+ * A sender that finds the channel full, or a receiver that finds it empty, waits without holding a
+ * worker. The other side completes the waiting task's operation before it wakes the task, in the
+ * order in which the tasks came. So no task starves, and none is woken for nothing. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <pthread.h>

@@ -1,9 +1,9 @@
-/* What a pool holds at this moment: its bytes, how many tasks run, how many wait.
+/* Shows what a pool holds at this moment: its bytes, how many tasks run, and how many wait.
  *     cc -O2 -pthread figures.c -o figures && ./figures
  *
- * An allocator sees every byte. A hook sees every begin and end of a run, on the worker's own
- * thread. What wsq_pool_pending counts beyond those that run waits: in a queue, for a wake, or for
- * another task. */
+ * An allocator sees every byte. A hook sees the begin and end of every run, on the worker's own
+ * thread. wsq_pool_pending counts the tasks that run and those that wait: in a queue, for a wake,
+ * or for another task. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdatomic.h>

@@ -1,10 +1,11 @@
-/* A gang: n bodies that run at the same time, with a barrier between their steps, as OpenMP's
- * parallel regions and ggml's graphs want it. Body `ith` of `nth` takes its share of each step.
+/* A gang: n bodies that run at the same time, with a barrier between their steps, as in OpenMP's
+ * parallel regions and ggml's graphs. Body `ith` of `nth` does its share of each step.
  *     cc -O2 -pthread gang.c -o gang && ./gang
  *
- * Nobody passes the barrier before every body is on a thread. So none may wait in a queue behind
- * another one: body 0 runs on the caller, each other one is pinned to a worker of its own, and one
- * gang runs at a time. Other tasks of the pool only delay it; but none of them may wait for it. */
+ * No body passes the barrier before every body is on a thread, so no body may wait in a queue
+ * behind another. Body 0 runs on the caller, each other body is pinned to a worker of its own, and
+ * one gang runs at a time. Other tasks of the pool only delay the gang, but must not wait for
+ * it. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <sched.h>

@@ -2,7 +2,7 @@
  *     cc -O2 -pthread library.c -o library && ./library
  *
  * A shared library keeps its copy of wsq to itself, and does not meet another copy of any version.
- * WSQ_STATIC, in the one file that uses wsq, does the same for a static library. The pool belongs to
+ * WSQ_STATIC, in the one file that uses wsq, does so for a static library. The pool belongs to
  * the library: an open call creates it, and a close call destroys it, before the library is
  * unloaded. Give the program functions of your own, and no wsq_pool. */
 #define WSQ_STATIC

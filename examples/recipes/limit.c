@@ -1,8 +1,8 @@
-/* A limit for a class of tasks: at most so many run at the same time, at most so many wait, and one
- * more is refused. For calls to a server, slow reads, or work that needs much memory.
+/* A limit for a class of tasks: at most so many run at the same time, at most so many wait, and
+ * any more are refused. For calls to a server, slow reads, or work that needs much memory.
  *     cc -O2 -pthread limit.c -o limit && ./limit
  *
- * Only those that may run are in the pool's queues; each that ends sends the next one. */
+ * Only tasks that may run are in the pool's queues; each one that ends spawns the next one. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <pthread.h>

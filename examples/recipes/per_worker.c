@@ -1,10 +1,10 @@
-/* Once per worker: a function that runs on every worker, for what belongs to a thread: a random
- * generator, a buffer, a library's context, counters that are added up at the end.
+/* Runs a function once on every worker, for data that belongs to a thread: a random generator, a
+ * buffer, a library's context, counters that are added up at the end.
  *     cc -O2 -pthread per_worker.c -o per_worker && ./per_worker
  *
- * wsq_spawn_on pins a task to a worker, which alone runs it, and is woken for it. A thread that
- * stands in for a blocked worker, or a guest in wsq_run, is not visited. It has a higher index: an
- * array that they use, too, has wsq_pool_slots elements. */
+ * wsq_spawn_on pins a task to a worker: only that worker runs the task, and is woken for it.
+ * Stand-ins and guests in wsq_run are not visited. They have higher indices: an array that they
+ * use, too, has wsq_pool_slots elements. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdlib.h>

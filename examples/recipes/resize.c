@@ -1,8 +1,8 @@
-/* A pool that grows and shrinks, down to none: then it is paused.
+/* A pool that grows and shrinks, down to no threads at all: then it is paused.
  *     cc -O2 -pthread resize.c -o resize && ./resize
  *
- * A lend_only pool starts no threads; it works with those that are lent to it. A thread that is
- * dismissed leaves between two tasks, and what it had queued is for the others: no task is lost. */
+ * A lend_only pool starts no threads; it works with those that you lend it. A dismissed thread
+ * leaves between two tasks, and the tasks in its queue are left to the others: no task is lost. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <pthread.h>

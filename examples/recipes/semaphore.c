@@ -1,7 +1,7 @@
 /* A semaphore for tasks: a task that gets no permit waits without holding a worker.
  *     cc -O2 -pthread semaphore.c -o semaphore && ./semaphore
  *
- * A permit that is given back goes to the task that has waited longest, so that nobody starves. */
+ * A returned permit goes to the task that has waited longest, so no task starves. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <pthread.h>

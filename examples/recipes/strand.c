@@ -1,9 +1,9 @@
-/* A strand: what is posted to it runs one at a time and in order, on whichever worker is free. No
- * worker is held while there is nothing to do, and the items need no lock against each other.
+/* A strand runs the items posted to it one at a time and in order, on any free worker. It holds no
+ * worker while there is nothing to do, and the items need no lock against each other.
  *     cc -O2 -pthread strand.c -o strand && ./strand
  *
- * Anybody pushes onto a list, newest first. The strand's task takes the whole list by one exchange
- * and turns it round. Only the push that finds the list empty wakes it. */
+ * Any thread pushes onto a list, newest first. The strand's task takes the whole list by one
+ * exchange and reverses it. Only a push that finds the list empty wakes the task. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdatomic.h>

@@ -1,10 +1,10 @@
-/* A watchdog: waits for a pool, and when nothing moves for a while says which task waits for a wake
- * that somebody has forgotten, since when, and by which name.
+/* A watchdog waits for a pool. When nothing moves for a while, it says which task waits for a wake
+ * that was forgotten, since when, and the name of its function.
  *     cc -O2 -pthread watchdog.c -o watchdog && ./watchdog
  *
  * The pool keeps a list of its tasks (wsq_config.list_tasks), which costs a lock at each step of a
- * task: for tests, or for a server that has the fault and does not say where. Without the list the
- * same call still tells which threads wait, and how many tasks there are. */
+ * task. That is for tests, or for a server with a hang that you cannot explain. Without the list
+ * the same call still tells which threads wait, and how many tasks there are. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <stdatomic.h>

@@ -1,10 +1,10 @@
-/* A writer in order: blocks are packed by many workers, and written one after another as they stand
- * in the input, while only a window of them is in memory.
+/* A writer in order: many workers pack blocks, and the blocks are written one after another in the
+ * order of the input. Only a window of them is in memory.
  *     cc -O2 -pthread writer.c -o writer && ./writer
  *
- * The writer is a pool of one worker: there tasks start in the order of their spawns. The reader
- * spawns the write of a block when the block is packed, and reads on meanwhile. (Where each task
- * itself waits until the one before it has written, the pool needs the order WSQ_SHARED.) */
+ * The writer is a pool of one worker, where tasks start in the order of their spawns. The reader
+ * spawns the write of a block when the block is packed, and reads on meanwhile. (If instead each
+ * task waits until the one before it has written, the pool needs the order WSQ_SHARED.) */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <string.h>
