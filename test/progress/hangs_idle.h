@@ -200,6 +200,33 @@ static void blocked_guests(void) {
     item_wake(never);
 }
 
+static wsq_poll loop_task(wsq_ctx ctx, wsq_task *task) {
+    loop_root(ctx, NULL);
+    item_of(task)->ended = now();
+    return WSQ_DONE;
+}
+
+static item *awaited;
+
+static wsq_poll awaits_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    item_spawn(wsq_pool_of(ctx), awaited);
+    wsq_task_wait(&awaited->task);
+    return WSQ_DONE;
+}
+
+static void awaited_loop(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 4});
+    item *waits = item_make(0);
+    awaited = item_make(0);
+    awaited->task.fn = loop_task;
+    waits->task.fn = awaits_run;
+    item_spawn(pool, waits);
+    wsq_pool_wait(pool);
+    judge("a loop of 50 ms in a task that runs inside a wait takes", awaited->ended - awaited->spawned,
+          56 * MS);
+}
+
 static void guest_and_spinner(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = 500 * MS}); /* they look on */
     uint64_t start = now();

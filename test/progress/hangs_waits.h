@@ -146,6 +146,33 @@ static void high_yields(void) {
     wsq_pool_wait(pool);
 }
 
+/* Tasks from one thread, beside some that yield: a full ring puts them behind those that came later. */
+static wsq_poll yields_spawn(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < 45; i++) {
+        item *yields = item_make(US);
+        yields->until = item_make(0);
+        yields->give_up = 5 * MS;
+        item_spawn(wsq_pool_of(ctx), yields);
+    }
+    return WSQ_DONE;
+}
+
+static void order_beside_yields(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *spawns = item_make(0), *items[1500];
+    uint64_t latest = 0;
+    spawns->task.fn = yields_spawn;
+    item_spawn(pool, spawns);
+    for (int i = 0; i < 1500; i++) item_spawn(pool, items[i] = item_make(50 * US));
+    wsq_pool_wait(pool);
+    for (int i = 0; i < 1500; i++) {
+        if (items[i]->began > latest) latest = items[i]->began;
+        judge("with one worker a task begins after one that the same thread spawned later by",
+              latest - items[i]->began, 0);
+    }
+}
+
 /* ---- 3: pinned to a worker that waits ---- */
 
 static wsq_poll across_run(wsq_ctx ctx, wsq_task *task) {

@@ -1,10 +1,11 @@
 /* Random programs in virtual time: does every task run when it could? See watch.h for the rules, and
  * program.h for the programs.
  *
- *   oracle [-n COUNT] [-s SEED] [-k] [-m COUNT] [-p] [-v]
+ *   oracle [-n COUNT] [-s SEED] [-k] [-m COUNT] [-x WHAT]... [-p] [-v]
  *
  * -n: so many programs; -s: from this seed on; -k: it goes on behind a failure, and shows the first of
- * each rule, or the first COUNT of each with -m; -p: it prints every program; -v: what happens in the one
+ * each rule, or the first COUNT of each with -m; -x: programs do without that (program.h
+ * lists what); -p: it prints every program; -v: what happens in the one
  * that fails. A program that fails is shortened until nothing more can be left out. The last line but one
  * says how much worker-time was idle beside tasks that could run, by what let them run. */
 #include "shorten.h"
@@ -46,10 +47,11 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "-k") == 0) goes_on = true;
         else if (strcmp(argv[i], "-p") == 0) prints = true;
         else if (strcmp(argv[i], "-v") == 0) loud = true;
+        else if (i + 1 < argc && strcmp(argv[i], "-x") == 0 && avoid(argv[i + 1])) i++;
         else if (i + 1 < argc && strcmp(argv[i], "-m") == 0) shown = strtoull(argv[++i], NULL, 0);
         else if (i + 1 < argc && strcmp(argv[i], "-n") == 0) count = strtoull(argv[++i], NULL, 0);
         else if (i + 1 < argc && strcmp(argv[i], "-s") == 0) first = strtoull(argv[++i], NULL, 0);
-        else return fprintf(stderr, "oracle [-n COUNT] [-s SEED] [-k] [-m COUNT] [-p] [-v]\n"), 2;
+        else return fprintf(stderr, "oracle [-n COUNT] [-s SEED] [-k] [-m COUNT] [-x WHAT]... [-p] [-v]\n"), 2;
     }
     if (getenv("WSQ_SCALE") != NULL) count = (uint64_t)((double)count * atof(getenv("WSQ_SCALE")));
     signal(SIGSEGV, crashed);

@@ -80,6 +80,37 @@ static uint32_t some_ns(uint64_t *state) {
     return n / 2 + below(state, n);
 }
 
+/* ---- what programs do without, while a fault is open ---- */
+
+static const struct avoidable {
+    const char *name;
+    uint32_t kinds; /* operations */
+} avoidables[] = {
+    {"spin", 0}, {"pin", 0}, {"stall", 0}, {"shared", 0}, {"lifo", 0}, {"lend", 0}, {"caller", 0},
+    {"few", 0}, {"two", 0}, {"edge", 0}, {"high", 0}, {"low", 0},
+    {"wait", 1u << OP_WAIT | 1u << OP_RUN_WAIT}, {"future", 1u << OP_FUTURE},
+    {"run", 1u << OP_RUN | 1u << OP_RUN_WAIT}, {"group", 1u << OP_GROUP},
+    {"yield", 1u << OP_YIELD | 1u << OP_UNTIL}, {"loop", 1u << OP_LOOP | 1u << OP_RUN},
+    {"pend", 1u << OP_PEND}, {"block", 1u << OP_BLOCK}, {"feed", 1u << OP_FEED},
+};
+
+enum { AVOIDABLES = sizeof avoidables / sizeof *avoidables };
+
+static uint32_t avoided; /* a bit for each */
+
+static bool avoid(const char *name) {
+    for (int i = 0; i < AVOIDABLES; i++)
+        if (strcmp(avoidables[i].name, name) == 0) return (avoided |= 1u << i) != 0;
+    return false;
+}
+
+static bool avoids(const char *name) {
+    for (int i = 0; i < AVOIDABLES; i++)
+        if (strcmp(avoidables[i].name, name) == 0) return (avoided >> i & 1) != 0;
+    sim_fail("no such thing to avoid");
+    return false;
+}
+
 /* ---- configurations ---- */
 
 static bool few_threads(const wsq_config *config) {
@@ -95,8 +126,13 @@ static void config_make(wsq_config *config, uint64_t *random) {
     config->order = orders[below(random, 5)];
     if (one_in(random, 8)) config->lend_only = true;
     else if (one_in(random, 12)) config->caller_runs = true;
+    if (avoids("lend")) config->lend_only = false;
+    if (avoids("caller")) config->caller_runs = false;
+    if (avoids("few")) config->max_standins = 0, config->lend_only = config->caller_runs = false;
+    if ((avoids("shared") && config->order == WSQ_SHARED) || (avoids("lifo") && config->order == WSQ_LIFO))
+        config->order = WSQ_FIFO;
     if (config->caller_runs) config->workers = 1;
-    if (one_in(random, 6)) config->spin_ns = one_in(random, 2) ? WSQ_SPIN_OFF : 4 * MS;
+    if (one_in(random, 6) && !avoids("spin")) config->spin_ns = one_in(random, 2) ? WSQ_SPIN_OFF : 4 * MS;
     if (one_in(random, 5)) config->min_interval = config->max_interval = 2 + below(random, 3);
     if (one_in(random, 8)) config->lifo_cap = one_in(random, 2) ? WSQ_LIFO_OFF : 1;
 }
@@ -156,6 +192,7 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
     made.count = (uint16_t)(1 + below(random, one_in(random, 3) ? 60 : 6));
     made.how = (uint8_t)members[below(random, 4)];
     made.priority = priorities[below(random, 5)];
+    if (made.priority != WSQ_NORMAL && avoids(made.priority == WSQ_HIGH ? "high" : "low")) made.priority = WSQ_NORMAL;
     switch (kind) {
     case OP_WAIT: case OP_RUN_WAIT:
         if ((k = node_to_wait_for(all, self, random)) < 0) return (op){0};
@@ -194,11 +231,13 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
 
 static void nodes_make(program *all, uint64_t *random, uint32_t mask) {
     unsigned used = 1 + below(random, NODES);
-    bool pins = one_in(random, 2);
+    bool pins = one_in(random, 2) && !avoids("pin");
     for (int i = 0; i < NODES; i++) {
         node *self = &all->nodes[i];
         self->pool = (uint8_t)below(random, all->pools);
         self->priority = (uint8_t)(one_in(random, 4) ? one_in(random, 2) ? WSQ_HIGH : WSQ_LOW : WSQ_NORMAL);
+        if (avoids("high") && self->priority == WSQ_HIGH) self->priority = WSQ_NORMAL;
+        if (avoids("low") && self->priority == WSQ_LOW) self->priority = WSQ_NORMAL;
         self->pin = (int8_t)(pins && one_in(random, 4) ? (int)below(random, all->configs[self->pool].workers) : -1);
         self->after = -1;
         self->parent = (int8_t)(i > 0 && one_in(random, 2) ? (int)below(random, (uint32_t)i) : -1);
@@ -216,7 +255,7 @@ static void nodes_make(program *all, uint64_t *random, uint32_t mask) {
         }
         if (n < OPS && one_in(random, 4)) /* what it leaves behind, others have to run */
             self->ops[n] = (op){.kind = OP_COMPUTE, .ns = 2000000 + below(random, 6000000)};
-        for (int k = i + 1; k < NODES && one_in(random, 6); k++) /* before some that only computes */
+        for (int k = i + 1; k < NODES && one_in(random, 6) && !avoids("edge"); k++) /* before some that only computes */
             if (all->nodes[k].parent == -1 && self->parent == -1 && only_computes(self) &&
                 all->nodes[k].after < 0)
                 all->nodes[k].after = (int8_t)i;
@@ -227,10 +266,12 @@ static void program_make(program *all, uint64_t seed) {
     uint64_t random = seed * 0x9e3779b97f4a7c15u;
     memset(all, 0, sizeof *all);
     all->seed = seed;
-    all->pools = one_in(&random, 3) ? 2 : 1;
+    all->pools = one_in(&random, 3) && !avoids("two") ? 2 : 1;
     uint32_t mask = (uint32_t)chance(&random) | (uint32_t)(one_in(&random, 4) ? ~0u : 0u) | 1u << OP_COMPUTE | 1u << OP_NAP;
+    for (int i = 0; i < AVOIDABLES; i++)
+        if ((avoided >> i & 1) != 0) mask &= ~avoidables[i].kinds;
     for (unsigned i = 0; i < all->pools; i++) config_make(&all->configs[i], &random);
-    if (one_in(&random, 3)) all->stall_seed = 1 + chance(&random) % 1000000;
+    if (one_in(&random, 3) && !avoids("stall")) all->stall_seed = 1 + chance(&random) % 1000000;
     nodes_make(all, &random, mask);
     all->threads = 1 + below(&random, THREADS);
     for (unsigned i = 0; i < all->threads; i++) {

@@ -31,7 +31,8 @@
 enum {
     WATCH_POOLS = 2, WATCH_SLOTS = 256, WATCH_WAITS = 64, WATCH_DEPTH = 80,
     WATCH_RUNS = 3000,    /* younger runs that may overtake a task */
-    WATCH_LOW_RUNS = 20000
+    WATCH_LOW_RUNS = 20000,
+    WATCH_TURN_RUNS = 600 /* a turn may come after 255 tasks, however long they are */
 };
 
 typedef enum cause {
@@ -103,6 +104,7 @@ typedef struct watch_pool {
     watched *pinned_first, *pinned_last;
     unsigned ready;                  /* of the first list */
     unsigned busy[WATCH_SLOTS], away[WATCH_SLOTS]; /* frames by worker: active, and blocked */
+    unsigned inside[WATCH_SLOTS];                  /* all of them */
     uint64_t free_since[WATCH_SLOTS];
     uint64_t dismissed[WATCH_SLOTS]; /* when; 0: not */
     size_t bytes, bytes_at_start, alive, alive_most; /* allocated; futures */
@@ -253,7 +255,7 @@ static void pool_look(watch_pool *pool, uint64_t t) {
                        "runs nothing (at %.3f ms)", one->name, slot, n, ms(one->since), ms(t));
     }
     for (unsigned i = 0; i < pool->workers && pool->lend_only; i++)
-        if (pool->dismissed[i] != 0 && pool->busy[i] + pool->away[i] == 0 &&
+        if (pool->dismissed[i] != 0 && pool->inside[i] == 0 &&
             t > latest(latest(pool->dismissed[i], pool->free_since[i]), stalled) + WATCH_NS)
             watch_fail("dismiss", "worker %u was dismissed at %.3f ms, and its thread is still there "
                        "(at %.3f ms)", i, ms(pool->dismissed[i]), ms(t));
@@ -336,6 +338,7 @@ static void frame_push(unsigned pool, unsigned index, watched *task, bool guest)
     *self = (frame){.pool = (uint8_t)pool, .guest = guest, .state = COVERED, .task = task};
     self->index = index;
     if (index >= WATCH_SLOTS) sim_fail("too many slots");
+    watch.pools[pool].inside[index]++;
     away_add(&watch.pools[pool], self->index, 1, t);
     frame_set(self, ACTIVE, t);
     tell("calls", task != NULL ? task->name : "a piece or run, as worker", index);
@@ -347,6 +350,7 @@ static void frame_pop(void) {
     frame *self = frame_top();
     frame_set(self, WAITS, t); /* neither active nor away */
     watch.depth[sim.running->id]--;
+    watch.pools[self->pool].inside[self->index]--;
     frame *below = frame_top();
     if (below != NULL && below->state == COVERED) frame_set(below, ACTIVE, t);
 }
@@ -433,12 +437,12 @@ static void overtaken(watched *list, const watched *by, uint64_t ns, const watch
             continue;
         }
         if (by->pin >= 0 && by->pin != one->pin) continue; /* its worker's own turns */
-        if (one->priority == WSQ_NORMAL && by->priority == WSQ_HIGH) most *= 32, most_ns *= 32;
+        if (one->priority != WSQ_HIGH && by->priority == WSQ_HIGH) continue; /* every 16th is another */
         if (one->pin >= 0 && pool->away[one->pin] != 0) continue;
         one->over_ns += ns;
         one->over_runs++;
         if (one->over_runs > most + 3 * one->older_runs ||
-            (one->over_runs > 64 && one->over_ns > most_ns + 3 * one->older_ns))
+            (one->over_runs > WATCH_TURN_RUNS && one->over_ns > most_ns + 3 * one->older_ns))
             watch_fail("starved", "%s, %s, can run since %.3f ms; %u runs that could begin later, of "
                        "%.3f ms, have overtaken it (at %.3f ms)", one->name, cause_names[one->cause],
                        ms(one->since), one->over_runs, ms(one->over_ns), ms(watch.last));
