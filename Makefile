@@ -121,6 +121,9 @@ sim-trust: $(VIRTUAL) $(BENCHES) ## run benchmarks here and simulated, side by s
 mutate: ## weaken wsq.h in one place after the other; the tests must notice. MUTANTS='R3 J5': only these
 	@CC='$(CC)' sh test/tools/mutate.sh $(MUTANTS)
 
+mutate-rules: ## the same by rule, a sample: RULES='-n 20 -s 1 idle' (mutants, seed, sections of wsq.h)
+	@CC='$(CC)' sh test/tools/rules.sh $(RULES)
+
 figures: ## count how simple the header is: lines, fields, locks, states, each beside its aim
 	@sh test/tools/figures.sh
 
@@ -205,5 +208,5 @@ help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
 .PHONY: all demo examples test hangs oracle test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
-    model mutate figures bench bench-peers bench-programs bench-counts bench-size sim sim-all sim-test sim-table sim-trust \
+    model mutate mutate-rules figures bench bench-peers bench-programs bench-counts bench-size sim sim-all sim-test sim-table sim-trust \
     asan ubsan tsan msan sanitized variants clean help
