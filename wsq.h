@@ -1129,7 +1129,7 @@ typedef enum wsq_order {
 
 /* What a shutdown does with the work that is left. */
 typedef enum wsq_shutdown {
-    WSQ_DRAIN, /* all of it runs to its end */
+    WSQ_DRAIN, /* all work runs to its end */
     WSQ_CANCEL /* tasks that run return as usual; tasks that have not started are cancelled */
 } wsq_shutdown;
 
@@ -1214,8 +1214,8 @@ typedef struct wsq_config {
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
                                  * workers, at least 64 (8 on Windows and on 32 bits);
                                  * WSQ_STANDINS_OFF: none */
-    bool caller_runs;           /* true: the pool starts no threads, wsq_pool_run_one pumps it */
-    bool lend_only;             /* true: the pool starts no threads, wsq_worker_enter lends them */
+    bool caller_runs;           /* true: the pool starts no threads; its callers run the tasks */
+    bool lend_only;             /* true: the pool starts no threads; wsq_worker_enter lends them */
     uint64_t seed;              /* of the random choice of victims; 0: from the clock */
     uint64_t park_timeout_ns;   /* a worker that has slept this long looks for lost tasks, which
                                  * wsq_stats.rescued counts; 0: never */
@@ -1231,7 +1231,7 @@ typedef struct wsq_config {
                                  * 0: 128 */
     wsq_order order;            /* in which order tasks start */
     size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default */
-    const char *name;           /* prefix of the threads' names, 9 bytes of it; NULL: "wsq" */
+    const char *name;           /* prefix of the threads' names, at most 9 bytes; NULL: "wsq" */
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
     const wsq_allocator *allocator; /* copied; NULL: WSQ_MALLOC and WSQ_FREE */
     const wsq_topology *topology;   /* copied; NULL: as Linux says; on other systems all are near */
@@ -1916,9 +1916,8 @@ static void (*const wsqi_configured)(void) __attribute__((__used__)) = WSQI_CONF
  * questions with one comparison. Fork: is the stack full, or does a thief want work? Join: is the
  * job public, or does a thief want work? */
 typedef struct wsqi_front {
-    wsqi_aptr fork_trap; /* the owner stores where the stack is full; a thief that wants work,
-                          * NULL */
-    wsqi_aptr join_trap; /* the owner stores where the public jobs end; a thief, WSQI_TRAP_SET */
+    wsqi_aptr fork_trap; /* where the stack is full; NULL: a thief wants work */
+    wsqi_aptr join_trap; /* where the public jobs end; WSQI_TRAP_SET: as above */
 } wsqi_front;
 
 #define WSQI_TRAP_SET ((void *)~(uintptr_t)0)
@@ -2135,8 +2134,7 @@ static inline void wsqi_fence_sc(void) {
 #define wsqi_fence_sc() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 
-/* On x86 every read-modify-write is a full barrier; this only keeps the compiler from
- * reordering. */
+/* On x86 every read-modify-write is a full barrier: only the compiler must be kept in order. */
 #if (defined(__x86_64__) || defined(__i386__)) && defined(WSQI_GNU) && !defined(WSQI_TSAN)
 #define wsqi_fence_rmw() __asm__ __volatile__("" ::: "memory")
 #endif
@@ -2286,7 +2284,7 @@ static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
     uint64_t ms = (timeout_ns + 999999) / 1000000;
-    DWORD error = GetLastError(); /* of the caller; kept */
+    DWORD error = GetLastError(); /* the caller's, restored below */
     self->wait(word, &expected, sizeof expected, timeout_ns ? (DWORD)ms : INFINITE);
     SetLastError(error);
 }
@@ -2717,7 +2715,7 @@ static void wsqi_signals_block(wsqi_sigset *former) {
     pthread_sigmask(WSQI_SIG_BLOCK, &set, former);
 }
 
-#define WSQI_STACK_UNIT 16384u /* macOS takes whole pages only, which have so many bytes on ARM */
+#define WSQI_STACK_UNIT 16384u /* macOS wants whole pages, of 16 KiB on ARM */
 
 /* False: the system starts no thread with that stack size. */
 static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
@@ -2975,7 +2973,7 @@ static void wsqi_cpu_leave(void) {
     /* 8192 processors, the kernel's own limit */
     unsigned long mask[128] = {0}, others[128], now[128];
     unsigned cpu = wsqi_cpu_now();
-    int error = errno; /* the caller may be in the middle of a task */
+    int error = errno; /* restored below: the caller may be inside a task */
     long size = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
     if (size > 0 && cpu / WORD < 128) {
         memcpy(others, mask, sizeof mask);
@@ -3390,14 +3388,14 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
 
 WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
     uint64_t top = wsqi_load_sc(&victim->top); /* D5: this load comes before that of bottom. */
-    /* D5. D2: the slots below this bottom are visible. Pairs with D1 and D4. */
+    /* D5: after that of top. D2: the slots below this bottom are visible. Pairs with D1 and D4. */
     uint64_t bottom = wsqi_load_sc(&victim->bottom);
     if ((int64_t)(bottom - top) <= 0) return WSQ_STEAL_EMPTY;
     /* D7: the copies in a grown array are visible. Pairs with D6. */
     wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
     void *first = wsqi_load_hint(wsqi_array_slot(array, top));
-    /* D5. D8: the slot is read before its owner sees it free and reuses it. Pairs with D4 and D9.
-     * Failure: relaxed, this thief has taken nothing. */
+    /* D5: after both loads. D8: the slot is read before its owner sees it free and reuses it. Pairs
+     * with D4 and D9. Failure: relaxed, this thief has taken nothing. */
     if (!wsqi_cas_sc(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
     *item = first;
     return WSQ_STEAL_OK;
@@ -7458,8 +7456,8 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
-    /* A reference for wsqi_future_end: once the future is done, a waiting thread may give the
-     * handle's back. Relaxed: the caller has a reference, too. */
+    /* A reference for wsqi_future_end: once the future is done, a waiting thread may give that of
+     * the handle back. Relaxed: the caller has a reference, too. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
@@ -7491,8 +7489,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
             purged++;
             continue;
         }
-        wsqi_set(&task->next, lifo ? kept : NULL); /* so that the loop below puts the oldest back
-                                                    * first */
+        wsqi_set(&task->next, lifo ? kept : NULL); /* so the oldest is put back first */
         if (lifo) kept = task;
         else wsqi_set(end, task), end = &task->next;
     }
@@ -8119,7 +8116,7 @@ typedef struct wsqi_listed {
     const void *task; /* NULL: this place is free. Of a thread: what it waits for */
     const void *group;
     uintptr_t function;
-    uint64_t since;   /* clock in ns when it began to do so. Of a timer: when it fires */
+    uint64_t since;   /* ns of the clock when `doing` began. Of a timer: when it fires */
     uint64_t others;  /* of a task: how many predecessors it had at its spawn */
     wsqi_doing doing;
     unsigned worker;  /* that runs it, ran it last, or queued it; or WSQ_OUTSIDE */
@@ -8356,7 +8353,7 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
     fputs("\n", dump->file);
 }
 
-/* What a worker does, as far as the words say that any thread may read. */
+/* What a worker does, as told by words that any thread may read. */
 static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t mask = wsqi_bit(worker);
     unsigned word = worker->index / 64;

@@ -185,7 +185,7 @@ static void answer_request(struct connection *c, size_t length) {
     bool valid = http_parse(c->in, length, &request);
     atomic_fetch_add_explicit(&server.requests, 1, memory_order_relaxed);
     c->keep = valid && request.keep_alive;
-    /* A server that stops says so in its last answer: the one after which nothing is left to read. */
+    /* A server that stops says so in its last answer, after which nothing is left to read. */
     if (atomic_load(&server.signalled) > 0 && !more_to_read(c, used)) c->keep = false;
 
     bool head = asks_for_head(c);
