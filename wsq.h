@@ -25,7 +25,7 @@
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
  *     >>pairs >>atomic >>platform >>random >>ring >>deque >>shared    implementation
  *     >>inject >>tune >>waiters >>quiet >>idle >>sleep >>worker >>task >>timer >>after
- *     >>run >>group >>find >>pump >>standin >>wait >>await >>future >>forkjoin >>parallel
+ *     >>run >>group >>find >>pump >>thread >>wait >>await >>future >>forkjoin >>parallel
  *     >>dump >>stop >>pool >>licence
  *
  * --------------------------------------------------------------------------
@@ -2056,7 +2056,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  N1 N2  timer set; its time found    seq_cst       each other  a timer for which nobody looks
  *  N3 N4  timer left, set; seen        rel; acq      each other  it is freed while it fires
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
- *  B3     blocks; sleeps in a join     full barrier  itself      the pool runs dry
  *  B1 B2  blocks counted; one more      acq; rel      each other  a block is read while unfilled
  *  B6     a sleeper becomes watcher     release       I11         a block is read while unfilled
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two holders
@@ -2077,6 +2076,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
  *  P5 P6  over, still?; off duty       acq; rel      each other  a waiter misses what was done
+ *  P7 P8  queued from abroad; freed    acq+rel; acq  each other  a pool is used that was freed
  *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
  *  W6     runs dry: S                  acq+rel       itself      the last one misses an end
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  a waiter misses the last end
@@ -3413,10 +3413,9 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  * States, and in brackets who changes them:
  *   task      new -> active (its spawn) -> pending (its run) -> active (its next run, which a wake
  *             has queued) -> done, cancelled or not (its run, or whoever cancels it in its place)
- *   worker    at work -> searching -> asleep (itself) -> searching (whoever wakes it) -> at work;
- *             at work -> blocked, in a wait or a join -> at work (itself, when it is called)
- *   stand-in  as a worker; active -> dormant (itself), dormant or without a thread -> active
- *             (whoever blocks), under the pool's lock
+ *   thread    at work -> searching -> idle (itself) -> searching (the thread that wakes it, which
+ *             hands it a permit) -> at work; at work -> blocked in a wait, a join or a call,
+ *             without its permit -> at work (itself, with a permit if one sleeps); see >>thread
  *   lease     vacant -> here (the thread that enters) -> dismissed (anybody) -> vacant (the thread)
  *   pool      running -> closed (any shutdown, in each lane's `outside`; the phase is still
  *             running) -> cancelling (the first shutdown) -> over (whoever finds it still); forked
@@ -3527,6 +3526,11 @@ struct wsqi_worker {
     wsq_pool *pool;
     /* whose queue this thread owns: itself; a guest's: the worker it runs on, or NULL */
     wsqi_worker *host;
+    bool member;        /* a thread of the pool, or its guest from outside: it takes a permit */
+    bool permit;        /* owner: it may run what is queued; see >>thread */
+    bool asks;          /* owner: without a permit, or lent: it looks before it begins a task */
+    uint32_t blocking;  /* owner: wsq_block_begin without its end */
+    uint32_t wake_slot; /* owner: not 0: what it wakes goes into its LIFO slot */
     wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
@@ -3535,6 +3539,7 @@ struct wsqi_worker {
     uint32_t lifo_left;   /* owner: tasks of the LIFO slot until the queue has its turn */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
     uint32_t wait_depth;  /* owner: waits that work on, one above the other */
+    wsqi_wait *wait;      /* owner: the innermost of these, while it looks for work; or NULL */
     /* owner: jobs that a full stack ran at once, and that are not joined yet */
     uint32_t run_at_fork;
     bool searching;       /* owner: S counts it as a searcher */
@@ -3544,8 +3549,6 @@ struct wsqi_worker {
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
     uint32_t tombstones;   /* owner: futures it ran while it waited; perhaps still in its ring */
-    uint32_t blocking;     /* owner: wsq_block_begin without its end */
-    bool replaced;         /* owner: and a stand-in works meanwhile */
     bool suspicious;      /* owner: its last time-out found an unattended task */
     /* owner: counters.finished when it was counted as a searcher last, unless it cancelled since */
     uint64_t told;
@@ -3559,7 +3562,6 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
     uint32_t beside;  /* owner: so often in a row it woke up on its waker's processor */
     wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
-    wsqi_a32 dormant; /* a stand-in that nobody needs; the pool lock's holder writes */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (how many so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
@@ -3605,15 +3607,6 @@ typedef struct wsqi_timers {
     wsqi_link lists[WSQI_TIMER_LEVELS][WSQI_TIMER_LISTS];
 } wsqi_timers;
 
-/* The pool lock's holder writes the first two, everybody the others; see >>standin. */
-typedef struct wsqi_standins {
-    wsqi_a32 active;    /* stand-ins at work */
-    wsqi_a32 exhausted; /* more stand-ins were needed than there are */
-    wsqi_a32 blocked;   /* workers that block */
-    wsqi_a32 absent;    /* guests that do, which may be thieves */
-    wsqi_a32 joined;    /* workers and stand-ins asleep in a join, which run no tasks */
-} wsqi_standins;
-
 /* Who may run or cancel tasks; see >>quiet. */
 typedef struct wsqi_duty {
     wsqi_a32 threads;  /* so many may */
@@ -3635,7 +3628,7 @@ struct wsq_pool {
     unsigned workers, guest_base, blocks, words; /* words of each bitmap */
     unsigned shares; /* lanes of the global queue */
     uint32_t spin_rounds;
-    uint32_t wake_slot; /* lifo_cap; 0: none, or somebody is to be told before the slot is filled */
+    uint32_t wake_slot; /* lifo_cap; 0: none, or hooks are told before the slot is filled */
     uint32_t turn; /* caller_runs: which worker's */
     /* the block of each worker, stand-in, guest, or NULL until there is one; written before
      * `threads_made` or `guests_made` counts it. The workers' lie one behind the other */
@@ -3650,7 +3643,8 @@ struct wsq_pool {
     wsqi_a32 threads_made; /* workers and stand-ins that have a block; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests that have one; the lock's holder writes */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 idle;   /* S: [sleeping:16 | searching:16] */
+    /* S: [guests:16 | idle threads:16 | sleeping permits:16 | searching threads:16]; see >>idle */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
     /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none. Not on S's line, for
      * all look at it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
@@ -3658,19 +3652,19 @@ struct wsq_pool {
     /* tasks by wsq_priority: WSQ_NORMAL's, and those behind WSQ_LOW's, are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
-    wsqi_a32 guests;                             /* outside threads in wsq_run */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
-    /* sleepers woken from outside. Not on the line of `guests`, which searchers read */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 wakes;
+    wsqi_a64 wakes;   /* sleepers woken from outside */
     wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>waiters */
     wsqi_parking parking;
-    wsqi_a64 *sleepers; /* a bit for each worker: itself sets, whoever wakes it clears */
+    wsqi_a64 *sleepers; /* a bit for each idle thread: itself sets, the one that wakes it clears */
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
     wsqi_a64 held;      /* tasks spawned that wait for predecessors */
+    wsqi_a32 abroad;    /* threads outside that queue a task here, which waited for another */
     wsqi_a32 lock;      /* wsqi_mutex_lock: stand-ins, guests, free futures */
     wsqi_timers *timers; /* one for each worker */
-    wsqi_standins standins;
+    unsigned started;   /* stand-ins that have a thread; under `lock` */
+    wsqi_a32 coming;    /* of these, those that S does not count yet; they and the lock's holder */
     wsqi_duty duty;
     wsqi_futures futures;        /* of threads outside; under `lock`, as the next two */
     wsq_future *future_batches;  /* of nobody */
@@ -3684,6 +3678,17 @@ enum {
     WSQI_PHASE_CANCEL, /* the workers go on, but cancel each task instead of running it */
     WSQI_PHASE_OVER    /* nothing was left to do: they leave; who queues a task cancels it */
 };
+
+/* S, the pool's word `permits` */
+#define WSQI_SEARCHING ((uint64_t)1)   /* one searching thread in S */
+#define WSQI_SLEEPING ((uint64_t)1 << 16) /* one sleeping permit */
+#define WSQI_IDLE ((uint64_t)1 << 32)  /* one idle thread */
+#define WSQI_GUEST ((uint64_t)1 << 48) /* one guest from outside */
+
+static inline uint32_t wsqi_searching(uint64_t s) { return (uint32_t)s & 0xffffu; }
+static inline uint32_t wsqi_sleeping(uint64_t s) { return (uint32_t)s >> 16; }
+static inline uint32_t wsqi_idle(uint64_t s) { return (uint32_t)(s >> 32) & 0xffffu; }
+static inline uint32_t wsqi_guests(uint64_t s) { return (uint32_t)(s >> 48); }
 
 /* Is the task in this phase? 0: it was never spawned; a zeroed one is. */
 static inline bool wsqi_task_is(uint32_t state, uint32_t phase) {
@@ -4013,10 +4018,8 @@ static void wsqi_unpark(wsqi_parker *parker) {
 struct wsqi_wait {
     wsq_pool *pool;
     wsqi_worker *self;   /* whose queue this thread owns, or NULL */
-    wsqi_worker *host;   /* in whose place a stand-in may work meanwhile, in any pool; or NULL */
     bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
     bool blocked;        /* it has slept, or is about to */
-    bool replaced;       /* and a stand-in works in the host's place */
     const void *key;     /* the address of what is awaited; of a join its block */
     wsqi_waiters *bucket;   /* where it is listed, or NULL: not yet */
     const wsq_task *task;   /* if it is one, or NULL */
@@ -4132,7 +4135,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
  * last, and who waits for the pool does not wait for it. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
     /* Of a run whose job it has, it sees the guest, by J2; see wsqi_search_begin. */
-    if (wsqi_load_hint(&pool->guests) != 0) wsqi_check_quiet(pool);
+    if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
 /* ---- who is on duty ---- */
@@ -4177,12 +4180,6 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * does not see the work. Producer: publish the work; full barrier; read S. Who goes: write S; full
  * barrier; look at every queue. One of the two sees the other.
  * ========================================================================== */
-
-#define WSQI_SLEEPING 0x10000u /* one sleeper in S */
-#define WSQI_SEARCHING 1u      /* one searcher in S */
-
-static inline uint32_t wsqi_sleeping(uint32_t idle) { return idle >> 16; }
-static inline uint32_t wsqi_searching(uint32_t idle) { return idle & 0xffffu; }
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
     return (uint64_t)1 << (self->index % 64);
@@ -4254,23 +4251,34 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_unpark(&sleeper->parker);
 }
 
-/* Takes the places of up to n sleepers in S for new searchers, unless `most` search already or too
- * few sleep. Returns how many. */
-static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
-    uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the caller's full barrier orders it. */
-    while (wsqi_searching(idle) < most && wsqi_sleeping(idle) > spare) {
-        if (n > most - wsqi_searching(idle)) n = most - wsqi_searching(idle);
-        if (n > wsqi_sleeping(idle) - spare) n = wsqi_sleeping(idle) - spare;
+/* Wake: up to n idle threads and as many sleeping permits leave S, and so many searchers come,
+ * unless `most` search already. Returns how many; the caller wakes that many threads. */
+static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t most) {
+    uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
+    while (wsqi_searching(s) < most && wsqi_sleeping(s) != 0 && wsqi_idle(s) != 0) {
+        if (n > most - wsqi_searching(s)) n = most - wsqi_searching(s);
+        if (n > wsqi_sleeping(s)) n = wsqi_sleeping(s);
+        if (n > wsqi_idle(s)) n = wsqi_idle(s);
+        uint64_t next = s - n * (WSQI_IDLE + WSQI_SLEEPING - WSQI_SEARCHING);
         /* Relaxed: the bitmap orders (I3). Failure: decide anew. */
-        if (wsqi_cas_rlx(&pool->idle, &idle, idle - n * (WSQI_SLEEPING - WSQI_SEARCHING))) return n;
+        if (wsqi_cas_rlx(&pool->permits, &s, next)) return n;
     }
     return 0;
 }
 
-/* Any thread; work was made visible, then a full barrier passed. Wakes one sleeper unless somebody
- * searches already. */
+static void wsqi_thread_want(wsq_pool *pool);
+
+/* Any thread: a permit sleeps, nobody searches, and a task is there. */
+WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
+    if (wsqi_idle_take(pool, 1, 1)) wsqi_wake_one(pool, NULL);
+    else wsqi_thread_want(pool);
+}
+
+/* Any thread; a task was made visible, then a full barrier passed. Wakes one idle thread unless
+ * some thread searches already. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
-    if (wsqi_idle_take(pool, 1, 0, 1)) wsqi_wake_one(pool, NULL);
+    uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: that barrier orders it. */
+    if (wsqi_searching(s) == 0 && wsqi_sleeping(s) != 0) wsqi_notify_slow(pool);
 }
 
 /* Any thread; work was just made visible. */
@@ -4395,33 +4403,23 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     return amount;
 }
 
-static bool wsqi_joiners_sleep(const wsq_pool *pool) {
-    for (unsigned w = 0; w < pool->words; w++) {
-        /* Relaxed: the barrier orders it. */
-        if (wsqi_load_rlx(&pool->joiners[w]) != 0) return true;
-    }
-    return false;
-}
-
-/* Has somebody time for a job? The caller passed a full barrier. A guest works in a sleeper's
- * place, so that many sleepers do not count. */
+/* Has a thread time for a job? The caller passed a full barrier. A join that sleeps has given its
+ * permit back, so S counts it, too. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
-    uint32_t idle = wsqi_load_rlx(&pool->idle); /* Relaxed: the barrier orders both. */
-    if (wsqi_searching(idle) != 0 || wsqi_sleeping(idle) > wsqi_load_rlx(&pool->guests))
-        return true;
-    return wsqi_joiners_sleep(pool);
+    uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
+    return wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0;
 }
 
-/* Work is to be had at these two (the second may be NULL), `amount` pieces, visible before a full
+/* There is work at these two (the second may be NULL), `amount` pieces, visible before a full
  * barrier that was passed. Wakes sleepers, but not so many that more search than there are pieces:
  * each that finds some does the same, so that n sleepers are awake after log n wake-ups. Returns
  * whether it woke one. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
-                           uint32_t spare, size_t amount) {
+                           size_t amount) {
     uint32_t taken = 1, woken = 0;
     uint32_t most = amount < pool->workers ? (uint32_t)amount : pool->workers;
     while (woken < WSQI_WAKES && taken != 0) {
-        taken = wsqi_idle_take(pool, WSQI_TAKEN, spare, most);
+        taken = wsqi_idle_take(pool, WSQI_TAKEN, most);
         for (uint32_t i = 0; i < taken; i++, woken++)
             wsqi_wake_one(pool, woken % 2 != 0 && two != NULL ? two : one);
     }
@@ -4431,17 +4429,16 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
 /* Jobs of `worker` were made public, before a full barrier: wakes sleepers, or else a join that
  * would help. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
-    /* Relaxed: the barrier orders it. */
-    uint32_t guests = wsqi_load_rlx(&pool->guests);
-    if (wsqi_sleeping(wsqi_load_hint(&pool->idle)) > guests)
-        wsqi_store_rlx(&pool->jobs_from, 1 + wsqi_cpu_now());
+    uint64_t s = wsqi_load_hint(&pool->permits);
+    uint32_t awake = pool->workers - wsqi_sleeping(s);
+    if (wsqi_sleeping(s) != 0 && wsqi_idle(s) != 0)
+        wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    uint32_t idle = wsqi_load_hint(&pool->idle), awake = pool->workers - wsqi_sleeping(idle);
     /* Who searches or is being woken is after other jobs: a loop publishes one at a time. */
-    if (2 * wsqi_searching(idle) < awake) amount += wsqi_searching(idle);
-    if (wsqi_wake_some(pool, worker, NULL, guests, amount)) return;
+    if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
+    if (wsqi_wake_some(pool, worker, NULL, amount)) return;
     /* Relaxed: a searcher finds them. */
-    if (wsqi_searching(wsqi_load_rlx(&pool->idle)) == 0) {
+    if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     }
@@ -4454,9 +4451,12 @@ enum { WSQI_LOOKS = 16 };
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
+    if (amount == 0) return false;
     /* Those who search already are after other work. */
-    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->idle));
-    return wsqi_wake_some(pool, where[0], where[1], 0, amount);
+    if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
+    if (wsqi_wake_some(pool, where[0], where[1], amount)) return true;
+    wsqi_thread_want(pool);
+    return false;
 }
 
 /* Any thread, past a full barrier, that leaves nobody searching: if something is to be had,
@@ -4474,16 +4474,17 @@ static void wsqi_search_begin(wsqi_worker *self) {
     bool news = finished != self->told;
     self->told = finished;
     /* W6: who is the last to run dry sees what the others have finished. Pairs with itself. */
-    uint32_t idle = wsqi_add_acqrel(&pool->idle, WSQI_SEARCHING);
+    uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
     /* W4: as in wsqi_check_quiet; and either this sees the guest whose job a worker is in or that
      * worker, when it took the job, saw what this one has finished. Pairs with itself. */
     wsqi_fence_rmw();
-    /* Whoever is missing in S has work, and comes here after that, or is in a job of a run. */
-    if (pool->config.caller_runs || pool->config.lend_only ||
-        wsqi_sleeping(idle) + wsqi_searching(idle) + 1 >= pool->workers ||
-        (news && wsqi_load_fenced(&pool->guests) != 0))
+    /* A thread whose permit is missing in S has work, and comes here after that; or it is a guest,
+     * or in a job of a guest's run. */
+    if (pool->config.caller_runs ||
+        wsqi_sleeping(s) + wsqi_searching(s) + wsqi_guests(s) + 1 >= pool->workers ||
+        (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
 }
 
@@ -4494,15 +4495,13 @@ static void wsqi_search_end(wsqi_worker *self) {
     self->searching = self->late = false;
     /* I9: that rest is visible to the look of the searcher that leaves last. Pairs with itself and
      * I8. */
-    uint32_t idle = wsqi_add_acqrel(&pool->idle, 0u - WSQI_SEARCHING);
-    bool last = wsqi_searching(idle) == 1;
+    uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
+    if (wsqi_sleeping(s) == 0) return; /* who gives a permit back after this, looks */
     /* I7: a producer that saw this searcher woke nobody; its work, and the joins that sleep, are
      * seen here. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
-    /* Whom it wakes searches in its place. */
-    if (wsqi_sleeping(idle) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
-    /* Nobody to wake; who goes to sleep later, looks. */
-    if (last && (wsqi_sleeping(idle) != 0 || wsqi_joiners_sleep(pool))) wsqi_pass_on(pool);
+    /* The thread that it wakes searches in its place. */
+    if (!wsqi_notify_tasks(pool, WSQI_LOOKS) && wsqi_searching(s) == 1) wsqi_pass_on(pool);
 }
 
 /* ==========================================================================
@@ -4524,7 +4523,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 /* A slot was filled, or the first timer is earlier now; the caller read `watcher` after that. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
-    else if (wsqi_sleeping(wsqi_load_sc(&pool->idle)) != 0) wsqi_notify(pool); /* I11 */
+    else if (wsqi_sleeping(wsqi_load_sc(&pool->permits)) != 0) wsqi_notify(pool); /* I11 */
 }
 
 static bool wsqi_slots_full(wsq_pool *pool) {
@@ -4569,28 +4568,39 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint64_t until = full ? now + WSQI_WATCH_NS : WSQI_NEVER;
     /* I10: who sets an earlier one, and wakes nobody, was before. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
+    /* A timer that is due while all permits are in use fires in the turn of a thread at work. */
+    if (timer <= now && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
+        timer = now + WSQI_WATCH_NS;
     return timer < until ? timer : until;
 }
 
 /* ---- sleeping ---- */
 
-/* Owner only, asleep, woken by nobody. It acts as a notifier that prefers its own bit: S first,
- * then the bit; if that is gone, somebody is waking it, and its place goes to another sleeper. */
+/* Owner only, idle, and woken by nobody. It acts as a notifier that prefers its own bit: S first,
+ * then the bit. If that is gone, another thread is waking this one, and what was taken from S goes
+ * to another idle thread. Without a sleeping permit it goes on without one. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    uint32_t idle = wsqi_load_hint(&pool->idle);
+    uint64_t s = wsqi_load_hint(&pool->permits), next;
+    bool permit;
     do {
-        if (wsqi_sleeping(idle) == 0) return; /* all are being woken, this one too */
+        if (wsqi_idle(s) == 0) return; /* all are being woken, this one too */
+        permit = wsqi_sleeping(s) != 0;
+        next = s - WSQI_IDLE - (permit ? WSQI_SLEEPING - WSQI_SEARCHING : 0);
         /* Relaxed: as in wsqi_idle_take. */
-    } while (!wsqi_cas_rlx(&pool->idle, &idle, idle - WSQI_SLEEPING + WSQI_SEARCHING));
+    } while (!wsqi_cas_rlx(&pool->permits, &s, next));
     /* I5: as I3, with oneself. */
-    if ((wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self)) == 0)
+    if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self))
+        self->permit = self->searching = permit;
+    else if (permit)
         wsqi_wake_one(pool, NULL);
+    else /* Relaxed: this thread was made a searcher, and looks when it leaves the search. */
+        wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* The watcher's time is up. It wakes up for a timer that is due, or a slot that is full and whose
- * owner is in the same task as at the last look. */
-static void wsqi_watch_end(wsqi_worker *self) {
+/* A thread that watches: is there a slot that is full, and whose owner is in the same task as at
+ * the last look? */
+static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made; i++) {
@@ -4600,7 +4610,16 @@ static void wsqi_watch_end(wsqi_worker *self) {
         else if (wsqi_load_hint(&worker->marks.run) == run) self->late = true;
         wsqi_store_hint(&worker->marks.run, run);
     }
-    if (self->late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns()) wsqi_wake_self(self);
+}
+
+/* The watcher's time is up. It wakes up for a timer that is due, or for a slot of that kind. */
+static void wsqi_watch_end(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsqi_slots_mark(self);
+    if (wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
+        self->late = false; /* all permits are at work */
+    else if (self->late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns())
+        wsqi_wake_self(self);
 }
 
 /* Owner only, asleep, its park_timeout_ns is up. A task that nobody looks for means that a wake-up
@@ -4610,7 +4629,8 @@ static void wsqi_park_end(wsqi_worker *self) {
     const wsqi_worker *where[2];
     bool before = self->suspicious;
     wsqi_fence_sc(); /* I6: as a notifier. */
-    self->suspicious = wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0 &&
+    uint64_t s = wsqi_load_fenced(&pool->permits);
+    self->suspicious = wsqi_searching(s) == 0 && wsqi_sleeping(s) != 0 &&
                        wsqi_look_tasks(pool, where, UINT_MAX) != 0;
     if (!before || !self->suspicious) return;
     wsqi_stat(self->counters.rescued, 1);
@@ -4664,24 +4684,40 @@ static void wsqi_leave_waker(wsqi_worker *self) {
         wsqi_cpu_leave();
 }
 
-/* Owner only, a searcher that found nothing: sleeps until somebody wakes it, as a searcher again,
- * or the pool stops, or, with a `wait`, that is over. */
+/* Owner only: it holds a permit from here on, or does not. */
+static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
+    self->permit = permit;
+    self->asks = !permit || self->pool->config.lend_only;
+    self->wake_slot = permit ? self->pool->wake_slot : 0;
+    /* Alone it keeps the order of its spawns: what it left in the global queue comes before them,
+     * until it has fetched all. */
+    if (permit && self->pool->workers == 1 && self->order == WSQ_FIFO &&
+        !wsqi_alone(self->pool) && !wsqi_inject_empty(&self->pool->lanes[WSQ_NORMAL]))
+        self->order = WSQ_SHARED;
+}
+
+/* Owner only: it found nothing, or has no permit. It is idle until a thread wakes it, as a searcher
+ * with a permit, or until the pool stops, its thread is to leave, a task is pinned to it, or, with
+ * a `wait`, that is over: then it goes on with a permit if one sleeps. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
+    uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
     wsqi_stat(self->counters.parks, 1);
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: I8 orders it. */
     /* I5: the bit is there before S counts it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8, and I10 for the slots; P6 for who finds the pool still. */
-    uint32_t idle = wsqi_add_sc(&pool->idle, WSQI_SLEEPING - WSQI_SEARCHING);
-    self->searching = self->late = false;
-    /* before the look, which would send somebody to watch */
+    uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
+    uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8 */
+    self->late = false;
+    self->permit = self->searching = true; /* what the thread that wakes it hands over */
+    /* before the look, which would send another thread to watch */
     bool watching = wsqi_watch_begin(self);
-    if (wsqi_searching(idle) == 1) {
-        /* I8: a producer that saw this searcher woke nobody; its work is seen here. Pairs with
-         * I6. */
+    if (wsqi_searching(s) == 0) {
+        /* I8: a producer that saw this searcher, or no idle thread, woke nobody; its work is seen
+         * here. Pairs with I6. */
         wsqi_fence_sc();
-        wsqi_pass_on(pool); /* perhaps to itself */
+        if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* perhaps to itself */
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
@@ -4692,14 +4728,15 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
     }
-    /* The search that follows passes the watch on, behind I9. */
-    if (watching) wsqi_store_hint(&pool->watcher, 0u);
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
-    /* The pool is over: S does not count it as asleep any more. */
+    /* The pool is over: S does not count it as idle any more. */
     while (wsqi_asleep(self)) wsqi_wake_self(self);
-    self->searching = true;
-    wsqi_woke(pool);
+    wsqi_permit_set(self, self->permit);
+    if (watching) wsqi_store_hint(&pool->watcher, 0u);
+    wsqi_woke(pool); /* I6 */
+    /* A search that follows passes the watch on, behind I9. */
+    if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
     if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S says again that it sleeps */
 }
 
@@ -4722,6 +4759,38 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     }
     uint32_t lane = wsq_random_next(&self->random); /* so that several can take what one spawns */
     if (newest != NULL) wsqi_inject_push(wsqi_share(self->pool, lane), newest, oldest);
+}
+
+/* Owner only. Empties the LIFO slot. */
+static wsq_task *wsqi_slot_take(wsqi_worker *self) {
+    if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
+    /* I11: the owner's own task is here again; acquire, for a slot that a thief emptied
+     * meanwhile. */
+    return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
+}
+
+/* Owner only. The next of the own queue: of a ring the oldest, of a deque the newest. */
+static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
+    return (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
+                                                             : wsqi_ring_pop(&self->ring));
+}
+
+/* Owner only, of a thread that blocks or leaves. The slot and the queue go into the global queue as
+ * one chain, in the order in which they would have run. A long deque stays where it is, and every
+ * turn steals from one thread (wsqi_take_turn). True: there was something, and the caller must
+ * notify. */
+static bool wsqi_spill_all(wsqi_worker *self) {
+    wsq_task *task = wsqi_slot_take(self), *newest = NULL, *oldest = NULL;
+    self->lifo_left = 0;
+    size_t length = wsqi_queue_length(self);
+    if (length > WSQ_RING_CAPACITY || (length == 0 && task == NULL)) return length != 0;
+    for (; task != NULL || (task = wsqi_pop_local(self)) != NULL; task = NULL) {
+        if (oldest == NULL) oldest = task;
+        else wsqi_set(&task->next, newest);
+        newest = task;
+    }
+    if (newest != NULL) wsqi_inject_push(wsqi_share_own(self->pool), newest, oldest);
+    return newest != NULL;
 }
 
 /* Owner only, the only worker of its pool, which is to keep the order of its spawns. Some of its
@@ -4755,20 +4824,6 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
                     ? wsqi_ring_push(&self->ring, task)
                     : self->order == WSQ_LIFO && wsq_deque_push(&self->deque, task) == WSQ_OK;
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
-}
-
-/* Owner only. The next of the own queue: of a ring the oldest, of a deque the newest. */
-static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
-    return (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
-                                                             : wsqi_ring_pop(&self->ring));
-}
-
-/* Owner only. Empties the LIFO slot. */
-static wsq_task *wsqi_slot_take(wsqi_worker *self) {
-    if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
-    /* I11: the owner's own task is here again; acquire, for a slot that a thief emptied
-     * meanwhile. */
-    return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
 /* Owner only. Fills the LIFO slot; what was in it moves to the queue. Only the last searcher's
@@ -4839,6 +4894,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
     uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* each in its turn */
     wsq_task *next = NULL, *one;
+    bool runs_first = task == NULL; /* it runs the first of them itself */
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
         next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
     if (next == NULL) return task;
@@ -4852,7 +4908,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
     /* While they moved, a look would have missed them. A searcher tells on leaving. */
-    if (count + left > 1 && !self->searching) wsqi_notify_others(self);
+    if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
 
@@ -5224,7 +5280,8 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
 /* Any thread: as wsqi_task_queue, but on a worker the LIFO slot, if there is one. */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
-    if (self != NULL && pool->config.lifo_cap != 0 && wsqi_task_queue_flags(task) == 0)
+    if (self != NULL && self->permit && pool->config.lifo_cap != 0 &&
+        wsqi_task_queue_flags(task) == 0)
         wsqi_slot_put(self, task);
     else
         wsqi_task_queue(pool, self, task);
@@ -5233,7 +5290,7 @@ WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
     wsqi_worker *self = wsqi_local(pool);
     if (!WSQI_LIKELY(!wsqi_forked(pool))) return;
-    if (WSQI_LIKELY(wsqi_task_queue_flags(task) == 0) && self != NULL && pool->wake_slot != 0)
+    if (WSQI_LIKELY(wsqi_task_queue_flags(task) == 0) && self != NULL && self->wake_slot != 0)
         wsqi_slot_put(self, task);
     else
         wsqi_schedule_slow(pool, self, task);
@@ -5284,18 +5341,23 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
  * counts it as held, too. */
 typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_TOLD, WSQI_HOLD_COUNTED } wsqi_hold;
 
-/* Any thread; something that the task waited for has ended. Who takes the last such thing away, of
- * a task that has been spawned, queues it: true. */
+/* Any thread; something that the task waited for has ended. The thread that takes the last of these
+ * away, of a task that has been spawned, queues it: true. */
 static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
      * itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
     if (state / WSQI_TASK_BLOCKER != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
+    bool abroad = wsqi_inside(pool) == NULL;
+    /* Relaxed: the task is not over, so nobody frees its pool before it sees this. */
+    if (abroad) wsqi_add_rlx(&pool->abroad, 1u);
     /* This tells only that a wait for the pool may be in vain; see wsqi_stuck. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, wsqi_local(pool), task);
+    /* P7: from here on the pool may be gone. Pairs with P8. */
+    if (abroad) wsqi_add_acqrel(&pool->abroad, 0u - 1u);
     return true;
 }
 
@@ -5808,10 +5870,12 @@ static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
 }
 
-/* Owner only. Back of the queue, for a task that yielded or was notified while it ran. It is the
- * next to run here unless something else waits, and only then may it be worth another worker's
- * while. The back is in the global queue if there is none here: a deque has none for its owner, and
- * what waits in the global queue comes before a task that is alone here. */
+/* Owner only. Back of the queue, for a task that yielded or was notified while it ran. The back
+ * is in the global queue if there is none here: a deque has none for its owner, and what waits
+ * in the global queue comes before a task that is alone here. A task that is alone in its ring
+ * runs next, and no other thread is told of it. If the worker does anything else first, it
+ * tells: before a task that is urgent (wsqi_take_lane), before it blocks (wsqi_permit_give), and
+ * when it returns from a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -5820,11 +5884,16 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     }
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL; /* only a thief empties it meanwhile */
-    if (next ? !wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]) : pool->config.order == WSQ_LIFO)
+    if (WSQI_LIKELY(next) && self->order == WSQ_FIFO &&
+        wsqi_inject_empty(&pool->lanes[WSQ_NORMAL])) {
+        wsq_ring_push(&self->ring, task); /* there is room */
+        return;
+    }
+    if (next || pool->config.order == WSQ_LIFO)
         wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
     else
         wsqi_push_local(self, task);
-    if (!next) wsqi_notify_others(self);
+    wsqi_notify_others(self);
 }
 
 static void wsqi_requeue_woken(wsqi_worker *self, wsq_task *task) {
@@ -6264,7 +6333,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->told) {
         /* W4: as in wsqi_search_begin; before the stores, for which a barrier would wait. */
         wsqi_fence_rmw();
-        if (wsqi_load_hint(&self->pool->guests) != 0) wsqi_notify_quiet(self->pool);
+        if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
@@ -6293,13 +6362,6 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 
 /* ---- the others ---- */
 
-/* A guest works in a worker's place: as long as fewer workers sleep than there are guests, those
- * awake leave the jobs to them. A worker that parks on the strength of this looks again. */
-static bool wsqi_jobs_allowed(const wsq_pool *pool) {
-    uint32_t guests = wsqi_load_hint(&pool->guests);
-    return guests == 0 || wsqi_sleeping(wsqi_load_hint(&pool->idle)) >= guests;
-}
-
 /* Victims of one distance in one pass: more of them disturb those who work more than they find.
  * What all searchers miss, the look of the last one finds. Measured on 128 simulated cores
  * (bench/sim), where 4 to 16 differ little. */
@@ -6308,19 +6370,22 @@ static bool wsqi_jobs_allowed(const wsq_pool *pool) {
 /* What a thief takes: published jobs; and the tasks of rings; and those of LIFO slots. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
+/* Owner only, not counted as a searcher: it has stolen tasks. */
+static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
+    /* I6: the last searcher may have missed them on their way, and the victim has told nobody of
+     * what it pushed behind them: either this sees that, or wsqi_notify_pushed what was stolen. */
+    wsqi_fence_sc();
+    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
+}
+
 /* Owner only. True: a job was stolen and has been run. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.steal_attempts, 1);
-    bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(pool);
-    if (jobs && wsqi_job_steal(self, victim)) return true;
+    if (wsqi_job_steal(self, victim)) return true;
     if (reach == WSQI_JOBS || victim->index >= pool->guest_base) return false;
     *task = wsqi_steal_tasks(self, victim, reach == WSQI_SLOTS);
-    if (*task == NULL || self->searching) return false;
-    /* I6: the last searcher may have missed them on their way, and the victim has told nobody of
-     * what it pushed behind them: either this sees that, or wsqi_notify_pushed what was stolen. */
-    wsqi_fence_sc();
-    if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(pool);
+    if (*task != NULL && !self->searching) wsqi_notify_rest(self, victim);
     return false;
 }
 
@@ -6401,6 +6466,25 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 /* WSQ_LOW tasks starve no longer than this many turns, about 16 ms. A guess. */
 #define WSQI_LOW_TURN 16
 
+/* Owner only, in its turn: what another thread has queued, if that is still in the task in which
+ * the last such look found it. While all threads are at work, no other thread takes that. Each
+ * turn looks at the next thread. Not into a ring that has tasks, behind which older ones would
+ * lie. */
+static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    unsigned made = wsqi_threads_made(pool);
+    if (made == 1 || pool->config.caller_runs) return NULL;
+    if (pool->config.order != WSQ_LIFO && wsqi_queue_length(self) != 0) return NULL;
+    unsigned next = self->index + 1 + self->turn.count % (made - 1);
+    wsqi_worker *victim = wsqi_block(pool, next % made);
+    uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
+    bool stuck = wsqi_load_hint(&victim->marks.run) == run;
+    wsqi_store_hint(&victim->marks.run, run);
+    wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, true) : NULL;
+    if (task != NULL) wsqi_notify_rest(self, victim);
+    return task;
+}
+
 /* 0. The global queue's turn. Timers fire, now and then a WSQ_LOW task runs, and what waits in the
  * global queue gets in line behind what is here. A deque has no line: in a WSQ_LIFO pool it has
  * every other turn. The turn is due until there was room: a ring may be full, or the task be
@@ -6416,6 +6500,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
         over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW])) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
     if (task == NULL && lifo) over = true;
+    if (task == NULL) task = wsqi_take_stuck(self);
     if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
     if (over || wsqi_global_room(self, task != NULL) != 0) {
         self->turn.count++;
@@ -6438,6 +6523,21 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
     return now < *end;
 }
 
+/* Owner only, between two rounds of a search that lasts spin_ns: does what a sleeper would do.
+ * False: it is time to go to sleep, where the rest is done. */
+static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
+    uint64_t now = wsqi_clock_ns();
+    wsqi_wait *wait = self->wait;
+    if (wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_late(wait) : wsqi_dismissed(self))
+        return false;
+    (void)wsqi_timers_fire(self->pool, 0);
+    *task = wsqi_take_local(self);
+    if (now < *watch) return true;
+    *watch = now + WSQI_WATCH_NS;
+    wsqi_slots_mark(self);
+    return !self->late;
+}
+
 /* A worker whose last 4 searches found nothing looks once and sleeps; every 16th search lasts as
  * long as before, should times have changed. Where single tasks come from outside, in longer
  * intervals than a worker looks on, all that looking is in vain, and holds a core which a thread
@@ -6458,7 +6558,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool alone = pool->config.caller_runs, lasts = pool->config.spin_ns != 0;
     uint32_t rounds = wsqi_discouraged(self) ? 1 : UINT32_MAX;
-    uint64_t end = 0;
+    uint64_t end = 0, watch = 0;
     self->frame.task = NULL; /* the last one's; see wsqi_task_below */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
@@ -6467,15 +6567,16 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         return true;
     if (*task != NULL) return false;
     /* With half of the workers in it the crowd is large enough. */
-    bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->idle)) >= pool->workers;
+    bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
     if (crowd && !self->searching && !alone && !lasts) rounds = 0;
     if (lasts && !self->searching) wsqi_search_begin(self);
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
         if (!wsqi_spin(pool, round, &end)) break;
-        if (!self->searching && (alone || wsqi_searching(wsqi_load_hint(&pool->idle)) == 0))
+        if (!self->searching && (alone || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0))
             wsqi_search_begin(self);
         *task = wsqi_take_urgent(self, true);
         if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
+        if (*task == NULL && lasts && !wsqi_spin_watch(self, task, &watch)) break;
         if (*task == NULL) *task = wsqi_take_global(self, NULL);
         if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW]);
         if (*task == NULL) wsqi_backoff(round);
@@ -6495,12 +6596,6 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     urgent |= wsqi_load_hint(&self->inbox.count);
     if (!WSQI_LIKELY(urgent == 0)) task = wsqi_take_urgent(self, false);
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
-}
-
-/* Owner only: it blocks, or leaves. What it has done is told. */
-static void wsqi_run_dry(wsqi_worker *self) {
-    wsqi_group_flush(self);
-    wsqi_check_quiet(self->pool);
 }
 
 /* What is far. NULL: then the worker is a searcher that found nothing. */
@@ -6561,6 +6656,7 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     if (task != NULL) wsqi_work(self, task);
     else ran = wsqi_step(self);
     wsqi_group_flush(self);
+    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* see wsqi_requeue */
     wsqi_frame_pop(self, &frame);
     return ran;
 }
@@ -6623,100 +6719,95 @@ static bool wsqi_pump(wsq_pool *pool) {
 }
 
 /* ==========================================================================
- * >>standin: how a worker serves, and who takes the place of one that blocks
- * Purpose:   so many threads run tasks as there are workers, though some of them block.
- * Invariant: a stand-in is one more worker, with a queue of its own; as many are at work as are
- *            needed, unless the pool may have no more. What a blocked worker has queued can be
- *            stolen. When it goes on, one stand-in too many leaves at the end of its task, gives
- *            what it has queued to the global queue, and lies dormant until it is needed again.
- * Writers:   active, exhausted, dormant: the holder of the pool's lock. The other counts: who
- *            blocks or sleeps in a join, by read-modify-write.
- * Source:    the ManagedBlocker of Java's ForkJoinPool.
+ * >>thread: permits, and the threads that come and go
+ * Purpose:   as many threads run what is queued as the pool has workers, though some of them block.
+ * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps in S. A thread
+ *            takes a task from a queue only while it holds one, except a task that is pinned to
+ *            it. A thread that blocks puts what it has queued into the global queue, then gives
+ *            its permit back, and looks as a thread that goes idle does. A wait gives it back only
+ *            if an idle thread can use it; otherwise the thread keeps it and works on, nested.
+ * Writers:   permit: its thread, and for an idle thread the one that wakes it, through the token.
+ *            started: the holder of the pool's lock.
+ * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-enum { WSQI_STANDIN_ACTIVE, WSQI_STANDIN_DORMANT, WSQI_STANDIN_NO_THREAD };
+/* Owner only. Take: the thread comes or goes on, with a permit if one sleeps. */
+static bool wsqi_permit_take(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    uint64_t s = wsqi_load_hint(&pool->permits);
+    while (wsqi_sleeping(s) != 0) {
+        /* Relaxed: it reads nothing on the strength of it. Failure: decide anew. */
+        if (!wsqi_cas_rlx(&pool->permits, &s, s - WSQI_SLEEPING)) continue;
+        wsqi_permit_set(self, true);
+        return true;
+    }
+    return false;
+}
 
-/* Owner only, about to leave: what it has is for others. */
-static void wsqi_worker_clear(wsqi_worker *self) {
-    wsqi_run_dry(self); /* first, for the end of a group may queue a task here */
-    wsq_task *task = wsqi_slot_take(self);
-    self->lifo_left = 0;
-    for (; task != NULL || (task = wsqi_take_local(self)) != NULL; task = NULL)
-        wsqi_inject_push(&self->pool->lanes[WSQ_NORMAL], task, task);
+/* Owner only, with a permit, in the middle of a task or about to leave: gives it back. */
+static void wsqi_permit_give(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsqi_group_flush(self); /* first, for the end of a group may queue a task here */
+    if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
+    wsqi_permit_set(self, false);
+    bool spilled = wsqi_spill_all(self);
+    uint64_t s = wsqi_add_sc(&pool->permits, WSQI_SLEEPING); /* I8 */
+    /* W4: as in wsqi_check_quiet. I8: as in wsqi_sleep; and I6 for what it has spilled. */
+    wsqi_fence_rmw();
+    wsqi_notify_quiet(pool);
+    if (wsqi_searching(s) == 0 && wsqi_sleeping(s) == 0) wsqi_pass_on(pool);
+    else if (spilled) wsqi_notify_fenced(pool);
+}
+
+/* Owner only, without a permit: it leaves its task's end, or the pool. What it has is for
+ * others. */
+static void wsqi_thread_clear(wsqi_worker *self) {
+    wsqi_group_flush(self);
+    (void)wsqi_spill_all(self);
     if (self->searching) wsqi_search_end(self);
     wsqi_turn_stop(self);
-    wsqi_notify(self->pool);
+    wsqi_notify(self->pool); /* W4 */
+    wsqi_notify_quiet(self->pool);
 }
 
-/* How many stand-ins should be active. A worker asleep in a join is no loss by itself, for what it
- * waits for runs elsewhere; unless that blocks. */
-static uint32_t wsqi_standins_needed(wsq_pool *pool) {
-    uint32_t blocked = wsqi_load_hint(&pool->standins.blocked); /* hints, or B3 orders them */
-    bool none = blocked == 0 && wsqi_load_hint(&pool->standins.absent) == 0;
-    return none ? 0 : blocked + wsqi_load_hint(&pool->standins.joined);
+/* Owner only: runs the oldest task that is pinned to this thread, permit or not, since no other
+ * thread may. False: there is none. */
+static bool wsqi_pinned_run(wsqi_worker *self, wsq_ctx floor) {
+    if (wsqi_load_hint(&self->inbox.count) == 0) return false;
+    wsq_task *task = wsqi_take_lane(self, &self->inbox);
+    if (task != NULL && self->searching) wsqi_search_end(self);
+    if (task != NULL) wsqi_step_nested(self, task, floor);
+    return task != NULL;
 }
 
-/* Does every thread of the pool block, or sleep in a join, and no more can be had? Then nobody is
- * left to run tasks, and who waits has to. (A stand-in that waits may be one too many: then its
- * worker works. But that goes to sleep in a join later.) */
-static bool wsqi_standins_spent(wsq_pool *pool) {
-    const wsqi_standins *standins = &pool->standins;
-    /* Hints, or B3 and the lock order them. */
-    uint32_t threads = pool->workers + wsqi_load_hint(&standins->active);
-    return wsqi_load_hint(&standins->exhausted) != 0 &&
-           threads <= wsqi_load_hint(&standins->blocked) + wsqi_load_hint(&standins->joined);
-}
-
-/* Owner only, one too many it seems: it lies dormant until it is needed or the pool is over. */
-static void wsqi_standin_retire(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    uint32_t active = wsqi_load_locked(&pool->standins.active);
-    bool surplus = active > wsqi_standins_needed(pool);
-    if (surplus) {
-        wsqi_store_locked(&pool->standins.active, active - 1);
-        wsqi_store_locked(&self->dormant, (uint32_t)WSQI_STANDIN_DORMANT);
-    }
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    if (!surplus) return;
-    wsqi_worker_clear(self);
-    wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    wsqi_duty_end(pool);
-    /* The token orders what comes after (I2), and a shutdown gives one, too. */
-    while (wsqi_load_hint(&self->dormant) != WSQI_STANDIN_ACTIVE &&
-           wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER)
-        wsqi_park(&self->parker, WSQI_NEVER);
-    wsqi_duty_begin(pool);
-    wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
-}
-
-/* Owner only, between two tasks: shall it make room? A stand-in that is not needed any more lies
- * dormant here. True: its thread, which was lent, shall leave. */
-static bool wsqi_relieved(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    if (pool->config.lend_only) return wsqi_dismissed(self);
-    if (wsqi_load_hint(&pool->standins.active) > wsqi_standins_needed(pool))
-        wsqi_standin_retire(self);
+/* Owner only: takes a permit, unless it holds one. False: none sleeps, and what it has queued is
+ * for others. */
+static bool wsqi_permit_get(wsqi_worker *self) {
+    if (self->permit || wsqi_permit_take(self)) return true;
+    while (wsqi_pinned_run(self, self->frame.floor)) {}
+    wsqi_thread_clear(self);
     return false;
 }
 
 /* The thread of a worker, of a stand-in, or one that was lent for a worker. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    bool stays = !pool->config.lend_only && self->index < pool->workers;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    while (stays || !wsqi_relieved(self)) {
-        if (wsqi_step(self)) continue;
+    while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
+        if ((!WSQI_LIKELY(self->asks) || wsqi_permit_get(self)) && wsqi_step(self)) continue;
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         wsqi_sleep(self, NULL);
     }
-    wsqi_worker_clear(self);
+    if (self->permit) wsqi_permit_give(self);
+    wsqi_thread_clear(self);
     wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
 }
 
 static void wsqi_serve_main(void *arg) {
     wsqi_worker *self = (wsqi_worker *)arg;
     wsqi_self_set(self);
+    /* Relaxed: it holds a permit or goes to sleep next, and looks then, behind a full barrier. */
+    if (!self->permit) wsqi_add_rlx(&self->pool->coming, 0u - 1u);
     wsqi_serve(self);
     wsqi_self_set(NULL);
     wsqi_duty_end(self->pool);
@@ -6731,12 +6822,14 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     self->index = index;
     self->lifo_left = pool->config.lifo_cap;
     self->frame.floor = wsqi_base(self);
+    self->member = index < pool->guest_base;
     uint32_t start = wsqi_entry_index(self->frame.floor);
     wsqi_store_init(&self->range, wsqi_range_pack(start, start));
     wsqi_steal_request(self);                                             /* nothing is public */
     wsq_random_seed(&self->random, pool->config.seed + index);
     wsq_tune_init(&self->tune, &pool->config);
     self->order = pool->config.order;
+    wsqi_permit_set(self, index < pool->workers && !pool->config.lend_only);
     self->turn.left = self->tune.interval;
     wsqi_store_init(&self->counters.average_task_ns, self->tune.average_ns);
     wsqi_store_init(&self->counters.interval, self->tune.interval);
@@ -6768,130 +6861,109 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     return false;
 }
 
-/* The pool lock's holder: one more stand-in works: one that is dormant, or else a new thread, for
- * one that has none or for a new one. */
-static bool wsqi_standin_rouse(wsq_pool *pool) {
-    unsigned made = wsqi_load_locked(&pool->threads_made);
-    wsqi_worker *vacant = NULL;
-    for (unsigned i = pool->workers; i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        uint32_t dormant = wsqi_load_locked(&worker->dormant);
-        if (dormant == WSQI_STANDIN_NO_THREAD) vacant = worker;
-        if (dormant != WSQI_STANDIN_DORMANT) continue;
-        wsqi_store_locked(&worker->dormant, (uint32_t)WSQI_STANDIN_ACTIVE);
-        wsqi_unpark(&worker->parker);
-        return true;
-    }
-    if (vacant == NULL) {
-        if (made != pool->guest_base) vacant = wsqi_block_make(pool, made);
-        if (vacant == NULL) return false;
+/* The pool lock's holder: one more stand-in, which comes as an idle thread. False: there are
+ * max_standins already, or no memory, or no thread. */
+static bool wsqi_standin_start(wsq_pool *pool) {
+    unsigned index = pool->workers + pool->started;
+    if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
+    if (index == wsqi_load_locked(&pool->threads_made)) {
+        if (wsqi_block_make(pool, index) == NULL) return false;
         /* B2: the block is filled before others look into it; and it is counted before its thread
          * can offer anything. Pairs with B1. */
-        wsqi_store_rel(&pool->threads_made, made + 1);
+        wsqi_store_rel(&pool->threads_made, index + 1);
     }
-    bool started = wsqi_worker_start(vacant);
-    wsqi_store_locked(&vacant->dormant,
-                      (uint32_t)(started ? WSQI_STANDIN_ACTIVE : WSQI_STANDIN_NO_THREAD));
-    return started;
+    wsqi_add_hint(&pool->coming, 1u);
+    if (wsqi_worker_start(wsqi_block(pool, index))) {
+        pool->started++;
+        return true;
+    }
+    wsqi_add_hint(&pool->coming, 0u - 1u);
+    return false;
 }
 
-/* The pool lock's holder: as many as are needed, if there are. Returns how many work now; 0 once
- * the pool is over. (While it stops a stand-in cancels what is queued: what blocks may wait for
- * that.) */
-static uint32_t wsqi_standins_fill(wsq_pool *pool) {
-    uint32_t active = wsqi_load_locked(&pool->standins.active);
-    if (wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return 0;
-    /* B3: either this sees the worker that goes to sleep in a join, or that sees who blocks. Pairs
-     * with itself. */
-    wsqi_fence_sc();
-    bool more = true;
-    while (active < wsqi_standins_needed(pool) && (more = wsqi_standin_rouse(pool))) active++;
-    wsqi_store_locked(&pool->standins.active, active);
-    wsqi_store_locked(&pool->standins.exhausted, more ? 0u : 1u);
-    return active;
+/* Any thread: a task is queued, a permit sleeps, and perhaps no thread is idle. Then one more
+ * comes, which looks when S counts it. */
+static void wsqi_thread_want(wsq_pool *pool) {
+    uint64_t s = wsqi_load_hint(&pool->permits);
+    if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
+    if (pool->config.max_standins == 0 || wsqi_forked(pool)) return;
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    if (wsqi_load_hint(&pool->coming) == 0) (void)wsqi_standin_start(pool);
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
 }
 
-static wsqi_a32 *wsqi_standin_count(wsqi_worker *self) {
-    wsqi_standins *standins = &self->pool->standins;
-    return self->host != NULL ? &standins->blocked : &standins->absent;
-}
-
-/* A worker that blocked goes on, or a guest. Seen late, a stand-in retires late. */
-static void wsqi_standin_end(wsqi_worker *self) {
-    wsqi_add_hint(wsqi_standin_count(self), 0u - 1u);
-}
-
-/* A worker is about to block, or a guest. False: nobody takes its place. */
-static bool wsqi_standin_begin(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
+/* Any thread: is there an idle thread for one more permit? If not, one is started. */
+static bool wsqi_thread_ready(wsq_pool *pool) {
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
+    uint64_t s = wsqi_load_hint(&pool->permits);
+    if (wsqi_idle(s) > wsqi_sleeping(s)) return true;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsqi_add_rlx(wsqi_standin_count(self), 1u); /* Relaxed: B3 orders it. */
-    uint32_t active = wsqi_standins_fill(pool);
-    bool here = active >= wsqi_load_hint(&pool->standins.blocked) && !wsqi_standins_spent(pool);
-    here = here || self->host == NULL;
-    if (!here) wsqi_standin_end(self);
+    s = wsqi_load_hint(&pool->permits); /* before `coming`: a thread that S counts leaves that */
+    bool ready = wsqi_idle(s) + wsqi_load_hint(&pool->coming) > wsqi_sleeping(s);
+    ready = ready || wsqi_standin_start(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    return here;
+    return ready;
 }
 
-/* A worker is about to sleep in a join; it has passed a full barrier (B3) since it was counted. */
-static void wsqi_standin_joined(wsq_pool *pool) {
-    if (wsqi_standins_needed(pool) == 0) return;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsqi_standins_fill(pool);
-    bool spent = wsqi_standins_spent(pool);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    if (spent) wsqi_call(pool, NULL); /* one that waits shall work */
+/* Any thread: does a permit sleep that no thread could use? */
+static bool wsqi_stranded(wsq_pool *pool) {
+    uint64_t s = wsqi_load_hint(&pool->permits);
+    return wsqi_sleeping(s) != 0 && wsqi_idle(s) == 0 && !wsqi_thread_ready(pool);
 }
 
-/* Owner only, in the middle of a task: it will do nothing else for a while. What it has is for
- * others, and what it has done is told. (A guest, or no worker at all, has nothing.) */
-static void wsqi_block_prepare(wsqi_worker *self) {
-    if (self == NULL || self->host == NULL || wsqi_forked(self->pool)) return;
-    if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
-    wsq_task *next = wsqi_slot_take(self);
-    if (next != NULL) wsqi_push_local(self, next);
-    wsqi_run_dry(self);
-    wsqi_notify_others(self);
+/* ---- what a thread is, in every pool in which it is in the middle of something ---- */
+
+/* Its thread counts in that pool by this block, and the pool has threads, and is not the
+ * parent's. */
+static bool wsqi_takes_permits(const wsqi_worker *block) {
+    return block->member && !block->pool->config.caller_runs && !wsqi_forked(block->pool);
 }
 
-/* Whose place a stand-in takes: the guest of a worker is in that worker's. */
-static wsqi_worker *wsqi_blocker(wsqi_worker *self) {
-    return self->host != NULL ? self->host : self;
+/* The thread goes on: with a permit in each of these pools, where one sleeps. */
+static void wsqi_permits_take(void) {
+    for (wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer) {
+        if (wsqi_takes_permits(block) && !block->permit && block->blocking == 0)
+            (void)wsqi_permit_take(block);
+    }
 }
 
-static void wsqi_blocking_begin(wsqi_worker *block) {
-    wsqi_worker *self = wsqi_blocker(block);
-    if (self->pool->config.caller_runs || wsqi_forked(self->pool)) return;
-    if (self->blocking++ != 0) return;
-    wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
-    wsqi_block_prepare(self);
-    self->replaced = wsqi_standin_begin(self);
-}
-
-/* The outermost first: a worker further out counts for its guest, too, who was told of the
- * beginning and is told of the end. */
-static void wsqi_blocking_end(wsqi_worker *block) {
-    if (block->outer != NULL) wsqi_blocking_end(block->outer);
-    wsqi_worker *self = wsqi_blocker(block);
-    if (self->pool->config.caller_runs || wsqi_forked(self->pool)) return;
-    WSQ_ASSERT("wsq_block_end without its wsq_block_begin" && self->blocking != 0);
-    if (--self->blocking != 0) return;
-    if (self->replaced) wsqi_standin_end(self);
-    wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
+/* The thread is about to block, or to wait: it gives its permits back, but `keeper`, if not NULL,
+ * keeps its own if no thread could use it; then false. A join needs none, since a job
+ * that was stolen runs already. */
+static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
+    bool all = true;
+    for (wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer) {
+        if (!wsqi_takes_permits(block)) continue;
+        bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
+        if (!block->permit) /* it blocks already, perhaps as the last thread */
+            all = all && (block != keeper || !wsqi_stranded(block->pool) ||
+                          !wsqi_permit_take(block));
+        else if (join || wsqi_thread_ready(block->pool) || block != keeper)
+            wsqi_permit_give(block);
+        else
+            all = false;
+    }
+    return all;
 }
 
 /* In every pool in which the thread is in the middle of something. */
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
-    wsqi_worker *block = wsqi_worker_of(ctx);
-    for (; block != NULL; block = block->outer) wsqi_blocking_begin(block);
+    for (wsqi_worker *block = wsqi_worker_of(ctx); block != NULL; block = block->outer) {
+        if (!wsqi_takes_permits(block)) continue;
+        if (block->blocking++ == 0) wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
+    }
+    (void)wsqi_permits_give(NULL, NULL);
 }
 
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
-    wsqi_blocking_end(wsqi_worker_of(ctx));
+    for (wsqi_worker *block = wsqi_worker_of(ctx); block != NULL; block = block->outer) {
+        if (!wsqi_takes_permits(block)) continue;
+        WSQ_ASSERT("wsq_block_end without its wsq_block_begin" && block->blocking != 0);
+        if (--block->blocking == 0) wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
+    }
+    wsqi_permits_take();
 }
 
 /* ==========================================================================
@@ -6916,31 +6988,18 @@ static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
     return (uint32_t)most;
 }
 
-/* What this thread is while it waits, where that is missed: a worker of some pool with threads, or
- * else a guest of one. */
-static wsqi_worker *wsqi_wait_host(void) {
-    wsqi_worker *guest = NULL;
-    for (wsqi_worker *self = wsqi_self_get(); self != NULL; self = self->outer) {
-        if (self->pool->config.caller_runs) continue;
-        if (self->host != NULL) return self->host;
-        if (guest == NULL) guest = self;
-    }
-    return guest;
-}
-
 static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
                             uint64_t timeout_ns) {
     wsqi_worker *block = wsqi_self_get(), *inside = wsqi_inside(pool);
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
     wait->pool = pool;
     wait->self = wsqi_local(pool);
-    wait->host = wsqi_wait_host();
     wait->key = key;
     wait->bucket = NULL;
     wait->task = NULL;
     wait->group = NULL;
     wait->job = NULL;
-    wait->blocked = wait->replaced = false;
+    wait->blocked = false;
     /* What a guest does for itself, it may end when it likes. */
     wait->inside = wait->self != NULL || (inside != NULL && inside->frame.outer != NULL);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
@@ -6997,24 +7056,10 @@ static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
 }
 
-/* This thread is about to wait, or goes on. Further out it is a guest, perhaps, for whose jobs
- * workers wait asleep: it is missed there, as the host is. */
-static void wsqi_wait_absent(const wsqi_wait *wait, bool begins) {
-    for (wsqi_worker *self = wsqi_self_get(); self != NULL; self = self->outer) {
-        if (self->host != NULL || self == wait->host) continue;
-        if (wait->job != NULL && self->pool == wait->pool) continue; /* it runs there */
-        if (begins && self->blocking++ == 0) self->replaced = wsqi_standin_begin(self);
-        if (!begins && --self->blocking == 0 && self->replaced) wsqi_standin_end(self);
-    }
-}
-
 static void wsqi_wait_end(wsqi_wait *wait) {
     if (wait->bucket != NULL) wsqi_wait_unlist(wait);
-    if (wait->replaced) wsqi_standin_end(wait->host);
-    if (wait->blocked) {
-        wsqi_wait_absent(wait, false);
-        wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
-    }
+    wsqi_permits_take();
+    if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
     if (wait->self == NULL) return;
     if (wait->self->searching) wsqi_search_end(wait->self);
     wsqi_check_beside(wait->pool);
@@ -7042,19 +7087,11 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* What this thread is, in whichever pool, is about to be missed. True: a stand-in works. */
-static bool wsqi_wait_replace(wsqi_wait *wait) {
-    wsqi_worker *host = wait->host;
-    if (!wait->blocked) {
-        wait->blocked = true;
-        wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
-        wsqi_wait_absent(wait, true);
-    }
-    if (host == NULL) return false;
-    if (host->blocking != 0) return host->replaced && !wsqi_standins_spent(host->pool);
-    if (wait->replaced && !wsqi_standins_spent(host->pool)) return true;
-    if (wait->replaced) wsqi_standin_end(host); /* perhaps for this moment only */
-    return wait->replaced = wsqi_standin_begin(host);
+/* The thread waits from here on. False: as wsqi_permits_give. */
+static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
+    if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
+    wait->blocked = true;
+    return wsqi_permits_give(wait, keeper);
 }
 
 /* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
@@ -7064,8 +7101,7 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* not by a job that the pump ran */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
-        wsqi_wait_replace(wait);
-        wsqi_block_prepare(wait->host);
+        (void)wsqi_wait_block(wait, NULL);
         wsqi_wait_move(wait, &first->parker);
         wsqi_search_begin(first);
         wsqi_wait_off_duty(wait);
@@ -7077,36 +7113,42 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     wsqi_pump_leave(pool);
 }
 
-/* Waits, for a while, until the time is up at most. A join runs no tasks. In a shutdown whoever is
- * inside cancels what it finds, until all are still. */
+/* Waits, for a while, until the time is up at most. It runs what is pinned to this thread, which no
+ * other thread may; and anything, if it keeps its permit. A join runs no tasks. In a shutdown a
+ * thread that is inside cancels what it finds, until all are still. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
     bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all */
-    bool works = running ? wait->job == NULL : wait->inside;
+    bool works = running ? wait->job == NULL : wait->inside, ran = false;
     if (works && pool->config.caller_runs && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return;
     }
     works = works && self != NULL && !pool->config.caller_runs;
-    if (running || !works) /* what cancels needs no stand-in, and knows no bound */
-        works = !wsqi_wait_replace(wait) && works && self->wait_depth < wsqi_wait_depth(pool);
-    if (works) {
-        self->wait_depth++;
-        bool ran = wsqi_step_nested(self, NULL, wsqi_full_mark(self));
-        self->wait_depth--;
-        if (!ran) wsqi_sleep(self, wait);
-    } else {
-        wsqi_block_prepare(wait->host);
+    if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
+    bool pinned = works && wsqi_load_hint(&self->inbox.count) != 0;
+    if (pinned) wsqi_permits_take();
+    else if (running || !works) /* what cancels needs no permit, and knows no bound */
+        works = !wsqi_wait_block(wait, works ? self : NULL);
+    if (!works) {
         wsqi_wait_park(wait);
+        return;
     }
+    self->wait_depth++;
+    self->wait = wait;
+    if (pinned) ran = wsqi_pinned_run(self, wsqi_full_mark(self));
+    else ran = wsqi_step_nested(self, NULL, wsqi_full_mark(self));
+    self->wait = NULL; /* what lies below is in the middle of a task */
+    self->wait_depth--;
+    if (!ran && !pinned) wsqi_sleep(self, wait);
 }
 
 /* ==========================================================================
  * >>await: waits for a pool, a task, a group
  * Purpose:   wsq_pool_wait, wsq_task_wait, wsq_group_wait, and their forms with a time-out.
  * Invariant: a wait listens before each look at what it waits for. What is awaited and lies in the
- *            waiter's own queue runs in the wait: it may be that nobody else can take it.
+ *            waiter's own queue runs in the wait, once; if it is not over then, the thread blocks.
  * Writers:   waiters: each thread that waits for the pool, of itself. The mark in a task or a
  *            group: whoever waits for it.
  * Source:    the leapfrogging of Wagner and Calder (1993), for nothing but what is awaited.
@@ -7160,49 +7202,35 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
-/* Owner only: what is waited for, from its inbox, which it takes out and puts back in the same
- * order. */
-static wsq_task *wsqi_inbox_take_back(wsqi_worker *self, const wsq_task *task,
-                                      const wsq_group *group) {
-    uint32_t left, length = 0;
-    do {
-        wsq_task *next = wsqi_inject_take(self->pool, &self->inbox, 1, &left);
-        if (next == NULL) return NULL;
-        if (wsqi_is_wanted(next, task, group)) {
-            wsqi_add_hint(&self->inbox.count, 0u - 1u);
-            return next;
-        }
-        wsqi_inject_push(&self->inbox, next, next);
-        if (length == 0) length = left + 1;
-    } while (--length > 0);
-    return NULL;
-}
-
-/* Owner only: takes what is waited for out of the own slot or queue, wherever it is: the task, or
- * one of the group. A slot with another task is emptied into the queue, since its owner is about to
- * block. */
-static wsq_task *wsqi_take_back_task(wsqi_worker *self, const wsq_task *task,
-                                     const wsq_group *group) {
+/* Owner only: takes what is waited for out of the own slot or queue: the task, or one of the group.
+ * It looks at *left tasks at most, from the front, and puts others behind: so it meets none twice.
+ * A slot with another task is emptied into the queue, since its owner is about to block. */
+static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
+                                size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
     if (next != NULL && wsqi_is_wanted(next, task, group)) return next;
     if (next != NULL) wsqi_push_local(self, next);
-    for (size_t left = wsqi_queue_length(self); left > 0; left--) {
-        next = wsqi_pop_local(self);
-        if (next == NULL) break;
+    if (next != NULL) ++*left;
+    while (*left > 0 && (next = wsqi_pop_local(self)) != NULL) {
+        --*left;
         if (wsqi_is_wanted(next, task, group)) return next;
         wsqi_push_local(self, next);
-        if (self->pool->config.order == WSQ_LIFO) break; /* only the newest is in reach */
+        if (self->pool->config.order == WSQ_LIFO) *left = 0; /* only the newest is in reach */
     }
-    return wsqi_inbox_take_back(self, task, group);
+    return NULL;
 }
 
-/* A worker about to block. If it holds what is waited for, that runs here: true. Nobody else's task
- * does; they are for others, who may have looked while they moved. */
-static bool wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
-    wsq_task *mine = wsqi_take_back_task(self, task, group);
-    if (mine != NULL && self->searching) wsqi_search_end(self); /* it slept as workers do */
+/* A worker about to block. What it holds of what is waited for runs here, once; the rest is for
+ * other threads, which may have looked while it moved. */
+static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
+    wsq_task *mine;
+    size_t left = wsqi_queue_length(self);
+    while ((mine = wsqi_take_back(self, task, group, &left)) != NULL) {
+        wsqi_notify_others(self);
+        wsqi_step_nested(self, mine, wsqi_full_mark(self));
+        if (task != NULL || wsq_group_pending(group) == 0) break;
+    }
     wsqi_notify_others(self);
-    return mine != NULL && wsqi_step_nested(self, mine, wsqi_full_mark(self));
 }
 
 /* What a wait for the task returns; WSQ_ERR_TIMEOUT: it is not over. */
@@ -7247,7 +7275,11 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
         result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
         if (result == WSQ_ERR_TIMEOUT && over) result = WSQ_ERR_CANCELLED;
         if (result != WSQ_ERR_TIMEOUT || wsqi_wait_late(&wait)) break;
-        if (here && wsqi_wait_here(wait.self, task, group)) continue;
+        if (here) {
+            here = false;
+            wsqi_wait_here(wait.self, task, group);
+            continue;
+        }
         if (task != NULL ? wsqi_task_live(wsqi_task_attend(task)) : wsqi_group_attend(group))
             wsqi_wait_sleep(&wait);
     }
@@ -7472,20 +7504,52 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Owner only: takes tombstones out of its queue: futures that it has called already, in waits for
+/* Is the task in a queue a future that was called elsewhere? Then this drops it there. */
+static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
+    if (task->fn != wsqi_future_run || wsqi_future_open(wsqi_load_hint(&task->state))) return false;
+    wsqi_future_release(pool, wsq_container_of(task, wsq_future, task));
+    return true;
+}
+
+/* Any thread: takes them out of a lane, and counts them. False: another thread is at it. */
+static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *count) {
+    wsq_task *kept = NULL, *task, *next;
+    uint32_t length, purged = 0;
+    if (wsqi_inject_empty(lane)) return true;
+    if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return false; /* G3 */
+    length = wsqi_inject_collect(lane);
+    task = lane->ready;
+    lane->ready = NULL;
+    for (; task != NULL; task = next) {
+        next = wsqi_get(&task->next);
+        if (wsqi_tombstone_drop(pool, task)) {
+            purged++;
+            continue;
+        }
+        if (kept == NULL) lane->ready = task;
+        else wsqi_set(&kept->next, task);
+        kept = task;
+    }
+    if (kept != NULL) wsqi_set(&kept->next, (wsq_task *)NULL);
+    lane->last = kept;
+    wsqi_store_locked(&lane->length, length - purged);
+    wsqi_store_rel(&lane->lock, 0u); /* G4 */
+    *count += purged;
+    return true;
+}
+
+/* Owner only: takes tombstones out of the queues: futures that it has called already, in waits for
  * them. Nested waits would fill every queue with tombstones. */
 static void wsqi_tombstones_purge(wsqi_worker *self) {
     bool lifo = self->pool->config.order == WSQ_LIFO;
     wsq_task *kept = NULL, **end = &kept, *task;
     uint64_t purged = 0;
-    self->tombstones = 0;
+    bool all = true;
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
         task = wsqi_pop_local(self);
         if (task == NULL) break;
-        wsq_future *future = wsq_container_of(task, wsq_future, task);
         /* Sure to see a claim by this thread; another thread's may be found later. */
-        if (task->fn == wsqi_future_run && !wsqi_future_open(wsqi_load_hint(&task->state))) {
-            wsqi_future_release(self->pool, future);
+        if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
             continue;
         }
@@ -7493,6 +7557,9 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         if (lifo) kept = task;
         else wsqi_set(end, task), end = &task->next;
     }
+    for (unsigned i = 0; i < self->pool->shares; i++)
+        all = wsqi_tombstones_sweep(self->pool, wsqi_share(self->pool, i), &purged) && all;
+    if (all) self->tombstones = 0; /* else soon again */
     wsqi_count_finished(self, purged);
     wsqi_check_beside(self->pool);
     while ((task = kept) != NULL) {
@@ -7581,7 +7648,8 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
  * *whole: it also took the future out of its queue, so that only the handle refers to it. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
-        *whole = wsqi_take_back_task(self, &future->task, NULL) != NULL;
+        size_t left = wsqi_queue_length(self);
+        *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
         if (*whole) {
             /* if not, another thread is cancelling it */
             bool ours = wsqi_future_claim(future, true);
@@ -7594,10 +7662,11 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
         wsqi_notify_others(self); /* others may have found the queue empty meanwhile */
     }
     if (!wsqi_future_claim(future, true)) return false;
-    /* Its place in the queue stays, as a tombstone: no call, and no event, comes from it. From time
-     * to time this removes tombstones from the queue. */
+    /* Its place in the queue stays, as a tombstone: no call, and no event, comes from it. This
+     * removes them when these may be half of what is queued. */
     wsqi_future_call(self, future);
-    if (++self->tombstones >= WSQ_RING_CAPACITY / 2 && self->order != WSQ_SHARED)
+    if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
+        2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
         wsqi_tombstones_purge(self);
     return true;
 }
@@ -7715,7 +7784,7 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         n = left;
     }
     /* A searcher sets the traps itself, at the latest when it leaves. */
-    bool searched = wsqi_searching(wsqi_load_hint(&self->pool->idle)) != 0;
+    bool searched = wsqi_searching(wsqi_load_hint(&self->pool->permits)) != 0;
     if (WSQI_PUBLISH_ALWAYS || (wanted && !searched && wsqi_range_empty(self)))
         wsqi_steal_request(self);
     if (wanted && exposed) wsqi_notify_jobs(self->pool, self);
@@ -7737,7 +7806,7 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
 }
 
 /* Owner only. Takes the newest public job back; false: it was stolen, as were all older ones. */
-static bool wsqi_take_back(wsqi_worker *self) {
+static bool wsqi_unpublish(wsqi_worker *self) {
     uint64_t range = wsqi_load_hint(&self->range);
     while (wsqi_range_top(range) != wsqi_range_bottom(range)) {
         /* Relaxed: the job never left this thread. Failure: a thief moved top. */
@@ -7767,14 +7836,10 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
     wait.job = job;
-    /* What it waits for may need another pool, but runs in this one. */
-    if (wait.host != NULL && wait.host->pool == pool) wait.host = NULL;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
-    /* Relaxed: B3 orders it. */
-    if (self->host != NULL) wsqi_add_rlx(&pool->standins.joined, 1u);
-    /* J7: see J5. B3. */
+    (void)wsqi_wait_block(&wait, NULL);
+    /* J7: see J5. */
     wsqi_fence_sc();
-    if (self->host != NULL) wsqi_standin_joined(pool);
     bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
     while (sleeps) {
         wsqi_wait_listen(&wait);
@@ -7786,10 +7851,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
         if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
         wsqi_wait_sleep(&wait);
     }
-    wsqi_stat(self->counters.joins_parked, wait.blocked);
+    wsqi_stat(self->counters.joins_parked, sleeps);
     wsqi_wait_end(&wait);
-    /* Seen late, a stand-in retires late. */
-    if (self->host != NULL) wsqi_add_hint(&pool->standins.joined, 0u - 1u);
     /* I5: a call that still comes finds nobody. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
@@ -7830,7 +7893,7 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
         return (uintptr_t)(entry + 1);
     }
     bool ours = index >= wsqi_range_bottom(wsqi_load_own(&self->range))
-                || wsqi_take_back(self);
+                || wsqi_unpublish(self);
     if (!ours) {
         wsqi_join_stolen(self, entry + 1, wsqi_get(&entry->job));
         /* Relaxed: an empty range tells thieves nothing but that. */
@@ -7872,6 +7935,27 @@ static void wsqi_lease_end(wsqi_worker *block) {
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
+/* A guest from outside comes: with a permit if one sleeps. */
+static void wsqi_guest_begin(wsqi_worker *guest) {
+    wsq_pool *pool = guest->pool;
+    uint64_t s = wsqi_load_hint(&pool->permits), next;
+    do {
+        guest->permit = wsqi_sleeping(s) != 0 && !pool->config.caller_runs;
+        next = s + WSQI_GUEST - (guest->permit ? WSQI_SLEEPING : 0);
+        /* Relaxed: whoever has a job of its run sees it, by J2. Failure: decide anew. */
+    } while (!wsqi_cas_rlx(&pool->permits, &s, next));
+}
+
+/* It leaves, and looks as a thread that gives its permit back. */
+static void wsqi_guest_end(wsqi_worker *guest) {
+    wsq_pool *pool = guest->pool;
+    uint64_t change = (guest->permit ? WSQI_SLEEPING : 0) - WSQI_GUEST;
+    uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8 */
+    guest->permit = false;
+    wsqi_fence_rmw(); /* I8 */
+    if (wsqi_searching(s) == 0 && wsqi_sleeping(s) == 0) wsqi_pass_on(pool);
+}
+
 /* A guest block, or NULL: all are taken, or there is no memory for one more. */
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
     for (bool more = true; more;) {
@@ -7895,19 +7979,16 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     bool outside = wsqi_inside(pool) == NULL;
     guest->host = wsqi_local(pool);
     guest->outer = former;
-    if (outside) wsqi_add_hint(&pool->guests, 1u);
+    guest->member = outside;
+    if (outside) wsqi_guest_begin(guest);
     wsqi_self_set(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
     fn(wsqi_base(guest), arg);
     wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
     wsqi_self_set(former);
+    if (outside) wsqi_guest_end(guest);
     wsqi_lease_end(guest);
-    if (!outside) return;
-    wsqi_add_rlx(&pool->guests, 0u - 1u); /* Relaxed: the barrier below orders it. */
-    /* I6: as a notifier; the sleeper in whose place it worked may be wanted by others now. */
-    wsqi_fence_sc();
-    if (wsqi_searching(wsqi_load_fenced(&pool->idle)) == 0) wsqi_pass_on(pool);
 }
 
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
@@ -8338,13 +8419,19 @@ static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_i
     fprintf(dump->file, "%s%" PRIu64 "%s", name, length, fresh ? "+" : "");
 }
 
+static unsigned wsqi_standins_awake(wsq_pool *pool) {
+    unsigned made = wsqi_threads_made(pool), awake = 0;
+    for (unsigned i = pool->workers; i < made; i++) awake += !wsqi_asleep(wsqi_block(pool, i));
+    return awake;
+}
+
 static void wsqi_dump_pool(const wsqi_dump *dump) {
     static const char *const phases[] = {"forked", "running", "stopping", "stopped"};
     wsq_pool *pool = dump->pool;
     uint64_t held, pending = wsqi_pending(pool, &held);
     fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
             (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
-            wsqi_load_hint(&pool->standins.active), wsqi_load_hint(&pool->guests));
+            wsqi_standins_awake(pool), wsqi_guests(wsqi_load_hint(&pool->permits)));
     fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
             pending, held);
     wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH], 0);
@@ -8359,8 +8446,6 @@ static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     unsigned word = worker->index / 64;
     uint32_t lease = wsqi_load_hint(&worker->lease) & WSQI_LEASE_MASK;
     if (pool->config.lend_only && lease == WSQI_LEASE_VACANT) return "has no thread";
-    if (worker->index >= pool->workers && wsqi_load_hint(&worker->dormant) != WSQI_STANDIN_ACTIVE)
-        return "not needed";
     if (wsqi_load_hint(&pool->joiners[word]) & mask) return "asleep in a join";
     if (wsqi_load_hint(&pool->sleepers[word]) & mask) return "asleep";
     if (wsqi_load_hint(&worker->parker.token) == WSQI_TOKEN_ASLEEP) return "asleep in a wait";
@@ -8392,7 +8477,7 @@ static void wsqi_copy_waits(wsqi_dump *dump) {
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
         /* The lock keeps each wait's memory: a waiting thread needs it to leave the bucket. */
         for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            const wsqi_worker *worker = wait->self != NULL ? wait->self : wait->host;
+            const wsqi_worker *worker = wait->self;
             line.task = wsqi_wait_subject(wait);
             line.since = wait->since;
             line.worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
@@ -8593,9 +8678,9 @@ static bool wsqi_waits_release(wsq_pool *pool) {
 
 /* The pool lock's holder: do all on duty sleep, and is nothing queued? */
 static bool wsqi_still(wsq_pool *pool) {
-    uint32_t idle = wsqi_load_acq(&pool->idle);            /* P5: what it queued before it slept */
+    uint64_t s = wsqi_load_acq(&pool->permits);            /* P5: what it queued before it slept */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
-    if (wsqi_sleeping(idle) != threads) return false; /* who searches does not sleep */
+    if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
     bool queued = wsqi_queued(pool), left = queued;
     unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made && !left; i++) {
@@ -8640,13 +8725,10 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     wsqi_tokens_give(pool);
-    unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < count && !pool->config.caller_runs && !pool->config.lend_only; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    for (unsigned i = pool->workers; i < made; i++) {
-        if (wsqi_load_locked(&wsqi_block(pool, i)->dormant) != WSQI_STANDIN_NO_THREAD)
-            wsqi_thread_join(&wsqi_block(pool, i)->thread);
-    }
+    for (unsigned i = 0; i < pool->started; i++)
+        wsqi_thread_join(&wsqi_block(pool, pool->workers + i)->thread);
 }
 
 static void wsqi_pool_stop(wsqi_wait *wait) {
@@ -8686,10 +8768,13 @@ static bool wsqi_waits_for_outside(wsq_pool *pool) {
     return wsqi_load_hint(&pool->timer_next) == WSQI_NEVER;
 }
 
-/* A drain that lasts: mostly a wake was forgotten, so this says, once, what is left. */
+/* Waits until no task is left. WSQ_ERR_INVALID is no end: what tasks wait for may be in another
+ * pool. When it lasts, mostly a wake was forgotten, so this says, once, what is left. */
 static void wsqi_drain(wsq_pool *pool) {
     bool said = false;
-    while (wsq_pool_wait_for(pool, WSQI_PATIENCE_NS) == WSQ_ERR_TIMEOUT) {
+    for (;;) {
+        wsq_result result = wsq_pool_wait_for(pool, WSQI_PATIENCE_NS);
+        if (result != WSQ_ERR_TIMEOUT && result != WSQ_ERR_INVALID) return;
         if (said || !wsqi_waits_for_outside(pool)) continue;
         fputs("wsq: a shutdown waits, and no thread of its pool does anything:\n", stderr);
         wsq_pool_dump(pool, stderr);
@@ -8697,7 +8782,10 @@ static void wsqi_drain(wsq_pool *pool) {
     }
 }
 #else
-#define wsqi_drain(pool) ((void)wsq_pool_wait(pool))
+static void wsqi_drain(wsq_pool *pool) {
+    /* That result is no end: what tasks wait for may be in another pool. */
+    while (wsq_pool_wait(pool) == WSQ_ERR_INVALID) {}
+}
 #endif
 
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
@@ -8709,8 +8797,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     if (mode == WSQ_DRAIN) wsqi_drain(pool);
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
-    wsqi_wait_replace(&wait);
-    wsqi_block_prepare(wait.host);
+    (void)wsqi_wait_block(&wait, NULL);
     /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: somebody else is at it. */
     if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_CANCEL)) wsqi_pool_stop(&wait);
     for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
@@ -8799,6 +8886,8 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 }
 
 static void wsqi_pool_free(wsq_pool *pool) {
+    /* P8: they are done with the pool, at once. Pairs with P7. */
+    while (wsqi_load_acq(&pool->abroad) != 0) wsqi_pause();
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
     wsqi_chunk *chunk;
@@ -8891,6 +8980,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     pool->spin_rounds = config->spin_ns == WSQ_SPIN_OFF ? 1 : WSQI_SPIN_ROUNDS;
     if (config->spin_ns == WSQ_SPIN_OFF) pool->config.spin_ns = 0;
     wsqi_pool_place(pool, config);
+    wsqi_store_init(&pool->permits, config->lend_only ? pool->workers * WSQI_SLEEPING : 0);
     for (unsigned i = 0; i < pool->workers; i++) {
         wsqi_set(&pool->table[i], (wsqi_worker *)(void *)(blocks + i * (size_t)WSQ_BLOCK_SIZE));
         wsqi_store_init(&pool->threads_made, i + 1);

@@ -173,7 +173,6 @@ static inline void pool_settled(wsq_pool *pool) {
     CHECK_EQ(stats.spawned, stats.finished);
     CHECK_EQ(wsq_pool_pending(pool), 0);
     CHECK_EQ(wsqi_load_acq(&pool->held), 0);
-    CHECK_EQ(wsqi_load_acq(&pool->standins.blocked), 0);
     CHECK_EQ(futures_out(pool), 0);
 }
 

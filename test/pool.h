@@ -27,19 +27,25 @@ static inline unsigned pool_leases(wsq_pool *pool) {
     return count;
 }
 
+/* So many threads it has: stand-ins, too, of which one that could not be started is none. */
+static inline unsigned pool_threads(wsq_pool *pool) {
+    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    unsigned threads = pool->workers + pool->started;
+    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    return threads;
+}
+
 static inline void pool_rest(wsq_pool *pool) {
-    unsigned threads; /* stand-ins in excess may still be on their way to lie dormant, as searchers */
+    uint64_t s; /* a stand-in may still be on its way to sleep */
     do {
         test_nap(20000);
-        threads = pool->workers + wsqi_load_acq(&pool->standins.active);
-    } while (wsqi_load_acq(&pool->idle) != threads * WSQI_SLEEPING);
-    CHECK_EQ(pool_bits(pool->sleepers, pool->words), threads);
+        s = wsqi_load_acq(&pool->permits);
+    } while (wsqi_load_acq(&pool->coming) != 0 || wsqi_sleeping(s) != pool->workers ||
+             s != pool->workers * WSQI_SLEEPING + pool_threads(pool) * WSQI_IDLE);
+    CHECK_EQ(pool_bits(pool->sleepers, pool->words), wsqi_idle(s));
     CHECK_EQ(pool_bits(pool->joiners, pool->words), 0);
     CHECK_EQ(pool_leases(pool), 0);
-    CHECK_EQ(wsqi_load_acq(&pool->guests), 0);
     CHECK_EQ(wsqi_load_acq(&pool->waiters), 0);
-    CHECK_EQ(wsqi_load_acq(&pool->standins.blocked), 0);
-    CHECK_EQ(wsqi_load_acq(&pool->standins.absent), 0);
 }
 
 static inline void pool_end(wsq_pool *pool) {

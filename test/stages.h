@@ -43,9 +43,13 @@ static inline void cancelled(step *task, unsigned runs) {
     CHECK_EQ(task->cleanups, 1);
 }
 
-/* So many of its workers, and no worker searches. */
-static inline void asleep(unsigned workers) {
-    while (wsqi_load_acq(&here->idle) != workers * WSQI_SLEEPING) sched_yield();
+/* So many of its permits, and no thread searches. */
+static inline void asleep(unsigned permits) {
+    uint64_t s;
+    do {
+        sched_yield();
+        s = wsqi_load_acq(&here->permits);
+    } while (wsqi_sleeping(s) != permits || wsqi_searching(s) != 0);
 }
 
 static inline wsq_poll pend_once(wsq_ctx ctx, step *self) {

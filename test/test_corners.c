@@ -11,7 +11,7 @@ static wsq_future *future;
 static wsq_poll until_blocked(wsq_ctx ctx, step *self) {
     (void)ctx;
     (void)self;
-    while (wsqi_load_acq(&here->standins.blocked) == 0) sched_yield();
+    while (wsqi_sleeping(wsqi_load_acq(&here->permits)) == 0) sched_yield();
     return WSQ_DONE;
 }
 
@@ -31,7 +31,7 @@ static void pool_wait_on_anothers_worker(void) {
         step_new(&first, pool_wait_there, NULL);
         spawn(here, &first);
         await_task(&first);
-        CHECK_EQ(wsqi_load_acq(&here->standins.blocked), 0);
+        pool_rest(here);
     }
     close_both();
 }

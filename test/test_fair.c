@@ -394,7 +394,7 @@ static void spawn_to_spinner(test_thread *self) {
     }
     for (enum lane lane = OUTSIDE; lane < INSIDE; lane++) {
         step one;
-        while (wsqi_searching(wsqi_load_acq(&pool->idle)) == 0) sched_yield();
+        while (wsqi_searching(wsqi_load_acq(&pool->permits)) == 0) sched_yield();
         step_new(&one, come, NULL);
         arrive(pool, &one, lane);
         CHECK_EQ(wsq_task_wait_for(&one.task, 20000000000), WSQ_OK); /* or it is not looked for */

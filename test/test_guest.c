@@ -43,10 +43,13 @@ static void *guest_main(void *arg) {
     return NULL;
 }
 
+/* It blocks, so that the guest finds a permit. */
 static wsq_poll hold_until_stop(wsq_ctx ctx, step *self) {
     (void)self;
+    wsq_block_begin(ctx);
     reach(2);
     until_stop(ctx);
+    wsq_block_end(ctx);
     return WSQ_DONE;
 }
 
@@ -89,23 +92,26 @@ static void guest_waits_when_cancelled(void) {
     pool_end(here);
 }
 
-/* On the guest, above its own join: one worker joins this job, the other one the job below. */
-static void job_waits_on_guest(wsq_ctx ctx, wsq_job *job) {
+/* Mostly on a thread that joins another job. */
+static void job_waits(wsq_ctx ctx, wsq_job *job) {
     (void)ctx;
     (void)job;
-    check_guest();
     reach(4);
     spawn(here, &first);
     await_task(&first);
 }
 
-static wsq_poll forks_for_guest(wsq_ctx ctx, step *self) {
+/* Another thread takes the job, or none has a permit for it. */
+static wsq_poll forks_a_waiter(wsq_ctx ctx, step *self) {
+    wsq_job job;
     (void)self;
-    fork_away(ctx, job_waits_on_guest, 4);
+    wsq_fork(&ctx, &job, job_waits);
+    for (int i = 0; i < 1000; i++) sched_yield();
+    wsq_join(&ctx, &job);
     return WSQ_DONE;
 }
 
-/* Holds one worker until the guest has taken the job of the other. */
+/* Holds a thread until another one has taken the job that waits. */
 static void job_until_four(wsq_ctx ctx, wsq_job *job) {
     (void)ctx;
     (void)job;
@@ -113,10 +119,9 @@ static void job_until_four(wsq_ctx ctx, wsq_job *job) {
     await(4);
 }
 
-static void job_on_guest(wsq_ctx ctx, wsq_job *job) {
+static void job_above(wsq_ctx ctx, wsq_job *job) {
     wsq_job above;
     (void)job;
-    check_guest();
     reach(2);
     wsq_fork(&ctx, &above, job_until_four);
     fork_until(ctx, 3);
@@ -127,7 +132,7 @@ static void job_on_guest(wsq_ctx ctx, wsq_job *job) {
 static void job_on_worker(wsq_ctx ctx, wsq_job *job) {
     (void)job;
     reach(1);
-    fork_away(ctx, job_on_guest, 2);
+    fork_away(ctx, job_above, 2);
 }
 
 static void run_forks(wsq_ctx ctx, void *arg) {
@@ -135,13 +140,12 @@ static void run_forks(wsq_ctx ctx, void *arg) {
     fork_away(ctx, job_on_worker, 1);
 }
 
-/* A worker in a join runs no tasks. Both are, for jobs that the guest has, which waits for a task:
- * it needs a stand-in, though none of the workers is blocked. (While a guest works a worker sleeps
- * in its place: so the guest's job goes to one worker, whose job can only go to the guest.) */
+/* A thread in a join runs no tasks. The guest and the workers are all in joins or hold a job; so
+ * tasks need a stand-in, though none of them blocks. */
 static void guest_waits_for_a_task(void) {
     start_one((wsq_config){.workers = 2});
     step_new(&first, NULL, NULL);
-    step_new(&second, forks_for_guest, NULL);
+    step_new(&second, forks_a_waiter, NULL);
     asleep(2);
     CHECK_EQ(wsq_run(here, run_forks, NULL), WSQ_OK);
     CHECK_EQ(first.runs, 1);
@@ -158,7 +162,7 @@ static wsq_poll runs_here(wsq_ctx ctx, step *self) {
 static void worker_waits_as_guest(void) {
     start((wsq_config){.workers = 2}, (wsq_config){.workers = 1});
     step_new(&first, NULL, NULL);
-    step_new(&second, forks_for_guest, NULL);
+    step_new(&second, forks_a_waiter, NULL);
     step_new(&third, runs_here, NULL);
     asleep(2);
     spawn(there, &third);

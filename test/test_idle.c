@@ -35,7 +35,7 @@ typedef enum moment { AWAKE, IN_DOUBT, ASLEEP } moment;
 /* Up to that many looks, but not longer than until so many sleep. */
 static uint32_t linger(wsq_pool *pool, uint32_t looks, unsigned asleep) {
     uint32_t i = 0;
-    while (i < looks && wsqi_sleeping(wsqi_load_rlx(&pool->idle)) < asleep) i++;
+    while (i < looks && wsqi_sleeping(wsqi_load_rlx(&pool->permits)) < asleep) i++;
     return i;
 }
 
@@ -46,7 +46,7 @@ static void pause_in_doubt(wsq_pool *pool, uint32_t *looks, uint64_t *random, un
     uint32_t step = *looks / 64 + 1;
     if (*looks == 0) *looks = linger(pool, LINGER_MOST, asleep);
     linger(pool, *looks - *looks / 16 + test_below(random, *looks / 8 + 1), UINT32_MAX);
-    if (wsqi_sleeping(wsqi_load_rlx(&pool->idle)) >= asleep) *looks -= *looks > step ? step : 0;
+    if (wsqi_sleeping(wsqi_load_rlx(&pool->permits)) >= asleep) *looks -= *looks > step ? step : 0;
     else *looks += *looks < LINGER_MOST ? step : 0;
 }
 
@@ -78,8 +78,8 @@ static void hunter(test_thread *self) {
         wsq_task_init(&one, ping_run);
         if (wsq_spawn(what->pool, &one) != WSQ_OK) FAIL("a spawn");
         await(&one);
-        uint32_t idle = wsqi_load_rlx(&what->pool->idle);
-        within = within && wsqi_sleeping(idle) + wsqi_searching(idle) <= workers;
+        uint64_t s = wsqi_load_rlx(&what->pool->permits);
+        within = within && wsqi_sleeping(s) + wsqi_searching(s) <= workers;
         pause_until(what->pool, what->when, &looks, &self->random, workers);
     }
     CHECK(within);

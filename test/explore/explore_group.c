@@ -152,7 +152,7 @@ static void then_against_failure(void) {
     if (wsqi_load_rlx(&group.word) < WSQI_GROUP_TASK) items[2].done = 1; /* it was too late */
     else explore_check(wsq_group_then(&group, &items[2].task) == WSQ_OK);
     while (!items[1].done) {
-        (void)wsqi_load_rlx(&pool->idle);
+        (void)wsqi_load_rlx(&pool->permits);
         wsqi_pause();
     }
     send(0);
@@ -164,7 +164,7 @@ static void then_against_failure(void) {
 static wsq_poll run_until_zero(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     while (group.word.v >= WSQI_GROUP_TASK) {
-        (void)wsqi_load_rlx(&pool->idle);
+        (void)wsqi_load_rlx(&pool->permits);
         wsqi_pause();
     }
     wsq_container_of(task, item, task)->done = 1;
@@ -196,7 +196,7 @@ static void then_by_failure(void) {
     explore_start(spawner_in_vain, &over);
     explore_check(wsq_group_then(&group, &items[2].task) == WSQ_OK);
     while (!over) {
-        (void)wsqi_load_rlx(&pool->idle);
+        (void)wsqi_load_rlx(&pool->permits);
         wsqi_pause();
     }
     send(3);

@@ -107,7 +107,7 @@ static void run_third(wsq_ctx ctx, wsq_job *job) {
 static wsq_poll until_third(item *it) {
     (void)it;
     while (third.runs == 0) {
-        (void)wsqi_load_rlx(&pool->idle);
+        (void)wsqi_load_rlx(&pool->permits);
         wsqi_pause();
     }
     return WSQ_DONE;
@@ -120,7 +120,7 @@ static void run_asker(wsq_ctx ctx, wsq_job *job) {
     started = 1;
     explore_check(wsq_spawn(pool, &items[1].task) == WSQ_OK);
     while (started < 2) {
-        (void)wsqi_load_rlx(&pool->idle);
+        (void)wsqi_load_rlx(&pool->permits);
         wsqi_pause();
     }
     wsq_fork(&ctx, &third.job, run_third);
@@ -242,7 +242,7 @@ static void fork_two(wsq_ctx ctx, void *arg) {
     for (int i = 0; i < 2; i++) wsq_fork(&ctx, &two[i].job, run_on_guest);
     wsqi_pause();
     for (int i = 1; i >= 0; i--) wsq_join(&ctx, &two[i].job);
-    explore_check(wsqi_sleeping(pool->idle.v) == 1);
+    explore_check(wsqi_idle(pool->permits.v) == 1);
 }
 
 static void guest_replaces_sleeper(void) {

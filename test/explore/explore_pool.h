@@ -49,11 +49,10 @@ static inline bool explore_queue_empty(const wsqi_inject *inject) {
 static inline void explore_check_parked(wsq_pool *pool) {
     uint64_t bits = 0;
     for (unsigned w = 0; w < pool->words; w++) bits |= pool->sleepers[w].v;
-    explore_check(wsqi_searching(pool->idle.v) == 0);
-    unsigned asleep = pool->workers;
-    for (unsigned i = pool->workers; i < pool->threads_made.v; i++)
-        asleep += pool->table[i]->dormant.v == WSQI_STANDIN_ACTIVE;
-    explore_check(wsqi_sleeping(pool->idle.v) == asleep);
+    explore_check(wsqi_searching(pool->permits.v) == 0);
+    unsigned asleep = pool->workers + pool->started;
+    explore_check(wsqi_sleeping(pool->permits.v) == pool->workers);
+    explore_check(wsqi_idle(pool->permits.v) == asleep && wsqi_guests(pool->permits.v) == 0);
     explore_check((unsigned)__builtin_popcountll(bits) == asleep);
     for (unsigned i = 0; i < WSQ_LOW + pool->shares; i++)
         explore_check(explore_queue_empty(&pool->lanes[i]));

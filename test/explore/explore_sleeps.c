@@ -23,11 +23,11 @@ static wsq_poll forks(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* S never counts more sleepers than there are bits: who takes a place of theirs finds a bit. */
+/* S never counts more idle threads than there are bits: who takes one from S finds a bit. */
 static void check_places(void) {
     uint64_t bits = 0;
     for (unsigned w = 0; w < pool->words; w++) bits |= pool->sleepers[w].v;
-    explore_check(wsqi_sleeping(pool->idle.v) <= (unsigned)__builtin_popcountll(bits));
+    explore_check(wsqi_idle(pool->permits.v) <= (unsigned)__builtin_popcountll(bits));
 }
 
 /* The worker that steals the job sleeps in its wait; the pool stops; when the job is over, it searches

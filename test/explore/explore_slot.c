@@ -40,7 +40,7 @@ static void slot_volley(void) {
 /* Long enough between the two for a watcher to look twice. */
 static wsq_poll wakes_two(item *it) {
     post(&items[2]);
-    for (int i = explore_choose(200); i > 0; i--) (void)wsqi_load_rlx(&pool->idle);
+    for (int i = explore_choose(200); i > 0; i--) (void)wsqi_load_rlx(&pool->permits);
     return wakes_and_meets(it);
 }
 

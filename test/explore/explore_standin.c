@@ -129,6 +129,7 @@ static void blocking_again(void) {
     items[1].company = 2;
     spawn(0);
     spawn(1);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
     explore_wait_quiet();
     gate = 0;
     items[3].waits = true;

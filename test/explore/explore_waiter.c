@@ -184,7 +184,7 @@ static void stop_and_leave_behind(void) {
     if (!pends) spawn(2, wakes_late);
     spawn(0, waits_inside);
     while (items[0].runs == 0 || items[pends ? 1 : 2].runs == 0) {
-        (void)wsqi_load_rlx(&pool->idle);
+        (void)wsqi_load_rlx(&pool->permits);
         wsqi_pause();
     }
     cancels(NULL);

@@ -18,15 +18,17 @@ static void wake_beside_waking(void) {
     begin(3, config);
     for (unsigned i = 0; i < 3; i++) wsqi_place_update(wsqi_block(pool, i));
     wsqi_or_acqrel(&pool->sleepers[0], (uint64_t)6);
-    wsqi_add_sc(&pool->idle, 2 * WSQI_SLEEPING);
+    wsqi_add_sc(&pool->permits, 2 * (WSQI_IDLE + WSQI_SLEEPING));
     explore_start(wakes_itself, wsqi_block(pool, 1 + (unsigned)explore_choose(2)));
     wsqi_self_set(wsqi_block(pool, 0));
-    if (!wsqi_idle_take(pool, 1, 0, 1)) wsqi_add_sc(&pool->idle, WSQI_SEARCHING - WSQI_SLEEPING);
+    if (!wsqi_idle_take(pool, 1, 1))
+        wsqi_add_sc(&pool->permits, WSQI_SEARCHING - WSQI_SLEEPING - WSQI_IDLE);
     wsqi_wake_one(pool, NULL);
     explore_join();
     wsqi_self_set(NULL);
-    explore_check(pool->idle.v == 2 * WSQI_SEARCHING && pool->sleepers[0].v == 0);
-    wsqi_add_rlx(&pool->idle, 0u - 2 * WSQI_SEARCHING);
+    explore_check(pool->permits.v == 2 * WSQI_SEARCHING && pool->sleepers[0].v == 0);
+    wsqi_add_rlx(&pool->permits, 0u - 2 * WSQI_SEARCHING);
+    for (unsigned i = 0; i < 3; i++) wsqi_block(pool, i)->searching = false;
     wsq_pool_destroy(pool);
 }
 
@@ -96,10 +98,10 @@ static void moved_by_who_blocks(void) {
     wsqi_self_set(self);
     wsqi_xchg_sc(&self->lifo, &items[0].task);
     explore_start(goes_to_sleep, wsqi_block(pool, 1));
-    wsqi_block_prepare(self);
+    wsqi_permit_give(self);
     explore_join();
     wsqi_self_set(NULL);
-    wsq_ring_pop(&self->ring);
+    pool->lanes[WSQ_NORMAL].incoming.v = NULL;
     wsq_pool_destroy(pool);
 }
 

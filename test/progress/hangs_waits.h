@@ -273,7 +273,7 @@ static void nests(wsq_pool *pool) {
     blocker = item_make(5 * MS);
     untold = item_make(190 * US);
     untold->until = item_make(0);
-    untold->give_up = 200 * MS;
+    untold->give_up = 6 * MS; /* then the other worker has nothing to do */
     item_spawn_on(pool, 1, blocker);
     item_spawn_on(pool, 0, waits);
     while (wsq_pool_wait_for(pool, MS) == WSQ_ERR_TIMEOUT) {}
