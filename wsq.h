@@ -18,8 +18,8 @@
  *     >>errors    results
  *     >>answers   how do I ...? questions in the users' words
  *     >>host      exceptions, signals, thread-local variables, exit()
- *     >>trouble   all work is on one worker; nothing moves; when stealing hurts
- *     >>from      coming from oneTBB, Tokio, Go, libuv, OpenMP, std::async
+ *     >>trouble   all work is on one worker; nothing moves
+ *     >>from      coming from oneTBB, Tokio, Go, libuv
  *     >>platforms where it runs
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
@@ -177,13 +177,7 @@
  *     pending       a task is pending when it has returned WSQ_PENDING and waits for a wake
  *     held          a task is held when it is spawned and waits for predecessors
  *     pinned        a task is pinned when only one worker may run it
- *     park          a thread goes to sleep; to unpark it is to end that sleep
- *     search        a worker without work looks at the other workers' queues
- *     steal         one worker, the thief, takes work from another, the victim
- *     publish       a worker makes jobs visible to thieves; until then they are private
  *     turn          the moment, every interval tasks, when a worker looks beyond its own queue
- *     cancel        work is called off: its cleanup is called in place of its function
- *     drain         a pool finishes all its work before it ends
  *
  * --------------------------------------------------------------------------
  * >>calls: who may call what
@@ -235,11 +229,8 @@
  *
  * DESTROY. wsq_pool_destroy drains the pool, unless it was shut down before, and frees it. No other
  * thread may be inside a call on the pool, its tasks, groups or futures, or begin one; wsq_wake and
- * wsq_spawn are such calls. The pool's own threads are no problem: their tasks are finished first.
- *
- * If other threads may still call, shut the pool down first: they get WSQ_ERR_CLOSED, and you can
- * wait for them before you destroy the pool. (When a task is done, the call that spawned it may not
- * have returned yet on its own thread.)
+ * wsq_spawn are such calls. If other threads may still call, shut the pool down first: they get
+ * WSQ_ERR_CLOSED, and you can wait for them.
  *
  * WITHOUT THREADS. A caller_runs pool starts no threads. wsq_pool_run_one runs one task on the
  * calling thread; wsq_pool_wait and wsq_task_wait run all there is. One thread at a time works, and
@@ -293,9 +284,7 @@
  *
  * In the default order, WSQ_FIFO, each worker has a ring and steals from others. One thing is
  * promised there: a task never lies in a ring behind one that the same outside thread spawned
- * later, unless a stand-in left it there. (A new WSQ_FIFO pool of at most 15 workers starts tasks
- * from outside in order. It goes on so while its tasks take 20 us or more on average, and fewer
- * than 16 for each worker are waiting.)
+ * later, unless a stand-in left it there. (See also its declaration.)
  *
  * Priorities, pins, wakes, waits and WSQ_YIELD have an order of their own: a woken task may come
  * next, and a task that yields comes last.
@@ -578,10 +567,6 @@
  *                                  recurse
  *     leave work near idle cores?  never longer than 0.5 to 1 ms; see test/README
  *     lose wake-ups?               no: each rule of >>idle is checked under weak memory orders
- *     know caches and NUMA nodes?  yes: near victims come first (same cache, same node, others),
- *                                  and near sleepers are woken first (wsq_topology)
- *     survive fork()?              calls in the child return WSQ_ERR_FORKED, and a new pool works
- *                                  there
  *
  * --------------------------------------------------------------------------
  * >>host
@@ -665,23 +650,13 @@
  * HELGRIND AND DRD know no atomic operations: they report 100,000 errors in a correct program. Use
  * the compiler's -fsanitize=thread; valgrind's memcheck works.
  *
- * WHEN STEALING HURTS. A stolen task takes its data along: a cache line costs about 100 ns, and
- * more between NUMA nodes. Work of less than about a microsecond, and work whose data is hot in one
- * core's cache, becomes slower when it is stolen. What helps:
- *
- *     tiny tasks          put several into one task, or use wsq_for, which cuts only when a worker
- *                         is idle
- *     data with a home    wsq_spawn_on, to the worker that has it; or wsq_config.topology, so that
- *                         near workers steal first
- *     one shared counter  one counter for each wsq_worker_index, or wsq_reduce
- *     few cores needed    wsq_config.workers: a pool no wider than the work
- *     an order            stealing does not keep one. One task that handles messages in turn does
+ * Stolen work can be slower than work that stays: the reference page says when, and what helps.
  *
  * --------------------------------------------------------------------------
  * >>from
  *
- * The left side is what you know, the right side is what you write. The reference page also has
- * GCD, Rayon and enkiTS.
+ * The left side is what you know, the right side is what you write. The reference page (`make
+ * docs`) also has OpenMP, std::async, GCD, Rayon and enkiTS.
  *
  * oneTBB:
  *     task_group::run, wait   wsq_group_spawn, wsq_group_wait; recursive: wsq_fork, wsq_join
@@ -725,21 +700,6 @@
  *     uv_timer_start, _stop        wsq_timer_set, wsq_timer_cancel
  *     UV_THREADPOOL_SIZE           wsq_config.workers
  *
- * OpenMP:
- *     parallel                  wsq_run
- *     for schedule(dynamic, n)  wsq_for with a grain of n
- *     for reduction(+: x)       wsq_reduce
- *     task, taskwait            wsq_fork, wsq_join; or tasks in a group
- *     cancel for                wsq_loop_stop
- *     task depend               wsq_task_after
- *     omp_get_thread_num        wsq_worker_index
- *
- * std::async, std::thread:
- *     std::async                 wsq_submit
- *     future::get, wait_for      wsq_future_get, wsq_future_get_for
- *     std::thread                a task; or a thread, if it blocks for its whole life
- *     std::jthread's stop_token  wsq_task_cancel, wsq_cancelled
- *
  * --------------------------------------------------------------------------
  * >>platforms
  *
@@ -769,9 +729,6 @@
  *        wakes, cancelling and blocking; wsq_pool_dump; in a WSQ_CANCEL shutdown the workers go on
  *        until nothing is left.
  *        The reference page says what changes in a program written for 1.1.
- * 1.1.0  futures, groups, dependencies, cancellation, priorities, pinned tasks, timers, time-outs,
- *        stand-ins, hooks, fork(); Windows, BSDs, macOS, WebAssembly
- * 1.0.0  tasks, fork and join, loops and reductions, the two queues
  */
 
 #ifndef WSQ_H
@@ -1119,7 +1076,9 @@ typedef struct wsq_tune {
 
 /* ---- the pool ---- */
 
-/* In which order the tasks that one thread has spawned start; see ORDER in >>guide. */
+/* In which order the tasks that one thread has spawned start; see ORDER in >>guide. A new WSQ_FIFO
+ * pool of at most 15 workers starts tasks from outside in order, as long as its tasks take 20 us or
+ * more on average, and fewer than 16 for each worker are waiting. */
 typedef enum wsq_order {
     WSQ_FIFO,  /* each worker has a ring, oldest first, and a LIFO slot for the task woken last.
                 * With one worker: exactly in the order of the spawns */
@@ -1498,9 +1457,10 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode);
 
 /* This drains the pool, unless it was shut down before, and frees it. No other thread may be inside
- * a call on the pool or on its tasks, groups or futures, or begin one. NULL is allowed. Inside one
- * of the pool's own tasks or runs it does nothing. In a child process after fork() it frees the
- * child's copy of the memory. */
+ * a call on the pool or on its tasks, groups or futures, or begin one. (A task that is done may have
+ * been spawned by a call that has not returned yet on its own thread.) The pool's own threads are no
+ * problem: their tasks are finished first. NULL is allowed. Inside one of the pool's own tasks or
+ * runs it does nothing. In a child process after fork() it frees the child's copy of the memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool);
 
 /* This sleeps until every task spawned so far is done, and every task that these spawn, tasks that

@@ -123,7 +123,7 @@ thread pool: #-queue-c
 hang: #-trouble-nothing-moves
 ctrl-c: #-signals-c
 deterministic: #-deterministic-c
-openmp: #-from
+openmp: #-more
 sleep: #wsq_timer_set
 retry: #-timeout-c
 periodic: #-periodic-c
