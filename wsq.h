@@ -1457,10 +1457,11 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode);
 
 /* This drains the pool, unless it was shut down before, and frees it. No other thread may be inside
- * a call on the pool or on its tasks, groups or futures, or begin one. (A task that is done may have
- * been spawned by a call that has not returned yet on its own thread.) The pool's own threads are no
- * problem: their tasks are finished first. NULL is allowed. Inside one of the pool's own tasks or
- * runs it does nothing. In a child process after fork() it frees the child's copy of the memory. */
+ * a call on the pool or on its tasks, groups or futures, or begin one. (A task that is done may
+ * have been spawned by a call that has not returned yet on its own thread.) The pool's own threads
+ * are no problem: their tasks are finished first. NULL is allowed. Inside one of the pool's own
+ * tasks or runs it does nothing. In a child process after fork() it frees the child's copy of the
+ * memory. */
 WSQ_API void wsq_pool_destroy(wsq_pool *pool);
 
 /* This sleeps until every task spawned so far is done, and every task that these spawn, tasks that
