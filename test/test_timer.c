@@ -463,13 +463,15 @@ static wsq_poll wake_stops_work(wsq_ctx ctx, step *self) {
 static void of_a_worker_that_stays(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 2});
     for (size_t round = 0; round < test_times(20); round++) {
-        step stays, works;
+        step stays, works[4];
         atomic_store(&stop_work, false);
         step_new(&alarms[0].step, wake_stops_work, NULL);
         spawn(pool, &alarms[0].step);
         step_asleep(&alarms[0].step);
-        step_new(&works, work_on, NULL);
-        CHECK_EQ(wsq_spawn_on(pool, 1, &works.task), WSQ_OK);
+        for (int i = 0; i < 4; i++) {
+            step_new(&works[i], work_on, NULL);
+            spawn(pool, &works[i]);
+        }
         step_new(&stays, set_and_stay, &alarms[0]);
         CHECK_EQ(wsq_spawn_on(pool, 0, &stays.task), WSQ_OK);
         CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
