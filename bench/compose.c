@@ -1,5 +1,5 @@
 /* What waiting and composing cost: a future's whole life on a worker, a call without a handle, a task
- * in a group beside the same task without one, a task that comes after another, a timer. */
+ * in a group beside the same task without one, a task that comes after another. */
 #include "bench.h"
 
 #define TASKS 10000
@@ -123,24 +123,6 @@ static double measure_chain(const bench_case *self) {
     return ns;
 }
 
-/* ---- timers: set and taken back, among a thousand ---- */
-
-static double measure_timer(const bench_case *self) {
-    static wsq_task far;
-    static wsq_timer timer, others[1000];
-    wsq_task_init(&far, nothing);
-    for (int i = 0; i < 1000; i++)
-        wsq_timer_set(self->pool, &others[i], &tasks[i], 3600000000000u + (uint64_t)i);
-    uint64_t start = bench_now();
-    for (long i = 0; i < self->n; i++) {
-        wsq_timer_set(self->pool, &timer, &far, 7200000000000u);
-        bench_check(wsq_timer_cancel(&timer), "cancel");
-    }
-    double ns = bench_since(start) / (double)self->n;
-    for (int i = 0; i < 1000; i++) wsq_timer_cancel(&others[i]);
-    return ns;
-}
-
 int main(int argc, char **argv) {
     bench_begin("compose", argc, argv);
     bench_case *future = bench_add_pair("compose/future", "ns/submit+get", measure_future, 1000000);
@@ -148,7 +130,6 @@ int main(int argc, char **argv) {
     bench_case *plain = bench_add_pair("compose/plain", "ns/task", measure_plain, 1000000);
     bench_case *group = bench_add_pair("compose/group", "ns/task", measure_group, 1000000);
     bench_add_pair("compose/after", "ns/task", measure_chain, TASKS);
-    bench_add_pair("compose/timer", "ns/set+cancel", measure_timer, 10000);
     bench_run();
     char rest[64];
     if (future->rounds > 0) {
