@@ -152,14 +152,15 @@
  * and wsq_future_get waits for its result. A group is a set of tasks that you wait for, or cancel,
  * together. An edge makes one task start when another one is done.
  *
- * WAITING. When a worker has to wait for a task, it runs that task itself, if the task is in its
- * own queue and has not started. Otherwise the worker blocks, and another thread, a STAND-IN, works
- * in its place. So a wait never runs an unrelated task on your stack, and never costs the pool a
- * core.
+ * WAITING. A pool has a permit for each worker, and a thread runs queued tasks only while it holds
+ * one. A worker that waits for a task runs it itself, if the task is in its own queue and has not
+ * started. Otherwise it blocks: the tasks in its queue go to the global queue, and its permit goes
+ * to an idle thread, or to a new one, a STAND-IN.
  *
- * This holds as long as stand-ins are left (max_standins). Without them, as in caller_runs and
- * lend_only pools, the waiting thread runs whatever task comes. A stand-in that is not needed
- * sleeps.
+ * So a wait costs the pool no core and delays no queued task. On your stack it runs only what it
+ * waits for, and tasks pinned to this worker, which no other thread may run. This holds as long as
+ * stand-ins are left (max_standins). Without them, as in caller_runs and lend_only pools, the
+ * waiting thread runs whatever task comes.
  *
  * THE GUEST. wsq_run brings the calling thread into the pool: it works on the run itself, in place
  * of one sleeping worker. So `workers` is the number of threads that work, the caller included. At
@@ -176,6 +177,7 @@
  *     LIFO slot     the place for the one task that a worker has just woken
  *     pending       a task is pending when it has returned WSQ_PENDING and waits for a wake
  *     held          a task is held when it is spawned and waits for predecessors
+ *     permit        what a thread needs to run queued tasks: a pool has one for each worker
  *     pinned        a task is pinned when only one worker may run it
  *     turn          the moment, every interval tasks, when a worker looks beyond its own queue
  *
@@ -334,16 +336,19 @@
  * the task when the timer has woken the task, or wsq_timer_cancel has returned. When a pool is
  * destroyed, its timers are not set any more.
  *
- * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. It runs the
- * awaited task itself, if that is in its own slot or queue (for a future: wherever it is queued)
- * and has not started. Otherwise it blocks, and a stand-in takes its place: a thread that is
- * started when it is first needed, up to max_standins of them.
+ * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. It first
+ * runs the awaited task itself, once, if that is in its own slot or queue (for a future: wherever
+ * it is queued) and has not started. Then it blocks, and another thread takes its permit: an idle
+ * one, or a stand-in, which is started when it is first needed, up to max_standins of them.
+ *
+ * While it waits, a worker still runs the tasks that are pinned to it. So do not hold a lock across
+ * a wait if a task that is pinned to the same worker takes that lock.
  *
  * When all stand-ins are taken, a waiting worker runs whatever task comes, on top of the one that
  * waits, up to 64 waits deep, and at most one wait for each 8 KiB of its stack. Beyond that it only
  * sleeps. Then three things can wait for ever:
  *     - a task that was started on top of one that it waits for, directly or through others
- *     - a task that waits for one that is pinned to a blocked worker
+ *     - a task that waits for one that is pinned to a worker which blocks in the system
  *     - a task that waits in another pool, where it runs nothing, for work that needs its own pool
  *
  * To be safe, set max_standins to the number of waits that may be open at the same time. Or do not
@@ -352,8 +357,9 @@
  * WSQ_ERR_INVALID.
  *
  * BLOCKING. Put a call that blocks in the system (a read, a lock, a query) between wsq_block_begin
- * and wsq_block_end. Then a stand-in takes the worker's place, as in a wait. Without them the call
- * holds the worker. So `workers` is no limit for tasks that block this way: recipes/limit.c is.
+ * and wsq_block_end. Then another thread takes the permit, as in a wait. Without them the call
+ * holds the worker, and what it has queued. So `workers` is no limit for tasks that block this way:
+ * recipes/limit.c is.
  *
  * FUTURES. wsq_submit calls a function on some worker and gives you a handle:
  *
@@ -1587,7 +1593,7 @@ WSQ_API bool wsq_task_done(const wsq_task *task);
 
 /* This sleeps until the task is done; then what it did is visible to the caller. Any thread may
  * call this. A worker that has the task in its own queue runs it here; otherwise the worker blocks,
- * and a stand-in works in its place.
+ * another thread works in its place, and this one runs only tasks that are pinned to it.
  * WSQ_ERR_CANCELLED: the task was cancelled, or will never run because the pool has been shut down.
  * WSQ_ERR_INVALID: the task is NULL or was never spawned, or the caller is inside that task.
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
