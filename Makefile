@@ -30,7 +30,7 @@ flags    = $(wordlist 3,9,$(words)) -DTEST_VARIANT=$(word 2,$(words))
 variants = $(foreach v,$(filter $(1)%,$(VARIANTS)),$(B)/$(call name,$(v)))
 BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 # A thousand cores on one: the questions, and benchmarks as they stand, in virtual time.
-SIM      = $(patsubst %,$(B)/bench/sim/%,questions litmus regress)
+SIM      = $(patsubst %,$(B)/bench/sim/%,questions litmus published regress)
 VIRTUAL  = $(patsubst %,$(B)/bench/virtual/%,fib skynet spawn ring deque uts wake)
 EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/recipes/*.c)) \
            $(call cpp,examples/*.cpp)
@@ -110,7 +110,7 @@ sim-all: $(SIM) ## simulate every machine, up to 1024 cores, in a quarter of an 
 	@CC='$(CC)' sh bench/sim/run.sh $(B)
 
 sim-test: $(SIM) ## test the rules of the simulated machine, and the efficiency on 128 cores against a table
-	@$(B)/bench/sim/litmus && $(B)/bench/sim/regress bench/sim/efficiency.txt
+	@$(B)/bench/sim/litmus && $(B)/bench/sim/published && $(B)/bench/sim/regress bench/sim/efficiency.txt
 
 sim-table: $(SIM) ## write that table anew
 	@$(B)/bench/sim/regress -w bench/sim/efficiency.txt

@@ -4,6 +4,7 @@
  *     has costs it an access; nothing is ever evicted.
  *   - What it has not is brought from the nearest core that has it, or from memory. Half of the way
  *     is the request's, half the answer's: until the request arrives, who has the line works on.
+ *   - Where the machine has `home`, a line that is at home in the other socket comes by way of it.
  *   - A line moves to one core at a time; who comes meanwhile is served in turn. Readers of a line
  *     that is shared already follow one another more quickly.
  *   - A write takes the line from all others: as long as the way to the furthest of them.
@@ -48,6 +49,7 @@ typedef struct sim_line {
     uint64_t free_at;  /* when it can move on */
     uint64_t *sharers; /* a bit for each core */
     uint16_t first, last; /* 1 + number of the cores that wait for it; 0: none */
+    uint16_t home;        /* the socket that touched its page first */
 } sim_line;
 
 enum { SIM_PAGE_LINES = 64 }; /* pages of 4 KiB */
@@ -130,7 +132,10 @@ static __attribute__((noinline)) sim_line *sim_page_new(uintptr_t page) {
     sim_page *slot = sim_page_slot(page);
     slot->page = page + 1;
     slot->lines = (sim_line *)sim_chunk(SIM_PAGE_LINES * sizeof *slot->lines);
-    for (int i = 0; i < SIM_PAGE_LINES; i++) slot->lines[i].owner = SIM_NOBODY;
+    for (int i = 0; i < SIM_PAGE_LINES; i++) {
+        slot->lines[i].owner = SIM_NOBODY;
+        slot->lines[i].home = (uint16_t)sim.running->socket;
+    }
     return slot->lines;
 }
 
@@ -246,10 +251,11 @@ static uint64_t sim_way(sim_core *core, sim_line *line, const void *p, sim_kind 
     uint64_t way;
     if (line->owner == SIM_NOBODY) {
         way = sim.price.memory;
-    } else if (line->owner >= 0) {
-        way = sim.price.transfer[sim_distance(core, &sim.cores[line->owner])];
     } else {
-        int distance = sim_copy_distance(line, core, kind > SIM_FOLLOW);
+        int distance = line->owner >= 0 ? sim_distance(core, &sim.cores[line->owner])
+                                        : sim_copy_distance(line, core, kind > SIM_FOLLOW);
+        bool away = sim.machine->home && line->home != core->socket;
+        if (distance == 1 && away) distance = 2;
         way = distance < 0 ? sim.price.access : sim.price.transfer[distance];
     }
     if (ahead && way > sim.price.stream) way = sim.price.stream;

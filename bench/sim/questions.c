@@ -196,18 +196,51 @@ static void ask_hot(const sim_machine *machine) {
     if (options.row_count == 0) load_run(machine, n, 0.8, 500 * n, 10);
 }
 
+/* ---- headline cases ---- */
+
+/* What libraries are compared by, on 64 cores of an EPYC 7742 (github.com/tzcnt/runtime-benchmarks), beside
+ * what wsq would take on that machine's lines; its cores are those of "here", which are faster. */
+static void ask_headline(const sim_machine *machine) {
+    static const struct {
+        const char *name, *what, *others;
+        double (*run)(wsq_pool *pool, double units);
+        double units;
+    } rows[] = {
+        {"fib 39", "", "citor 50, libfork 62, TooManyCooks 87, Taskflow 157, oneTBB 216", run_fib,
+         102334153},
+        {"skynet 10^8", "", "citor 25, libfork 37, TooManyCooks 38, oneTBB 143, Taskflow 185",
+         run_skynet, 1e8},
+        {"uts", ", 16.5 million nodes of 100 ns", "TooManyCooks 50 (T1, the same number of nodes)",
+         run_uts, 16.5e6},
+    };
+    unsigned list[MOST];
+    int count = workers_list(machine, list);
+    unsigned n = options.worker_count != 0 ? list[count - 1] : 64;
+    printf("\nheadline cases, ms, %u workers; %s\n", n, machine->what);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        wsq_pool *pool = pool_make(machine, n);
+        rows[i].run(pool, rows[i].units);
+        printf("%-12s%8.2f%s; measured there: %s\n", rows[i].name, (double)(run_end - run_start) / 1e6,
+               rows[i].what, rows[i].others);
+        report_row("headline", rows[i].name, n, "ms", (double)(run_end - run_start) / 1e6);
+        sim_pool_end(pool);
+    }
+}
+
 /* ---- arguments ---- */
 
 static const struct {
     const char *name, *what;
     void (*ask)(const sim_machine *machine);
+    bool named; /* only if it is asked for by its name */
 } questions[] = {
-    {"weak", "efficiency where the work for each worker is fixed", ask_weak},
-    {"strong", "efficiency where the work as a whole is fixed", ask_strong},
-    {"spread", "how soon a sleeping pool is at work", ask_spread},
-    {"load", "how long tasks wait under an open load", ask_load},
-    {"steps", "ping-pong, pipeline, barrier", ask_steps},
-    {"hot", "the hottest lines of each run", ask_hot},
+    {"weak", "efficiency where the work for each worker is fixed", ask_weak, false},
+    {"strong", "efficiency where the work as a whole is fixed", ask_strong, false},
+    {"spread", "how soon a sleeping pool is at work", ask_spread, false},
+    {"load", "how long tasks wait under an open load", ask_load, false},
+    {"steps", "ping-pong, pipeline, barrier", ask_steps, false},
+    {"hot", "the hottest lines of each run", ask_hot, false},
+    {"headline", "cases that libraries are compared by, on 64 cores", ask_headline, true},
 };
 
 enum { QUESTIONS = sizeof questions / sizeof *questions };
@@ -296,7 +329,7 @@ static int program(int argc, char **argv) {
             if (options.workers[i] > options.machines[m]->cores)
                 usage("there are more workers than cores on machine", options.machines[m]->name);
         for (int i = 0; i < QUESTIONS; i++) {
-            bool wanted = count == 0;
+            bool wanted = count == 0 && !questions[i].named;
             for (int k = 0; k < count; k++) wanted = wanted || asked[k] == i;
             if (wanted) questions[i].ask(options.machines[m]);
         }
