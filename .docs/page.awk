@@ -70,13 +70,19 @@ function linked(s, here,   out, word, at) {
     return out s
 }
 
-# Running text: `x` is code, and so are names.
-function prose(s, here) {
+# Running text: `x` is code, names are links, and so are recipes that the cookbook has.
+function prose(s, here,   out, file) {
     s = linked(s, here)
     while (match(s, /`[^`]+`/))
         s = substr(s, 1, RSTART - 1) "<code>" substr(s, RSTART + 1, RLENGTH - 2) "</code>" \
             substr(s, RSTART + RLENGTH)
-    return s
+    while (match(s, /recipes\/[a-z_]+\.c/)) {
+        file = substr(s, RSTART + 8, RLENGTH - 8)
+        out = out substr(s, 1, RSTART - 1)
+        out = out (file in question ? "<a href=\"#-" slug(file) "\">" file "</a>" : "recipes/" file)
+        s = substr(s, RSTART + RLENGTH)
+    }
+    return out s
 }
 
 # Code, its comments dimmed.
@@ -539,10 +545,10 @@ file > 2 { example_line(FILENAME, $0) }
 
 END {
     print "<nav id=\"menu\"><details open><summary>Contents</summary>"
-    print "<h4>Manual</h4>\n" menu index_list cpp_chapter("menu")
-    print "<h4>Cookbook: how do I ...</h4>"
+    print "<h4>Manual</h4>\n" menu "<h4>Cookbook: how do I ...</h4>"
     for (i = 1; i <= recipe_count; i++)
         print "<a href=\"#-" slug(recipes[i]) "\">" escape(question[recipes[i]]) "</a>"
+    print index_list cpp_chapter("menu")
     print "<h4>Examples</h4>"
     for (i = 1; i <= example_count; i++)
         if (examples[i] in in_full && !(examples[i] in question))

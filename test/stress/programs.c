@@ -547,7 +547,7 @@ static void programs(void) {
         for (size_t k = 0; k < length; k++) bytes[k] = (uint8_t)test_random(&random);
         run_program(bytes, length);
         if (atomic_load(&test_failures) == 0) continue;
-        fprintf(stderr, "this program comes first with WSQ_SEED=%llu\n",
+        fprintf(stderr, "WSQ_SEED=%llu begins with this program\n",
                 (unsigned long long)(test_seed + i));
         return;
     }

@@ -417,7 +417,7 @@ static void programs(void) {
         if (getenv("WSQ_SHOW") != NULL) fprintf(stderr, "%llu\n", (unsigned long long)(test_seed + i));
         program_run(test_seed + i);
         if (atomic_load(&test_failures) == 0) continue;
-        fprintf(stderr, "this program comes first with WSQ_SEED=%llu\n", (unsigned long long)(test_seed + i));
+        fprintf(stderr, "WSQ_SEED=%llu begins with this program\n", (unsigned long long)(test_seed + i));
         return;
     }
     printf("  programs: %zu\n", count);
