@@ -1,6 +1,6 @@
-// wsq.hpp: wsq.h for C++17. A pool, tasks and futures made of lambdas, exceptions that reach the
-// thread that waits, and (in wsq_algorithm.hpp, which this file includes) parallel algorithms under
-// the names that the standard gives them.
+// wsq.hpp: wsq.h for C++17. Pools, tasks and futures of lambdas; exceptions that reach the waiting
+// thread; and, in wsq_algorithm.hpp, which this file includes, parallel algorithms with the names
+// of the standard.
 //
 //     #define WSQ_IMPLEMENTATION      in one file of the program
 //     #include "wsq.hpp"
@@ -10,8 +10,8 @@
 //     wsq::sort(pool, numbers.begin(), numbers.end());
 //     std::cout << words.get();
 //
-// A callable may take a wsq_ctx as its first argument, and need not: with it one can fork and loop
-// further (wsq::invoke(ctx, ...), wsq::for_each(ctx, ...)) on the worker where it runs.
+// A callable may take a wsq_ctx as its first argument. With it, it can fork and loop on the worker
+// where it runs: wsq::invoke(ctx, ...), wsq::for_each(ctx, ...).
 #ifndef WSQ_HPP
 #define WSQ_HPP
 
@@ -38,10 +38,10 @@
 
 namespace wsq {
 
-// What is thrown when a call returns a negative wsq_result.
+// The exception that is thrown when a call returns a negative wsq_result.
 class error : public std::runtime_error {
   public:
-    // The result itself; what() is its words.
+    // The result; what() returns its words.
     const wsq_result code;
     // An error for this result.
     explicit error(wsq_result result)
@@ -68,7 +68,7 @@ using call_t = std::decay_t<decltype(call(std::declval<wsq_ctx>(), std::declval<
 struct nothing {};
 template <class T> using stored_t = std::conditional_t<std::is_void_v<T>, nothing, T>;
 
-// A value, or the exception that came in its place.
+// A value, or the exception that was thrown instead.
 template <class T> class outcome {
     std::variant<std::monostate, stored_t<T>, std::exception_ptr> result_;
 
@@ -92,7 +92,7 @@ template <class T> class outcome {
     }
 };
 
-// The first exception of many calls that may run at the same time. After it, calls are left out.
+// The first exception of many calls that may run at the same time. After that, no more calls start.
 class first_error {
     std::atomic<bool> set_{false};
     std::exception_ptr error_;
@@ -114,7 +114,7 @@ class first_error {
     }
 };
 
-// Where an algorithm runs. From a pool: a run of its own, in which the calling thread takes part.
+// Where an algorithm runs. On a pool: in a run of its own, in which the calling thread takes part.
 template <class F> auto in(wsq_pool *pool, F &&f) {
     using T = std::invoke_result_t<F &, wsq_ctx>;
     struct call_record {
@@ -127,7 +127,7 @@ template <class F> auto in(wsq_pool *pool, F &&f) {
     }, &record));
     return record.result.take();
 }
-// From inside a task, a job or a loop.
+// On a context: inside a task, a job or a loop.
 template <class F> auto in(wsq_ctx ctx, F &&f) { return f(ctx); }
 
 } // namespace detail
@@ -284,8 +284,8 @@ template <class... T> struct each_step {
 
 } // namespace detail
 
-// A value that comes later, or an exception. Its holder may wait for it, or let it go: the
-// task runs all the same. get and then take the value: once.
+// A value that comes later, or an exception. You may wait for it, or let it go: the task runs all
+// the same. get and then take the value away, so call only one of them, once.
 template <class T> class future {
     detail::state<T> *state_ = nullptr;
 
@@ -304,7 +304,7 @@ template <class T> class future {
     ~future() {
         if (state_) state_->let_go();
     }
-    // Is there a value to come? Not after get or then, and not in one that was made from nothing.
+    // Will there be a value? Not after get or then, and not in a default-constructed future.
     bool valid() const { return state_ != nullptr; }
     // Would get return without waiting?
     bool ready() const { return state_ && state_->ready(); }
@@ -315,41 +315,42 @@ template <class T> class future {
         wsq_result result = ready() ? WSQ_OK : wsq_task_wait(state_);
         if (!ready()) throw error(result);
     }
-    // Waits as wait does, for so long at most. False: the time was up first.
+    // Waits as wait does, but at most for this time. False: the time was up first.
     template <class R, class P> bool wait_for(std::chrono::duration<R, P> time) const {
         need_state();
         double s = std::chrono::duration<double>(time).count(), most = 9e9; // 285 years
         uint64_t ns = s < most ? s > 0 ? uint64_t(s * 1e9) : 0 : WSQ_FOREVER;
         return wsq_task_wait_for(state_, ns) != WSQ_ERR_TIMEOUT;
     }
-    // Waits, and gives the value away, or throws the exception that came in its place.
+    // Waits, and returns the value, or throws the exception that was thrown instead.
     T get() {
         wait();
         future taken(std::move(*this));
         return taken.state_->result.take();
     }
-    // A future of f(value). An exception passes f by. If f returns a future, its value is meant. If
-    // this throws, because the pool is shutting down, the value is still here.
+    // Returns a future of f(value). If there is an exception instead, f is not called, and the
+    // future has the exception. If f returns a future, the result is that future's value. If this
+    // throws, because the pool is shutting down, the value is still here.
     template <class F> auto then(F &&f) {
         need_state();
         wsq_pool *pool = state_->pool;
         return detail::start(pool, detail::then_step<T, std::decay_t<F>>{{}, std::forward<F>(f)},
                              [this](auto &step) { std::swap(state_, step.before.state_); });
     }
-    // Any thread: if what computes the value has not begun, it never will, and get throws an error
-    // with WSQ_ERR_CANCELLED. wsq_task_cancel would not do: a task that waits for another future
-    // has to stay until that one has woken it.
+    // Any thread. If the computation of the value has not begun, it never will, and get throws an
+    // error with WSQ_ERR_CANCELLED. (wsq_task_cancel is not enough here: a task that waits for
+    // another future must stay until that future has woken it.)
     void cancel() {
         need_state();
         state_->unwanted = true;
     }
-    // For tasks that wait without a thread. True: the task must return WSQ_PENDING, and is woken
-    // when the value is there. Only one task may do so.
-    // A future that was made from nothing is not pending: get throws.
+    // For tasks that wait without holding a thread. True: the task must return WSQ_PENDING, and is
+    // woken when the value is there. Only one task may wait this way.
+    // A default-constructed future is not pending: get throws.
     bool pending(wsq_task *task) { return state_ && state_->pending(task); }
 };
 
-// All the values, in order; or the first exception in that order.
+// Returns a future of all the values, in order, or of the first exception in that order.
 template <class T> auto when_all(wsq_pool *pool, std::vector<future<T>> futures) {
     return detail::start(pool, detail::all_step<T>{std::move(futures)});
 }
@@ -359,8 +360,8 @@ template <class... T> auto when_all(wsq_pool *pool, future<T>... futures) {
 
 // ---- tasks ----
 
-// A task that lies where you put it; nothing is allocated. The callable returns a wsq_poll, or
-// nothing: then it is done. It must not throw, and must be done before it is destroyed.
+// A task whose memory is yours; nothing is allocated. The callable returns a wsq_poll, or nothing,
+// which means WSQ_DONE. It must not throw, and the task must be done before it is destroyed.
 template <class F> class task : public wsq_task {
     F f_;
 
@@ -372,19 +373,20 @@ template <class F> class task : public wsq_task {
     }
 
   public:
-    // A task that calls f(), or f(ctx), once it is spawned; its copies do not exist.
+    // A task that calls f(), or f(ctx), once it is spawned. It cannot be copied.
     explicit task(F f) : f_(std::move(f)) { wsq_task_init(this, run); }
     task(const task &) = delete;
     task &operator=(const task &) = delete;
-    // Runs it again after WSQ_PENDING: wsq_wake.
+    // Makes the task run again after WSQ_PENDING: wsq_wake.
     void wake() { wsq_wake(this); }
-    // Before it is spawned: cancel knows whether it has begun. wsq_task_set_revocable.
+    // Call this before the spawn: cancel then knows whether the task has begun.
+    // wsq_task_set_revocable.
     void set_revocable(bool revocable = true) { wsq_task_set_revocable(this, revocable); }
-    // Calls it off, unless it runs. True: it does not run any more. wsq_task_cancel.
+    // Cancels the task, unless it runs. True: it will not run any more. wsq_task_cancel.
     bool cancel() { return wsq_task_cancel(this); }
-    // Has it ended? wsq_task_done.
+    // Has the task ended? wsq_task_done.
     bool done() const { return wsq_task_done(this); }
-    // Waits for its end; throws if it was called off: wsq_task_wait.
+    // Waits for the end of the task, and throws if it was cancelled: wsq_task_wait.
     void wait() { check(wsq_task_wait(this)); }
 };
 
@@ -426,7 +428,7 @@ class pool {
   public:
     // A pool as wsq_pool_create makes it, or an error.
     explicit pool(const wsq_config &config) { check(wsq_pool_create(&pool_, &config)); }
-    // A pool with so many workers; 0: one for each usable core.
+    // A pool with this many workers; 0: one for each usable core.
     explicit pool(unsigned workers = 0) {
         wsq_config config = {};
         config.workers = workers;
@@ -440,15 +442,15 @@ class pool {
     ~pool() {
         if (pool_) wsq_pool_destroy(pool_);
     }
-    // The pool itself, for every function of wsq.h.
+    // The wsq_pool, for every function of wsq.h.
     operator wsq_pool *() const { return pool_; }
-    // How many workers it has.
+    // How many workers the pool has.
     unsigned workers() const { return wsq_pool_workers(pool_); }
-    // Waits for all that was spawned: wsq_pool_wait.
+    // Waits for all tasks: wsq_pool_wait.
     void wait() { check(wsq_pool_wait(pool_)); }
 
-    // Calls f() on some worker. Nobody waits for this one alone. An exception ends the program, as
-    // in a std::thread.
+    // Calls f() on some worker. There is no handle to wait for this call. An exception ends the
+    // program, as in a std::thread.
     template <class F> void spawn(F &&f) {
         auto *made = detail::make_loose(std::forward<F>(f), [](std::exception_ptr) {
             std::terminate();
@@ -459,18 +461,19 @@ class pool {
     }
     // Spawns a task of yours, which must stay until it is done.
     template <class F> void spawn(task<F> &mine) { check(wsq_spawn(pool_, &mine)); }
-    // Calls f(args...) on some worker; gives a future of what it returns. The arguments are copied.
+    // Calls f(args...) on some worker, and returns a future of the result. The arguments are
+    // copied.
     template <class F, class... A> auto submit(F &&f, A &&...args) {
         return detail::start(pool_, detail::submit_step<std::decay_t<F>, std::decay_t<A>...>{
                                         std::forward<F>(f), {std::forward<A>(args)...}});
     }
-    // Calls f(ctx) on this thread, and on others what it forks; gives what f returns.
+    // Calls f(ctx) on this thread, and what it forks also on others; returns the result of f.
     template <class F> auto run(F &&f) {
         return detail::in(pool_, [&](wsq_ctx ctx) { return detail::call(ctx, f); });
     }
 };
 
-// Tasks that are waited for, or called off, together. The first exception calls off the others.
+// Tasks that are waited for, or cancelled, together. The first exception cancels the others.
 class group {
     wsq_pool *pool_;
     wsq_group group_;
@@ -483,7 +486,7 @@ class group {
     group &operator=(const group &) = delete;
     ~group() { wsq_group_wait(&group_); }
 
-    // Calls f() on some worker. False: the group has been called off, and f will not run.
+    // Calls f() on some worker. False: the group was cancelled, and f will not run.
     template <class F> bool spawn(F &&f) {
         auto *made = detail::make_loose(std::forward<F>(f), [this](std::exception_ptr e) {
             error_.guard([&] { std::rethrow_exception(e); });
@@ -494,12 +497,12 @@ class group {
         if (result != WSQ_ERR_CANCELLED) check(result);
         return result == WSQ_OK;
     }
-    // Calls the group off: what has not begun never will.
+    // Cancels the group: calls that have not begun never will.
     void cancel() { wsq_group_cancel(&group_); }
-    // Has it been called off? What runs may ask this, and return early.
+    // Was the group cancelled? A call that runs may ask this, and return early.
     bool cancelled() const { return wsq_group_cancelled(&group_); }
-    // Waits for all of them, one thread at a time, and throws the first exception. False: the group
-    // was called off. Then it can be used again.
+    // Waits for all calls, one thread at a time, and throws the first exception. False: the group
+    // was cancelled. After this the group can be used again.
     bool wait() {
         wsq_result result = wsq_group_wait(&group_);
         if (cancelled()) check(wsq_group_init(&group_, pool_));
