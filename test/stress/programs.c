@@ -529,7 +529,7 @@ static void run_program(const uint8_t *bytes, size_t length) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
-    test_name = "fuzz";
+    strcpy(test_name, "fuzz");
     run_program(bytes, length);
     if (atomic_load(&test_failures)) abort();
     return 0;
