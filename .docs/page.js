@@ -45,7 +45,9 @@ function excerpt(entry, words) {
 }
 
 function show() {
-    const words = box.value.toLowerCase().split(/[\s,()]+/).filter(Boolean);
+    const all = box.value.toLowerCase().split(/[\s,()?]+/).filter(Boolean);
+    const telling = all.filter(word => !/^(a|an|the|my|i|do|how|of|for|to|in|is|with|many|from|it)$/.test(word));
+    const words = telling.length > 0 ? telling : all;
     found.hidden = words.length === 0;
     found.replaceChildren();
     if (words.length === 0) return;

@@ -128,6 +128,10 @@ sleep: #wsq_timer_set
 retry: #-timeout-c
 periodic: #-periodic-c
 timer: #wsq_timer
+how many threads?: #wsq_config
+wait for all tasks: #wsq_pool_wait
+nested wait deadlock: #-guide-waiting
+starvation: #-guide-priority
 END
 asked=$(sed 's/\(.*\): .*/"\1"/' "$work/asked" | paste -sd, -)
 with search "const ask = text => { box.value = text; show();
