@@ -387,7 +387,12 @@
  * wsq_group_fail keeps the first error of the group, and wsq_group_error returns it.
  * wsq_group_cancel cancels the group: tasks that have not started never will, and their waiters get
  * WSQ_ERR_CANCELLED; tasks that run can ask wsq_cancelled and return early. A cancelled group stays
- * cancelled until wsq_group_init.
+ * cancelled until wsq_group_init. To let the first error cancel the rest, call both:
+ * wsq_group_fail, then wsq_group_cancel.
+ *
+ * Groups can form a tree. If a task of group A has a group B of its own, wsq_group_set_parent(&B,
+ * &A) lets a cancel of A reach B. Then a wait for B ends as soon as the tasks of B that run have
+ * returned. Errors do not go up: the task that waits for B hands them to A by wsq_group_fail.
  *
  * The declaration of wsq_group says when you may free a group. It is not enough that each of its
  * tasks is done: a worker reports the ends of several tasks together.
@@ -521,8 +526,9 @@
  *                                  task that waits, a timer: recipes/timeout.c
  *     cancel a task?               wsq_task_cancel, wsq_future_cancel. A task that runs asks
  *                                  wsq_cancelled
- *     cancel a tree of tasks?      one group that all its tasks spawn into, and wsq_group_cancel;
- *                                  it does not reach other groups: recipes/deadline.c
+ *     cancel a tree of tasks?      one group that all its tasks spawn into, or a group for each
+ *                                  level and wsq_group_set_parent; then wsq_group_cancel:
+ *                                  recipes/deadline.c, recipes/request.c
  *     allow at most 4 downloads?   recipes/limit.c. A pool with `workers = 4` is no limit:
  *                                  stand-ins add threads
  *     push back when full?         recipes/limit.c refuses, recipes/bounded.c lets a thread wait,
@@ -689,7 +695,8 @@
  *                               WSQ_PENDING to wait
  *     sync.WaitGroup, errgroup  wsq_group; wsq_group_fail keeps the first error
  *     a channel                 recipes/channel.c
- *     context.WithCancel        wsq_group_cancel, and wsq_cancelled in the tasks
+ *     context.WithCancel        wsq_group_cancel, and wsq_cancelled in the tasks; for a context
+ *                               made from another, wsq_group_set_parent
  *     time.AfterFunc, Reset     wsq_timer_set; Stop: wsq_timer_cancel
  *     runtime.Gosched           WSQ_YIELD
  *     a blocking system call    wsq_block_begin, wsq_block_end: here you say so yourself
@@ -728,6 +735,7 @@
  *            wsq_wake_after(pool, task, ns)   wsq_timer_set(pool, &timer, task, ns), with a zeroed
  *                                             wsq_timer for each wake that is to come
  *            wsq_wake_cancel(pool, task)      wsq_timer_cancel(&timer) for each of them
+ *        wsq_group_set_parent: a cancel reaches the groups below.
  * 2.0.0  attributes of a task are set before its spawn (wsq_task_set_worker, _set_group,
  *        _set_revocable), so that a batch can have them; wsq_task_cancel and wsq_future_cancel,
  *        with an answer; wsq_loop_stop; wsq_pool_slots; every time-out has a _for function;
@@ -1308,6 +1316,7 @@ typedef struct wsq_group {
     wsqi_a32 error;     /* the first error; 0: none */
     wsqi_aptr then;     /* tasks that start when the group is done, linked by `next` */
     wsq_pool *pool;     /* wsq_group_init writes */
+    const struct wsq_group *parent; /* wsq_group_set_parent writes; NULL: none */
 } wsq_group;
 
 /* A function, because gcc's -Wstrict-aliasing=1 warns about a cast of the difference. */
@@ -1771,6 +1780,14 @@ WSQ_API void wsq_future_drop(wsq_future *future);
  * WSQ_ERR_INVALID: an argument is NULL. */
 WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool);
 
+/* This puts the group below `parent`: when the parent is cancelled, so is the group, with all that
+ * is below it. A group that is cancelled or fails does nothing to its parent, and a wait for the
+ * parent does not wait for the group. The parent may belong to another pool. It must stay as long
+ * as the group is in use; so it does if a task of the parent waits for the group. NULL: no parent.
+ * The owner of the group may call this, after wsq_group_init and before the group is used.
+ * WSQ_ERR_INVALID: the group is NULL, or is the parent or above it. */
+WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *parent);
+
 /* This spawns the task into the group's pool, as wsq_spawn does, and counts it in the group until
  * it is done. Any thread may call this, the group's own tasks included.
  * WSQ_ERR_CANCELLED: the group is cancelled.
@@ -1803,12 +1820,13 @@ WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns);
  * WSQ_ERR_INVALID, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task);
 
-/* This cancels the group, until wsq_group_init. A task of the group that has not started never
- * will: it is cancelled when its turn comes, or when it is woken. A task that runs goes on, and can
- * ask wsq_cancelled. Any thread may call this. */
+/* This cancels the group and those below it (wsq_group_set_parent), until wsq_group_init. A task of
+ * the group that has not started never will: it is cancelled when its turn comes, or when it is
+ * woken. A task that runs goes on, and can ask wsq_cancelled. Any thread may call this. */
 WSQ_API void wsq_group_cancel(wsq_group *group);
 
-/* This returns true if wsq_group_cancel was called. Any thread may call this. */
+/* This returns true if wsq_group_cancel was called for the group, or for one above it. Any thread
+ * may call this. */
 WSQ_API bool wsq_group_cancelled(const wsq_group *group);
 
 /* This keeps `error` for wsq_group_error, if it is the group's first error that is not 0. The
@@ -5962,6 +5980,15 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     wsqi_store_init(&group->then, NULL);
     wsqi_store_init(&group->error, 0u);
     wsqi_store_init(&group->cancelled, 0u);
+    group->parent = NULL;
+    return WSQ_OK;
+}
+
+WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *parent) {
+    const wsq_group *above = parent;
+    while (above != NULL && above != group) above = above->parent;
+    if (group == NULL || above != NULL) return WSQ_ERR_INVALID;
+    group->parent = parent;
     return WSQ_OK;
 }
 
@@ -6217,7 +6244,8 @@ WSQ_API void wsq_group_cancel(wsq_group *group) {
 }
 
 WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
-    return wsqi_load_hint(&group->cancelled) != 0;
+    while (group != NULL && wsqi_load_hint(&group->cancelled) == 0) group = group->parent;
+    return group != NULL;
 }
 
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {

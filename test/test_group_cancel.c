@@ -278,8 +278,146 @@ static void shutdown_beside_a_group_on_a_stack(void) {
     }
 }
 
+/* ---- trees ---- */
+
+/* Who is below whom, and who is not. */
+static void tree(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
+    wsq_group root, left, right, leaf;
+    step one[4];
+    wsq_group *all[4] = {&root, &left, &right, &leaf};
+    for (int i = 0; i < 4; i++) group_new(all[i], pool);
+    CHECK_EQ(wsq_group_set_parent(&left, &root), WSQ_OK);
+    CHECK_EQ(wsq_group_set_parent(&right, &root), WSQ_OK);
+    CHECK_EQ(wsq_group_set_parent(&leaf, &left), WSQ_OK);
+    CHECK_EQ(wsq_group_set_parent(&root, &root), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_set_parent(&root, &leaf), WSQ_ERR_INVALID); /* it is above it */
+    CHECK_EQ(wsq_group_set_parent(NULL, &root), WSQ_ERR_INVALID);
+    for (int i = 0; i < 4; i++) step_new(&one[i], NULL, NULL);
+    for (int i = 0; i < 4; i++) spawn_in(all[i], &one[i]);
+    wsq_group_cancel(&left);
+    CHECK(!wsq_group_cancelled(&root) && !wsq_group_cancelled(&right));
+    CHECK(wsq_group_cancelled(&left) && wsq_group_cancelled(&leaf));
+    CHECK_EQ(wsq_group_wait(&root), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&right), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&leaf), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_group_wait(&left), WSQ_ERR_CANCELLED);
+    CHECK(one[0].runs == 1 && one[1].cleanups == 1 && one[2].runs == 1 && one[3].cleanups == 1);
+    CHECK_EQ(wsq_group_spawn(&leaf, &one[3].task), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_group_set_parent(&leaf, NULL), WSQ_OK);
+    CHECK(!wsq_group_cancelled(&leaf));
+    CHECK_EQ(wsq_group_set_parent(&leaf, &root), WSQ_OK);
+    wsq_group_cancel(&root);
+    CHECK(wsq_group_cancelled(&leaf));
+    group_new(&leaf, pool); /* set up again: it has no parent */
+    spawn_in(&leaf, &one[3]);
+    CHECK_EQ(wsq_group_wait(&leaf), WSQ_OK);
+    pool_close(pool);
+}
+
+/* A task of a group has a group of its own, down to some depth; only the root is cancelled. The deepest
+ * tasks run until they see it, so that without a parent this hangs. */
+typedef struct level {
+    step own;
+    wsq_group *parent;
+    wsq_group group;
+    struct level *below; /* NULL: the deepest */
+    wsq_result result;
+} level;
+
+static atomic_uint deep;
+
+static wsq_poll descend(wsq_ctx ctx, step *self) {
+    level *at = wsq_container_of(self, level, own);
+    if (at->below == NULL) atomic_fetch_add(&deep, 1);
+    while (at->below == NULL && !wsq_cancelled(ctx)) sched_yield();
+    if (at->below == NULL) return WSQ_DONE;
+    group_new(&at->group, wsq_pool_of(ctx));
+    CHECK_EQ(wsq_group_set_parent(&at->group, at->parent), WSQ_OK);
+    at->below->parent = &at->group;
+    spawn_in(&at->group, &at->below->own);
+    at->result = wsq_group_wait(&at->group);
+    if (at->result != WSQ_OK) wsq_group_fail(at->parent, wsq_group_error(&at->group) + 1);
+    return WSQ_DONE;
+}
+
+static void cancel_flows_down(wsq_pool *pool) {
+    enum { DEPTH = 6 };
+    if (pool->config.caller_runs) return; /* the deepest spin, and nobody else runs */
+    level levels[DEPTH];
+    wsq_group root;
+    atomic_store(&deep, 0);
+    group_new(&root, pool);
+    for (int i = 0; i < DEPTH; i++) {
+        step_new(&levels[i].own, descend, NULL);
+        levels[i].below = i + 1 < DEPTH ? &levels[i + 1] : NULL;
+        levels[i].parent = &root;
+    }
+    spawn_in(&root, &levels[0].own);
+    while (atomic_load(&deep) == 0) sched_yield();
+    CHECK_EQ(wsq_group_wait_for(&root, 0), WSQ_ERR_TIMEOUT);
+    wsq_group_cancel(&root);
+    CHECK_EQ(wsq_group_wait(&root), WSQ_ERR_CANCELLED);
+    for (int i = 0; i + 1 < DEPTH; i++) CHECK_EQ(levels[i].result, WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_group_error(&root), 1 + DEPTH - 2); /* each level has handed its error up */
+}
+
+static void cancel_flows_down_everywhere(void) { on_every_kind(cancel_flows_down); }
+
+/* The root is cancelled while tasks below it spawn, run and wait: what was spawned ran or was cleaned up,
+ * once, before the wait of its own level returned. */
+typedef struct branch {
+    step own;
+    step leaves[8];
+    unsigned refused;
+    wsq_group *parent;
+} branch;
+
+static wsq_poll grow(wsq_ctx ctx, step *self) {
+    branch *all = wsq_container_of(self, branch, own);
+    wsq_group group;
+    unsigned ended = 0;
+    group_new(&group, wsq_pool_of(ctx));
+    CHECK_EQ(wsq_group_set_parent(&group, all->parent), WSQ_OK);
+    for (int i = 0; i < 8; i++) {
+        wsq_result result = wsq_group_spawn(&group, &all->leaves[i].task);
+        if (result == WSQ_ERR_CANCELLED) all->refused++;
+        else if (result != WSQ_OK) FAIL("a spawn or a refusal");
+    }
+    wsq_result result = wsq_group_wait(&group);
+    for (int i = 0; i < 8; i++) ended += all->leaves[i].runs + all->leaves[i].cleanups;
+    CHECK_EQ(ended + all->refused, 8);
+    CHECK(result == WSQ_OK || wsq_group_cancelled(all->parent));
+    return WSQ_DONE;
+}
+
+static void cancel_a_tree_that_grows(wsq_pool *pool) {
+    enum { BRANCHES = 16 };
+    static branch branches[BRANCHES];
+    for (size_t round = 0; round < test_times(200); round++) {
+        wsq_group root;
+        uint64_t random = test_seed + round;
+        group_new(&root, pool);
+        for (int i = 0; i < BRANCHES; i++) {
+            branches[i].refused = 0;
+            branches[i].parent = &root;
+            step_new(&branches[i].own, grow, NULL);
+            for (int j = 0; j < 8; j++) step_new(&branches[i].leaves[j], NULL, NULL);
+            spawn_in(&root, &branches[i].own);
+        }
+        test_spin(test_below(&random, 40000));
+        wsq_group_cancel(&root);
+        CHECK_EQ(wsq_group_wait(&root), WSQ_ERR_CANCELLED);
+    }
+}
+
+static void cancel_trees_that_grow(void) { on_every_kind(cancel_a_tree_that_grows); }
+
 int main(void) {
     test_begin("test_group_cancel");
+    RUN(tree);
+    RUN(cancel_flows_down_everywhere);
+    RUN(cancel_trees_that_grow);
     RUN(cancel);
     RUN(cancel_of_one);
     RUN(cancel_asleep);

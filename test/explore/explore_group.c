@@ -225,6 +225,45 @@ static void cancel_against_group(void) {
     end(0);
 }
 
+/* A task has a group below another, which is cancelled at any moment: the wait for it ends, and what
+ * is spawned into it later is refused. */
+static wsq_group above;
+
+static void canceller_above(void *arg) {
+    (void)arg;
+    wsq_group_cancel(&above);
+}
+
+static wsq_poll run_below(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    explore_check(wsq_group_set_parent(&group, &above) == WSQ_OK);
+    bool late = wsq_group_cancelled(&above); /* then both are refused */
+    group_spawn(1);
+    group_spawn(2);
+    if (late) explore_check(items[1].cleaned && items[2].cleaned);
+    wsq_result result = wsq_group_wait(&group);
+    explore_check(result == WSQ_OK || (result == WSQ_ERR_CANCELLED && wsq_group_cancelled(&above)));
+    for (int i = 1; i < 3; i++) explore_check(items[i].done + items[i].cleaned == 1);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static void cancel_flows_down(void) {
+    begin_group(1 + (unsigned)explore_choose(2), plain);
+    explore_check(wsq_group_init(&above, pool) == WSQ_OK);
+    items[0].task.fn = run_below;
+    wsq_task_set_group(&items[0].task, &above);
+    bool early = explore_choose(4) == 0;
+    if (early) canceller_above(NULL);
+    else explore_start(canceller_above, NULL);
+    if (wsq_spawn(pool, &items[0].task) != WSQ_OK) items[0].cleaned = 1;
+    explore_check(!early || items[0].cleaned);
+    wsq_result result = wsq_group_wait(&above);
+    explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
+    explore_check(items[0].done + items[0].cleaned == 1);
+    end(0);
+}
+
 /* The group is freed when the pool is quiet, or as soon as nothing is pending. */
 static wsq_group *brief_group;
 
@@ -371,6 +410,7 @@ int main(void) {
     explore_random("compose: then by a failed spawn", then_by_failure, 1500);
     explore_random("compose: a failed spawn", failed_group_spawn, 1000);
     explore_random("compose: cancel against a group", cancel_against_group, 2000);
+    explore_random("compose: cancel flows down", cancel_flows_down, 2000);
     explore_random("compose: a group until the pool is quiet", group_until_quiet, 2000);
     explore_random("compose: a group goes at once", group_goes_at_once, 2000);
     explore_random("compose: a group from inside", group_from_inside, 2000);
