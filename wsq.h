@@ -1312,7 +1312,7 @@ typedef struct wsq_group {
     wsqi_a64 word;
     char apart[WSQ_CACHELINE]; /* padding, not alignment: so a group may come from malloc */
     /* read by every task, and rarely written */
-    wsqi_a32 cancelled; /* 1: cancelled, until wsq_group_init */
+    wsqi_a32 cancelled; /* 1: cancelled, until wsq_group_init; WSQI_GROUP_BELOW: as the parent */
     wsqi_a32 error;     /* the first error; 0: none */
     wsqi_aptr then;     /* tasks that start when the group is done, linked by `next` */
     wsq_pool *pool;     /* wsq_group_init writes */
@@ -5984,11 +5984,14 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     return WSQ_OK;
 }
 
+#define WSQI_GROUP_BELOW 2u /* in `cancelled`: it is cancelled if its parent is */
+
 WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *parent) {
     const wsq_group *above = parent;
     while (above != NULL && above != group) above = above->parent;
     if (group == NULL || above != NULL) return WSQ_ERR_INVALID;
     group->parent = parent;
+    wsqi_store_hint(&group->cancelled, parent != NULL ? WSQI_GROUP_BELOW : 0u);
     return WSQ_OK;
 }
 
@@ -6244,8 +6247,11 @@ WSQ_API void wsq_group_cancel(wsq_group *group) {
 }
 
 WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
-    while (group != NULL && wsqi_load_hint(&group->cancelled) == 0) group = group->parent;
-    return group != NULL;
+    uint32_t cancelled = wsqi_load_hint(&group->cancelled);
+    if (WSQI_LIKELY(cancelled == 0)) return false;
+    while (cancelled == WSQI_GROUP_BELOW)
+        cancelled = wsqi_load_hint(&(group = group->parent)->cancelled);
+    return cancelled != 0;
 }
 
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
