@@ -38,6 +38,7 @@ try tbb "g++ libtbb-dev" g++ $flags -std=c++17 "$here/tbb.cpp" "$work" -ltbb -pt
 try glib "libglib2.0-dev pkg-config" glib
 try ck libck-dev "$cc" $flags -std=gnu11 "$here/ck.c" "$work" -lck
 try go golang-go goes
+try libuv libuv1-dev "$cc" $flags $std "$here/libuv.c" "$work" -luv
 
 crates=/usr/share/cargo/registry
 if command -v cargo >/dev/null && ls -d $crates/rayon-1* $crates/tokio-1* $crates/crossbeam-deque-0* >/dev/null 2>&1; then

@@ -59,6 +59,7 @@ sort -t, -k1,1 -k2,2n -k3,3n -k4,4 -k6,6g "$1" | awk -F, -v mode="$2" '
         topics = topics ";tasks from a worker:spawn chain yield ping_pong"
         topics = topics ";tasks from outside:outside submit busy one_by_one"
         topics = topics ";sleep:wake wake_p90 wake_p99 idle;queues:fifo lifo steal"
+        topics = topics ";timers:timer_set_1k timer_set_1m timer_cancel_1k timer_cancel_1m timer_again_1k timer_again_1m timer_fire_1k timer_fire_1m"
         split(topics, topic, ";")
         for (t = 1; t in topic; t++) {
             split(topic[t], part, ":")

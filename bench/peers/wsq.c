@@ -1,4 +1,5 @@
 /* wsq, in the cases of the peers. */
+#include "timers.h"
 #include "work.h"
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
@@ -455,6 +456,79 @@ static peer_result run_steal(long size) {
     return (peer_result){ns, (double)size};
 }
 
+/* ---- timers, by a task on the first worker ---- */
+
+typedef struct sleeper {
+    wsq_timer timer;
+    int runs;
+    WSQI_ALIGNED(64) wsq_task task;
+} sleeper;
+
+typedef struct timer_work {
+    wsq_task task;
+    peer_result (*run)(long others);
+    long others;
+    peer_result result;
+} timer_work;
+
+static sleeper *sleepers;
+
+static wsq_poll sleeper_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    return wsq_container_of(task, sleeper, task)->runs++ == 0 ? WSQ_PENDING : WSQ_DONE;
+}
+
+static void timer_set(long i, uint64_t delay_ns) {
+    wsq_timer_set(pool, &sleepers[i].timer, &sleepers[i].task, delay_ns);
+}
+
+static void timer_cancel(long i) { wsq_timer_cancel(&sleepers[i].timer); }
+
+static wsq_poll timer_work_run(wsq_ctx ctx, wsq_task *task) {
+    timer_work *self = wsq_container_of(task, timer_work, task);
+    (void)ctx;
+    self->result = self->run(self->others);
+    return WSQ_DONE;
+}
+
+static void sleepers_make(void) {
+    if (sleepers != NULL) return;
+    sleepers = aligned_alloc(64, PEER_TIMERS * sizeof *sleepers);
+    peer_check(sleepers != NULL, "memory");
+    memset((void *)sleepers, 0, PEER_TIMERS * sizeof *sleepers);
+    for (long i = 0; i < PEER_TIMERS; i++) wsq_task_init(&sleepers[i].task, sleeper_run);
+}
+
+static peer_result timer_on_worker(peer_result (*run)(long others), long others) {
+    timer_work work = {.run = run, .others = others};
+    sleepers_make();
+    wsq_task_init(&work.task, timer_work_run);
+    peer_check(wsq_spawn_on(pool, 0, &work.task) == WSQ_OK, "spawn");
+    wsq_task_wait(&work.task);
+    return work.result;
+}
+
+static peer_result run_timer_set(long n) { return timer_on_worker(timer_steps_set, n); }
+static peer_result run_timer_cancel(long n) { return timer_on_worker(timer_steps_cancel, n); }
+static peer_result run_timer_again(long n) { return timer_on_worker(timer_steps_again, n); }
+
+static peer_result timer_all(long count) {
+    timer_set_all(count);
+    return (peer_result){0, 0};
+}
+
+static peer_result run_timer_fire(long count) {
+    sleepers_make();
+    for (long i = 0; i < count; i++) {
+        sleepers[i].runs = 0;
+        wsq_spawn(pool, &sleepers[i].task);
+    }
+    timer_on_worker(timer_all, count);
+    double begin = timer_processor_ns();
+    peer_check(wsq_pool_wait(pool) == WSQ_OK, "timers");
+    return (peer_result){timer_processor_ns() - begin, (double)count};
+}
+
 int main(int argc, char **argv) {
     static const peer_case cases[] = {
         {"fib", "ns/fork", run_fib, 20, 2},
@@ -480,6 +554,7 @@ int main(int argc, char **argv) {
         {"fifo", "ns", run_fifo, 1000000, 0},
         {"lifo", "ns", run_lifo, 1000000, 0},
         {"steal", "ns", run_steal, 1000000, 0},
+        PEER_TIMER_CASES(run_timer_set, run_timer_cancel, run_timer_again, run_timer_fire),
     };
     return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, start, stop);
 }

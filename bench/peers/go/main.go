@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -343,8 +344,111 @@ func runIdle(size int64) outcome {
 	return outcome{100 * float64(used), float64(time.Since(begin).Nanoseconds())}
 }
 
+// ---- timers, beside `others`, which stay set from one round to the next ----
+
+const timerSteps = 20000
+
+var timers []*time.Timer
+var fired int64
+var randomState uint64 = 88172645463325252
+
+func timerRandom() uint64 {
+	randomState ^= randomState << 13
+	randomState ^= randomState >> 7
+	randomState ^= randomState << 17
+	return randomState
+}
+
+func timerFar() time.Duration {
+	return time.Hour + time.Duration(timerRandom()%uint64(time.Hour))
+}
+
+func onTimer() { atomic.AddInt64(&fired, 1) }
+
+// So many are set; those after them, timerSteps, are not.
+func timerOthers(others int64) []*time.Timer {
+	for int64(len(timers)) < others {
+		timers = append(timers, time.AfterFunc(timerFar(), onTimer))
+	}
+	mine := make([]*time.Timer, timerSteps)
+	for i := range mine {
+		mine[i] = time.AfterFunc(timerFar(), onTimer)
+		mine[i].Stop()
+	}
+	return mine
+}
+
+func runTimerSet(others int64) outcome {
+	mine := timerOthers(others)
+	begin := time.Now()
+	for _, one := range mine {
+		one.Reset(timerFar())
+	}
+	result := since(begin, timerSteps)
+	for _, one := range mine {
+		one.Stop()
+	}
+	return result
+}
+
+func runTimerCancel(others int64) outcome {
+	mine := timerOthers(others)
+	for _, one := range mine {
+		one.Reset(timerFar())
+	}
+	begin := time.Now()
+	for i := range mine {
+		mine[i*7919%timerSteps].Stop()
+	}
+	return since(begin, timerSteps)
+}
+
+func runTimerAgain(others int64) outcome {
+	timerOthers(others)
+	begin := time.Now()
+	for i := 0; i < timerSteps; i++ {
+		one := timers[timerRandom()%1000]
+		one.Stop()
+		one.Reset(timerFar())
+	}
+	return since(begin, timerSteps)
+}
+
+func processorNs() float64 {
+	var used syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return float64(used.Utime.Nano() + used.Stime.Nano())
+}
+
+func runTimerFire(count int64) outcome {
+	for int64(len(timers)) < count {
+		one := time.AfterFunc(time.Hour, onTimer)
+		one.Stop()
+		timers = append(timers, one)
+	}
+	fired = 0
+	first := time.Now().Add(time.Duration(count)*1000 + 5*time.Millisecond)
+	for i := int64(0); i < count; i++ {
+		late := time.Duration(timerRandom() % uint64(count) * 1000)
+		timers[i].Reset(time.Until(first) + late)
+	}
+	begin := processorNs()
+	for atomic.LoadInt64(&fired) < count {
+		time.Sleep(time.Millisecond)
+	}
+	return outcome{processorNs() - begin, float64(count)}
+}
+
 func main() {
 	cases := []peerCase{
+		{"timer_set_1k", "ns", runTimerSet, 1000, 0},
+		{"timer_set_1m", "ns", runTimerSet, 1000000, 0},
+		{"timer_cancel_1k", "ns", runTimerCancel, 1000, 0},
+		{"timer_cancel_1m", "ns", runTimerCancel, 1000000, 0},
+		{"timer_again_1k", "ns", runTimerAgain, 1000, 0},
+		{"timer_again_1m", "ns", runTimerAgain, 1000000, 0},
+		{"timer_fire_1k", "ns", runTimerFire, 1000, 0},
+		{"timer_fire_1m", "ns", runTimerFire, 1000000, 0},
 		{"fib", "ns/fork", runFib, 12, 2},
 		{"skynet", "ms", runSkynet, 1, 0},
 		{"queens", "ms", runQueens, 1, 0},

@@ -675,6 +675,117 @@ fn run_tokio_busy(pool: &Tokio, size: u64) -> Outcome {
     outcome
 }
 
+// ---- timers, by one task, beside `others`, which stay set from one round to the next ----
+
+const TIMER_STEPS: usize = 20_000;
+const HOUR: Duration = Duration::from_secs(3600);
+
+type Sleep = std::pin::Pin<Box<tokio::time::Sleep>>;
+
+static OTHERS: std::sync::Mutex<Vec<Sleep>> = std::sync::Mutex::new(Vec::new());
+static RANDOM: AtomicU64 = AtomicU64::new(88172645463325252);
+
+fn timer_random() -> u64 {
+    let mut x = RANDOM.load(Ordering::Relaxed);
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    RANDOM.store(x, Ordering::Relaxed);
+    x
+}
+
+fn timer_far() -> tokio::time::Instant {
+    tokio::time::Instant::now() + HOUR + Duration::from_nanos(timer_random() % 3_600_000_000_000)
+}
+
+// A poll is what sets it.
+fn timer_poll(one: &mut Sleep, context: &mut std::task::Context<'_>) {
+    assert!(std::future::Future::poll(one.as_mut(), context).is_pending());
+}
+
+// Runs steps in a task, with the others and as many more that are not set.
+fn timer_steps(
+    pool: &Tokio,
+    others: u64,
+    steps: fn(&mut Vec<Sleep>, &mut Vec<Sleep>, &mut std::task::Context<'_>) -> f64,
+) -> Outcome {
+    let task = pool.0.spawn(async move {
+        std::future::poll_fn(move |context| {
+            let mut all = OTHERS.lock().unwrap();
+            while (all.len() as u64) < others {
+                let mut one = Box::pin(tokio::time::sleep_until(timer_far()));
+                timer_poll(&mut one, context);
+                all.push(one);
+            }
+            let mut mine: Vec<Sleep> =
+                (0..TIMER_STEPS).map(|_| Box::pin(tokio::time::sleep_until(timer_far()))).collect();
+            std::task::Poll::Ready(steps(&mut all, &mut mine, context))
+        })
+        .await
+    });
+    (pool.0.block_on(task).unwrap(), TIMER_STEPS as f64)
+}
+
+fn run_tokio_timer_set(pool: &Tokio, others: u64) -> Outcome {
+    timer_steps(pool, others, |_, mine, context| {
+        let begin = Instant::now();
+        for one in mine.iter_mut() {
+            one.as_mut().reset(timer_far());
+            timer_poll(one, context);
+        }
+        begin.elapsed().as_nanos() as f64
+    })
+}
+
+// It is cancelled when it goes.
+fn run_tokio_timer_cancel(pool: &Tokio, others: u64) -> Outcome {
+    timer_steps(pool, others, |_, mine, context| {
+        for one in mine.iter_mut() {
+            timer_poll(one, context);
+        }
+        let mut order: Vec<Option<Sleep>> = mine.drain(..).map(Some).collect();
+        let begin = Instant::now();
+        for i in 0..TIMER_STEPS {
+            order[i * 7919 % TIMER_STEPS] = None;
+        }
+        begin.elapsed().as_nanos() as f64
+    })
+}
+
+fn run_tokio_timer_again(pool: &Tokio, others: u64) -> Outcome {
+    timer_steps(pool, others, |all, _, context| {
+        let begin = Instant::now();
+        for _ in 0..TIMER_STEPS {
+            let one = &mut all[(timer_random() % 1000) as usize];
+            one.as_mut().reset(timer_far());
+            timer_poll(one, context);
+        }
+        begin.elapsed().as_nanos() as f64
+    })
+}
+
+fn run_tokio_timer_fire(pool: &Tokio, count: u64) -> Outcome {
+    let left = Arc::new(AtomicUsize::new(count as usize));
+    let first = tokio::time::Instant::now() + Duration::from_nanos(count * 2000 + 5_000_000);
+    for _ in 0..count {
+        let left = left.clone();
+        let at = first + Duration::from_nanos(timer_random() % count * 1000);
+        pool.0.spawn(async move {
+            tokio::time::sleep_until(at).await;
+            left.fetch_sub(1, Ordering::AcqRel);
+        });
+    }
+    let now = tokio::time::Instant::now();
+    if now + Duration::from_millis(2) < first {
+        std::thread::sleep(first - now - Duration::from_millis(2));
+    }
+    let begin = processor_ns();
+    while left.load(Ordering::Acquire) != 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    (processor_ns() - begin, count as f64)
+}
+
 const TOKIO: &[Case<Tokio>] = &[
     ("skynet", "ms", run_tokio_skynet, 1, 0),
     ("grain_task", "x", run_tokio_grain_task, 1, 0),
@@ -688,6 +799,14 @@ const TOKIO: &[Case<Tokio>] = &[
     ("ping_pong", "ns/trip", run_tokio_ping_pong, 50_000, 0),
     ("wake", "us", run_tokio_wake, 1, 0),
     ("idle", "%", run_tokio_idle, 100, 0),
+    ("timer_set_1k", "ns", run_tokio_timer_set, 1000, 0),
+    ("timer_set_1m", "ns", run_tokio_timer_set, 1_000_000, 0),
+    ("timer_cancel_1k", "ns", run_tokio_timer_cancel, 1000, 0),
+    ("timer_cancel_1m", "ns", run_tokio_timer_cancel, 1_000_000, 0),
+    ("timer_again_1k", "ns", run_tokio_timer_again, 1000, 0),
+    ("timer_again_1m", "ns", run_tokio_timer_again, 1_000_000, 0),
+    ("timer_fire_1k", "ns", run_tokio_timer_fire, 1000, 0),
+    ("timer_fire_1m", "ns", run_tokio_timer_fire, 1_000_000, 0),
 ];
 
 // ---- crossbeam-deque ----
@@ -786,7 +905,7 @@ fn main() {
         }),
         Some("tokio") => measure(TOKIO, arguments.get(1), || {
             let mut builder = tokio::runtime::Builder::new_multi_thread();
-            Tokio(builder.worker_threads(workers).build().unwrap(), ns, workers)
+            Tokio(builder.worker_threads(workers).enable_time().build().unwrap(), ns, workers)
         }),
         Some("crossbeam") => measure(CROSSBEAM, arguments.get(1), || Crossbeam),
         _ => std::process::exit(1),
