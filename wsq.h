@@ -5404,33 +5404,29 @@ WSQ_API bool wsq_budget_take(void) {
 
 /* ==========================================================================
  * >>timer
- * Purpose:   wakes that come later, without a thread that polls, at a cost that does not grow with
- *            the number of timers.
- * Invariant: `lists` are wheels: level n has a list for each value of the n-th digit of a time, in
- *            nanoseconds, to the base of 64. A timer is on the level of the highest digit in which
- *            its time differs from `base`, in the list of its own digit (or, set anew to a later
- *            time, still in its earlier list). So all of a level is due before any higher level. A
- *            list whose time has come becomes the open one, and `base` its time; the timers in it
- *            move down, or fire. No timer of a list is due before its `next`, and none of the pool
- *            before timer_next, unless the thread that set it is about to lower these. While a
- *            timer is set and a worker sleeps, one sleeper, the watcher, sleeps until then at most.
+ * Purpose:   wakes that come later, at a cost that does not grow with the number of timers.
+ * Invariant: level n has a list for each value of the n-th digit, to the base of 64, of a time in
+ *            ns. A timer is on the level of the highest digit in which its time differs from
+ *            `base`, in the list of its digit there; set anew to a later time, it stays where it
+ *            is. So a level is due before all higher ones. When the time of a list has come, that
+ *            becomes `base`, and its timers move down or fire. `next` and timer_next are no later
+ *            than the first timer, unless the thread that set it is about to lower them. While a
+ *            worker sleeps and a timer is set, the watcher sleeps until timer_next at most.
  * Writers:   the lists, `next` and the timers in the lists: the holder of their lock. timer_next:
  *            everybody, by compare-and-swap.
- * Source:    Varghese and Lauck's hierarchical timing wheels (1987); that the digits are those of
- *            nanoseconds, so that the order is exact, is the radix heap's (Ahuja et al. 1990).
- *            Rejected: for each worker a binomial heap of links. Beside 10^6 timers, cancelling and
- *            setting one takes 300 ns there and 120 here, and firing it 930 and 650 (2 cores of a
- *            Xeon, KVM).
+ * Source:    timing wheels (Varghese and Lauck 1987); digits of ns, for an exact order, are the
+ *            radix heap's (Ahuja et al. 1990). Rejected: a binomial heap of links for each worker.
+ *            Beside 10^6 timers it takes 300 instead of 120 ns to cancel and set one, and 930
+ *            instead of 650 to fire one (2 cores of a Xeon, KVM).
  * ========================================================================== */
 
-/* So many timers move or fire while a lock is held: some 50 us if none is in the cache. The timers
- * of a list, to find the first one's time exactly; where there are more, the watcher wakes up at
- * the list's time, and looks at shorter lists then. Guesses. */
+/* Guesses: the timers that move or fire while a lock is held (about 50 us if none is in the cache);
+ * and those of a list in which the first one's time is looked up. If there are more, the watcher
+ * wakes up at the list's own time, and then looks at shorter lists. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
-/* In a turn a worker looks at its own timers, and at those of all when one is late by this many ns:
- * about a turn. To look at all each time costs 64 workers that fire all the time a sixth of their
- * time (bench/sim, `sleep`). */
+/* In a turn a worker fires its own timers, and others only if they are late by this many ns, about
+ * a turn. Otherwise 64 workers lose a tenth of their time to looks (bench/sim, `sleep`). */
 #define WSQI_TIMERS_GRACE 1000000u
 
 #define wsqi_check_timer(timers, timer) \
@@ -5527,18 +5523,14 @@ static bool wsqi_timers_make(wsq_pool *pool) {
     wsqi_store_init(&pool->timer_next, WSQI_NEVER);
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL; i++) {
         wsqi_timers *timers = &pool->timers[i];
-        wsqi_store_init(&timers->lock, 0u);
+        memset((void *)timers, 0, offsetof(wsqi_timers, lists));
         wsqi_store_init(&timers->next, WSQI_NEVER);
         timers->pool = pool;
-        timers->base = 0;
-        timers->open = NULL;
-        memset(timers->filled, 0, sizeof timers->filled);
     }
     return pool->timers != NULL;
 }
 
-/* The pool is over. Timers that are still set are not set any more. In a child of fork() they are
- * the parent's. */
+/* The pool is over: its timers are not set any more. In a child of fork() they are the parent's. */
 static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
         wsqi_timers *timers = &pool->timers[i];
