@@ -130,6 +130,9 @@ template <class T> class [[nodiscard]] task {
         if (self_.promise().error) std::rethrow_exception(self_.promise().error);
         return self_.promise().take();
     }
+    void check() const {
+        if (!self_ || self_.promise().line) throw std::logic_error("a task can be awaited once");
+    }
     struct awaiter { // end: only until it is over, the value is taken later
         handle self;
         bool await_ready() { return false; }
@@ -145,7 +148,10 @@ template <class T> class [[nodiscard]] task {
         T await_resume() { return from->take(); }
     };
     awaiter end() { return {self_}; }
-    taking_awaiter operator co_await() { return {{self_}, this}; }
+    taking_awaiter operator co_await() {
+        check();
+        return {{self_}, this};
+    }
 
   private:
     explicit task(handle self) : self_(self) {}
@@ -195,22 +201,24 @@ struct switch_to { // goes on in that pool
     }
 };
 
-// One coroutine waits, any thread sets it, once. The word: NULL, the waiting coroutine, or (this) it is set.
+// One coroutine waits, any thread sets it. The word: NULL, the waiting coroutine, or (this) it is set.
 class event {
     std::atomic<void *> word_{nullptr};
 
   public:
     void set() {
         void *waiter = word_.exchange(this, std::memory_order_acq_rel);
-        if (waiter) wsq_wake(static_cast<wsq_task *>(waiter));
+        if (waiter && waiter != this) wsq_wake(static_cast<wsq_task *>(waiter));
     }
     bool await_ready() { return word_.load(std::memory_order_acquire) == this; }
     template <class P> bool await_suspend(std::coroutine_handle<P> self) {
         flow &line = *self.promise().line;
         void *nobody = nullptr;
         line.next = self;
-        return word_.compare_exchange_strong(nobody, static_cast<wsq_task *>(line.on),
-                                             std::memory_order_acq_rel);
+        bool waits = word_.compare_exchange_strong(nobody, static_cast<wsq_task *>(line.on),
+                                                   std::memory_order_acq_rel);
+        if (!waits && nobody != this) throw std::logic_error("another coroutine waits for this event");
+        return waits;
     }
     void await_resume() {}
 };
@@ -242,6 +250,7 @@ using all_of = std::conditional_t<std::is_void_v<T>, void, std::vector<T>>;
 
 template <class T> task<all_of<T>> when_all(std::vector<task<T>> parts) {
     wsq_pool *pool = co_await this_pool{};
+    for (auto &part : parts) part.check(); // before any of them has begun
     std::atomic<size_t> left{parts.size() + 1};
     event over;
     {
@@ -311,6 +320,45 @@ static task<int> two_pools(wsq_pool *here, wsq_pool *there, event &go) {
     co_return right && co_await this_pool{} == here;
 }
 
+static task<void> wait_for(event &one) { co_await one; }
+
+static task<int> wait_or_set(event &both) { // of two that wait, one is refused
+    try {
+        co_await both;
+    } catch (const std::logic_error &) {
+        both.set();
+        co_return 1;
+    }
+    co_return 0;
+}
+
+// What cannot be is an exception, not a crash: a task that is awaited again, or was moved away; an
+// event that has a waiter. To set an event again does nothing.
+static task<int> mistakes() {
+    int caught = 0;
+    event go;
+    task<void> once = wait_for(go), away = wait_for(go);
+    task<void> moved = std::move(away);
+    go.set(), go.set();
+    co_await once;
+    try {
+        co_await once;
+    } catch (const std::logic_error &) {
+        caught++;
+    }
+    try {
+        co_await away;
+    } catch (const std::logic_error &) {
+        caught++;
+    }
+    event both;
+    std::vector<task<int>> waiters;
+    for (int i = 0; i < 2; i++) waiters.push_back(wait_or_set(both));
+    for (int refused : co_await when_all(std::move(waiters))) caught += refused;
+    co_await moved;
+    co_return caught;
+}
+
 int main() {
     wsq_pool *pool, *other;
     wsq_config two = {}, one = {};
@@ -339,9 +387,11 @@ int main() {
     bool moved = run(pool, two_pools(pool, other, go)) != 0;
     somebody.join();
     std::printf("there and back between two pools: %s\n", moved ? "yes" : "NO");
+    int caught = run(pool, mistakes());
+    std::printf("mistakes that were exceptions: %d\n", caught);
     wsq_pool_wait(pool); // a worker of each may still be in the call that spawned in the other
     wsq_pool_wait(other);
     wsq_pool_destroy(other);
     wsq_pool_destroy(pool);
-    return sum == 71491750 && failed && steps == 1023 && moved ? 0 : 1;
+    return sum == 71491750 && failed && steps == 1023 && moved && caught == 3 ? 0 : 1;
 }
