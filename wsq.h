@@ -5009,34 +5009,33 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 /* ==========================================================================
  * >>task: one word of state
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
- * Invariant: no phase: not spawned yet. ACTIVE: queued by a spawn, or runs. PENDING: it waits for
- *            a wake, and the thread that then sets NOTIFIED queues it. NOTIFIED: to be run (again).
- *            POISONED: a run that begins by a read-modify-write sees it, and is none. So a task
- *            will not run once POISONED came beside PENDING, OPEN or a BLOCKER; beside none of them
- *            it may be running, and only its end shows whether it has run: beside DONE, it has not.
- * Writers:   wakers and waiters add bits; only the thread that runs or spawns the task clears
- *            them, or claims a future. Who poisons a task that is over makes it new.
- * Source:    Tokio's task state; that a queued task and a running one need not be told apart is
- *            ours: a task's first run, and its next after a yield, cost no read-modify-write,
- *            unless it is revocable (OPEN).
+ * Invariant: no phase: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: waits for a
+ *            wake; the thread that then sets NOTIFIED queues the task. NOTIFIED: to be run (again).
+ *            POISONED: cancelled; a run that begins by a read-modify-write sees it, and does not
+ *            begin. So a task with POISONED and PENDING, OPEN or a BLOCKER will not run. Without
+ *            these it may be running, and only its end shows: POISONED and DONE means it has not.
+ * Writers:   wakers and waiters add bits. Only the thread that runs or spawns the task clears them,
+ *            or claims a future. A thread that poisons a task that is done makes it new.
+ * Source:    Tokio's task state. Ours: queued and running are one state, so a task's first run, and
+ *            its next after a yield, need no read-modify-write, unless it is revocable (OPEN).
  * ========================================================================== */
 
-/* task->flags: how it is queued (0: as any other), and whether it has a group by attribute. */
+/* task->flags: how the task is queued (0: normally), and whether an attribute sets its group. */
 enum {
-    WSQI_FLAG_LANE = 3, /* its wsq_priority */
-    WSQI_FLAG_PINNED = 4,  /* to the worker whose index is in the upper half */
+    WSQI_FLAG_LANE = 3, /* the task's wsq_priority */
+    WSQI_FLAG_PINNED = 4,  /* to the worker whose index is in the upper 16 bits */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, for that spawn */
     WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
-    WSQI_FLAG_REVOCABLE = 32, /* its spawn sets WSQI_TASK_OPEN */
-    WSQI_FLAG_WORKER = 16,  /* the bit from which on the index stands */
+    WSQI_FLAG_REVOCABLE = 32, /* the spawn sets WSQI_TASK_OPEN */
+    WSQI_FLAG_WORKER = 16,  /* the lowest bit of the index */
     WSQI_FLAGS_UNPINNED = WSQI_FLAG_LANE | WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE
 };
 
 #define WSQI_FLAGS_QUEUE (~(uint32_t)(WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE))
 #define WSQI_FLAGS_NEVER 0xffc0u /* bits that no task has */
 
-/* What an allocator fills freed memory with (0xdd..., 0xdeadbeef) has some of them, and so, mostly,
- * has a stack that nobody has set up. */
+/* Patterns with which allocators fill freed memory (0xdd..., 0xdeadbeef) have some of these bits,
+ * and so has a stack that was not initialised, most of the time. */
 #define wsqi_check_task(task) \
     do { \
         WSQ_ASSERT("a wsq_task that is NULL" && (task) != NULL); \
@@ -5044,23 +5043,23 @@ enum {
                    (wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0); \
     } while (0)
 
-/* Nobody but the owner of a task, its caller and then who queues or runs it, writes its flags. */
+/* One thread at a time writes the flags: the caller, then the one that queues or runs the task. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_own(&task->flags) & WSQI_FLAGS_QUEUE;
 }
 
-/* What a spawn adds to the state of a task that is revocable. */
+/* The bit that a spawn adds to the state if the task is revocable. */
 static inline uint32_t wsqi_task_open(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
 
-/* Of a task that is being spawned into this pool; a pin of a former wsq_spawn_on is over. */
+/* May a task with these flags be spawned into this pool? A pin of wsq_spawn_on is over by now. */
 static bool wsqi_flags_fit(const wsq_pool *pool, uint32_t flags) {
     bool pinned = (flags & (WSQI_FLAG_PINNED | WSQI_FLAG_ONCE)) == WSQI_FLAG_PINNED;
     return !pinned || flags >> WSQI_FLAG_WORKER < pool->workers;
 }
 
-/* The members that are left out are written before they are read. */
+/* The other members are written before they are read. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
@@ -5112,7 +5111,7 @@ WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
 
 static void wsqi_check_over(wsq_pool *pool);
 
-/* Any thread: a task with a priority, or pinned to a worker. From the push on it is not ours. */
+/* Any thread: queues a task with a priority or a pin. Do not touch it after that. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task);
     bool pinned = (flags & WSQI_FLAG_PINNED) != 0;
@@ -5121,7 +5120,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_add_hint(&lane->count, 1u);
     wsqi_inject_push(lane, task, task);
     if (pinned) {
-        /* It looks when it wakes: as a sleeper, or as the one that waits for this very task. */
+        /* The woken thread finds the task: as a sleeper, or in a wait, perhaps for this task. */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
         wsqi_fence_rmw(); /* P4 */
     } else {
@@ -5133,13 +5132,13 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
 /* Any thread. Makes a task runnable: the waker's LIFO slot on a worker, else the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
-/* Any thread. True: the caller is to queue the task. */
+/* Any thread. True: the caller must queue the task. */
 static inline bool wsqi_task_notify(wsq_task *task) {
-    /* T4: see T5; and the last run, through T3, is visible to the next. Pairs with T3 and T5. Even
-     * a task that is notified already needs it: else a run that takes that notification could miss
-     * our writes. */
+    /* T4: what the waker wrote is visible to the next run, and so, through T3, is the last run.
+     * Pairs with T3 and T5. Also if the task is notified already: otherwise the run that takes that
+     * notification could miss this waker's writes. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
-    /* Else its memory may be gone from here on. */
+    /* If this is false, the task's memory may be gone from here on. */
     return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
@@ -5155,26 +5154,26 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
         if (!wsqi_task_live(state)) return wsqi_task_cancelled(state);
         next = state | WSQI_TASK_POISONED;
         if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_NOTIFIED;
-        /* T4: as a wake, for the cleanup. Failure: relaxed, decide anew. */
+        /* T4: as in a wake, for the cleanup. Failure: relaxed, decide again. */
     } while (!wsqi_cas_acqrel(&task->state, &state, next));
     if ((state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
         wsqi_task_schedule(wsqi_task_pool(task), task);
     return (state & (WSQI_TASK_PENDING | WSQI_TASK_OPEN)) != 0 || state >= WSQI_TASK_BLOCKER;
 }
 
-#define WSQI_CLOSED ((void *)1) /* in `after`: the task is over, nobody can follow it any more */
+#define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, no edge can be added */
 
-/* Whoever has claimed a task that was done: it can be followed again. */
+/* The thread that has claimed a task that was done: edges can be added again. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: T6 orders it, and meanwhile others only close it once more. */
+    /* Relaxed: T6 orders it, and meanwhile other threads can only close it again. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
-        /* E6: who follows it now sees its new state. Pairs with E5. */
+        /* E6: a thread that adds an edge now sees the new state. Pairs with E5. */
         wsqi_store_rel(&task->after, NULL);
 }
 
-/* Takes an idle task for a spawn; false if it is queued, running or waiting for a wake. *state: as
- * it was last seen, then as it was. home: see wsqi_task_pool. hold: 0, or one more
- * WSQI_TASK_BLOCKER, for wsqi_task_unblock. */
+/* Claims a task for a spawn. False: it is queued, running or waiting for a wake. *state: what the
+ * caller last saw, then what it was. home: see wsqi_task_pool. hold: 0, or bits to add, such as a
+ * WSQI_TASK_BLOCKER for wsqi_task_unblock. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
     const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_BLOCKER);
     uint32_t next;
@@ -5182,41 +5181,42 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
         next = (*state & keep) | WSQI_TASK_ACTIVE;
         if (!wsqi_task_is(*state, 0)) {
             if (!wsqi_task_is(*state, WSQI_TASK_DONE)) return false;
-            next &= ~(uint32_t)WSQI_TASK_POISONED; /* that was its last run */
+            next &= ~(uint32_t)WSQI_TASK_POISONED; /* that was for the last run */
         }
-        /* Relaxed: T6 orders both. Before the claim, so that a waker finds them; spawns of one task
-         * into two pools at the same time are the caller's mistake. */
+        /* Relaxed: T6 orders it. It comes before the claim, so that a waker finds it. To spawn one
+         * task into two pools at the same time is a mistake of the caller. */
         wsqi_store_rlx(&task->pool, home);
-        /* T6: its last run, and what came with an early wake, is visible to this run; who sees the
-         * task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide anew. */
+        /* T6: the last run, and what came with an early wake, is visible to this run; a thread that
+         * sees the task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide
+         * again. */
     } while (!wsqi_cas_acqrel(&task->state, state, next + hold));
     if (wsqi_task_is(*state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
     return true;
 }
 
-/* Any thread: these tasks were counted as spawned from outside, and are not. */
+/* Any thread: takes back wsqi_admit. */
 static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
     /* Relaxed: as in wsqi_admit. */
     wsqi_add_rlx(&wsqi_share_own(pool)->outside, 0u - 2 * count);
     wsqi_check_quiet(pool);
 }
 
-/* Any thread. False: the pool takes no more tasks from outside. Each lane counts, on the line that
- * the push wants, too. By a compare-and-swap: if it were added, looked at and taken back, the count
- * would meanwhile tell a wait that tasks were left. */
+/* Any thread: counts tasks from outside. False: the pool takes no more. Each lane has a count, on
+ * the cache line that the push needs, too. A compare-and-swap, because an addition that is taken
+ * back would meanwhile tell a wait that tasks are left. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
     do {
         if (outside & 1) return false;
-        /* Relaxed: closing and counting are one word, and who changes it sees its newest value, so
-         * a shutdown waits for every task that it let in; G1 and P1 order the rest. Failure:
-         * retried. */
+        /* Relaxed: closing and counting are one word, and a read-modify-write sees its newest
+         * value, so a shutdown waits for every task that was admitted; G1 and P1 order the rest.
+         * Failure: retried. */
     } while (!wsqi_cas_rlx(word, &outside, outside + 2 * count));
     return true;
 }
 
-/* Any thread; self: whose queue it owns, or NULL. Counts tasks, before they can finish. */
+/* Any thread; self: its worker in this pool, or NULL. Counts tasks before they can finish. */
 static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN
                      : wsqi_forked(pool) || !wsqi_admit(pool, count))
@@ -5225,14 +5225,14 @@ static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uin
     return WSQ_OK;
 }
 
-/* They are not, after all. */
+/* Takes back wsqi_spawn_begin. */
 static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL) wsqi_count(&self->counters.spawned, 0u - count);
     else wsqi_unadmit(pool, count);
     return WSQ_ERR_INVALID;
 }
 
-/* Any thread: no lane takes more. */
+/* Any thread: closes all lanes to tasks from outside. */
 static void wsqi_admit_none(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->shares; i++) {
         wsqi_a64 *word = &wsqi_share(pool, i)->outside;
@@ -5280,7 +5280,7 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
         wsqi_schedule_slow(pool, self, task);
 }
 
-/* Outside the pool. A task as in wsqi_spawn_plain. */
+/* A thread outside the pool spawns a task, as in wsqi_spawn_plain. */
 static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
     if (result != WSQ_OK) return result;
@@ -5289,8 +5289,8 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* A spawn of a task that waits for nothing, and is queued as any other. (The one from outside is a
- * function of its own, for one that does both takes 172 instead of 165 instructions here.) */
+/* Spawns a task without predecessors, priority, pin or group. (wsqi_spawn_outside is separate
+ * because one function for both takes 172 instead of 165 instructions here.) */
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
@@ -5302,13 +5302,13 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* Whoever has claimed it: a pin of a former wsq_spawn_on is over. */
+/* The thread that has claimed the task: ends the pin of an earlier wsq_spawn_on. */
 static void wsqi_task_unpin(wsq_task *task) {
     uint32_t flags = wsqi_load_own(&task->flags);
     if (flags & WSQI_FLAG_ONCE) wsqi_store_own(&task->flags, flags & WSQI_FLAGS_UNPINNED);
 }
 
-/* Any thread. The task is spawned, and counted, but held back until wsqi_task_unblock. */
+/* Any thread: spawns and counts the task, but holds it back until wsqi_task_unblock. */
 static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_hint(&task->state);
@@ -5321,22 +5321,22 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     return WSQ_OK;
 }
 
-/* A task whose last blocker goes: it was not held, it was held and the hooks know that, the pool
- * counts it as held, too. */
+/* When the last blocker of a task goes: the task was not held; it was, and the hooks were told; the
+ * pool counts it as held, too. */
 typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_TOLD, WSQI_HOLD_COUNTED } wsqi_hold;
 
-/* Any thread; something that the task waited for has ended. The thread that takes the last of these
- * away, of a task that has been spawned, queues it: true. */
+/* Any thread: takes one blocker away. If it was the last one, and the task has been spawned, this
+ * queues the task, and returns true. */
 static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
-    /* E3: all that it waited for is visible to its run, and so is its spawn to us. Pairs with
-     * itself and T6. */
+    /* E3: all that the task waited for is visible to its run, and its spawn is visible here. Pairs
+     * with itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
     if (state / WSQI_TASK_BLOCKER != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     bool abroad = wsqi_inside(pool) == NULL;
-    /* Relaxed: the task is not over, so nobody frees its pool before it sees this. */
+    /* Relaxed: the task is not done, so no thread frees its pool before it sees this. */
     if (abroad) wsqi_add_rlx(&pool->abroad, 1u);
-    /* This tells only that a wait for the pool may be in vain; see wsqi_stuck. */
+    /* The count only tells that a wait for the pool may never end; see wsqi_stuck. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, wsqi_local(pool), task);
@@ -5345,29 +5345,28 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
     return true;
 }
 
-/* Any thread, which has reserved the task, and is done with it. It is counted as held last, so that
- * it never seems to be held beside what would free it. */
+/* The thread that has reserved the task lets it go. It counts the task as held last, so that the
+ * task never seems held while the end of its last predecessor is under way. */
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     if (wsqi_task_unblock(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
 
-/* Any thread, which has reserved the task. Relaxed: others only take blockers away, and never that
- * of this thread. */
+/* The thread that has reserved the task: reports the spawn. Relaxed: other threads only take
+ * blockers away, and never the one of this thread. */
 static wsqi_hold wsqi_spawn_report(wsq_pool *pool, const wsq_task *task) {
     uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_BLOCKER - 1;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
     return others != 0 ? WSQI_HOLD_TOLD : WSQI_HOLD_NONE;
 }
 
-/* A spawn of a task with predecessors, a priority, or a worker of its own; or of any, of which the
- * hooks are told. */
+/* Spawns a task with predecessors, a priority or a pin; or any task, if there are hooks. */
 WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void *home,
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    if (pin != 0) { /* nobody queues it before wsqi_task_unblock */
+    if (pin != 0) { /* it is not queued before wsqi_task_unblock */
         uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
         wsqi_store_own(&task->flags, kept | pin);
     }
@@ -5375,7 +5374,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
     return WSQ_OK;
 }
 
-/* It waits for nothing, is queued and started as any other, and nobody is told. */
+/* Has the task no predecessors, priority, pin or group, and has the pool no hooks? */
 static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
     return WSQI_LIKELY((flags | state / WSQI_TASK_BLOCKER) == 0) && !wsqi_told(pool);
 }
@@ -5387,7 +5386,7 @@ static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) 
     return wsqi_spawn_slow(pool, task, home, 0);
 }
 
-/* The task's group by attribute, or NULL. */
+/* The group that wsq_task_set_group has set, or NULL. */
 static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     bool grouped = (wsqi_load_own(&task->flags) & WSQI_FLAG_GROUPED) != 0;
     return grouped ? wsqi_task_group(task) : NULL;
@@ -5395,7 +5394,7 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
-    while (self != NULL && self->host == NULL) self = self->outer; /* a guest of no worker */
+    while (self != NULL && self->host == NULL) self = self->outer; /* a guest from outside */
     if (self == NULL) return true;
     if (self->host->frame.budget_left == 0) return false;
     self->host->frame.budget_left--;
