@@ -7715,20 +7715,20 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
 /* ==========================================================================
  * >>forkjoin: the job stack
  * Purpose:   fork and join at the price of a call, and work for thieves as soon as there are any.
- * Invariant: entries [top, bottom) of `range` are public, the oldest first; [bottom, context) are
- *            the owner's alone. The join trap is the address of entry `bottom`, the fork trap that
- *            of the last entry; or they are set: "publish!". While anybody is idle and nothing is
- *            public, they are set.
+ * Invariant: the entries [top, bottom) of `range` are public, oldest first; the owner alone uses
+ *            [bottom, context). The join trap is the address of entry `bottom`, the fork trap that
+ *            of the last entry. A thief sets both to ask for more public jobs; they are set while a
+ *            worker is idle and no job is public.
  * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. The
- *            traps: the owner; thieves set it. Entries: the owner.
+ *            traps: the owner; a thief sets them. Entries: the owner.
  * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque),
  *            leapfrogging (Wagner, Calder 1993). One word for the public range, and one comparison
  *            for both questions of fork and join, are ours.
- * One word holds the whole truth about what is public, so there is nothing to order against it and
- * no ABA: if the word is equal, the state is equal. A thief reads the entry after its claim.
+ * The one word says everything about the public jobs, so nothing must be ordered with it, and there
+ * is no ABA: an equal word is an equal state. A thief reads the entry after its claim.
  * ========================================================================== */
 
-/* Owner only. The oldest n private jobs become public. */
+/* Owner only: makes the oldest n private jobs public. */
 static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     uint64_t range = wsqi_load_hint(&self->range), next;
     uint32_t bottom = wsqi_range_bottom(range);
@@ -7752,9 +7752,9 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
 #define WSQI_PUBLISH_ALWAYS 0
 #endif
 
-/* Owner only; the traps were found set, or the public end moved. Entries below `top` are joinable
- * jobs. Publishes half of what is private while all are busy, so that the next thief need not wait,
- * and all of it while somebody is idle. */
+/* Owner only, when it has found the traps set, or has moved the public end. The entries below `top`
+ * are jobs to be joined. While all workers are busy this publishes half of the private jobs, so
+ * that the next thief need not wait; while a worker is idle, all. */
 static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
@@ -7765,15 +7765,15 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         left -= n;
         wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 orders both. */
         wsqi_store_rlx(&self->front.join_trap, wsqi_entry_at(self, bottom));
-        /* J5: either this sees who is idle, or who goes idle sees the jobs, or finds none and sets
-         * the traps after us: else private jobs stay hidden from a sleeper. Pairs with I7, I8 and
-         * J7. */
+        /* J5: either this thread sees the idle worker, or the worker that goes idle sees the jobs,
+         * or it finds none and sets the traps after this. Otherwise private jobs would stay hidden
+         * from a sleeper. Pairs with I7, I8 and J7. */
         wsqi_fence_sc();
         wanted = wsqi_jobs_wanted(self->pool);
         if (!wanted || left == 0) break;
         n = left;
     }
-    /* A searcher sets the traps itself, at the latest when it leaves. */
+    /* A searcher sets the traps itself, at the latest when it stops searching. */
     bool searched = wsqi_searching(wsqi_load_hint(&self->pool->permits)) != 0;
     if (WSQI_PUBLISH_ALWAYS || (wanted && !searched && wsqi_range_empty(self)))
         wsqi_steal_request(self);
@@ -7786,8 +7786,8 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
         wsqi_publish(self, entry + 1);
         return entry + 1;
     }
-    /* The job stack is full: the job runs now. The traps stay set as long as the context is the
-     * full mark and such jobs are to be joined, so that their joins come to look. */
+    /* The job stack is full: the job runs now. The traps stay set until all jobs that ran so are
+     * joined, because their joins must take the slow path, too. */
     wsq_job *job = wsqi_get(&entry->job);
     wsqi_get(&job->fn)(entry, job);
     self->run_at_fork++;
@@ -7795,7 +7795,7 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     return entry;
 }
 
-/* Owner only. Takes the newest public job back; false: it was stolen, as were all older ones. */
+/* Owner only: takes the newest public job back. False: it was stolen, and all older ones, too. */
 static bool wsqi_unpublish(wsqi_worker *self) {
     uint64_t range = wsqi_load_hint(&self->range);
     while (wsqi_range_top(range) != wsqi_range_bottom(range)) {
@@ -7806,8 +7806,8 @@ static bool wsqi_unpublish(wsqi_worker *self) {
     return false;
 }
 
-/* A join with nothing to do helps others: its thief first, whose jobs are mostly the awaited job's
- * children, then anybody. Never runs a spawned task. */
+/* A join that waits for a thief runs another job: one of the thief's first, which is most often a
+ * child of the awaited job, then any worker's. It never runs a task. */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     uint32_t thief = wsqi_load_hint(&job->thief);
     wsq_task *none = NULL;
@@ -7817,8 +7817,8 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     return wsqi_steal_pass(self, WSQI_JOBS, &none);
 }
 
-/* Sleeps until the job is done or, if `help`, until somebody has a job to give: then true. Either
- * calls who waits for this block. */
+/* Sleeps until the job is done. If `help`, also until a worker has published jobs: then true. Both
+ * call the waiter of this block. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -7828,14 +7828,14 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wait.job = job;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
     (void)wsqi_wait_block(&wait, NULL);
-    /* J7: see J5. */
+    /* J7: either this sees the public jobs, or their owner sees this sleeper. Pairs with J5, I7. */
     wsqi_fence_sc();
     bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
     while (sleeps) {
         wsqi_wait_listen(&wait);
-        /* Relaxed: the thief's exchange finds it, and then the thief finds the waiter, for the
-         * bucket's lock orders them. Failure: done (wsqi_join_stolen reads it again, J4), or marked
-         * before. */
+        /* Relaxed: the thief's exchange finds the mark, and then the thief finds the waiter,
+         * because the bucket's lock orders them. Failure: the job is done (wsqi_join_stolen reads
+         * it again, J4), or marked already. */
         if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
             break;
         if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
@@ -7843,20 +7843,20 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     }
     wsqi_stat(self->counters.joins_parked, sleeps);
     wsqi_wait_end(&wait);
-    /* I5: a call that still comes finds nobody. */
+    /* I5: a call that comes later finds no sleeper here. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
 
-/* Joins that help, one above the other, before they only wait: keeps the stack bounded. A guess. */
+/* How deep joins help on one stack; beyond that they only wait. This bounds the stack. A guess. */
 #define WSQI_HELP_DEPTH 32
 
-/* Owner only. The job was stolen: helps, then sleeps, until it is done. */
+/* Owner only, when the job was stolen: helps, then sleeps, until the job is done. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
     wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
     uint64_t spin_end = 0;
-    bool asked = false; /* to help, and has not looked since */
+    bool asked = false; /* woken to help, and has not looked since */
     self->frame.floor = top;
     self->help_depth++;
     /* J4: what the job did is visible. Pairs with J3. */
@@ -7870,7 +7870,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             asked = wsqi_join_sleep(self, job, help);
         }
     }
-    if (asked) wsqi_pass_on(self->pool); /* somebody else shall */
+    if (asked) wsqi_pass_on(self->pool); /* it was woken to help and cannot: wake another */
     self->help_depth--;
     self->frame.floor = floor;
 }
@@ -7886,7 +7886,7 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
                 || wsqi_unpublish(self);
     if (!ours) {
         wsqi_join_stolen(self, entry + 1, wsqi_get(&entry->job));
-        /* Relaxed: an empty range tells thieves nothing but that. */
+        /* Relaxed: from an empty range a thief takes nothing. */
         wsqi_store_rlx(&self->range, wsqi_range_pack(index, index));
     }
     wsqi_publish(self, entry);
