@@ -52,7 +52,7 @@ int main(void) {
     }
     wsqi_expose(&owner.worker, 2);
     for (int i = 2; i-- > 0;) {
-        if (wsqi_take_back(&owner.worker)) job_run(NULL, &jobs[i].job);
+        if (wsqi_unpublish(&owner.worker)) job_run(NULL, &jobs[i].job);
         else if (wsqi_load_acq(&jobs[i].job.done) == WSQI_JOB_DONE) assert(jobs[i].result == i + 1);
     }
     pthread_join(thread, NULL);
