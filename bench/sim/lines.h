@@ -353,6 +353,7 @@ static __attribute__((noinline)) void sim_miss(const void *p, sim_kind kind,
 static struct {
     uint64_t left; /* accesses until then; 0: never */
     uint64_t ns;   /* how long it lasts */
+    unsigned only; /* 1 + number of the core whose accesses count; 0: all of them */
     void (*tell)(sim_core *core, uint64_t until_ns); /* NULL, or who wants to know */
     uint64_t accesses; /* so far */
 } sim_stall;
@@ -366,6 +367,7 @@ static __attribute__((noinline)) void sim_stall_now(void) {
 
 static inline void sim_stall_count(void) {
     sim_stall.accesses++;
+    if (sim_stall.only != 0 && sim_stall.only != sim.running->id + 1) return;
     if (sim_stall.left != 0 && --sim_stall.left == 0) sim_stall_now();
 }
 #else

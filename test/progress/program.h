@@ -192,7 +192,8 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
     made.count = (uint16_t)(1 + below(random, one_in(random, 3) ? 60 : 6));
     made.how = (uint8_t)members[below(random, 4)];
     made.priority = priorities[below(random, 5)];
-    if (made.priority != WSQ_NORMAL && avoids(made.priority == WSQ_HIGH ? "high" : "low")) made.priority = WSQ_NORMAL;
+    if (made.priority == WSQ_HIGH && avoids("high")) made.priority = WSQ_NORMAL;
+    if (made.priority == WSQ_LOW && avoids("low")) made.priority = WSQ_NORMAL;
     switch (kind) {
     case OP_WAIT: case OP_RUN_WAIT:
         if ((k = node_to_wait_for(all, self, random)) < 0) return (op){0};

@@ -27,6 +27,7 @@ static struct {
     void (*fn)(void);
     uint64_t limit;
     bool returned;
+    unsigned cores; /* 0: WORLD_CORES */
     sim_machine machine;
 } world;
 
@@ -70,8 +71,8 @@ static inline bool world_run(void (*fn)(void), uint64_t limit_ns) {
     if (world.stack == NULL) {
         world.stack = sim_map((uintptr_t)3 << 44, WORLD_STACK);
         world.machine = sim_machines[1];
-        world.machine.cores = WORLD_CORES;
     }
+    world.machine.cores = world.cores != 0 ? world.cores : WORLD_CORES;
     world.fn = fn;
     world.limit = limit_ns;
     world.returned = false;

@@ -1,0 +1,345 @@
+/* What the manual states as a number, measured in virtual time: so exactly. */
+#include "exact.h"
+
+/* ---- the slot: so many in a row ---- */
+
+typedef struct chain {
+    item *links[8];
+    unsigned at;
+} chain;
+
+static chain links;
+
+/* Each wakes the next, into the slot. */
+static wsq_poll link_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    (void)ctx;
+    if (self->runs++ == 0) return WSQ_PENDING;
+    self->began = now();
+    compute(US);
+    if (links.at < 7) item_wake(links.links[++links.at]);
+    return WSQ_DONE;
+}
+
+static wsq_poll chain_begin(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    item_spawn(wsq_pool_of(ctx), other);
+    item_wake(links.links[0]);
+    return WSQ_DONE;
+}
+
+/* How many run from the slot before the one in the ring. */
+static unsigned in_a_row(uint32_t lifo_cap) {
+    unsigned count = 0;
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .lifo_cap = lifo_cap});
+    item *begins = item_make(0);
+    links.at = 0;
+    for (int i = 0; i < 8; i++) {
+        links.links[i] = item_make(US);
+        links.links[i]->task.fn = link_run;
+        item_spawn(pool, links.links[i]);
+    }
+    nap(MS);
+    other = item_make(US);
+    begins->task.fn = chain_begin;
+    item_spawn(pool, begins);
+    wsq_pool_wait(pool);
+    for (int i = 0; i < 8; i++) count += links.links[i]->began < other->began;
+    wsq_pool_destroy(pool);
+    return count;
+}
+
+static void slot_in_a_row(void) {
+    CHECK_EQ(in_a_row(0), 3);
+    CHECK_EQ(in_a_row(1), 1);
+    CHECK_EQ(in_a_row(5), 5);
+    CHECK_EQ(in_a_row(WSQ_LIFO_OFF), 0);
+}
+
+/* ---- priorities ---- */
+
+static unsigned order_count;
+
+static wsq_poll order_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    item_of(task)->runs = ++order_count;
+    compute(US);
+    return WSQ_DONE;
+}
+
+static item *order_item(wsq_priority priority) {
+    item *self = item_make(0);
+    self->task.fn = order_run;
+    wsq_task_set_priority(&self->task, priority);
+    return self;
+}
+
+/* Holds the worker until all are queued. */
+static wsq_pool *held_pool(const wsq_config *config) {
+    wsq_pool *pool = pool_make(config);
+    item_spawn_on(pool, 0, item_make(MS));
+    nap(20 * US);
+    order_count = 0;
+    return pool;
+}
+
+static void high_in_a_row(void) {
+    wsq_pool *pool = held_pool(&(wsq_config){.workers = 1});
+    item *high[60], *normal[3];
+    for (int i = 0; i < 3; i++) item_spawn(pool, normal[i] = order_item(WSQ_NORMAL));
+    for (int i = 0; i < 60; i++) item_spawn(pool, high[i] = order_item(WSQ_HIGH));
+    wsq_pool_wait(pool);
+    for (unsigned i = 0; i < 3; i++) CHECK_EQ(normal[i]->runs, 16 * (i + 1)); /* behind 15 of them */
+    for (int i = 1; i < 60; i++) CHECK(high[i - 1]->runs < high[i]->runs);
+    wsq_pool_destroy(pool);
+}
+
+static void low_comes_last(void) {
+    wsq_pool *pool = held_pool(&(wsq_config){.workers = 1});
+    item *low = order_item(WSQ_LOW), *normal[20];
+    item_spawn(pool, low);
+    for (int i = 0; i < 20; i++) item_spawn(pool, normal[i] = order_item(WSQ_NORMAL));
+    wsq_pool_wait(pool);
+    CHECK_EQ(low->runs, 21);
+    wsq_pool_destroy(pool);
+}
+
+/* Of the others every second one at most is pinned. */
+static void pinned_in_turn(void) {
+    wsq_pool *pool = held_pool(&(wsq_config){.workers = 1});
+    item *pinned[20], *normal[20];
+    unsigned row = 0, most = 0, kinds[41] = {0};
+    for (int i = 0; i < 20; i++) {
+        pinned[i] = order_item(WSQ_NORMAL);
+        item_spawn_on(pool, 0, pinned[i]);
+        item_spawn(pool, normal[i] = order_item(WSQ_NORMAL));
+    }
+    wsq_pool_wait(pool);
+    for (int i = 0; i < 20; i++) kinds[pinned[i]->runs] = 1;
+    for (unsigned i = 1; i <= 40; i++) {
+        row = kinds[i] != 0 ? row + 1 : 0;
+        if (row > most) most = row;
+    }
+    CHECK_EQ(most, 1);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- how long a worker looks on ---- */
+
+/* From the end of its last task until it sleeps. */
+static uint64_t awake_ns(uint64_t spin_ns) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = spin_ns});
+    nap(20 * MS);
+    item *last = item_make(10 * US);
+    item_spawn_on(pool, 0, last);
+    while (last->ended == 0) compute(US / 10);
+    while (sim.cores[0].state != SIM_ASLEEP) compute(US / 10);
+    uint64_t took = now() - last->ended;
+    wsq_pool_destroy(pool);
+    sim.threads = 0; /* the next pool has these cores again */
+    return took;
+}
+
+static void spins_so_long(void) {
+    uint64_t ms2 = awake_ns(2 * MS), us100 = awake_ns(100 * US), off = awake_ns(WSQ_SPIN_OFF);
+    uint64_t normal = awake_ns(0);
+    CHECK(ms2 >= 2 * MS && ms2 < 2 * MS + 5 * US);
+    CHECK(us100 >= 100 * US && us100 < 105 * US);
+    CHECK(off < 3 * US);
+    CHECK(normal > 3 * US && normal < 40 * US);
+}
+
+/* ---- stand-ins ---- */
+
+static unsigned at_work, most_at_work;
+
+static wsq_poll counted_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    if (++at_work > most_at_work) most_at_work = at_work;
+    compute(item_of(task)->ns);
+    at_work--;
+    return WSQ_DONE;
+}
+
+static item *counted(uint64_t ns) {
+    item *self = item_make(ns);
+    self->task.fn = counted_run;
+    return self;
+}
+
+static wsq_poll block_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_block_begin(ctx);
+    nap(item_of(task)->ns);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static item *block(uint64_t ns) {
+    item *self = item_make(ns);
+    self->task.fn = block_run;
+    return self;
+}
+
+static void standins_retire(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    for (int i = 0; i < 6; i++) item_spawn(pool, block(MS));
+    wsq_pool_wait(pool);
+    nap(MS);
+    at_work = most_at_work = 0;
+    for (int i = 0; i < 20; i++) item_spawn(pool, counted(MS));
+    wsq_pool_wait(pool);
+    CHECK_EQ(most_at_work, 2);
+    wsq_pool_destroy(pool);
+}
+
+static void one_standin_serves_many_blocks(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    for (int i = 0; i < 40; i++) {
+        item_spawn(pool, block(MS));
+        for (int k = 0; k < 4; k++) item_spawn(pool, item_make(300 * US));
+        wsq_pool_wait(pool);
+    }
+    CHECK_EQ(sim.threads, 3);
+    wsq_pool_destroy(pool);
+}
+
+static void uneven_piece(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx;
+    (void)arg;
+    compute((end - begin) * (begin + 1) * 100 * US);
+}
+
+static wsq_poll uneven_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_for(ctx, 0, 2, 1, uneven_piece, NULL);
+    return WSQ_DONE;
+}
+
+/* Joins that have slept, and go on, count no longer when another thread blocks. */
+static void one_standin_after_many_joins(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    wsq_stats all;
+    for (int i = 0; i < 20; i++) {
+        item *loop = item_make(0);
+        loop->task.fn = uneven_run;
+        item_spawn(pool, loop);
+        wsq_pool_wait(pool);
+    }
+    wsq_pool_stats(pool, &all);
+    CHECK_EQ(all.joins_parked, 20);
+    item_spawn(pool, block(MS));
+    for (int k = 0; k < 8; k++) item_spawn(pool, item_make(300 * US));
+    wsq_pool_wait(pool);
+    CHECK_EQ(sim.threads, 3);
+    wsq_pool_destroy(pool);
+}
+
+/* As many stand-ins as workers, if these are more than 64. */
+static void standins_of_eighty(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 80});
+    item *items[90];
+    unsigned began = 0;
+    for (unsigned i = 0; i < 80; i++) item_spawn_on(pool, i, block(20 * MS));
+    nap(2 * MS);
+    for (int i = 0; i < 90; i++) item_spawn(pool, items[i] = item_make(10 * MS));
+    nap(8 * MS);
+    for (int i = 0; i < 90; i++) began += items[i]->began != 0;
+    CHECK_EQ(began, 80);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+/* When a thread cannot be started, the next block tries again. */
+static void standin_tried_again(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *first = item_make(US), *second = item_make(US);
+    unsigned threads = sim.threads, outside_threads = sim.outside;
+    sim.threads = WORLD_CORES; /* no core is left for another */
+    for (unsigned i = outside_threads; i < SIM_OUTSIDE; i++) sim.cores[WORLD_CORES + i].state = SIM_READY;
+    sim.outside = SIM_OUTSIDE;
+    item_spawn(pool, block(2 * MS));
+    nap(MS / 2);
+    item_spawn(pool, first);
+    wsq_pool_wait(pool);
+    CHECK(first->began > first->spawned + MS);
+    sim.threads = threads;
+    sim.outside = outside_threads;
+    item_spawn(pool, block(2 * MS));
+    nap(MS / 2);
+    item_spawn(pool, second);
+    wsq_pool_wait(pool);
+    CHECK(second->began < second->spawned + MS / 2);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- waits and timers ---- */
+
+static void waits_end_in_time(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *pends = item_make(US), *timed[4];
+    uint64_t start = now();
+    pends->pends = true;
+    item_spawn(pool, pends);
+    CHECK_EQ(wsq_task_wait_for(&pends->task, 3 * MS), WSQ_ERR_TIMEOUT);
+    CHECK(now() - start >= 3 * MS && now() - start < 3 * MS + 60 * US);
+    start = now();
+    CHECK_EQ(wsq_pool_wait_for(pool, 700 * US), WSQ_ERR_TIMEOUT);
+    CHECK(now() - start >= 700 * US && now() - start < 760 * US);
+    item_wake(pends);
+    CHECK_EQ(wsq_task_wait(&pends->task), WSQ_OK);
+    CHECK(now() - pends->ended < 10 * US);
+    for (unsigned i = 0; i < 4; i++) {
+        timed[i] = item_make(US);
+        timed[i]->pends = true;
+        item_spawn(pool, timed[i]);
+    }
+    nap(MS);
+    for (unsigned i = 0; i < 4; i++) item_set_timer(pool, timed[i], (4 - i) * 3 * MS);
+    wsq_pool_wait(pool);
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t took = timed[i]->began - timed[i]->spawned, asked = (4 - i) * 3 * MS;
+        CHECK(took >= asked && took < asked + 70 * US);
+    }
+    wsq_pool_destroy(pool);
+}
+
+/* ---- loops ---- */
+
+static size_t piece_most[2]; /* elements at once, near the end of either half */
+
+static void grain_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    size_t half = begin < 20000 ? 0 : 1, start = half == 0 ? 18000 : 20900;
+    (void)ctx;
+    (void)arg;
+    if (begin >= start && begin < start + 1000 && end - begin > piece_most[half]) piece_most[half] = end - begin;
+    for (size_t i = begin; i < end; i++) compute(i < 20000 ? 100 : 20 * US);
+}
+
+static void grain_root(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, 22000, 0, grain_body, arg); }
+
+/* About 10 us at once: 100 elements of 100 ns, one of 20 us. */
+static void grain_follows(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    piece_most[0] = piece_most[1] = 0;
+    CHECK_EQ(wsq_run(pool, grain_root, NULL), WSQ_OK);
+    CHECK(piece_most[0] >= 50 && piece_most[0] <= 200);
+    CHECK_EQ(piece_most[1], 1);
+    wsq_pool_destroy(pool);
+}
+
+int main(void) {
+    test_begin("exact");
+    IN_WORLD(slot_in_a_row);
+    IN_WORLD(high_in_a_row);
+    IN_WORLD(low_comes_last);
+    IN_WORLD(pinned_in_turn);
+    IN_WORLD(spins_so_long);
+    IN_WORLD(standins_retire);
+    IN_WORLD(one_standin_serves_many_blocks);
+    IN_WORLD(one_standin_after_many_joins);
+    IN_LARGE_WORLD(standins_of_eighty);
+    IN_WORLD(standin_tried_again);
+    IN_WORLD(waits_end_in_time);
+    IN_WORLD(grain_follows);
+    return test_end();
+}
