@@ -2043,6 +2043,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
  *  B1 B2  blocks counted; one more      acq; rel      each other  a block is read while unfilled
  *  B6     a sleeper becomes watcher     release       I11         a block is read while unfilled
+ *  B7 B8  a stand-in has come; counted  acq+rel; acq  each other  a wait works beside a stand-in
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two holders
  *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
@@ -3512,6 +3513,7 @@ struct wsqi_worker {
     wsqi_worker *host;
     bool member;        /* a thread of the pool, or its guest from outside: it takes a permit */
     bool permit;        /* owner: it may run what is queued; see >>thread */
+    bool comes;         /* owner: it is counted in pool.coming */
     bool asks;          /* owner: without a permit, or lent: it looks before it begins a task */
     uint32_t blocking;  /* owner: wsq_block_begin without its end */
     uint32_t wake_slot; /* owner: not 0: what it wakes goes into its LIFO slot */
@@ -3648,7 +3650,7 @@ struct wsq_pool {
     wsqi_a32 lock;      /* wsqi_mutex_lock: stand-ins, guests, free futures */
     wsqi_timers *timers; /* one for each worker */
     unsigned started;   /* stand-ins that have a thread; under `lock` */
-    wsqi_a32 coming;    /* of these, those that S does not count yet; they and the lock's holder */
+    wsqi_a32 coming;    /* of these, those on their way to S; they and the lock's holder write */
     wsqi_duty duty;
     wsqi_futures futures;        /* of threads outside; under `lock`, as the next two */
     wsq_future *future_batches;  /* of nobody */
@@ -4250,6 +4252,15 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t most) {
     return 0;
 }
 
+/* Any thread; it changed S, which is `s` now, and passed a full barrier. If more permits sleep than
+ * there are threads for them, and no stand-ins are left to start, a thread that waits without a
+ * permit takes one. Without stand-ins only the first of these permits is news for the threads. */
+static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
+    uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
+    if (wsqi_sleeping(s) <= threads || wsqi_threads_made(pool) != pool->guest_base) return;
+    if (wsqi_sleeping(s) == threads + 1 || pool->config.max_standins != 0) wsqi_call(pool, NULL);
+}
+
 static void wsqi_thread_want(wsq_pool *pool);
 
 /* Any thread: a permit sleeps, nobody searches, and a task is there. */
@@ -4693,7 +4704,15 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     /* I8, and I10 for the slots; P6 for who finds the pool still. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8 */
-    self->late = false;
+    if (self->comes) {
+        /* B7: S counts it already. Pairs with B8. */
+        wsqi_add_acqrel(&pool->coming, 0u - 1u);
+        /* I8: either this sees a permit that was given back, or the thread that gave it sees that
+         * this one is not counted twice. */
+        wsqi_fence_rmw();
+        wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
+    }
+    self->comes = self->late = false;
     self->permit = self->searching = true; /* what the thread that wakes it hands over */
     /* before the look, which would send another thread to watch */
     bool watching = wsqi_watch_begin(self);
@@ -6747,6 +6766,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) == 0) wsqi_pass_on(pool);
     else if (spilled) wsqi_notify_fenced(pool);
+    wsqi_permit_offer(pool, s + WSQI_SLEEPING);
 }
 
 /* Owner only, without a permit: it leaves its task's end, or the pool. What it has is for
@@ -6783,6 +6803,7 @@ static bool wsqi_permit_get(wsqi_worker *self) {
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
+    if (self->comes) wsqi_sleep(self, NULL); /* counted in S, it looks, as wsqi_thread_want says */
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         if ((!WSQI_LIKELY(self->asks) || wsqi_permit_get(self)) && wsqi_step(self)) continue;
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
@@ -6796,8 +6817,6 @@ static void wsqi_serve(wsqi_worker *self) {
 static void wsqi_serve_main(void *arg) {
     wsqi_worker *self = (wsqi_worker *)arg;
     wsqi_self_set(self);
-    /* Relaxed: it holds a permit or goes to sleep next, and looks then, behind a full barrier. */
-    if (!self->permit) wsqi_add_rlx(&self->pool->coming, 0u - 1u);
     wsqi_serve(self);
     wsqi_self_set(NULL);
     wsqi_duty_end(self->pool);
@@ -6863,6 +6882,7 @@ static bool wsqi_standin_start(wsq_pool *pool) {
         wsqi_store_rel(&pool->threads_made, index + 1);
     }
     wsqi_add_hint(&pool->coming, 1u);
+    wsqi_block(pool, index)->comes = true;
     if (wsqi_worker_start(wsqi_block(pool, index))) {
         pool->started++;
         return true;
@@ -6878,27 +6898,33 @@ static void wsqi_thread_want(wsq_pool *pool) {
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    if (wsqi_load_hint(&pool->coming) == 0) (void)wsqi_standin_start(pool);
+    bool comes = wsqi_load_hint(&pool->coming) != 0 || wsqi_standin_start(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    /* No memory. When no stand-ins are left, wsqi_permit_offer has called. */
+    if (!comes && wsqi_threads_made(pool) != pool->guest_base) wsqi_call(pool, NULL);
+}
+
+/* Any thread: is there a thread, idle or on its way, for each sleeping permit, and for `more`? One
+ * that has just come may be counted twice. */
+static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
+    uint32_t coming = wsqi_load_acq(&pool->coming); /* B8: S counts the others. Pairs with B7. */
+    uint64_t s = wsqi_load_hint(&pool->permits);
+    return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
 }
 
 /* Any thread: is there an idle thread for one more permit? If not, one is started. */
 static bool wsqi_thread_ready(wsq_pool *pool) {
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
-    uint64_t s = wsqi_load_hint(&pool->permits);
-    if (wsqi_idle(s) > wsqi_sleeping(s)) return true;
+    if (wsqi_threads_suffice(pool, 1)) return true;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    s = wsqi_load_hint(&pool->permits); /* before `coming`: a thread that S counts leaves that */
-    bool ready = wsqi_idle(s) + wsqi_load_hint(&pool->coming) > wsqi_sleeping(s);
-    ready = ready || wsqi_standin_start(pool);
+    bool ready = wsqi_threads_suffice(pool, 1) || wsqi_standin_start(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     return ready;
 }
 
 /* Any thread: does a permit sleep that no thread could use? */
 static bool wsqi_stranded(wsq_pool *pool) {
-    uint64_t s = wsqi_load_hint(&pool->permits);
-    return wsqi_sleeping(s) != 0 && wsqi_idle(s) == 0 && !wsqi_thread_ready(pool);
+    return !wsqi_threads_suffice(pool, 0) && !wsqi_thread_ready(pool);
 }
 
 /* ---- what a thread is, in every pool in which it is in the middle of something ---- */
@@ -7939,11 +7965,13 @@ static void wsqi_guest_begin(wsqi_worker *guest) {
 /* It leaves, and looks as a thread that gives its permit back. */
 static void wsqi_guest_end(wsqi_worker *guest) {
     wsq_pool *pool = guest->pool;
-    uint64_t change = (guest->permit ? WSQI_SLEEPING : 0) - WSQI_GUEST;
+    bool gives = guest->permit;
+    uint64_t change = (gives ? WSQI_SLEEPING : 0) - WSQI_GUEST;
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8 */
     guest->permit = false;
     wsqi_fence_rmw(); /* I8 */
     if (wsqi_searching(s) == 0 && wsqi_sleeping(s) == 0) wsqi_pass_on(pool);
+    if (gives) wsqi_permit_offer(pool, s + change);
 }
 
 /* A guest block, or NULL: all are taken, or there is no memory for one more. */

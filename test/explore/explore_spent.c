@@ -1,15 +1,33 @@
-/* All stand-ins are taken in the explorer, or one is on its way to be too many: somebody still runs what
- * the others wait for. */
+/* No more stand-ins come in the explorer, and a thread that could use a permit waits without one, or one
+ * is on its way to be too many: somebody still runs what the others wait for. */
+#define WSQ_GUESTS 1
 #include "explore_pool.h"
 
 static wsq_pool *pool;
-static wsq_task forker, awaited;
-static wsqi_a32 spawned;
-static int started, blocks;
+static wsq_task first, second, awaited, pending;
+static wsqi_a32 spawned, sent, began;
+static int started, blocks, gate, meeting;
 
 static wsq_poll at_once(wsq_ctx ctx, wsq_task *task) {
     (void)ctx, (void)task;
     return WSQ_DONE;
+}
+
+static void begin(unsigned workers, unsigned standins) {
+    wsq_config config = {.max_standins = standins};
+    started = gate = meeting = 0;
+    blocks = explore_choose(2);
+    wsqi_store_init(&spawned, 0u);
+    wsqi_store_init(&sent, 0u);
+    wsqi_store_init(&began, 0u);
+    wsq_task_init(&awaited, at_once);
+    pool = explore_pool_make(workers, config);
+}
+
+static void end(void) {
+    explore_wait_quiet();
+    explore_check_parked(pool);
+    explore_pool_end(pool);
 }
 
 static void nothing(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job; }
@@ -42,21 +60,126 @@ static wsq_poll forks(wsq_ctx ctx, wsq_task *task) {
 }
 
 static void left_by_its_worker(void) {
-    const wsq_config config = {.max_standins = 1};
-    started = 0;
-    blocks = explore_choose(2);
-    wsqi_store_init(&spawned, 0u);
-    wsq_task_init(&forker, forks);
-    wsq_task_init(&awaited, at_once);
-    pool = explore_pool_make(1, config);
-    explore_check(wsq_spawn(pool, &forker) == WSQ_OK);
-    explore_check(wsq_task_wait(&forker) == WSQ_OK);
+    begin(1, 1);
+    wsq_task_init(&first, forks);
+    explore_check(wsq_spawn(pool, &first) == WSQ_OK);
+    explore_check(wsq_task_wait(&first) == WSQ_OK);
+    end();
+}
+
+/* Pending until it is woken. */
+static wsq_poll waits(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return wsqi_load_acq(&sent) == 0 ? WSQ_PENDING : WSQ_DONE;
+}
+
+/* It waits for a while, in which a guest takes its permit; then for a task that it finds in no queue of
+ * its own. */
+static wsq_poll robbed(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    wsqi_store_rel(&began, 1u);
+    explore_check(wsq_task_wait_for(&pending, 200000) == WSQ_ERR_TIMEOUT);
+    wsq_task_set_priority(&awaited, WSQ_HIGH);
+    explore_check(wsq_spawn(pool, &awaited) == WSQ_OK);
+    wsqi_store_rel(&spawned, 1u);
+    explore_check(wsq_task_wait(&awaited) == WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void until_spawned(wsq_ctx ctx, void *arg) {
+    (void)ctx, (void)arg;
+    while (wsqi_load_acq(&spawned) == 0) wsqi_pause();
+}
+
+static void guest(void *arg) {
+    (void)arg;
+    explore_check(wsq_run(pool, until_spawned, NULL) == WSQ_OK);
+}
+
+static void robbed_by_a_guest(void) {
+    begin(1, WSQ_STANDINS_OFF);
+    wsq_task_init(&first, robbed);
+    wsq_task_init(&pending, waits);
+    explore_check(wsq_spawn(pool, &pending) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &first) == WSQ_OK);
+    while (wsqi_load_acq(&began) == 0) wsqi_pause();
+    explore_start(guest, NULL);
+    explore_check(wsq_task_wait(&first) == WSQ_OK);
+    wsqi_store_rel(&sent, 1u);
+    wsq_wake(&pending);
+    end();
+}
+
+/* A call that lasts until the task that waits is over: a system's, another library's. */
+static wsq_poll blocks_long(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_block_begin(ctx);
+    explore_meet(&gate, 2);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static wsq_poll waits_and_meets(wsq_ctx ctx, wsq_task *task) {
+    explore_check(wsq_task_wait(&awaited) == WSQ_OK);
+    return blocks_long(ctx, task);
+}
+
+/* One waits, and the last stand-in takes over; then that blocks, too. */
+static void last_one_blocks(void) {
+    begin(1, 1);
+    wsq_task_init(&first, waits_and_meets);
+    wsq_task_init(&second, blocks_long);
+    wsq_task_init(&awaited, waits);
+    explore_check(wsq_spawn(pool, &awaited) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &first) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &second) == WSQ_OK);
+    if (explore_choose(2)) explore_wait_quiet();
+    wsqi_store_rel(&sent, 1u);
+    wsq_wake(&awaited);
+    explore_check(wsq_task_wait(&first) == WSQ_OK);
+    explore_check(wsq_task_wait(&second) == WSQ_OK);
+    end();
+}
+
+static wsq_poll blocks_till_the_end(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_block_begin(ctx);
+    explore_meet(&gate, 3);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static wsq_poll meets(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    explore_meet(&meeting, 2);
+    return WSQ_DONE;
+}
+
+/* Both workers block while no thread can be started. Later one can: two tasks that are queued at the
+ * same time run at the same time. */
+static void late_threads(void) {
+    begin(2, 2);
+    explore_threads_left = 0;
+    wsq_task_init(&first, blocks_till_the_end);
+    wsq_task_init(&second, blocks_till_the_end);
+    explore_check(wsq_spawn(pool, &first) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &second) == WSQ_OK);
     explore_wait_quiet();
-    explore_check_parked(pool);
-    explore_pool_end(pool);
+    explore_threads_left = EXPLORE_FIBERS;
+    wsq_task_init(&awaited, meets);
+    wsq_task_init(&pending, meets);
+    wsq_task_set_priority(&awaited, WSQ_HIGH);
+    explore_check(wsq_spawn(pool, &awaited) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &pending) == WSQ_OK);
+    explore_check(wsq_task_wait(&pending) == WSQ_OK);
+    explore_meet(&gate, 3);
+    end();
 }
 
 int main(void) {
     explore_random("stand-in: left alone by its worker", left_by_its_worker, 3000);
+    explore_random("a guest takes the permit of a thread that waits", robbed_by_a_guest, 3000);
+    explore_random("the last stand-in blocks beside a thread that waits", last_one_blocks, 3000);
+    explore_random("two stand-ins come late, and one after the other", late_threads, 3000);
     return explore_end();
 }
