@@ -147,6 +147,23 @@ static void small_consumer(void *arg) {
     take(1);
 }
 
+/* Producers that bring the lane into order themselves, against each other and a consumer. */
+static void settler(void *arg) {
+    (void)arg;
+    push_one();
+    wsqi_inject_settle(&pool.lanes[WSQ_NORMAL]);
+}
+
+static void settled(void) {
+    begin();
+    explore_start(settler, NULL);
+    explore_start(small_consumer, NULL);
+    push_one();
+    settler(NULL);
+    explore_join();
+    end();
+}
+
 static void small(void) {
     begin();
     push_one();
@@ -162,6 +179,7 @@ int main(void) {
     explore_random("inject: two producers, two consumers", two_each, 250000);
     explore_random("inject: first in, first out", first_in_first_out, 200000);
     explore_random("inject: never empty", never_empty, 100000);
+    explore_random("inject: producers that settle", settled, 200000);
     explore_exhaust("inject: small", small, 3);
     return explore_end();
 }
