@@ -1178,6 +1178,23 @@ typedef struct wsq_topology {
     void *user; /* the last argument of place */
 } wsq_topology;
 
+/* What a thread of the pool waits in when it has nothing to do, for events that the pool knows
+ * nothing of; see DRIVER in >>guide. One thread at a time is inside wait or dispatch, and each use
+ * sees what the one before has written. None may be NULL. */
+typedef struct wsq_driver {
+    /* This waits for events, but not longer than the time-out (WSQ_FOREVER: without end; 0: it only
+     * looks). It may return early, for any reason. It calls nothing of wsq. True: dispatch has
+     * something to do. */
+    bool (*wait)(uint64_t timeout_ns, void *user);
+    /* The same thread calls this when wait has returned true, unless the pool is over by then. It
+     * calls wsq_wake or wsq_spawn for each event. A wait in it returns WSQ_ERR_INVALID. */
+    void (*dispatch)(wsq_pool *pool, void *user);
+    /* Any thread calls this: the wait that is under way, or else the next one, shall return soon.
+     * It may come late, or more than once. */
+    void (*interrupt)(void *user);
+    void *user; /* the last argument of the three; it stays valid until the pool is destroyed */
+} wsq_driver;
+
 /* The options of a pool. A zeroed struct asks for the default of every member. */
 typedef struct wsq_config {
     unsigned workers;           /* threads that work at the same time, at most 16383; 0: one for
@@ -1208,6 +1225,7 @@ typedef struct wsq_config {
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
     const wsq_allocator *allocator; /* copied; NULL: WSQ_MALLOC and WSQ_FREE */
     const wsq_topology *topology;   /* copied; NULL: as Linux says; on other systems all are near */
+    const wsq_driver *driver;       /* copied; NULL: idle threads wait for nothing but work */
     bool list_tasks;                /* true: the pool keeps a list of its tasks, for wsq_pool_dump;
                                      * every spawn, wake, run and end then takes one lock */
 } wsq_config;
@@ -2067,6 +2085,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  W6     runs dry: S                  acq+rel       itself      the last one misses an end
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  a waiter misses the last end
  *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
+ *  V1 V2  driver taken; left           acq; seq_cst  each other  two uses of the driver overlap
  *  J1 J2  expose; steal: range         rel; acq      each other  a thief reads an unwritten job
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
@@ -3542,6 +3561,9 @@ struct wsqi_worker {
     wsqi_futures futures;  /* owner */
     uint32_t tombstones;   /* owner: futures it ran while it waited; perhaps still in its ring */
     bool suspicious;      /* owner: its last time-out found an unattended task */
+    bool events;          /* owner: the driver's wait has returned true, and dispatch is due */
+    bool dispatching;     /* owner: it is inside the driver's dispatch */
+    uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
     /* owner: counters.finished when it was counted as a searcher last, unless it cancelled since */
     uint64_t told;
     uint8_t vain;         /* owner: searches since the last that found something; modulo 256 */
@@ -3628,6 +3650,7 @@ struct wsq_pool {
     wsq_config config; /* as the pool was asked for, defaults filled in */
     wsq_allocator allocator;
     wsq_hooks hooks;
+    wsq_driver driver; /* if config.driver is not NULL */
     char name[12];
     wsqi_places places;
     wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
@@ -3641,6 +3664,9 @@ struct wsq_pool {
      * all look at it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. By CAS */
+    /* 2 * (1 + index of the thread that has the driver, or had it last) + 1 while it has it; a
+     * thread takes it by CAS */
+    wsqi_a32 poller;
     /* tasks by wsq_priority: WSQ_NORMAL's, and those behind WSQ_LOW's, are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
@@ -3995,26 +4021,37 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
 
 #define WSQI_NEVER UINT64_MAX
 
-enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP };
+enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP, WSQI_TOKEN_POLLING };
 
 /* Owner only. Sleeps until a token is there, or until the deadline (WSQI_NEVER: none), or for no
- * reason: every caller loops on a condition of its own. */
-static void wsqi_park(wsqi_parker *self, uint64_t deadline) {
+ * reason: every caller loops on a condition of its own. With a driver, which the caller has taken,
+ * it sleeps in its wait. True: that has events. */
+static bool wsqi_park(wsqi_parker *self, uint64_t deadline, const wsq_driver *driver) {
+    uint32_t how = driver != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
+    bool events = false;
     uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
     uint64_t timeout_ns = deadline == WSQI_NEVER ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
     /* Relaxed: nothing is read on the strength of it. Failure: the token is here already. */
-    if (wsqi_cas_rlx(&self->token, &token, WSQI_TOKEN_ASLEEP))
-        wsqi_parking_sleep(self->parking, &self->token, WSQI_TOKEN_ASLEEP, timeout_ns);
+    if (wsqi_cas_rlx(&self->token, &token, how)) {
+        if (driver == NULL) wsqi_parking_sleep(self->parking, &self->token, how, timeout_ns);
+        else events = driver->wait(timeout_ns != 0 ? timeout_ns : WSQ_FOREVER, driver->user);
+    }
     /* I1: what was done before the token was given is visible. Pairs with I2. */
     wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
+    return events;
 }
 
 /* Any thread. */
 static void wsqi_unpark(wsqi_parker *parker) {
     /* I2: what the sleeper waits for is visible to it. Pairs with I1. */
-    if (wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE) == WSQI_TOKEN_ASLEEP)
+    uint32_t former = wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE);
+    if (former == WSQI_TOKEN_ASLEEP) {
         wsqi_parking_wake(parker->parking, &parker->token, false);
+    } else if (former == WSQI_TOKEN_POLLING) { /* a sleeper in its wait, or about to begin it */
+        const wsq_driver *driver = &wsq_container_of(parker->parking, wsq_pool, parking)->driver;
+        driver->interrupt(driver->user);
+    }
 }
 
 struct wsqi_wait {
@@ -4194,12 +4231,23 @@ static bool wsqi_asleep(wsqi_worker *self) {
 
 /* ---- places ---- */
 
-enum { WSQI_ANYWHERE = 3 }; /* distances are less: the same cache 0, the same node 1, another 2 */
+/* Distances: the same cache 0, the same node 1, another 2. A sleeper that has the driver comes last,
+ * for another sleeper would have to take over from it. */
+enum { WSQI_POLLS = 3, WSQI_ANYWHERE };
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
     uint32_t a = wsqi_load_hint(&pool->places.of_block[one]);
     uint32_t b = wsqi_load_hint(&pool->places.of_block[two]);
     return a == b ? 0 : a >> 16 == b >> 16 ? 1 : 2;
+}
+
+/* pool->poller while this block has the driver. */
+#define WSQI_HAS_DRIVER(index) (2u * ((index) + 1u) + 1u)
+
+/* Any thread: does nobody wait in the driver? */
+static bool wsqi_unpolled(const wsq_pool *pool) {
+    /* I10: either this sees the driver free or the thread that left it sees the sleeper. Pairs with I11. */
+    return pool->config.driver != NULL && (wsqi_load_sc(&pool->poller) & 1) == 0;
 }
 
 /* Owner only. */
@@ -4217,6 +4265,7 @@ static void wsqi_place_update(wsqi_worker *self) {
  * turn: a request at a time through libuv takes 14.8 instead of 11.0 us; 4 workers, 2 cores of
  * EPYC, KVM). */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
+    uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
         unsigned best = WSQI_ANYWHERE, index = 0;
         for (unsigned w = 0; w < pool->words && best != 0; w++) {
@@ -4224,6 +4273,7 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
             for (; mask != 0 && best != 0; mask &= mask - 1) {
                 unsigned one = w * 64 + wsqi_lowest_bit(mask);
                 unsigned distance = self != NULL ? wsqi_distance(pool, self->index, one) : 0;
+                if (poller == WSQI_HAS_DRIVER(one)) distance = WSQI_POLLS;
                 if (distance >= best) continue;
                 best = distance;
                 index = one;
@@ -4387,7 +4437,8 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 
 /* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
  * Looks at `most` workers: this one, then from the one on from which it stole last. The caller
- * passed a full barrier. A full LIFO slot and a timer need a watcher, unless there is one.
+ * passed a full barrier. A full LIFO slot, a timer and a driver in which nobody waits need a
+ * watcher, unless there is one.
  * Relaxed: that barrier orders what is read here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
@@ -4401,7 +4452,8 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
         size_t length = wsqi_load_hint(&pool->lanes[i].length);
         amount += length != 0 ? length : !wsqi_inject_empty(&pool->lanes[i]);
     }
-    if (!watched && wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER) amount++;
+    if (!watched && (wsqi_load_rlx(&pool->timer_next) != WSQI_NEVER || wsqi_unpolled(pool)))
+        amount++;
     for (unsigned i = 0; i <= made && i < most && (found < 2 || amount < 2 * WSQI_WAKES); i++) {
         unsigned n = i == 0 ? start : (second + i - 1) % made;
         if (i != 0 && n == start) continue;
@@ -4519,8 +4571,10 @@ static void wsqi_search_end(wsqi_worker *self) {
  * >>sleep: a worker that found nothing
  * Purpose:   it sleeps until somebody wakes it, and then searches.
  * Invariant: at most one sleeper, the watcher, wakes up by itself, and only while a LIFO slot is
- *            full or a timer is set. Whoever is asleep has its bit, or is being woken.
- * Writers:   watcher: who begins and who ends to watch, by compare-and-swap.
+ *            full, a timer is set, or nobody waits in the driver. Whoever is asleep has its bit, or
+ *            is being woken. While S counts a sleeper, one waits in the driver, or another thread
+ *            has the driver, or is a searcher, or a watcher looks again after WSQI_WATCH_NS.
+ * Writers:   watcher: who begins and who ends to watch, by compare-and-swap. poller: as it says.
  * Source:    Vyukov's and Tokio's parking; a sleeper that keeps the time is Go's sysmon without a
  *            thread of its own.
  * ========================================================================== */
@@ -4537,8 +4591,10 @@ static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     else if (wsqi_sleeping(wsqi_load_sc(&pool->permits)) != 0) wsqi_notify(pool); /* I11 */
 }
 
+/* Or does nobody wait in the driver? A watcher treats both alike. */
 static bool wsqi_slots_full(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
+    if (wsqi_unpolled(pool)) return true;
     for (unsigned i = 0; i < made; i++) {
         /* I10: either this sees the slot full or who filled it sees no watcher. Pairs with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
@@ -4585,6 +4641,53 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     return timer < until ? timer : until;
 }
 
+/* ---- the driver ---- */
+
+/* Owner only: does it have the driver? */
+static bool wsqi_driver_mine(wsqi_worker *self) {
+    return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
+}
+
+/* Owner only: takes the driver, if there is one, and no thread has it. A child of fork() leaves it
+ * to its parent. */
+static bool wsqi_driver_take(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
+    uint32_t poller = wsqi_load_hint(&pool->poller);
+    /* V1: what its last use has left is visible. Pairs with V2. Failure: another thread took it. */
+    return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
+}
+
+/* Owner only, awake, and it has the driver: dispatches, if events are there, and leaves the driver.
+ * What it wakes goes into its queue, in order; without a permit it goes to the global queue. The
+ * caller is a searcher, if it has a permit, so that all it queues is told once, when it has found
+ * its own next task. */
+static void wsqi_driver_leave(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsqi_worker *former = wsqi_self_get(), *outer = self->outer;
+    if (self->events && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
+        uint32_t wake_slot = self->wake_slot;
+        wsq_order order = self->order;
+        self->wake_slot = 0;
+        if (!self->permit) self->order = WSQ_SHARED;
+        if (wsqi_inside(pool) == NULL) self->outer = former; /* a caller sleeps as this worker */
+        wsqi_self_set(self);
+        self->dispatching = true;
+        pool->driver.dispatch(pool, pool->driver.user);
+        self->dispatching = false;
+        wsqi_self_set(former);
+        self->outer = outer;
+        self->order = order;
+        self->wake_slot = wake_slot;
+    }
+    self->events = false;
+    /* V2: what wait and dispatch have written is visible. Pairs with V1. I11: either this sees the
+     * sleepers and the watcher, or a sleeper sees the driver free. Pairs with I10. */
+    wsqi_store_sc(&pool->poller, WSQI_HAS_DRIVER(self->index) - 1);
+    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11 */
+    if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
+}
+
 /* ---- sleeping ---- */
 
 /* Owner only, idle, and woken by nobody. It acts as a notifier that prefers its own bit: S first,
@@ -4627,6 +4730,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
+    (void)wsqi_driver_take(self);
     if (wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
         self->late = false; /* all permits are at work */
     else if (self->late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns())
@@ -4648,14 +4752,18 @@ static void wsqi_park_end(wsqi_worker *self) {
     wsqi_wake_self(self);
 }
 
-/* Owner only, asleep: one nap, until `deadline` at most. Returns whether it still watches. */
+/* Owner only, asleep: one nap, until `deadline` at most; in the driver, if it has that, but once
+ * that has events they come first. Returns whether it still watches. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
     uint64_t until = WSQI_NEVER, timeout = pool->config.park_timeout_ns;
     if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
     else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    wsqi_park(&self->parker, deadline < until ? deadline : until);
+    bool polls = wsqi_driver_mine(self) && !self->events;
+    if (wsqi_park(&self->parker, deadline < until ? deadline : until, polls ? &pool->driver : NULL))
+        self->events = true;
+    if (self->events && wsqi_asleep(self)) wsqi_wake_self(self);
     if (!wsqi_asleep(self) || until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
     if (watching) wsqi_watch_end(self);
     else wsqi_park_end(self);
@@ -4707,6 +4815,18 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
         self->order = WSQ_SHARED;
 }
 
+/* Owner only, about to sleep, with S: takes the driver. If it was woken for nothing beside a thread
+ * that works, it leaves it for a while to the thread that had it last, which mostly is soon back:
+ * handing it to and fro costs a wake-up for each event. */
+static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
+    wsq_pool *pool = self->pool;
+    uint64_t run = wsqi_load_own(&self->counters.run);
+    bool last = wsqi_load_hint(&pool->poller) == WSQI_HAS_DRIVER(self->index) - 1;
+    bool works = run != self->slept_at || wsqi_sleeping(s) >= pool->workers;
+    if (works || last || pool->config.caller_runs) (void)wsqi_driver_take(self);
+    self->slept_at = run;
+}
+
 /* Owner only: it found nothing, or has no permit. It is idle until a thread wakes it, as a searcher
  * with a permit, or until the pool stops, its thread is to leave, a task is pinned to it, or, with
  * a `wait`, that is over: then it goes on with a permit if one sleeps. */
@@ -4731,6 +4851,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     self->comes = self->late = false;
     self->permit = self->searching = true; /* what the thread that wakes it hands over */
     /* before the look, which would send another thread to watch */
+    wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
         /* I8: a producer that saw this searcher, or no idle thread, woke nobody; its work is seen
@@ -4754,6 +4875,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
     wsqi_woke(pool); /* I6 */
+    if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
     /* A search that follows passes the watch on, behind I9. */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
     if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S says again that it sleeps */
@@ -6517,8 +6639,18 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     return task;
 }
 
-/* 0. The global queue's turn. Timers fire, now and then a WSQ_LOW task runs, and what waits in the
- * global queue gets in line behind what is here. A deque has no line: in a WSQ_LIFO pool it has
+/* Owner only, awake: looks into the driver, unless another thread is at it. True: it had events. */
+WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
+    const wsq_driver *driver = &self->pool->driver;
+    if (!wsqi_driver_take(self)) return false;
+    bool events = self->events = driver->wait(0, driver->user);
+    if (events && !self->searching) wsqi_search_begin(self);
+    wsqi_driver_leave(self);
+    return events;
+}
+
+/* 0. The global queue's turn. Timers fire, the driver is asked for events, now and then a WSQ_LOW
+ * task runs, and what waits in the global queue gets in line behind what is here. A deque has no line: in a WSQ_LIFO pool it has
  * every other turn. The turn is due until there was room: a ring may be full, or the task be
  * urgent. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
@@ -6528,6 +6660,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsqi_turn_clock(self);
     if (self->spilled) wsqi_order_keep(self);
     (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
+    if (pool->config.driver != NULL) (void)wsqi_drive(self);
     if (self->turn.count % WSQI_LOW_TURN == WSQI_LOW_TURN - 1)
         over = (task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW])) != NULL;
     if (task == NULL) task = wsqi_take_urgent(self, false);
@@ -6563,6 +6696,7 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
     if (wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_late(wait) : wsqi_dismissed(self))
         return false;
     (void)wsqi_timers_fire(self->pool, 0);
+    if (self->pool->config.driver != NULL) (void)wsqi_drive(self);
     *task = wsqi_take_local(self);
     if (now < *watch) return true;
     *watch = now + WSQI_WATCH_NS;
@@ -6638,6 +6772,8 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or past the slot's cap */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
+        if (task == NULL && !again && self->pool->config.driver != NULL && wsqi_drive(self))
+            task = wsqi_take_local(self);
         if (task != NULL) break;
         if (again) continue;
         wsqi_group_flush(self); /* and the last to run dry tells who waits for the pool */
@@ -7121,7 +7257,7 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_wait_off_duty(wait);
-    if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, wait->deadline);
+    if (!wsqi_wait_called(wait)) (void)wsqi_park(wait->parker, wait->deadline, NULL);
     wsqi_wait_on_duty(wait);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
@@ -7302,6 +7438,8 @@ static bool wsqi_group_attend(wsq_group *group) {
 static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
                              uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
+    const wsqi_worker *block = wsqi_inside(pool);
+    if (block != NULL && block->dispatching) return WSQ_ERR_INVALID;
     wsqi_wait wait;
     wsq_result result;
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
@@ -7715,6 +7853,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
+    if (self != NULL && self->dispatching) return WSQ_ERR_INVALID;
     uint32_t state = wsqi_load_acq(&future->task.state); /* T1: the result is visible. */
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
@@ -8489,7 +8628,7 @@ static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     if (pool->config.lend_only && lease == WSQI_LEASE_VACANT) return "has no thread";
     if (wsqi_load_hint(&pool->joiners[word]) & mask) return "asleep in a join";
     if (wsqi_load_hint(&pool->sleepers[word]) & mask) return "asleep";
-    if (wsqi_load_hint(&worker->parker.token) == WSQI_TOKEN_ASLEEP) return "asleep in a wait";
+    if (wsqi_load_hint(&worker->parker.token) >= WSQI_TOKEN_ASLEEP) return "asleep in a wait";
     return "awake";
 }
 
@@ -8897,6 +9036,10 @@ static bool wsqi_config_valid(const wsq_config *config) {
     if ((unsigned)config->order > WSQ_SHARED) return false;
     if (config->max_interval != 0 && config->max_interval < config->min_interval) return false;
     if (config->topology != NULL && config->topology->place == NULL) return false;
+    const wsq_driver *driver = config->driver;
+    if (driver != NULL &&
+        (driver->wait == NULL || driver->dispatch == NULL || driver->interrupt == NULL))
+        return false;
     return allocator == NULL || (allocator->allocate != NULL && allocator->release != NULL);
 }
 
@@ -8970,6 +9113,7 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     if (pool->phase == NULL) pool->phase = &pool->own_phase;
     wsqi_store_init(pool->phase, (uint32_t)WSQI_PHASE_RUN);
     pool->config = *config;
+    if (config->driver != NULL) pool->driver = *config->driver;
     pool->workers = config->workers;
     pool->guest_base = guest_base;
     pool->blocks = blocks;
