@@ -336,6 +336,29 @@
  * the task when the timer has woken the task, or wsq_timer_cancel has returned. When a pool is
  * destroyed, its timers are not set any more.
  *
+ * DRIVER. With wsq_config.driver an idle thread of the pool waits for your events (descriptors that
+ * are ready, completions, messages) as well as for work, so that no thread is needed for them
+ * alone. You supply three functions:
+ *     wait       waits for events, or only looks. A pool without work is inside it, on one thread
+ *     dispatch   follows on the same thread if there were events: it calls wsq_wake or wsq_spawn
+ *     interrupt  makes wait return soon, for there is work. An interrupt before the wait begins
+ *                must count: an eventfd, a pipe and EVFILT_USER keep it
+ *
+ * One thread at a time is in wait or dispatch, and events may lie in the driver's own struct
+ * between the two. `wait` calls nothing of wsq. `dispatch` should be short, and waits for nothing:
+ * wsq_task_wait and its like return WSQ_ERR_INVALID there. It must not take a lock that a task
+ * holds while it spawns or wakes.
+ *
+ * If a thread is idle, it hears of an event immediately, or 0.5 ms later while the thread that
+ * heard of the last one is still in a task. If all workers are busy, one of them looks in each
+ * turn: about every ms if tasks are short. A pool that sleeps in its driver makes no other system
+ * call.
+ *
+ * In a caller_runs pool the thread that waits for the pool waits in the driver, and
+ * wsq_pool_run_one looks. In a lend_only pool without a lent thread nobody looks. A WSQ_DRAIN waits
+ * for tasks that wait for events, and goes on to dispatch; a WSQ_CANCEL does not wait for them. The
+ * driver must outlive wsq_pool_destroy. It is never called in a child of fork().
+ *
  * WAITING. wsq_task_wait, wsq_future_get and wsq_group_wait may be called on a worker. It first
  * runs the awaited task itself, once, if that is in its own slot or queue (for a future: wherever
  * it is queued) and has not started. Then it blocks, and another thread takes its permit: an idle
@@ -537,8 +560,10 @@
  *     make a call that blocks?     wsq_block_begin, wsq_block_end: a stand-in keeps the core busy
  *     use a GUI or game loop?      give the loop a caller_runs pool: any thread spawns into it, and
  *                                  the loop calls wsq_pool_run_one: recipes/gui.c
+ *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER
  *     use epoll, libuv?            the task returns WSQ_PENDING, and the loop calls wsq_wake, on
- *                                  any thread: recipes/epoll.c, examples/httpd.c
+ *                                  any thread: recipes/epoll.c. Without a thread for the loop: a
+ *                                  driver
  *     handle signals?              a thread that waits for them calls wsq, a handler must not:
  *                                  recipes/signals.c
  *     repeat every second?         a task that sets its next timer and returns WSQ_PENDING:
@@ -736,6 +761,7 @@
  *                                             wsq_timer for each wake that is to come
  *            wsq_wake_cancel(pool, task)      wsq_timer_cancel(&timer) for each of them
  *        wsq_group_set_parent: a cancel reaches the groups below.
+ *        wsq_config.driver: an idle thread waits for your events, and no reactor thread is needed.
  * 2.0.0  attributes of a task are set before its spawn (wsq_task_set_worker, _set_group,
  *        _set_revocable), so that a batch can have them; wsq_task_cancel and wsq_future_cancel,
  *        with an answer; wsq_loop_stop; wsq_pool_slots; every time-out has a _for function;
@@ -4231,8 +4257,8 @@ static bool wsqi_asleep(wsqi_worker *self) {
 
 /* ---- places ---- */
 
-/* Distances: the same cache 0, the same node 1, another 2. A sleeper that has the driver comes last,
- * for another sleeper would have to take over from it. */
+/* Distances: the same cache 0, the same node 1, another 2. A sleeper that has the driver comes
+ * last, for another sleeper would have to take over from it. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE };
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4246,7 +4272,8 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 
 /* Any thread: does nobody wait in the driver? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
-    /* I10: either this sees the driver free or the thread that left it sees the sleeper. Pairs with I11. */
+    /* I10: either this sees the driver free or the thread that left it sees the sleeper. Pairs with
+     * I11. */
     return pool->config.driver != NULL && (wsqi_load_sc(&pool->poller) & 1) == 0;
 }
 
@@ -6650,9 +6677,9 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
 }
 
 /* 0. The global queue's turn. Timers fire, the driver is asked for events, now and then a WSQ_LOW
- * task runs, and what waits in the global queue gets in line behind what is here. A deque has no line: in a WSQ_LIFO pool it has
- * every other turn. The turn is due until there was room: a ring may be full, or the task be
- * urgent. */
+ * task runs, and what waits in the global queue gets in line behind what is here. A deque has no
+ * line: in a WSQ_LIFO pool it has every other turn. The turn is due until there was room: a ring
+ * may be full, or the task be urgent. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool lifo = pool->config.order == WSQ_LIFO, over = false;
