@@ -256,10 +256,6 @@
  *     - futures, stand-ins and threads in wsq_run (a block for each of the last two), when there
  *       are more of them at once than ever before
  *
- * An allocator should not give huge pages: only the first few KiB of a block are used, and what its
- * jobs take. On Linux, without a wsq_allocator and without a WSQ_MALLOC of yours, blocks come from
- * mmap, without huge pages.
- *
  * TASKS. wsq_spawn queues a task: in the ring of the calling worker, or, from outside, in the
  * global queue. wsq_spawn_batch spawns all of its tasks or none. A task that is queued, running or
  * pending cannot be spawned (WSQ_ERR_INVALID). A task that is done can be spawned again, as soon as
@@ -328,8 +324,6 @@
  * system ends a sleep. If all workers are busy, it fires at the next turn of any worker: about 1 ms
  * late if tasks are short. If many timers are due, a worker fires 512 of them, and then other work
  * has its turn.
- *
- * The timers that one worker, or one outside thread, has set fire in the order of their times.
  *
  * A task does not know what woke it. If it may have been something other than the timer, the task
  * calls wsq_timer_cancel, which returns true if the timer had not fired. You may free the timer and
@@ -762,13 +756,7 @@
  *            wsq_wake_cancel(pool, task)      wsq_timer_cancel(&timer) for each of them
  *        wsq_group_set_parent: a cancel reaches the groups below.
  *        wsq_config.driver: an idle thread waits for your events, and no reactor thread is needed.
- * 2.0.0  attributes of a task are set before its spawn (wsq_task_set_worker, _set_group,
- *        _set_revocable), so that a batch can have them; wsq_task_cancel and wsq_future_cancel,
- *        with an answer; wsq_loop_stop; wsq_pool_slots; every time-out has a _for function;
- *        WSQ_SHARED; a zeroed task is set up; only WSQ_ASSERT depends on NDEBUG; hooks for spawns,
- *        wakes, cancelling and blocking; wsq_pool_dump; in a WSQ_CANCEL shutdown the workers go on
- *        until nothing is left.
- *        The reference page says what changes in a program written for 1.1.
+ * The reference page has the changes of 2.0, 1.1 and 1.0.
  */
 
 #ifndef WSQ_H
@@ -1134,7 +1122,9 @@ typedef enum wsq_shutdown {
 
 /* Where a pool gets its memory. Both functions are called from any thread, also from several at the
  * same time, and must not call the pool. The struct is copied; what `user` points to is the
- * caller's and must outlive the pool. */
+ * caller's and must outlive the pool. It should not give huge pages: only the first few KiB of a
+ * block are used, and what its jobs take. (On Linux, without an allocator and without a WSQ_MALLOC
+ * of yours, blocks come from mmap, without huge pages.) */
 typedef struct wsq_allocator {
     /* This returns `size` bytes at a multiple of `alignment` (a power of two), or NULL if there is
      * no memory. */
@@ -1712,7 +1702,8 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
 
 /* This sets the timer: `delay_ns` nanoseconds from now it wakes the task, which is one of this
  * pool's, as wsq_wake does. A timer that is set already is set anew. It takes the same short time
- * however many timers are set, and allocates nothing. A task may have any number of timers.
+ * however many timers are set, and allocates nothing. A task may have any number of timers. The
+ * timers that one worker, or one outside thread, has set fire in the order of their times.
  * Timer and task must stay until the timer has woken the task, wsq_timer_cancel has returned, or
  * the pool is destroyed: if something else may have woken or ended the task, cancel the timer
  * before their memory goes. Any thread may call this, several also for one timer at the same time.
