@@ -335,7 +335,7 @@
  * alone. You supply three functions:
  *     wait       waits for events, or only looks. A pool without work is inside it, on one thread
  *     dispatch   follows on the same thread if there were events: it calls wsq_wake or wsq_spawn
- *     interrupt  makes wait return soon, for there is work. An interrupt before the wait begins
+ *     interrupt  makes wait return soon, because there is work. An interrupt before the wait begins
  *                must count: an eventfd, a pipe and EVFILT_USER keep it
  *
  * One thread at a time is in wait or dispatch, and events may lie in the driver's own struct
@@ -554,7 +554,8 @@
  *     make a call that blocks?     wsq_block_begin, wsq_block_end: a stand-in keeps the core busy
  *     use a GUI or game loop?      give the loop a caller_runs pool: any thread spawns into it, and
  *                                  the loop calls wsq_pool_run_one: recipes/gui.c
- *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER
+ *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER;
+ *                                  recipes/driver.c
  *     use epoll, libuv?            the task returns WSQ_PENDING, and the loop calls wsq_wake, on
  *                                  any thread: recipes/epoll.c. Without a thread for the loop: a
  *                                  driver
