@@ -7116,8 +7116,9 @@ static bool wsqi_takes_permits(const wsqi_worker *block) {
 /* The thread goes on: with a permit in each of these pools, where one sleeps. */
 static void wsqi_permits_take(void) {
     for (wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer) {
-        if (wsqi_takes_permits(block) && !block->permit && block->blocking == 0)
-            (void)wsqi_permit_take(block);
+        if (!wsqi_takes_permits(block) || block->permit != (block->blocking != 0)) continue;
+        if (block->permit) wsqi_permit_give(block); /* a wait inside a call that blocks took it */
+        else (void)wsqi_permit_take(block);
     }
 }
 

@@ -97,7 +97,8 @@ static void guest(void *arg) {
 }
 
 static void robbed_by_a_guest(void) {
-    begin(1, WSQ_STANDINS_OFF);
+    begin(1, explore_choose(2) ? WSQ_STANDINS_OFF : 2);
+    explore_threads_left = 0;
     wsq_task_init(&first, robbed);
     wsq_task_init(&pending, waits);
     explore_check(wsq_spawn(pool, &pending) == WSQ_OK);
@@ -176,10 +177,42 @@ static void late_threads(void) {
     end();
 }
 
+/* In a call that blocks it waits for a task, and runs it, for no other thread could; then the call goes
+ * on blocking, until another task has run. */
+static wsq_poll waits_in_a_call(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_block_begin(ctx);
+    explore_check(wsq_task_wait(&awaited) == WSQ_OK);
+    wsqi_store_rel(&began, 1u);
+    explore_meet(&meeting, 2);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void gives_back_in_a_call(void) {
+    begin(1, 1);
+    wsq_task_init(&first, waits_in_a_call);
+    wsq_task_init(&second, blocks_long);
+    wsq_task_init(&pending, meets);
+    wsq_task_init(&awaited, waits);
+    explore_check(wsq_spawn(pool, &awaited) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &first) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &second) == WSQ_OK);
+    if (explore_choose(2)) explore_wait_quiet();
+    wsqi_store_rel(&sent, 1u);
+    wsq_wake(&awaited);
+    while (wsqi_load_acq(&began) == 0) wsqi_pause();
+    explore_check(wsq_spawn(pool, &pending) == WSQ_OK);
+    explore_meet(&gate, 2);
+    explore_check(wsq_task_wait(&pending) == WSQ_OK);
+    end();
+}
+
 int main(void) {
     explore_random("stand-in: left alone by its worker", left_by_its_worker, 3000);
     explore_random("a guest takes the permit of a thread that waits", robbed_by_a_guest, 3000);
     explore_random("the last stand-in blocks beside a thread that waits", last_one_blocks, 3000);
     explore_random("two stand-ins come late, and one after the other", late_threads, 3000);
+    explore_random("a call that blocks gives back what a wait in it took", gives_back_in_a_call, 3000);
     return explore_end();
 }
