@@ -2,7 +2,8 @@
  *
  * A program cannot wait for ever by itself: a task waits, or yields, only for tasks with a higher number
  * than its own, and what pends is woken by a timer, a helper or a thread. Where there may be no
- * stand-in it waits for tasks only that do nothing but compute, for the manual allows no more. */
+ * stand-in it waits for tasks only that do nothing but compute, for the manual allows no more; and so does
+ * a pinned one, which may run on top of a wait. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
@@ -157,12 +158,15 @@ static bool any_pinned(const program *all) {
 }
 
 /* A task may wait for one of its children, or of those that the first thread spawns. */
-static int node_to_wait_for(const program *all, int self, uint64_t *random) {
+static int node_to_wait_for(const program *all, int self, bool blocks, uint64_t *random) {
     for (int tries = 0; tries < 6; tries++) {
         int k = self + 1 + (int)below(random, (uint32_t)(NODES - self - 1) + (self + 1 == NODES));
         if (k >= NODES || (self >= 0 && all->nodes[k].parent != self && all->nodes[k].parent != -1))
             continue;
-        if (self >= 0 && !all_threads(all)) {
+        /* One that is pinned may run on top of any wait of its worker. */
+        bool pinned = blocks && self >= 0 && all->nodes[self].pin >= 0;
+        if (pinned && (all->nodes[k].parent != self || !only_computes(&all->nodes[k]))) continue;
+        if (blocks && self >= 0 && !all_threads(all)) {
             if (!only_computes(&all->nodes[k]) || all->nodes[k].pool != all->nodes[self].pool ||
                 all->nodes[k].after >= 0)
                 continue;
@@ -196,12 +200,12 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
     if (made.priority == WSQ_LOW && avoids("low")) made.priority = WSQ_NORMAL;
     switch (kind) {
     case OP_WAIT: case OP_RUN_WAIT:
-        if ((k = node_to_wait_for(all, self, random)) < 0) return (op){0};
+        if ((k = node_to_wait_for(all, self, true, random)) < 0) return (op){0};
         made.node = (uint8_t)k;
         made.ns = kind == OP_WAIT && one_in(random, 3) ? some_ns(random) : 0;
         break;
     case OP_UNTIL:
-        if ((k = node_to_wait_for(all, self, random)) < 0) return (op){0};
+        if ((k = node_to_wait_for(all, self, false, random)) < 0) return (op){0};
         made.node = (uint8_t)k;
         made.ns = 5000 + below(random, 30000);
         break;

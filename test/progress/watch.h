@@ -5,7 +5,7 @@
  * and which tasks could run. These are the rules, each a promise of the manual:
  *
  *   idle      a task that can run does not wait for longer than WATCH_NS beside an idle worker
- *   pinned    nor a pinned one whose worker is idle, or waits in its own pool
+ *   pinned    nor a pinned one beside an idle worker, if its own runs nothing, or waits in its pool
  *   starved   a task is not overtaken for ever by tasks that could run later than it
  *   wait      a wait returns within WATCH_NS of the end of what it waits for, or of its time-out
  *   loop      a worker is not idle for long beside a loop that has work to give away
@@ -247,10 +247,11 @@ static void pool_look(watch_pool *pool, uint64_t t) {
     }
     if (watch_joins_sleep && watch.loops != NULL && joins_asleep(n) > 0) pool->joins_until = t;
     uint64_t stalled = latest(watch.stalled, pool->joins_until);
+    uint64_t free = latest(stalled, pool->idle_since);
     for (const watched *one = pool->pinned_first; one != NULL; one = one->next) {
         unsigned slot = (unsigned)one->pin;
-        if (pool->busy[slot] + pool->away[slot] == 0 && (!pool->lend_only || pool->lent == pool->workers) &&
-            t > latest(latest(one->since, pool->free_since[slot]), stalled) + WATCH_NS)
+        if (pool->busy[slot] + pool->away[slot] == 0 && pool_idle(pool) > 0 && (!pool->lend_only || pool->lent == pool->workers) &&
+            t > latest(latest(one->since, pool->free_since[slot]), free) + WATCH_NS)
             watch_fail("pinned", "%s, pinned to worker %u of pool %u, can run since %.3f ms, and that "
                        "runs nothing (at %.3f ms)", one->name, slot, n, ms(one->since), ms(t));
     }
@@ -441,7 +442,8 @@ static void overtaken(watched *list, const watched *by, uint64_t ns, const watch
         if (one->pin >= 0 && pool->away[one->pin] != 0) continue;
         one->over_ns += ns;
         one->over_runs++;
-        if (one->over_runs > most + 3 * one->older_runs ||
+        bool long_ago = watch.last > one->since + 20 * MS; /* not if each run takes no time */
+        if ((long_ago && one->over_runs > most + 3 * one->older_runs) ||
             (one->over_runs > WATCH_TURN_RUNS && one->over_ns > most_ns + 3 * one->older_ns))
             watch_fail("starved", "%s, %s, can run since %.3f ms; %u runs that could begin later, of "
                        "%.3f ms, have overtaken it (at %.3f ms)", one->name, cause_names[one->cause],
