@@ -34,7 +34,7 @@ SIM      = $(patsubst %,$(B)/bench/sim/%,questions litmus published regress)
 VIRTUAL  = $(patsubst %,$(B)/bench/virtual/%,fib skynet spawn ring deque uts wake)
 EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/recipes/*.c)) \
            $(call cpp,examples/*.cpp)
-LAYER    = $(wildcard examples/*.hpp)
+LAYER    = $(wildcard examples/*.hpp) examples/wsq_io.h
 cpp      = $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(B)/%,$(wildcard $(1))))
 # When tasks run, in virtual time.
 PROGRESS = $(patsubst %,$(B)/test/progress/%,hangs exact exact_calls)

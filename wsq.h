@@ -332,7 +332,8 @@
  *
  * DRIVER. With wsq_config.driver an idle thread of the pool waits for your events (descriptors that
  * are ready, completions, messages) as well as for work, so that no thread is needed for them
- * alone. You supply three functions:
+ * alone. examples/wsq_io.h is a driver for descriptors, ready to copy; examples/echo.c is a server
+ * that uses it. To write one, supply three functions:
  *     wait       waits for events, or only looks. A pool without work is inside it, on one thread
  *     dispatch   follows on the same thread if there were events: it calls wsq_wake or wsq_spawn
  *     interrupt  makes wait return soon, because there is work. An interrupt before the wait begins
@@ -555,7 +556,7 @@
  *     use a GUI or game loop?      give the loop a caller_runs pool: any thread spawns into it, and
  *                                  the loop calls wsq_pool_run_one: recipes/gui.c
  *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER;
- *                                  recipes/driver.c
+ *                                  examples/wsq_io.h, examples/echo.c; recipes/driver.c
  *     use epoll, libuv?            the task returns WSQ_PENDING, and the loop calls wsq_wake, on
  *                                  any thread: recipes/epoll.c. Without a thread for the loop: a
  *                                  driver

@@ -190,6 +190,7 @@ function mention(line, file, number, pattern,   name, after) {
         name = substr(line, RSTART, RLENGTH)
         after = substr(line, RSTART + RLENGTH, 2)
         line = substr(line, RSTART + RLENGTH)
+        if (after == ".h") continue # a file
         if (after ~ /^\*/ || after == "..") name = name "*"
         mentions[++mentioned] = name
         mention_at[mentioned] = file ":" number
