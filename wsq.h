@@ -321,9 +321,9 @@
  *     return WSQ_PENDING;                                      until the timer, or something else
  *
  * A timer never fires early. While a worker is idle, it fires about 50 us late, as soon as the
- * system ends a sleep. If all workers are busy, it fires at the next turn of any worker: about 1 ms
- * late if tasks are short. If many timers are due, a worker fires 512 of them, and then other work
- * has its turn.
+ * system ends a sleep. If all workers are busy, it fires in a turn, of the worker that has set it
+ * or of another one: 1 to 2 ms late if tasks are short. If many timers are due, a worker fires 512
+ * of them, and then other work has its turn.
  *
  * A task does not know what woke it. If it may have been something other than the timer, the task
  * calls wsq_timer_cancel, which returns true if the timer had not fired. You may free the timer and
