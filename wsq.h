@@ -758,6 +758,9 @@
  *            wsq_wake_cancel(pool, task)      wsq_timer_cancel(&timer) for each of them
  *        wsq_group_set_parent: a cancel reaches the groups below.
  *        wsq_config.driver: an idle thread waits for your events, and no reactor thread is needed.
+ *        gcc and clang hide all functions: see LIBRARIES in >>host, if a shared library of yours
+ *        exported them. A wait of a task for itself returns WSQ_ERR_INVALID. wsq_ring.slots is
+ *        wsq_ring.items.
  * The reference page has the changes of 2.0, 1.1 and 1.0.
  */
 
