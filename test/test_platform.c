@@ -54,6 +54,20 @@ static void threads(void) {
     wsqi_self_set(NULL);
 }
 
+#ifdef _WIN32
+/* Bytes beyond ASCII are characters beyond ASCII, and not negative numbers. */
+static void names(void) {
+    static char mine;
+    wsqi_thread thread;
+    if (!CHECK(wsqi_thread_start(&thread, own_word, &mine, 0, "\xc3\xa9t\xff"))) return;
+    CHECK_EQ(thread.name[0], 0xc3);
+    CHECK_EQ(thread.name[2], 't');
+    CHECK_EQ(thread.name[3], 0xff);
+    CHECK_EQ(thread.name[4], 0);
+    wsqi_thread_join(&thread);
+}
+#endif
+
 /* ---- sleeping on a word ---- */
 
 /* None of these may sleep, or sleep for long: the word differs, or there is a time-out. */
@@ -203,6 +217,9 @@ int main(void) {
     RUN(clock_goes_on);
     RUN(cores);
     RUN(threads);
+#ifdef _WIN32
+    RUN(names);
+#endif
     RUN(returns_at_once);
     RUN(errors_stay);
     RUN(batons);
