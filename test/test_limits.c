@@ -82,7 +82,8 @@ static void waits_on_a_stack(size_t stack_size) {
     }
     for (unsigned i = 0; i < WAITERS; i++) CHECK_EQ(wsq_task_wait(&waiters[i].task), WSQ_OK);
     CHECK(deepest <= WSQI_WAIT_DEPTH + 1);
-    CHECK(deepest <= pool->config.stack_size / 8192 + 1);
+    size_t known = pool->config.stack_size; /* 0: the system does not say */
+    CHECK(known == 0 || deepest <= known / 8192 + 1);
     wsq_wake(&gate);
     wsq_pool_destroy(pool);
 }

@@ -83,7 +83,7 @@ static uint32_t place_of(unsigned worker, void *user) {
 static void choose_parts(attempt *self) {
     wsq_config *config = &self->config;
     unsigned what = choose(self, 6);
-    atomic_store(&self->memory.left, what == 5 ? (long)choose(self, 12) : 1L << 40);
+    atomic_store(&self->memory.left, what == 5 ? (long)choose(self, 12) : 1L << 30);
     self->allocator = (wsq_allocator){what == 1 ? NULL : memory_take, what == 2 ? NULL : memory_give, &self->memory};
     if (what != 0) config->allocator = &self->allocator;
     self->forbidden = self->forbidden || what == 1 || what == 2;
@@ -271,6 +271,15 @@ static void use(attempt *self, wsq_pool *pool) {
     free(all);
 }
 
+static void describe(const wsq_config *c) {
+    fprintf(stderr, "    workers %u, standins %u, caller runs %d, lend only %d, order %d, list %d, stack %zu,\n",
+            c->workers, c->max_standins, c->caller_runs, c->lend_only, (int)c->order, c->list_tasks, c->stack_size);
+    fprintf(stderr, "    park %llu, spin %llu, latency %llu, intervals %u to %u, slot %u, budget %u, hooks %d, "
+            "allocator %d, topology %d\n", (unsigned long long)c->park_timeout_ns, (unsigned long long)c->spin_ns,
+            (unsigned long long)c->target_latency_ns, c->min_interval, c->max_interval, c->lifo_cap, c->budget,
+            c->hooks != NULL, c->allocator != NULL, c->topology != NULL);
+}
+
 static void run_config(const uint8_t *bytes, size_t length) {
     attempt self;
     wsq_pool *pool = NULL;
@@ -289,6 +298,7 @@ static void run_config(const uint8_t *bytes, size_t length) {
     }
     CHECK_EQ(atomic_load(&self.memory.live), 0);
     CHECK_EQ(atomic_load(&self.begun), atomic_load(&self.ended));
+    if (atomic_load(&test_failures) != 0) describe(&self.config);
 }
 
 #ifdef WSQ_FUZZ
