@@ -1,19 +1,22 @@
 /* What others have measured on machines with many cores, measured again on the simulated ones.
  *
- *   published           a line each: what is published, what the simulator says; fails where it is off
+ *   published      a line each: what is published, what the simulator says; fails where it is off
  *   published transfer | lock | queue | storm     only these
  *
  * transfer: a cache line from core to core, by the program of core-to-core-latency: two threads
  * that compare and swap one word in turn. The machines' prices come from there, so this checks the
- * rules: within 10%. The others are mechanisms that schedulers have had, and what they cost at
- * numbers of cores that nothing else here is compared with: sign and size, within a factor of 2.
- *   lock     Go's scheduler: one lock for all that spins, then yields, then sleeps. Of the time of 22, 44, 88
- *            threads 0.56, 2.4, 35% were in runtime.lock2 (golang/go issue 67585). How often a thread takes
- *            it is not published: the first figure says it, the others follow
- *   queue    .NET's thread pool, one queue for all. With a queue for every 16 cores instead, 80 cores were 5
- *            times as fast as before, and that was 1.11 times what 28 cores do, where there is one queue in
- *            both (dotnet/runtime issue 70528, pull request 69386): so one queue for 80 gave 1.11 / 5
- *   storm    Julia's spawn, which woke every sleeper one by one: 1.32 ms a spawn with 768 threads
+ * rules: within 10%. The others are mechanisms that schedulers have had, and what they cost with
+ * more cores than anything else here was measured on: sign and size, within a factor of 2.
+ *   lock     Go's scheduler has one lock for all that spins, then yields, then sleeps. Of the time
+ *            of 22, 44, 88 threads 0.56, 2.4, 35% were in runtime.lock2 (golang/go issue 67585).
+ *            How often a thread takes the lock is not published: it is chosen so that the first
+ *            figure comes out, and the other two follow
+ *   queue    .NET's thread pool had one queue for all. With a queue for every 16 cores 80 cores were
+ *            5 times as fast as before, and that was 1.11 times what 28 cores do, which have one
+ *            queue in both versions (dotnet/runtime issue 70528, pull request 69386). So with one
+ *            queue 80 cores did 1.11 / 5 of the work of 28. The work of an item is a guess: with
+ *            2.5, 5, 10 us it is 0.48, 0.29, 0.45
+ *   storm    Julia's spawn woke every sleeper, one by one: 1.32 ms a spawn with 768 threads
  *            (JuliaLang/julia pull request 61826) */
 #include "sim.h"
 
@@ -211,7 +214,8 @@ static double lock_share(const sim_machine *machine, unsigned threads, uint64_t 
     return 100 * sum;
 }
 
-/* Cascade Lake, as in the report: 88 threads of two sockets. Two threads of a core are two cores. */
+/* Cascade Lake, as in the report: 88 threads of two sockets. Two threads of a core are two cores
+ * here. */
 static void ask_lock(void) {
     sim_machine machine = *machine_of("8275CL");
     machine.cores = 88;
@@ -230,7 +234,8 @@ static void ask_lock(void) {
 
 /* ---- queue: one for all, or one for every 16 cores ---- */
 
-enum { QUEUE_SLOTS = 4096, QUEUE_LANES = 5, QUEUE_ITEMS = 1024, QUEUE_MS = 2, QUEUE_WORK_NS = 5000 };
+enum { QUEUE_SLOTS = 4096, QUEUE_LANES = 5, QUEUE_ITEMS = 1024, QUEUE_MS = 2 };
+enum { QUEUE_WORK_NS = 5000 };
 
 typedef struct lane {
     WSQI_ALIGNED(128) wsqi_a64 head;
