@@ -15,8 +15,8 @@
  *             (github.com/nviennot/core-to-core-latency, results/), means over all pairs of a kind;
  *             published.c takes them again here. Two sockets of AMD's: a line of the other socket's
  *             memory takes as long between two neighbours (263 and 200 ns) as across (264 and 196):
- *             `home`. Where the clusters are as large as the socket the cache is one, on a mesh. The
- *             rest as here
+ *             `home`. Where the clusters are as large as the socket there is one cache, on a mesh.
+ *             The rest as here
  *   guesses   `share`, how soon after one reader a line's next reader is served: no table has it;
  *             `stream`, what a line costs that the processor has fetched ahead: half of what a core
  *             copies from another's cache, 20 GB/s */

@@ -11,8 +11,8 @@
  *            of 22, 44, 88 threads 0.56, 2.4, 35% were in runtime.lock2 (golang/go issue 67585).
  *            How often a thread takes the lock is not published: it is chosen so that the first
  *            figure comes out, and the other two follow
- *   queue    .NET's thread pool had one queue for all. With a queue for every 16 cores 80 cores were
- *            5 times as fast as before, and that was 1.11 times what 28 cores do, which have one
+ *   queue    .NET's thread pool had one queue for all. With a queue for every 16 cores 80 cores
+ *            were 5 times as fast as before, and that was 1.11 times what 28 cores do, which have one
  *            queue in both versions (dotnet/runtime issue 70528, pull request 69386). So with one
  *            queue 80 cores did 1.11 / 5 of the work of 28. The work of an item is a guess: with
  *            2.5, 5, 10 us it is 0.48, 0.29, 0.45
@@ -313,8 +313,8 @@ static void ask_queue(void) {
     machine.cores = machine.cluster = machine.socket = 80;
     double few = queue_rate(&machine, 28, 80), many = queue_rate(&machine, 80, 80);
     double apart = queue_rate(&machine, 80, 16);
-    printf("queue     (28 cores: %.1f, 80 cores: %.1f, with lanes %.1f million a second)\n", few, many,
-           apart);
+    printf("queue     (28 cores: %.1f, 80 cores: %.1f, with lanes %.1f million a second)\n", few,
+           many, apart);
     expect("queue", "80 cores beside 28, one queue", many / few, 1.11 / 5, 2, "times");
 }
 

@@ -198,8 +198,9 @@ static void ask_hot(const sim_machine *machine) {
 
 /* ---- headline cases ---- */
 
-/* What libraries are compared by, on 64 cores of an EPYC 7742 (github.com/tzcnt/runtime-benchmarks), beside
- * what wsq would take on that machine's lines; its cores are those of "here", which are faster. */
+/* What libraries are compared by, on 64 cores of an EPYC 7742
+ * (github.com/tzcnt/runtime-benchmarks), beside what wsq would take on that machine's lines; its
+ * cores are those of "here", which are faster. */
 static void ask_headline(const sim_machine *machine) {
     static const struct {
         const char *name, *what, *others;
@@ -220,8 +221,8 @@ static void ask_headline(const sim_machine *machine) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         wsq_pool *pool = pool_make(machine, n);
         rows[i].run(pool, rows[i].units);
-        printf("%-12s%8.2f%s; measured there: %s\n", rows[i].name, (double)(run_end - run_start) / 1e6,
-               rows[i].what, rows[i].others);
+        printf("%-12s%8.2f%s; measured there: %s\n", rows[i].name,
+               (double)(run_end - run_start) / 1e6, rows[i].what, rows[i].others);
         report_row("headline", rows[i].name, n, "ms", (double)(run_end - run_start) / 1e6);
         sim_pool_end(pool);
     }

@@ -2,9 +2,10 @@
  *
  *     sh examples/scale/scale.sh program.c [-- its arguments]
  *
- * compiles a program with `-include scale.h`, and otherwise unchanged. wsq.h then runs on a simulated
- * machine (../../bench/sim), in virtual time, on one thread. The program's own code runs for real:
- * the processor time from one call of wsq to the next becomes virtual time of the core that runs it.
+ * compiles a program with `-include scale.h`, and otherwise unchanged. wsq.h then runs on a
+ * simulated machine (../../bench/sim), in virtual time, on one thread. The program's own code runs
+ * for real: the processor time from one call of wsq to the next becomes virtual time of the core
+ * that runs it.
  *
  * A strand is what runs between two points where a core changes what it does. It knows the longest
  * chain of work that had to come before it, its path: a fork hands the path on, a join takes the
@@ -384,7 +385,8 @@ static void scale_task_end(scale_strand *strand, scale_pool *pool, const void *s
 
 static void scale_task_queued(scale_strand *strand, const void *subject, bool woken) {
     scale_thing *thing = scale_thing_at(subject, true);
-    scale_thing *named = scale_thing_at((const void *)(uintptr_t)((const wsq_task *)subject)->fn, false);
+    const void *fn = (const void *)(uintptr_t)((const wsq_task *)subject)->fn;
+    scale_thing *named = scale_thing_at(fn, false);
     strand->spawned = subject;
     if (!woken) {
         scale_path_drop(&thing->end);

@@ -1,6 +1,6 @@
 /* scale_names.h - the names that a program uses, each beside what it becomes; see scale.h.
  *
- * Time of the system is virtual time, threads and locks of the system are the simulated machine's. */
+ * The system's time is virtual time, its threads and locks are those of the simulated machine. */
 #ifndef SCALE_NAMES_H
 #define SCALE_NAMES_H
 
