@@ -2,8 +2,9 @@
  *     cc -O2 -pthread driver.c -o driver && ./driver
  *
  * Give the pool a driver: an idle worker then waits in epoll, and wakes the tasks whose descriptors
- * are ready. When there is work, the pool calls `interrupt`, and an eventfd ends the wait. (An
- * event loop that has a thread already keeps it: epoll.c.) */
+ * are ready. When there is work, the pool calls `interrupt`, and an eventfd ends the wait. (A
+ * complete driver to copy, with time-outs, is examples/wsq_io.h. An event loop that has a thread
+ * already keeps it: epoll.c.) */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* ppoll */
 #endif
