@@ -3529,6 +3529,7 @@ typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves: the ring's, when it held one task */
     wsqi_a64 run;    /* the watcher: 1 + counters.run at its last look; 0: none */
     wsqi_a32 robbed; /* thieves: 1 while one of them is at the ring */
+    wsqi_a32 vain;   /* the owner: wakes of which it told an idle thread, since a thief took one */
 } wsqi_marks;
 
 /* From one visit to the global queue to the next. */
@@ -3563,7 +3564,7 @@ struct wsqi_worker {
     bool comes;         /* owner: it is counted in pool.coming */
     bool asks;          /* owner: without a permit, or lent: it looks before it begins a task */
     uint32_t blocking;  /* owner: wsq_block_begin without its end */
-    uint32_t wake_slot; /* owner: not 0: what it wakes goes into its LIFO slot */
+    uint32_t wake_slot; /* owner: not 0: what it wakes goes into its LIFO slot, and nothing more */
     wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
@@ -4826,11 +4827,21 @@ static void wsqi_leave_waker(wsqi_worker *self) {
         wsqi_cpu_leave();
 }
 
+/* Where tasks take so long on average, what a worker wakes may lie in its slot for longer than an
+ * idle thread takes to wake up. A guess: a wake-up takes about 5 us. */
+#define WSQI_SLOT_NS 3000u
+
+/* Owner only; its permit or its average has changed. */
+static inline void wsqi_slot_update(wsqi_worker *self) {
+    bool tells = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS;
+    self->wake_slot = tells ? 0 : self->pool->wake_slot;
+}
+
 /* Owner only: it holds a permit from here on, or does not. */
 static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
     self->permit = permit;
     self->asks = !permit || self->pool->config.lend_only;
-    self->wake_slot = permit ? self->pool->wake_slot : 0;
+    wsqi_slot_update(self);
     /* Alone it keeps the order of its spawns: what it left in the global queue comes before them,
      * until it has fetched all. */
     if (permit && self->pool->workers == 1 && self->order == WSQ_FIFO &&
@@ -5006,6 +5017,14 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
+/* Owner only; it has filled its slot, and tasks take long: an idle thread may take the task, but if the
+ * last four came too late, only every 16th time. The slot's exchange was a full barrier (I6). */
+static void wsqi_slot_tell(wsqi_worker *self) {
+    uint32_t vain = wsqi_load_hint(&self->marks.vain);
+    wsqi_store_hint(&self->marks.vain, vain + 1);
+    if ((vain < 4 || vain % 16 == 0) && !wsqi_alone(self->pool)) wsqi_notify_rmw(self->pool);
+}
+
 /* Owner only, whose slot is full: is it the slot's turn? After lifo_cap of these it is the queue's,
  * if there is something in it. */
 WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
@@ -5139,9 +5158,14 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (task == NULL) return NULL;
-    if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) return NULL;
+    if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) {
+        wsqi_store_hint(&victim->marks.run, run);
+        return NULL;
+    }
     /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
-    return wsqi_cas_acq(&victim->lifo, &task, NULL) ? task : NULL;
+    if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
+    wsqi_store_hint(&victim->marks.vain, 0u);
+    return task;
 }
 
 /* Half of the ring, one of the deque, or, with `slots`, what is in the LIFO slot. */
@@ -5452,10 +5476,12 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
     if (self != NULL && self->permit && pool->config.lifo_cap != 0 &&
-        wsqi_task_queue_flags(task) == 0)
+        wsqi_task_queue_flags(task) == 0) {
         wsqi_slot_put(self, task);
-    else
+        if (self->tune.average_ns >= WSQI_SLOT_NS) wsqi_slot_tell(self);
+    } else {
         wsqi_task_queue(pool, self, task);
+    }
 }
 
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
@@ -6572,7 +6598,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
-    bool all = reach == WSQI_SLOTS || pool->config.caller_runs;
+    bool all = self->late || pool->config.caller_runs;
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     unsigned distance = ordered ? 0 : WSQI_ANYWHERE;
     uint64_t asleep = 0;
@@ -6610,7 +6636,7 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
     for (int look = 0; look < 2 && *task == NULL; look++) { /* a lone one, the second time */
         if (look != 0) wsqi_backoff(2);
-        if (wsqi_visit(self, victim, WSQI_TASKS, task)) return true;
+        if (wsqi_visit(self, victim, WSQI_SLOTS, task)) return true;
     }
     return false;
 }
@@ -6627,6 +6653,7 @@ static void wsqi_turn_clock(wsqi_worker *self) {
         wsq_tune_update(&self->tune, now - self->turn.start, (uint32_t)(run - self->turn.run));
         wsqi_store_stat(&self->counters.average_task_ns, self->tune.average_ns);
         wsqi_store_stat(&self->counters.interval, self->tune.interval);
+        wsqi_slot_update(self);
     }
     self->turn.start = now;
     self->turn.run = run;
@@ -6727,6 +6754,10 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
     return !self->late;
 }
 
+/* A search looks into LIFO slots, too, after so many rounds, about 1 us: a task that its waker runs
+ * next stays there for less (with no such rounds ping-pong takes 63 instead of 60 ns). */
+#define WSQI_SLOT_ROUNDS 2u
+
 /* A worker whose last 4 searches found nothing looks once and sleeps; every 16th search lasts as
  * long as before, should times have changed. Where single tasks come from outside, in longer
  * intervals than a worker looks on, all that looking is in vain, and holds a core which a thread
@@ -6764,7 +6795,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         if (!self->searching && (alone || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0))
             wsqi_search_begin(self);
         *task = wsqi_take_urgent(self, true);
-        if (*task == NULL && wsqi_steal_pass(self, WSQI_TASKS, task)) return true;
+        wsqi_reach reach = round < WSQI_SLOT_ROUNDS ? WSQI_TASKS : WSQI_SLOTS;
+        if (*task == NULL && wsqi_steal_pass(self, reach, task)) return true;
         if (*task == NULL && lasts && !wsqi_spin_watch(self, task, &watch)) break;
         if (*task == NULL) *task = wsqi_take_global(self, NULL);
         if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW]);

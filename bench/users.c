@@ -1,0 +1,256 @@
+/* Programs as users write them: how soon does what could run begin?
+ *
+ *   users/pipeline_K    serial, K us parallel, serial in order; 16 lines; for an item
+ *   users/ask_*         a thread outside spawns one task and waits: a task, a future, a group of one
+ *   users/requests      four threads outside do so with tasks of 1.3 us
+ *   users/burst_8       eight tasks of 1.3 us in a group from outside, 50 us apart
+ *   users/burst_32      32 tasks of 10 us, from outside; the pool has fallen asleep
+ *   users/inside_8      eight tasks of 1.3 us in a group, inside a task
+ *   users/loop_4        a loop of 4 us from outside, 50 us apart
+ *   users/loop_empty    100 empty iterations from outside
+ *   users/tail          a loop of 20,000 whose last 20 are heavy */
+#include "bench.h"
+
+#include <pthread.h>
+
+static void work(uint64_t ns) {
+    uint64_t start = bench_now();
+    while (bench_now() - start < ns) {}
+}
+
+/* ---- pipelines ---- */
+
+enum { LINES = 16 };
+
+typedef struct line {
+    wsq_task task;
+    long number, item;
+    int phase;
+} line;
+
+static line lines[LINES];
+static wsqi_a64 turns[2]; /* of the two serial stages: whose item is next */
+static long items;
+static uint64_t stage_ns;
+
+/* True: this stage is ours for this item. Else the line before wakes us. */
+static bool line_turn(const line *self, int stage) {
+    return wsqi_load_sc(&turns[stage]) == (uint64_t)self->item;
+}
+
+static void line_pass(const line *self, int stage) {
+    wsqi_store_sc(&turns[stage], (uint64_t)self->item + 1);
+    wsq_wake(&lines[(self->number + 1) % LINES].task);
+}
+
+static wsq_poll line_run(wsq_ctx ctx, wsq_task *task) {
+    line *self = wsq_container_of(task, line, task);
+    (void)ctx;
+    while (self->item < items) {
+        if (self->phase == 0) {
+            if (!line_turn(self, 0)) return WSQ_PENDING;
+            line_pass(self, 0);
+            self->phase = 1;
+            work(stage_ns);
+        }
+        if (!line_turn(self, 1)) return WSQ_PENDING;
+        line_pass(self, 1);
+        self->phase = 0;
+        self->item += LINES;
+    }
+    return WSQ_DONE;
+}
+
+static double pipeline(const bench_case *self, uint64_t ns) {
+    items = self->n;
+    stage_ns = ns;
+    for (int i = 0; i < 2; i++) wsqi_store_sc(&turns[i], (uint64_t)0);
+    uint64_t start = bench_now();
+    for (long i = 0; i < LINES; i++) {
+        lines[i].number = lines[i].item = i;
+        lines[i].phase = 0;
+        wsq_task_init(&lines[i].task, line_run);
+    }
+    for (long i = 0; i < LINES; i++) bench_check(wsq_spawn(self->pool, &lines[i].task) == WSQ_OK, "spawn");
+    bench_check(wsq_pool_wait(self->pool) == WSQ_OK, "wait");
+    return bench_since(start) / 1e3 / (double)self->n;
+}
+
+static double pipeline_1(const bench_case *self) { return pipeline(self, 1000); }
+static double pipeline_3(const bench_case *self) { return pipeline(self, 3000); }
+static double pipeline_10(const bench_case *self) { return pipeline(self, 10000); }
+static double pipeline_100(const bench_case *self) { return pipeline(self, 100000); }
+
+/* ---- asking ---- */
+
+typedef struct small {
+    wsq_task task;
+    uint64_t ns;
+} small;
+
+static wsq_poll small_run(wsq_ctx ctx, wsq_task *task) {
+    uint64_t ns = wsq_container_of(task, small, task)->ns;
+    (void)ctx;
+    if (ns != 0) work(ns);
+    return WSQ_DONE;
+}
+
+static void ask(wsq_pool *pool, uint64_t ns) {
+    small one = {.ns = ns};
+    wsq_task_init(&one.task, small_run);
+    bench_check(wsq_spawn(pool, &one.task) == WSQ_OK, "spawn");
+    bench_check(wsq_task_wait(&one.task) == WSQ_OK, "wait");
+}
+
+static double ask_task(const bench_case *self) {
+    uint64_t start = bench_now();
+    for (long i = 0; i < self->n; i++) ask(self->pool, 0);
+    return bench_since(start) / 1e3 / (double)self->n;
+}
+
+static void *same(void *arg) { return arg; }
+
+static double ask_future(const bench_case *self) {
+    uint64_t start = bench_now();
+    for (long i = 0; i < self->n; i++) {
+        wsq_future *future;
+        bench_check(wsq_submit(self->pool, same, NULL, &future) == WSQ_OK, "submit");
+        bench_check(wsq_future_get(future, NULL) == WSQ_OK, "get");
+    }
+    return bench_since(start) / 1e3 / (double)self->n;
+}
+
+/* A group of so many tasks, spawned and waited for. */
+static void group_of(wsq_pool *pool, int count, uint64_t ns) {
+    small some[32];
+    wsq_group group;
+    wsq_group_init(&group, pool);
+    for (int i = 0; i < count; i++) {
+        some[i].ns = ns;
+        wsq_task_init(&some[i].task, small_run);
+        bench_check(wsq_group_spawn(&group, &some[i].task) == WSQ_OK, "spawn");
+    }
+    bench_check(wsq_group_wait(&group) == WSQ_OK, "wait");
+}
+
+static double ask_group(const bench_case *self) {
+    uint64_t start = bench_now();
+    for (long i = 0; i < self->n; i++) group_of(self->pool, 1, 0);
+    return bench_since(start) / 1e3 / (double)self->n;
+}
+
+static const bench_case *asked;
+
+static void *ask_main(void *arg) {
+    (void)arg;
+    for (long i = 0; i < asked->n; i++) ask(asked->pool, 1300);
+    return NULL;
+}
+
+static double requests(const bench_case *self) {
+    pthread_t threads[4];
+    asked = self;
+    uint64_t start = bench_now();
+    for (int i = 0; i < 4; i++) bench_check(pthread_create(&threads[i], NULL, ask_main, NULL) == 0, "thread");
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    return bench_since(start) / 1e3 / (double)(4 * self->n);
+}
+
+/* ---- bursts ---- */
+
+static double bursts(const bench_case *self, int count, uint64_t ns, uint64_t apart_ns) {
+    double sum = 0;
+    for (long i = 0; i < self->n; i++) {
+        if (apart_ns < 1000000) work(apart_ns);
+        else bench_sleep_us((long)(apart_ns / 1000));
+        uint64_t start = bench_now();
+        group_of(self->pool, count, ns);
+        sum += bench_since(start);
+    }
+    return sum / 1e3 / (double)self->n;
+}
+
+static double burst_8(const bench_case *self) { return bursts(self, 8, 1300, 50000); }
+static double burst_32(const bench_case *self) { return bursts(self, 32, 10000, 2000000); }
+
+static wsq_poll inside_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    group_of(wsq_pool_of(ctx), 8, 1300);
+    return WSQ_DONE;
+}
+
+static double inside_8(const bench_case *self) {
+    uint64_t start = bench_now();
+    for (long i = 0; i < self->n; i++) {
+        wsq_task one;
+        wsq_task_init(&one, inside_run);
+        bench_check(wsq_spawn(self->pool, &one) == WSQ_OK, "spawn");
+        bench_check(wsq_task_wait(&one) == WSQ_OK, "wait");
+    }
+    return bench_since(start) / 1e3 / (double)self->n;
+}
+
+/* ---- loops ---- */
+
+static void iteration(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx;
+    for (size_t i = begin; i < end; i++) {
+        uint64_t ns = arg == NULL ? 0 : ((const uint64_t *)arg)[i];
+        if (ns != 0) work(ns);
+    }
+}
+
+typedef struct loop {
+    size_t count;
+    uint64_t *ns;
+} loop;
+
+static void loop_run(wsq_ctx ctx, void *arg) {
+    const loop *self = (const loop *)arg;
+    wsq_for(ctx, 0, self->count, 0, iteration, self->ns);
+}
+
+static double loops(const bench_case *self, loop *what, uint64_t apart_ns) {
+    double sum = 0;
+    for (long i = 0; i < self->n; i++) {
+        if (apart_ns != 0) work(apart_ns);
+        uint64_t start = bench_now();
+        bench_check(wsq_run(self->pool, loop_run, what) == WSQ_OK, "run");
+        sum += bench_since(start);
+    }
+    return sum / 1e3 / (double)self->n;
+}
+
+static double loop_4(const bench_case *self) {
+    static uint64_t ns[40];
+    for (int i = 0; i < 40; i++) ns[i] = 100;
+    return loops(self, &(loop){40, ns}, 50000);
+}
+
+static double loop_empty(const bench_case *self) { return loops(self, &(loop){100, NULL}, 0); }
+
+static double tail(const bench_case *self) {
+    static uint64_t ns[20000];
+    for (int i = 20000 - 20; i < 20000; i++) ns[i] = 100000;
+    return loops(self, &(loop){20000, ns}, 0);
+}
+
+int main(int argc, char **argv) {
+    bench_begin("users", argc, argv);
+    bench_add_pair("users/pipeline_1", "us/item", pipeline_1, 20000);
+    bench_add_pair("users/pipeline_3", "us/item", pipeline_3, 10000);
+    bench_add_pair("users/pipeline_10", "us/item", pipeline_10, 4000);
+    bench_add_pair("users/pipeline_100", "us/item", pipeline_100, 400);
+    bench_add_pair("users/ask_task", "us", ask_task, 2000);
+    bench_add_pair("users/ask_future", "us", ask_future, 2000);
+    bench_add_pair("users/ask_group", "us", ask_group, 2000);
+    bench_add_pair("users/requests", "us", requests, 1000);
+    bench_add_pair("users/burst_8", "us", burst_8, 300);
+    bench_add_pair("users/burst_32", "us", burst_32, 20);
+    bench_add_pair("users/inside_8", "us", inside_8, 1000);
+    bench_add_pair("users/loop_4", "us", loop_4, 300);
+    bench_add_pair("users/loop_empty", "us", loop_empty, 2000);
+    bench_add_pair("users/tail", "us", tail, 10);
+    bench_run();
+    return bench_end();
+}
