@@ -3681,7 +3681,7 @@ struct wsq_pool {
     wsqi_a32 threads_made; /* workers and stand-ins that have a block; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests that have one; the lock's holder writes */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
-    /* S: [guests:16 | idle threads:16 | sleeping permits:16 | searching threads:16]; see >>idle */
+    /* S: [guests:16 | idle threads:16 | JOINED:1 | sleeping permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
     /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none. Not on S's line, for
      * all look at it */
@@ -3724,11 +3724,12 @@ enum {
 /* S, the pool's word `permits` */
 #define WSQI_SEARCHING ((uint64_t)1)   /* one searching thread in S */
 #define WSQI_SLEEPING ((uint64_t)1 << 16) /* one sleeping permit */
+#define WSQI_JOINED ((uint64_t)1 << 31) /* perhaps a thread sleeps in a join with its permit */
 #define WSQI_IDLE ((uint64_t)1 << 32)  /* one idle thread */
 #define WSQI_GUEST ((uint64_t)1 << 48) /* one guest from outside */
 
 static inline uint32_t wsqi_searching(uint64_t s) { return (uint32_t)s & 0xffffu; }
-static inline uint32_t wsqi_sleeping(uint64_t s) { return (uint32_t)s >> 16; }
+static inline uint32_t wsqi_sleeping(uint64_t s) { return (uint32_t)s >> 16 & 0x7fffu; }
 static inline uint32_t wsqi_idle(uint64_t s) { return (uint32_t)(s >> 32) & 0xffffu; }
 static inline uint32_t wsqi_guests(uint64_t s) { return (uint32_t)(s >> 48); }
 
@@ -4083,6 +4084,7 @@ struct wsqi_wait {
     wsqi_worker *self;   /* whose queue this thread owns, or NULL */
     bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
     bool blocked;        /* it has slept, or is about to */
+    bool gives;          /* of a join: it gives its permit back */
     const void *key;     /* the address of what is awaited; of a join its block */
     wsqi_waiters *bucket;   /* where it is listed, or NULL: not yet */
     const wsq_task *task;   /* if it is one, or NULL */
@@ -4354,17 +4356,54 @@ static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
 
 static void wsqi_thread_want(wsq_pool *pool);
 
-/* Any thread: a permit sleeps, nobody searches, and a task is there. */
+static bool wsqi_joiners_sleep(const wsq_pool *pool) {
+    for (unsigned w = 0; w < pool->words; w++) {
+        /* Relaxed: the caller's full barrier orders it. */
+        if (wsqi_load_rlx(&pool->joiners[w]) != 0) return true;
+    }
+    return false;
+}
+
+/* Any thread: it has set its bit among the joiners, then passed a full barrier. From here on a
+ * thread with a task asks for its permit. */
+static void wsqi_joiner_mark(wsq_pool *pool) {
+    if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
+    /* I8: as a thread that goes idle. */
+    wsqi_or_sc(&pool->permits, WSQI_JOINED);
+    wsqi_fence_rmw();
+}
+
+/* Any thread: a task is there, no permit sleeps and no thread searches. A thread that sleeps in a
+ * join with its permit looks again, and gives it back. */
+static void wsqi_joiner_ask(wsq_pool *pool) {
+    uint64_t s = wsqi_load_hint(&pool->permits);
+    if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
+    int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
+    if (index >= 0) {
+        wsqi_call(pool, wsqi_block(pool, (unsigned)index));
+        return;
+    }
+    /* I5, I6: either this sees the joiner's bit, or the joiner sees that the mark is gone. */
+    wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED);
+    wsqi_fence_rmw();
+    if (wsqi_joiners_sleep(pool)) wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
+}
+
+/* Any thread: a permit sleeps, perhaps in a join, no thread searches, and a task is there. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
-    if (wsqi_idle_take(pool, 1, 1)) wsqi_wake_one(pool, NULL);
-    else wsqi_thread_want(pool);
+    if (wsqi_idle_take(pool, 1, 1)) {
+        wsqi_wake_one(pool, NULL);
+        return;
+    }
+    wsqi_thread_want(pool);
+    wsqi_joiner_ask(pool);
 }
 
 /* Any thread; a task was made visible, then a full barrier passed. Wakes one idle thread unless
  * some thread searches already. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: that barrier orders it. */
-    if (wsqi_searching(s) == 0 && wsqi_sleeping(s) != 0) wsqi_notify_slow(pool);
+    if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
 /* Any thread; work was just made visible. */
@@ -4491,11 +4530,10 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     return amount;
 }
 
-/* Has a thread time for a job? The caller passed a full barrier. A join that sleeps has given its
- * permit back, so S counts it, too. */
+/* Has a thread time for a job? The caller passed a full barrier. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
-    return wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0;
+    return wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || wsqi_joiners_sleep(pool);
 }
 
 /* There is work at these two (the second may be NULL), `amount` pieces, visible before a full
@@ -4544,6 +4582,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], amount)) return true;
     wsqi_thread_want(pool);
+    wsqi_joiner_ask(pool);
     return false;
 }
 
@@ -4584,12 +4623,14 @@ static void wsqi_search_end(wsqi_worker *self) {
     /* I9: that rest is visible to the look of the searcher that leaves last. Pairs with itself and
      * I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
-    if (wsqi_sleeping(s) == 0) return; /* who gives a permit back after this, looks */
     /* I7: a producer that saw this searcher woke nobody; its work, and the joins that sleep, are
      * seen here. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
     /* The thread that it wakes searches in its place. */
-    if (!wsqi_notify_tasks(pool, WSQI_LOOKS) && wsqi_searching(s) == 1) wsqi_pass_on(pool);
+    if (wsqi_sleeping(s) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
+    /* None sleeps, or none was woken. A thread that goes to sleep later looks itself. */
+    if (wsqi_searching(s) == 1 && (wsqi_sleeping(s) != 0 || wsqi_joiners_sleep(pool)))
+        wsqi_pass_on(pool);
 }
 
 /* ==========================================================================
@@ -5018,8 +5059,9 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
-/* Owner only; it has filled its slot, and tasks take long: an idle thread may take the task, but if the
- * last four came too late, only every 16th time. The slot's exchange was a full barrier (I6). */
+/* Owner only; it has filled its slot, and tasks take long: an idle thread may take the task, but
+ * if the last four came too late, only every 16th time. The slot's exchange was a full barrier
+ * (I6). */
 static void wsqi_slot_tell(wsqi_worker *self) {
     uint32_t vain = wsqi_load_hint(&self->marks.vain);
     wsqi_store_hint(&self->marks.vain, vain + 1);
@@ -6672,7 +6714,7 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 #define WSQI_LOW_TURN 16
 
 /* Owner only, in its turn: what another thread has queued, if that is still in the task in which
- * the last such look found it. While all threads are at work, no other thread takes that. Each
+ * the last of these looks found it. While all threads are at work, no other thread takes that. Each
  * turn looks at the next thread. Not into a ring that has tasks, behind which older ones would
  * lie. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
@@ -7160,17 +7202,18 @@ static void wsqi_permits_take(void) {
 }
 
 /* The thread is about to block, or to wait: it gives its permits back, but `keeper`, if not NULL,
- * keeps its own if no thread could use it; then false. A join needs none, since a job
- * that was stolen runs already. */
+ * keeps its own if no thread could use it; then false. A join gives its permit back only if there
+ * are tasks for it; if some come later, their producer asks for it (wsqi_joiner_ask). */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
     for (wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer) {
         if (!wsqi_takes_permits(block)) continue;
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
+        if (join && !wait->gives) continue;
         if (!block->permit) /* it blocks already, perhaps as the last thread */
             all = all && (block != keeper || !wsqi_stranded(block->pool) ||
                           !wsqi_permit_take(block));
-        else if (join || wsqi_thread_ready(block->pool) || block != keeper)
+        else if (wsqi_thread_ready(block->pool) || block != keeper)
             wsqi_permit_give(block);
         else
             all = false;
@@ -7310,9 +7353,9 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
     wsqi_store_hint(&wait->asleep, 0u);
 }
 
-/* A thread outside looks for so long before it sleeps: as long as a wake-up takes where processors
- * sleep, too (about 20 us, KVM), and what it waits for (a spawn and its wait: 1 instead of 40 us; with
- * 10 us it stayed at 40). */
+/* A thread outside looks for so long before it sleeps: as long as a wake-up takes where
+ * processors sleep, too (about 20 us, KVM), and what it waits for (a spawn and its wait: 1
+ * instead of 40 us; with 10 us it stayed at 40). */
 #define WSQI_LOOK_NS 50000u
 
 /* A thread outside: is what it waits for over soon? If the last four of these looks were too short,
@@ -8087,15 +8130,17 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
+    const wsqi_worker *where[2];
     uint32_t done = WSQI_JOB_PUBLIC;
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
     wait.job = job;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
-    (void)wsqi_wait_block(&wait, NULL);
     /* J7: either this sees the public jobs, or their owner sees this sleeper. Pairs with J5, I7. */
     wsqi_fence_sc();
+    if (help) wsqi_joiner_mark(pool);
     bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
+    wait.gives = !help || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
     while (sleeps) {
         wsqi_wait_listen(&wait);
         /* Relaxed: the thief's exchange finds the mark, and then the thief finds the waiter,
