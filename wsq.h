@@ -4368,8 +4368,7 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
  * thread with a task asks for its permit. */
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
-    /* I8: as a thread that goes idle. */
-    wsqi_or_sc(&pool->permits, WSQI_JOINED);
+    (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
     wsqi_fence_rmw();
 }
 
@@ -4383,8 +4382,8 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
         wsqi_call(pool, wsqi_block(pool, (unsigned)index));
         return;
     }
-    /* I5, I6: either this sees the joiner's bit, or the joiner sees that the mark is gone. */
-    wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED);
+    (void)wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED); /* I5 */
+    /* I6: either this sees the joiner's bit, or the joiner sees that the mark is gone. */
     wsqi_fence_rmw();
     if (wsqi_joiners_sleep(pool)) wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
 }
