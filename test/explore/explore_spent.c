@@ -4,7 +4,7 @@
 #include "explore_pool.h"
 
 static wsq_pool *pool;
-static wsq_task first, second, awaited, pending;
+static wsq_task first, second, awaited, pending, partner;
 static wsqi_a32 spawned, sent, began;
 static int started, blocks, gate, meeting;
 
@@ -177,6 +177,34 @@ static void late_threads(void) {
     end();
 }
 
+static wsq_poll waits_for_awaited(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    explore_check(wsq_task_wait(&awaited) == WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* Two wait at the same time, and one stand-in is left: no permit sleeps beside tasks, for one of the two
+ * works, too. */
+static void one_for_two(void) {
+    begin(2, 1);
+    wsq_task_init(&awaited, waits);
+    wsq_task_init(&first, waits_for_awaited);
+    wsq_task_init(&second, waits_for_awaited);
+    wsq_task_init(&pending, meets);
+    wsq_task_init(&partner, meets);
+    explore_check(wsq_spawn(pool, &awaited) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &first) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &second) == WSQ_OK);
+    if (explore_choose(2)) explore_wait_quiet();
+    explore_check(wsq_spawn(pool, &pending) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &partner) == WSQ_OK);
+    explore_check(wsq_task_wait(&pending) == WSQ_OK);
+    explore_check(wsq_task_wait(&partner) == WSQ_OK);
+    wsqi_store_rel(&sent, 1u);
+    wsq_wake(&awaited);
+    end();
+}
+
 /* In a call that blocks it waits for a task, and runs it, for no other thread could; then the call goes
  * on blocking, until another task has run. */
 static wsq_poll waits_in_a_call(wsq_ctx ctx, wsq_task *task) {
@@ -213,6 +241,7 @@ int main(void) {
     explore_random("a guest takes the permit of a thread that waits", robbed_by_a_guest, 3000);
     explore_random("the last stand-in blocks beside a thread that waits", last_one_blocks, 3000);
     explore_random("two stand-ins come late, and one after the other", late_threads, 3000);
+    explore_random("two wait, and one stand-in is left", one_for_two, 3000);
     explore_random("a call that blocks gives back what a wait in it took", gives_back_in_a_call, 3000);
     return explore_end();
 }
