@@ -39,7 +39,7 @@ static inline void pool_rest(wsq_pool *pool) {
     uint64_t s; /* a stand-in may still be on its way to sleep */
     do {
         test_nap(20000);
-        s = wsqi_load_acq(&pool->permits);
+        s = wsqi_load_acq(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
     } while (wsqi_load_acq(&pool->coming) != 0 || wsqi_sleeping(s) != pool->workers ||
              s != pool->workers * WSQI_SLEEPING + pool_threads(pool) * WSQI_IDLE);
     CHECK_EQ(pool_bits(pool->sleepers, pool->words), wsqi_idle(s));
