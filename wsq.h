@@ -441,7 +441,8 @@
  *
  * wsq_reduce does the same, with a partial result for each piece that was given away, and combines
  * the partial results from left to right. So `combine` must be associative, but need not be
- * commutative. When a body has found what the loop looked for, or met an error, it calls
+ * commutative. Floating-point sums are not quite associative: to get the same bits in each run, set
+ * wsq_reducer.fixed. When a body has found what the loop looked for, or met an error, it calls
  * wsq_loop_stop: pieces that have not begun are left out.
  *
  * QUEUES. The two queues work without a pool. A wsq_ring is first in, first out, and holds up to
@@ -573,13 +574,14 @@
  *     pin work to one worker?      wsq_spawn_on; for data of each worker recipes/per_worker.c
  *     run n bodies together?       recipes/gang.c
  *     keep workers awake?          wsq_config.spin_ns: how long they look for work before they
- *                                  sleep
+ *                                  sleep; wsq_pool_set_spin changes it between two phases
  *     share cores with a pool?     workers, WSQ_SPIN_OFF: recipes/share.c
  *     resize or pause a pool?      lend_only: recipes/resize.c
  *     find a hang?                 wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
  *     see what the pool does?      wsq_hooks, wsq_worker_stats, each with a worker's index;
  *                                  recipes/figures.c counts bytes and waiting tasks;
  *                                  examples/trace.c draws a timeline
+ *     get the same sum each time?  wsq_reducer.fixed: the same bits, however many workers
  *     write tests that repeat?     caller_runs and a seed, so no threads and one order:
  *                                  recipes/deterministic.c
  *     shut down under load?        wsq_pool_shutdown: late calls get WSQ_ERR_CLOSED and keep their
@@ -761,6 +763,7 @@
  *        gcc and clang hide all functions: see LIBRARIES in >>host, if a shared library of yours
  *        exported them. A wait of a task for itself returns WSQ_ERR_INVALID. wsq_ring.slots is
  *        wsq_ring.items.
+ *        wsq_reducer.fixed: reductions that repeat bit by bit. wsq_pool_set_spin: hot phases.
  * The reference page has the changes of 2.0, 1.1 and 1.0.
  */
 
@@ -1392,6 +1395,10 @@ typedef struct wsq_reducer {
      * not be commutative: the order of the elements is kept. */
     void (*combine)(void *left, const void *right, void *arg);
     void *arg; /* the last argument of all three */
+    /* true: the result repeats bit by bit, also where `combine` is not quite associative (a sum of
+     * floating-point numbers). The pieces, and the order in which they are combined, depend on
+     * begin, end and grain only: not on the workers, nor on what is stolen. */
+    bool fixed;
 } wsq_reducer;
 
 /* ==========================================================================
@@ -1533,6 +1540,12 @@ WSQ_API wsq_result wsq_pool_wait(wsq_pool *pool);
  * WSQ_ERR_TIMEOUT: the time was up first.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_pool_wait. */
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns);
+
+/* This changes wsq_config.spin_ns while the pool runs: for a hot phase, in which the workers stay
+ * awake between two loops, and for its end. Workers that search hear of it at their next look, and
+ * those that sleep when they are woken. It does nothing with caller_runs. Any thread may call
+ * this. */
+WSQ_API void wsq_pool_set_spin(wsq_pool *pool, uint64_t spin_ns);
 
 /* This returns how many workers the pool has. It never changes. Any thread may call this. */
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool);
@@ -1909,8 +1922,11 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
 /* This loops as wsq_for does; `body` adds its piece to a partial result, and partial results are
  * combined in the order of the elements. The result goes to *result, `reducer->size` bytes of the
  * caller's, which this initialises. Partial results above 128 bytes are allocated; without memory
- * the loop goes on with fewer.
- * WSQ_ERR_INVALID: an argument or a function of the reducer is NULL, or its size is 0. */
+ * the loop goes on with fewer. If `reducer->fixed` is true, each piece has a partial result, and a
+ * grain of 0 chooses about 1000 pieces. `ctx` is the caller's own.
+ * WSQ_ERR_INVALID: an argument or a function of the reducer is NULL, or its size is 0.
+ * WSQ_ERR_MEMORY: a fixed reducer found no memory for a partial result, and *result is only a
+ * part. */
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                               const wsq_reducer *reducer, void *result);
 
@@ -3664,7 +3680,8 @@ struct wsq_pool {
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
     unsigned workers, guest_base, blocks, words; /* words of each bitmap */
     unsigned shares; /* lanes of the global queue */
-    uint32_t spin_rounds;
+    uint32_t spin_rounds; /* looks before a sleep, if spin_ns is 0 */
+    wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
     uint32_t wake_slot; /* lifo_cap; 0: none, or hooks are told before the slot is filled */
     uint32_t turn; /* caller_runs: which worker's */
     /* the block of each worker, stand-in, guest, or NULL until there is one; written before
@@ -6769,15 +6786,18 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 
 /* ---- searching ---- */
 
-/* Shall it look once more, in this round, before it sleeps? *end: the caller's, for all rounds. */
-static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *end) {
-    uint64_t spin_ns = pool->config.spin_ns;
+/* Neither the default nor WSQ_SPIN_OFF: searches last that long. */
+static bool wsqi_spin_lasts(uint64_t spin_ns) { return spin_ns != 0 && spin_ns != WSQ_SPIN_OFF; }
+
+/* Shall it look once more, in this round, before it sleeps? *start: the caller's, for all rounds;
+ * not 0: the search lasts spin_ns. */
+static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
+    uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
     /* When the pool stops, one look is enough. */
     if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
-    if (spin_ns == 0) return round < pool->spin_rounds;
-    uint64_t now = wsqi_clock_ns();
-    if (round == 0) *end = spin_ns < WSQI_NEVER - now ? now + spin_ns : WSQI_NEVER;
-    return now < *end;
+    if (round == 0) *start = wsqi_spin_lasts(spin_ns) ? wsqi_clock_ns() : 0;
+    if (*start == 0) return round < (spin_ns == 0 ? pool->spin_rounds : 1);
+    return wsqi_spin_lasts(spin_ns) && wsqi_clock_ns() - *start < spin_ns;
 }
 
 /* Owner only, between two rounds of a search that lasts spin_ns: does what a sleeper would do.
@@ -6809,7 +6829,7 @@ enum { WSQI_VAIN = 4, WSQI_VAIN_AGAIN = 16 };
 
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return self->vain >= WSQI_VAIN && self->vain % WSQI_VAIN_AGAIN != 0 &&
-           self->pool->config.spin_ns == 0;
+           wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
@@ -6818,9 +6838,10 @@ static bool wsqi_discouraged(const wsqi_worker *self) {
  * but who looks on for long is, since the last to run dry tells who waits for the pool. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
-    bool alone = pool->config.caller_runs, lasts = pool->config.spin_ns != 0;
+    bool alone = pool->config.caller_runs;
+    bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
+    uint64_t start = 0, watch = 0;
     uint32_t rounds = wsqi_discouraged(self) ? 1 : UINT32_MAX;
-    uint64_t end = 0, watch = 0;
     self->frame.task = NULL; /* the last one's; see wsqi_task_below */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
@@ -6831,15 +6852,14 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     /* With half of the workers in it the crowd is large enough. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
     if (crowd && !self->searching && !alone && !lasts) rounds = 0;
-    if (lasts && !self->searching) wsqi_search_begin(self);
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
-        if (!wsqi_spin(pool, round, &end)) break;
-        if (!self->searching && (alone || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0))
-            wsqi_search_begin(self);
+        if (!wsqi_spin(pool, round, &start)) break;
+        bool counts = alone || start != 0 || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0;
+        if (counts && !self->searching) wsqi_search_begin(self);
         *task = wsqi_take_urgent(self, true);
         wsqi_reach reach = round < WSQI_SLOT_ROUNDS ? WSQI_TASKS : WSQI_SLOTS;
         if (*task == NULL && wsqi_steal_pass(self, reach, task)) return true;
-        if (*task == NULL && lasts && !wsqi_spin_watch(self, task, &watch)) break;
+        if (*task == NULL && start != 0 && !wsqi_spin_watch(self, task, &watch)) break;
         if (*task == NULL) *task = wsqi_take_global(self, NULL);
         if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW]);
         if (*task == NULL) wsqi_backoff(round);
@@ -8164,7 +8184,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
     wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
-    uint64_t spin_end = 0;
+    uint64_t spin_start = 0;
     bool asked = false; /* woken to help, and has not looked since */
     self->frame.floor = top;
     self->help_depth++;
@@ -8173,7 +8193,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
         asked = false;
         if (help && wsqi_help(self, job)) {
             idle_rounds = 0;
-        } else if (wsqi_spin(self->pool, idle_rounds, &spin_end)) {
+        } else if (wsqi_spin(self->pool, idle_rounds, &spin_start)) {
             wsqi_backoff(idle_rounds++);
         } else {
             asked = wsqi_join_sleep(self, job, help);
@@ -8366,8 +8386,14 @@ struct wsqi_loop {
     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* wsq_for's */
     void *arg;
     const wsq_reducer *reducer; /* wsq_reduce's, or NULL */
-    wsqi_a32 stopped;           /* any body sets it to 1; its join makes visible what it did */
+    bool fixed;                 /* the reducer's */
+    wsqi_a32 stopped; /* any body sets it to 1, or WSQI_LOOP_LACKS; its join makes that visible */
 };
+
+#define WSQI_LOOP_LACKS 2u /* memory */
+
+/* Pieces of a fixed reduction without a given grain: enough for hundreds of workers. A guess. */
+#define WSQI_FIXED_PIECES 1024u
 
 WSQ_API void wsq_loop_stop(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
@@ -8380,12 +8406,13 @@ typedef struct wsqi_half {
     wsq_job job;
     wsqi_loop *loop;
     size_t begin, end;
-    void *partial; /* with a reducer: room for its own result, used if it is stolen */
+    void *partial; /* with a reducer: room for its own result, used if it is stolen, or fixed */
 } wsqi_half;
 
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial);
 
-static void wsqi_half_stolen(wsq_ctx ctx, wsq_job *job) {
+/* Does the half with a partial result of its own. */
+static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
     wsqi_half *half = wsq_container_of(job, wsqi_half, job);
     const wsq_reducer *reducer = half->loop->reducer;
     if (reducer != NULL) reducer->init(half->partial, reducer->arg);
@@ -8416,11 +8443,16 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, size_t grain,
     upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
     if (size > WSQI_PARTIAL_INLINE) {
         upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
-        if (upper.partial == NULL) return false;
+        if (upper.partial == NULL) {
+            if (loop->fixed) wsqi_store_hint(&loop->stopped, WSQI_LOOP_LACKS);
+            return false;
+        }
     }
-    wsq_fork(&ctx, &upper.job, wsqi_half_stolen);
+    wsq_fork(&ctx, &upper.job, wsqi_half_run);
     wsqi_loop_range(ctx, loop, begin, middle, partial);
-    if (wsq_reclaim(&ctx, &upper.job)) wsqi_loop_range(ctx, loop, middle, end, partial);
+    bool ours = wsq_reclaim(&ctx, &upper.job);
+    if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
+    if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial);
     else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
     if (size > WSQI_PARTIAL_INLINE) wsqi_release(allocator, upper.partial, bytes);
     return true;
@@ -8440,7 +8472,8 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     uint64_t last_ns = automatic ? wsqi_clock_ns() : 0;
     *innermost = loop; /* wsq_loop_stop in the body finds it here */
     while (end - begin > grain && wsqi_load_hint(&loop->stopped) == 0) {
-        if (wsqi_wanted(ctx) && wsqi_loop_give(ctx, loop, grain, begin, end, partial)) {
+        bool gives = loop->fixed || wsqi_wanted(ctx);
+        if (gives && wsqi_loop_give(ctx, loop, grain, begin, end, partial)) {
             begin = end;
             break;
         }
@@ -8473,11 +8506,12 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
         return WSQ_ERR_INVALID;
     wsqi_loop loop = WSQI_INIT;
     wsqi_check_ctx(ctx);
-    loop.grain = grain;
+    loop.fixed = reducer->fixed;
+    loop.grain = loop.fixed && grain == 0 ? (end - begin) / WSQI_FIXED_PIECES + 1 : grain;
     loop.reducer = reducer;
     reducer->init(result, reducer->arg);
     if (begin < end) wsqi_loop_range(ctx, &loop, begin, end, result);
-    return WSQ_OK;
+    return wsqi_load_hint(&loop.stopped) == WSQI_LOOP_LACKS ? WSQ_ERR_MEMORY : WSQ_OK;
 }
 
 /* ==========================================================================
@@ -9174,7 +9208,7 @@ static void wsqi_config_fill(wsq_config *config) {
     if (config->seed == 0) config->seed = wsqi_clock_ns();
     /* So that a deadline does not wrap. */
     if (config->park_timeout_ns >= WSQI_NEVER / 2) config->park_timeout_ns = 0;
-    if (config->caller_runs) config->spin_ns = WSQ_SPIN_OFF;
+    if (config->caller_runs) config->spin_ns = 0;
     if (config->lifo_cap == 0) config->lifo_cap = 3;
     /* no slot: nobody overtakes, or all do */
     if (config->lifo_cap == WSQ_LIFO_OFF || config->order != WSQ_FIFO) config->lifo_cap = 0;
@@ -9284,8 +9318,8 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->wake_slot = wsqi_told(pool) ? 0 : config->lifo_cap;
-    pool->spin_rounds = config->spin_ns == WSQ_SPIN_OFF ? 1 : WSQI_SPIN_ROUNDS;
-    if (config->spin_ns == WSQ_SPIN_OFF) pool->config.spin_ns = 0;
+    pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
+    wsqi_store_init(&pool->spin_ns, config->spin_ns);
     wsqi_pool_place(pool, config);
     wsqi_store_init(&pool->permits, config->lend_only ? pool->workers * WSQI_SLEEPING : 0);
     for (unsigned i = 0; i < pool->workers; i++) {
@@ -9366,6 +9400,10 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
 }
 
 /* ---- count ---- */
+
+WSQ_API void wsq_pool_set_spin(wsq_pool *pool, uint64_t spin_ns) {
+    if (!pool->config.caller_runs) wsqi_store_hint(&pool->spin_ns, spin_ns);
+}
 
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; }
 

@@ -1,5 +1,6 @@
 /* wsq_for beside the plain loop: a body of one multiplication and one addition over 10^8 floats
- * (memory bound), a body of some arithmetic over 10^7, and one whose cost grows along the range. */
+ * (memory bound), a body of some arithmetic over 10^7, and one whose cost grows along the range;
+ * and a sum by wsq_reduce, whose bits repeat or not. */
 #include "bench.h"
 
 static float *data;
@@ -38,10 +39,49 @@ typedef struct loop_call {
     loop_body body;
 } loop_call;
 
+static void sum_init(void *partial, void *arg) {
+    (void)arg;
+    *(double *)partial = 0;
+}
+
+static void sum_body(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg) {
+    const float *in = arg;
+    double sum = 0;
+    (void)ctx;
+    for (size_t i = begin; i < end; i++) sum += (double)in[i];
+    *(double *)partial += sum;
+}
+
+static void sum_combine(void *left, const void *right, void *arg) {
+    (void)arg;
+    *(double *)left += *(const double *)right;
+}
+
+/* A sum, whose bits repeat or not. */
+static void sum_root(wsq_ctx ctx, bool fixed, size_t n) {
+    wsq_reducer reducer = {sizeof(double), sum_init, sum_body, sum_combine, data, fixed};
+    double sum;
+    bench_check(wsq_reduce(ctx, 0, n, 0, &reducer, &sum) == WSQ_OK, "reduce");
+    bench_keep(&sum);
+}
+
+static void sum(wsq_ctx ctx, void *arg) { sum_root(ctx, false, ((const loop_call *)arg)->n); }
+static void sum_fixed(wsq_ctx ctx, void *arg) { sum_root(ctx, true, ((const loop_call *)arg)->n); }
+
 static void root(wsq_ctx ctx, void *arg) {
     loop_call *call = arg;
     wsq_for(ctx, 0, call->n, 0, call->body, data);
 }
+
+static double measure_sums(const bench_case *self, void (*fn)(wsq_ctx ctx, void *arg)) {
+    loop_call call = {(size_t)self->n, NULL};
+    uint64_t start = bench_now();
+    for (int i = 0; i < 10; i++) bench_check(wsq_run(self->pool, fn, &call) == WSQ_OK, "run");
+    return bench_since(start) / 10e6;
+}
+
+static double measure_sum(const bench_case *self) { return measure_sums(self, sum); }
+static double measure_fixed(const bench_case *self) { return measure_sums(self, sum_fixed); }
 
 static double measure(const bench_case *self, loop_body body) {
     loop_call call = {(size_t)self->n, body};
@@ -86,10 +126,15 @@ int main(int argc, char **argv) {
     bench_add_pair("for/heavy_wsq", "ms", measure_heavy, 10000000);
     bench_case *plain_uneven = bench_add("for/uneven_plain", "ms", measure_uneven, 0, 10000);
     bench_add_pair("for/uneven_wsq", "ms", measure_uneven, 10000);
+    for (size_t i = 0; i < 1000000; i++) data[i] = 1;
+    bench_case *sums = bench_add_pair("for/sum", "ms", measure_sum, 1000000);
+    bench_case *fixed = bench_add_pair("for/sum_fixed", "ms", measure_fixed, 1000000);
     bench_run();
     report("scale", plain_scale, 1.01);
     report("heavy", plain_heavy, 1.01);
     report("uneven", plain_uneven, 1.01);
+    bench_ratio("for/sum_fixed_to_sum", fixed, sums, 1.05, false);
+    bench_ratio("for/sum_fixed_to_sum_parallel", fixed + 1, sums + 1, 1.05, false);
     free(data);
     return bench_end();
 }

@@ -50,7 +50,8 @@ static void runs_combine(void *left, const void *right, void *arg) {
     *(struct runs *)left = a;
 }
 
-static const wsq_reducer reducer = {sizeof(struct runs), runs_init, runs_add, runs_combine, NULL};
+static const wsq_reducer reducer = {sizeof(struct runs), runs_init, runs_add, runs_combine, NULL,
+                                    false};
 
 static void start(wsq_ctx ctx, void *arg) {
     wsq_reduce(ctx, 0, TOSSES, 0, &reducer, arg);

@@ -179,7 +179,7 @@ template <class T, class Op, class Get> struct reduction {
         else l = r;
     }
     T run(wsq_ctx ctx, size_t n, T first) {
-        wsq_reducer reducer = {sizeof(T *), init, body, combine, this};
+        wsq_reducer reducer = {sizeof(T *), init, body, combine, this, false};
         T *sum = nullptr;
         check(wsq_reduce(ctx, 0, n, 0, &reducer, &sum));
         if (sum) error.guard([&] { first = op(std::move(first), std::move(*sum)); });

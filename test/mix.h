@@ -199,7 +199,7 @@ static void mix_affine_body(wsq_ctx ctx, size_t begin, size_t end, void *partial
 static void mix_jobs(wsq_ctx ctx, void *arg) {
     mix *all = arg;
     static const wsq_reducer reducer = {sizeof(mix_affine), mix_affine_init, mix_affine_body,
-                                        mix_affine_combine, NULL};
+                                        mix_affine_combine, NULL, false};
     mix_affine got = {0, 0}, want = {1, 0};
     size_t elements = all->plan->elements;
     CHECK_EQ(mix_fib(ctx, all->plan->depth), mix_fib_plain(all->plan->depth));

@@ -167,7 +167,7 @@ static void big_combine(void *left, const void *right, void *arg) {
 
 /* Partial results that do not fit into a job. */
 static void reduce_big(wsq_ctx ctx, void *arg) {
-    static const wsq_reducer reducer = {BIG, big_init, big_body, big_combine, NULL};
+    static const wsq_reducer reducer = {BIG, big_init, big_body, big_combine, NULL, false};
     unsigned char result[BIG];
     (void)arg;
     CHECK_EQ(wsq_reduce(ctx, 0, 3 * BIG, 1, &reducer, result), WSQ_OK);

@@ -396,7 +396,7 @@ static void found_at_once(hunt *self) {
 }
 
 static void hunts(wsq_ctx ctx, void *arg) {
-    const wsq_reducer reducer = {sizeof(size_t), zero, sum_until, add, arg};
+    const wsq_reducer reducer = {sizeof(size_t), zero, sum_until, add, arg, false};
     hunt *self = arg;
     size_t count = 0;
     wsq_for(ctx, 0, 1u << 30, 16, find, self); /* seconds, were it not stopped */

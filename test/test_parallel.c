@@ -206,7 +206,7 @@ static void affine_combine(void *left, const void *right, void *arg) {
 static void check_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain) {
     affine expected = {1, 0}, result = {0, 0};
     tally range = {.begin = begin, .end = end, .grain = grain};
-    wsq_reducer reducer = {sizeof result, affine_init, affine_body, affine_combine, &range};
+    wsq_reducer reducer = {sizeof result, affine_init, affine_body, affine_combine, &range, false};
     if (wsq_reduce(ctx, begin, end, grain, &reducer, &result) != WSQ_OK) FAIL("a reduction");
     for (size_t i = begin; i < end; i++) expected = affine_then(expected, affine_of(i));
     if (result.a != expected.a || result.b != expected.b) FAIL("the sequential result");
@@ -271,7 +271,7 @@ static void extent_combine(void *left, const void *right, void *arg) {
     self->sum += other->sum;
 }
 
-static const wsq_reducer extent_reducer = {sizeof(extent), extent_init, extent_body, extent_combine, NULL};
+static const wsq_reducer extent_reducer = {sizeof(extent), extent_init, extent_body, extent_combine, NULL, false};
 
 static void extents_run(wsq_ctx ctx, void *arg) {
     uint64_t random = *(uint64_t *)arg;
@@ -320,7 +320,7 @@ static void sum_combine(void *left, const void *right, void *arg) {
 }
 
 static void nested_reductions_run(wsq_ctx ctx, void *arg) {
-    wsq_reducer outer = {sizeof(uint64_t), sum_init, inner_body, sum_combine, NULL};
+    wsq_reducer outer = {sizeof(uint64_t), sum_init, inner_body, sum_combine, NULL, false};
     uint64_t sum = 1, expected = 0;
     (void)arg;
     CHECK_EQ(wsq_reduce(ctx, 0, 100, 1, &outer, &sum), WSQ_OK);
@@ -391,7 +391,7 @@ static void partials_lie_alone(void) {
     size_t partials = 0;
     wsq_pool *pool = pool_of(4);
     for (size_t i = 0; i < test_times(50) * 11 || partials == 0; i++) { /* until one was stolen */
-        wide_arg all = {.reducer = {sizes[i % 11], wide_init, wide_body, wide_combine, &all}};
+        wide_arg all = {.reducer = {sizes[i % 11], wide_init, wide_body, wide_combine, &all, false}};
         CHECK_EQ(wsq_run(pool, wide_run, &all), WSQ_OK);
         partials += atomic_load(&all.partials);
     }
@@ -399,7 +399,7 @@ static void partials_lie_alone(void) {
 }
 
 static void bad_reducers_run(wsq_ctx ctx, void *arg) {
-    wsq_reducer good = {sizeof(uint64_t), sum_init, inner_body, sum_combine, NULL};
+    wsq_reducer good = {sizeof(uint64_t), sum_init, inner_body, sum_combine, NULL, false};
     wsq_reducer bad[4] = {good, good, good, good};
     uint64_t sum = 7;
     (void)arg;
@@ -421,8 +421,116 @@ static void bad_reducers(void) {
     pool_end(pool);
 }
 
+/* ---- reductions that repeat ---- */
+
+/* A sum of numbers of very different sizes, where each other order gives other bits. */
+typedef struct rounded {
+    float sum;
+    unsigned pieces;
+    char padding[200]; /* in the large one: it is allocated */
+} rounded;
+
+static void rounded_init(void *partial, void *arg) {
+    (void)arg;
+    ((rounded *)partial)->sum = 0;
+    ((rounded *)partial)->pieces = 0;
+}
+
+static void rounded_body(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg) {
+    rounded *self = partial;
+    (void)ctx, (void)arg;
+    self->pieces++;
+    for (size_t i = begin; i < end; i++) self->sum += (float)(mix(i) % 1000) * (float)(1u << mix(i) % 31);
+    if (mix(begin) % 8 == 0) sched_yield(); /* so that thieves come */
+}
+
+static void rounded_combine(void *left, const void *right, void *arg) {
+    (void)arg;
+    ((rounded *)left)->sum += ((const rounded *)right)->sum;
+    ((rounded *)left)->pieces += ((const rounded *)right)->pieces;
+}
+
+enum { ROUNDED = 5000 };
+static const size_t fixed_grains[] = {0, 1, 3, 64, 777, ROUNDED, 2 * ROUNDED};
+enum { GRAINS = sizeof fixed_grains / sizeof *fixed_grains };
+
+typedef struct fixed_call {
+    rounded results[GRAINS];
+    size_t size, grain;
+} fixed_call;
+
+static void fixed_run(wsq_ctx ctx, void *arg) {
+    fixed_call *call = arg;
+    wsq_reducer reducer = {.size = call->size, .init = rounded_init, .body = rounded_body,
+                           .combine = rounded_combine, .fixed = true};
+    for (int i = 0; i < GRAINS; i++)
+        CHECK_EQ(wsq_reduce(ctx, 7, ROUNDED, fixed_grains[i], &reducer, &call->results[i]), WSQ_OK);
+}
+
+/* The same bits with any number of workers, with partial results on the stack and allocated. */
+static void reduce_bit_by_bit(void) {
+    static const unsigned sizes[] = {1, 2, 3, 8, 32};
+    fixed_call first = {.size = sizeof(rounded)}, call;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        wsq_pool *pool = pool_of(sizes[s]);
+        for (size_t round = 0; round < test_times(20); round++) {
+            unsigned others = 0;
+            call.size = round % 2 ? sizeof(rounded) : offsetof(rounded, padding);
+            CHECK_EQ(wsq_run(pool, fixed_run, &call), WSQ_OK);
+            if (s == 0 && round == 0) memcpy(first.results, call.results, sizeof first.results);
+            for (int i = 0; i < GRAINS; i++)
+                others += memcmp(&first.results[i].sum, &call.results[i].sum, sizeof(float)) != 0 ||
+                          first.results[i].pieces != call.results[i].pieces;
+            CHECK_EQ(others, 0);
+        }
+        pool_end(pool);
+    }
+    CHECK_EQ(first.results[1].pieces, ROUNDED - 7); /* of one element each */
+    CHECK_EQ(first.results[GRAINS - 1].pieces, 1);
+    CHECK(first.results[0].pieces > 500 && first.results[0].pieces < 2000);
+    CHECK(first.results[1].sum != first.results[GRAINS - 1].sum); /* or the order makes no difference */
+}
+
+/* Without memory a fixed reduction says so, and the other one goes on. */
+static atomic_bool no_memory;
+
+static void *meagre_allocate(size_t size, size_t alignment, void *user) {
+    void *memory = NULL;
+    (void)user;
+    if (atomic_load(&no_memory)) return NULL;
+    return posix_memalign(&memory, alignment, size) == 0 ? memory : NULL;
+}
+
+static void meagre_release(void *memory, size_t size, void *user) {
+    (void)size, (void)user;
+    free(memory);
+}
+
+static void meagre_run(wsq_ctx ctx, void *arg) {
+    wsq_reducer reducer = {sizeof(rounded), rounded_init, rounded_body, rounded_combine, NULL, true};
+    rounded result;
+    (void)arg;
+    atomic_store(&no_memory, true);
+    CHECK_EQ(wsq_reduce(ctx, 0, ROUNDED, 10, &reducer, &result), WSQ_ERR_MEMORY);
+    CHECK_EQ(wsq_reduce(ctx, 0, 10, 10, &reducer, &result), WSQ_OK); /* one piece needs none */
+    CHECK_EQ(result.pieces, 1);
+    reducer.fixed = false;
+    CHECK_EQ(wsq_reduce(ctx, 0, ROUNDED, 10, &reducer, &result), WSQ_OK);
+    CHECK_EQ(result.pieces, ROUNDED / 10);
+    atomic_store(&no_memory, false);
+}
+
+static void fixed_without_memory(void) {
+    wsq_allocator meagre = {meagre_allocate, meagre_release, NULL};
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2, .allocator = &meagre});
+    CHECK_EQ(wsq_run(pool, meagre_run, NULL), WSQ_OK);
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_parallel");
+    RUN(reduce_bit_by_bit);
+    RUN(fixed_without_memory);
     RUN(for_against_sequential);
     RUN(odd_ranges);
     RUN(nested_fors);

@@ -77,8 +77,40 @@ static void encouraged(void) {
     pool_end(pool);
 }
 
+/* Set while the pool runs: a worker that looks on for ever goes to sleep, and later one that was asleep
+ * looks on, once it has been woken. */
+static unsigned asleep(wsq_pool *pool) { return wsqi_sleeping(wsqi_load_hint(&pool->permits)); }
+
+static void set_anew(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2, .spin_ns = WSQ_FOREVER - 1});
+    wsq_config pumped = {.workers = 1, .caller_runs = true};
+    step one;
+    for (int round = 0; round < 20; round++) {
+        step_new(&one, NULL, NULL);
+        CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+        test_nap(2000000);
+        CHECK(asleep(pool) < 2); /* the one that was woken looks on */
+        wsq_pool_set_spin(pool, round % 2 ? WSQ_SPIN_OFF : 0);
+        pool_rest(pool);
+        wsq_pool_set_spin(pool, WSQ_FOREVER - 1);
+    }
+    wsq_timer_set(pool, &one.timer, &one.task, 0);
+    wsq_pool_set_spin(pool, 1000);
+    pool_end(pool);
+    pool = pool_new(pumped);
+    wsq_pool_set_spin(pool, WSQ_FOREVER - 1); /* else the wait would spin */
+    step_new(&one, NULL, NULL);
+    CHECK_EQ(wsq_task_wait_for(&one.task, 1), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(!wsq_pool_run_one(pool));
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_spin");
+    RUN(set_anew);
     RUN(in_vain);
     RUN(as_the_user_wants);
     RUN(encouraged);

@@ -40,7 +40,7 @@ struct call { const int *numbers; size_t count; long sum; };
 
 static void run(wsq_ctx ctx, void *arg) {
     struct call *call = arg;
-    wsq_reducer sum = {sizeof(long), zero, part, add, (void *)(uintptr_t)call->numbers};
+    wsq_reducer sum = {sizeof(long), zero, part, add, (void *)(uintptr_t)call->numbers, false};
     wsq_reduce(ctx, 0, call->count, 0, &sum, &call->sum);
 }
 

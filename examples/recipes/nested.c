@@ -22,7 +22,7 @@ static void columns(wsq_ctx ctx, size_t begin, size_t end, void *sum, void *arg)
 static void rows(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
     (void)arg;
     for (size_t y = begin; y < end; y++) {
-        wsq_reducer inner = {sizeof(long), zero, columns, add, &y};
+        wsq_reducer inner = {sizeof(long), zero, columns, add, &y, false};
         wsq_reduce(ctx, 0, COLUMNS, 0, &inner, &sums[y]);
     }
 }

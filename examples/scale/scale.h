@@ -591,7 +591,7 @@ static inline wsq_result scale_reduce(wsq_ctx ctx, size_t begin, size_t end, siz
         return WSQ_ERR_INVALID;
     scale_strand *strand = scale_out();
     wsq_reducer mine = {reducer->size, scale_reduce_init, scale_reduce_body, scale_reduce_combine,
-                        &loop};
+                        &loop, reducer->fixed};
     uint64_t began = scale_wait_begin(strand);
     loop.arg = reducer->arg;
     loop.start = strand->path;

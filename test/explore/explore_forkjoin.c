@@ -394,7 +394,7 @@ static void digits_combine(void *left, const void *right, void *arg) {
 }
 
 static void run_reduce(wsq_ctx ctx, void *arg) {
-    wsq_reducer reducer = {sizeof(uint64_t), digits_init, digits_body, digits_combine, NULL};
+    wsq_reducer reducer = {sizeof(uint64_t), digits_init, digits_body, digits_combine, NULL, false};
     uint64_t result = 0;
     explore_check(wsq_reduce(ctx, 1, *(size_t *)arg, 1, &reducer, &result) == WSQ_OK);
     explore_check(result == 1123456);

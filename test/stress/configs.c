@@ -194,7 +194,7 @@ static void sum_combine(void *left, const void *right, void *arg) {
 }
 
 static void sum_run(wsq_ctx ctx, void *arg) {
-    const wsq_reducer reducer = {200, sum_init, sum_body, sum_combine, NULL}; /* 200: it allocates */
+    const wsq_reducer reducer = {200, sum_init, sum_body, sum_combine, NULL, false}; /* it allocates */
     CHECK_EQ(wsq_reduce(ctx, 0, ELEMENTS, 7, &reducer, arg), WSQ_OK);
 }
 

@@ -141,7 +141,7 @@ static void words_combine(void *left, const void *right, void *arg) {
 }
 
 static uint64_t reduction(wsq_ctx ctx, uint64_t seed) {
-    const wsq_reducer reducer = {sizeof(words), words_init, words_body, words_combine, &seed};
+    const wsq_reducer reducer = {sizeof(words), words_init, words_body, words_combine, &seed, false};
     words result = {0, 0};
     size_t count = seed % 100;
     if (ctx == NULL) words_body(NULL, 0, count, &result, &seed);
