@@ -4395,14 +4395,17 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
     int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
-    if (index >= 0) {
-        wsqi_call(pool, wsqi_block(pool, (unsigned)index));
-        return;
+    if (index < 0) {
+        (void)wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED); /* I5 */
+        /* I6: either this sees the joiner's bit, or the joiner sees that the mark is gone. */
+        wsqi_fence_rmw();
+        if (!wsqi_joiners_sleep(pool)) return;
+        /* It may be asleep since before: it looks for the tasks that came without the mark. */
+        (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
+        wsqi_fence_rmw();
+        index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
     }
-    (void)wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED); /* I5 */
-    /* I6: either this sees the joiner's bit, or the joiner sees that the mark is gone. */
-    wsqi_fence_rmw();
-    if (wsqi_joiners_sleep(pool)) wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
+    if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
 }
 
 /* Any thread: a permit sleeps, perhaps in a join, no thread searches, and a task is there. */
