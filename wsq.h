@@ -4386,7 +4386,7 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
     (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
-    wsqi_fence_rmw();
+    wsqi_fence_rmw(); /* I8 */
 }
 
 /* Any thread: a task is there, no permit sleeps and no thread searches. A thread that sleeps in a
@@ -4402,7 +4402,7 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
         if (!wsqi_joiners_sleep(pool)) return;
         /* It may be asleep since before: it looks for the tasks that came without the mark. */
         (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
-        wsqi_fence_rmw();
+        wsqi_fence_rmw(); /* I8 */
         index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
     }
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
