@@ -7444,14 +7444,17 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     }
     works = works && self != NULL && !pool->config.caller_runs;
     if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
-    bool pinned = works && wsqi_load_hint(&self->inbox.count) != 0;
-    if (pinned) wsqi_permits_take();
-    else if (running || !works) /* what cancels needs no permit, and knows no bound */
-        works = !wsqi_wait_block(wait, works ? self : NULL);
+    bool pinned = false; /* what cancels needs no permit, and knows no bound */
+    if (running || !works) {
+        bool given = wsqi_wait_block(wait, works ? self : NULL);
+        pinned = works && given && wsqi_load_hint(&self->inbox.count) != 0;
+        works = works && (!given || pinned);
+    }
     if (!works) {
         wsqi_wait_park(wait);
         return;
     }
+    if (pinned) wsqi_permits_take();
     self->wait_depth++;
     self->wait = wait;
     if (pinned) ran = wsqi_pinned_run(self, wsqi_full_mark(self));
