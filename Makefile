@@ -37,7 +37,7 @@ EXAMPLES = $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/recipes/*.c)) 
 LAYER    = $(wildcard examples/*.hpp) examples/wsq_io.h
 cpp      = $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(B)/%,$(wildcard $(1))))
 # When tasks run, in virtual time.
-PROGRESS = $(patsubst %,$(B)/test/progress/%,hangs exact exact_calls)
+PROGRESS = $(patsubst %,$(B)/test/progress/%,hangs exact exact_calls oracle)
 # Also on mutexes and conditions: whatever sleeps.
 PTHREAD  = $(patsubst %,$(B)/pthread/test/%,$(addprefix test_,corners faults guest host idle pool \
              shutdown standin system timer) stress/programs)
@@ -61,7 +61,7 @@ hangs: $(B)/test/progress/hangs ## programs of a few lines that must not hang, i
 	@$<
 
 oracle: $(B)/test/progress/oracle ## random programs, in virtual time: does every task run when it could?
-	@$<
+	@$< -a
 
 check-headers: ## only the compile matrix: C99 to C++20, gcc and clang
 	@sh test/run.sh --compile
@@ -151,7 +151,7 @@ asan ubsan tsan msan: ## run the tests under a sanitizer
 # What a test does not call is not compiled, and the rest quickly: a third of -O2's time.
 $(TESTS) $(PTHREAD) $(B)/test/stress/soak: STATIC = -DWSQ_STATIC
 $(TESTS) $(PTHREAD): O = -Og
-$(EXPLORE) $(PROGRESS) $(B)/test/progress/oracle: O = -O1
+$(EXPLORE) $(PROGRESS): O = -O1
 
 sanitized:
 	@$(MAKE_J) -s $(TESTS)

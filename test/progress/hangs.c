@@ -53,27 +53,6 @@ static void futures(wsq_config config) {
              (double)grown / 1024);
 }
 
-static wsq_poll behind_run(wsq_ctx ctx, wsq_task *task) {
-    item *low = item_make(US);
-    compute(500 * US); /* others come meanwhile */
-    wsq_task_set_priority(&low->task, WSQ_LOW);
-    item_spawn(wsq_pool_of(ctx), low);
-    wsq_task_wait_for(&low->task, 10 * US);
-    return futures_run(ctx, task);
-}
-
-static void futures_behind(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-    item *gets = item_make(0);
-    gets->task.fn = behind_run;
-    item_spawn(pool, gets);
-    for (int i = 0; i < 2000; i++) item_spawn(pool, item_make(US));
-    wsq_pool_wait(pool);
-    if (grown <= 32768) return;
-    verdict = false;
-    snprintf(measured, sizeof measured, "20,000 times (submit, get) took %.0f KiB", (double)grown / 1024);
-}
-
 static void futures_one(void) { futures((wsq_config){.workers = 1}); }
 static void futures_shared(void) { futures((wsq_config){.workers = 4, .order = WSQ_SHARED}); }
 
@@ -185,6 +164,7 @@ static const struct hang {
     {"7c", spin_dismiss, 1000, true, "a lent thread that spins is dismissed"},
     {"7d", spin_wait, 1000, true, "a wait without stand-ins that spins"},
     {"7e", slot_beside_calls, 1000, false, "a woken task in a slot beside workers with little to do"},
+    {"7f", slot_beside_longer_calls, 1000, false, "the same, with longer calls and more workers"},
     {"8a", blocked_guests, 2000, true, "a loop beside guests that wait"},
     {"8b", guest_and_spinner, 2000, true, "a loop of a guest beside workers that spin"},
     {"8c", awaited_loop, 1000, false, "a loop in a task that runs inside a wait"},
@@ -194,11 +174,8 @@ static const struct hang {
     {"11b", task_beside_join, 1000, true, "a task beside a worker that sleeps in a join"},
     {"12a", search_end, 50, true, "half of the workers go on searching, after tasks that end at once"},
     {"13a", pinned_yields, 50, false, "a pinned task that yields, while its worker waits for another"},
-    {"13b", guest_beside_wait, 500, false, "a wait without stand-ins, after a guest"},
-    {"13c", guest_pumps, 500, false, "a guest that waits in a caller_runs pool"},
-    {"13d", dismissed_and_back, 100, false, "a lent thread leaves and comes back, with a pinned task"},
-    {"13e", order_beside_block, 500, false, "tasks queued by a worker that blocks for a moment"},
-    {"9c", futures_behind, 1000, false, "memory of futures, behind tasks that wait in the lanes"},
+    {"13b", guest_pumps, 500, false, "a guest that waits in a caller_runs pool"},
+    {"13c", order_beside_block, 500, false, "tasks queued by a worker that blocks for a moment"},
 };
 
 enum { HANGS = sizeof hangs / sizeof *hangs };

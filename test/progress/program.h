@@ -92,7 +92,7 @@ static const struct avoidable {
     {"wait", 1u << OP_WAIT | 1u << OP_RUN_WAIT}, {"future", 1u << OP_FUTURE},
     {"run", 1u << OP_RUN | 1u << OP_RUN_WAIT}, {"group", 1u << OP_GROUP},
     {"yield", 1u << OP_YIELD | 1u << OP_UNTIL}, {"loop", 1u << OP_LOOP | 1u << OP_RUN},
-    {"pend", 1u << OP_PEND}, {"block", 1u << OP_BLOCK}, {"feed", 1u << OP_FEED},
+    {"pend", 1u << OP_PEND}, {"slot", 1u << OP_WAKE}, {"block", 1u << OP_BLOCK}, {"feed", 1u << OP_FEED},
 };
 
 enum { AVOIDABLES = sizeof avoidables / sizeof *avoidables };
@@ -198,6 +198,7 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
     made.priority = priorities[below(random, 5)];
     if (made.priority == WSQ_HIGH && avoids("high")) made.priority = WSQ_NORMAL;
     if (made.priority == WSQ_LOW && avoids("low")) made.priority = WSQ_NORMAL;
+    if (made.priority == WSQ_LOW) made.how = HOW_PLAIN; /* each run of one may take 16 ms to come */
     switch (kind) {
     case OP_WAIT: case OP_RUN_WAIT:
         if ((k = node_to_wait_for(all, self, true, random)) < 0) return (op){0};
@@ -214,7 +215,9 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
         if (one_in(random, 10)) made.count = 1500, made.ns = 0;
         break;
     case OP_GROUP: made.ns2 = one_in(random, 3) ? some_ns(random) : 0; break;
-    case OP_PEND: made.how = (uint8_t)(HOW_TIMER + below(random, 3)); break;
+    case OP_PEND: made.how = (uint8_t)(HOW_TIMER + below(random, 3));
+        if (made.how == HOW_HELPER && avoids("slot")) made.how = HOW_THREAD;
+        break;
     case OP_YIELD: made.count = (uint16_t)(1 + below(random, 5)); break;
     case OP_FEED:
         made.ns = 20000 + below(random, 60000);
@@ -230,6 +233,7 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
     if ((kind == OP_RUN || kind == OP_RUN_WAIT) && (few || all->configs[made.pool].caller_runs))
         return (op){0};
     if (kind == OP_RUN && one_in(random, 3)) made.count = 0;
+    if (made.priority == WSQ_LOW && made.count > 8) made.count = 8;
     while ((uint64_t)made.count * made.ns > 30 * MS && kind != OP_FEED) made.count = (uint16_t)(made.count / 2);
     return made;
 }
