@@ -26,6 +26,9 @@
 #define WATCH_NS (1500 * US)
 #endif
 
+/* A WSQ_LOW task has every 16th turn: about 16 ms, if other tasks come all the time. */
+#define WATCH_LOW_NS (40 * MS)
+
 /* No operation of a program takes longer, whatever it waits for. */
 #define WATCH_STUCK_NS (400 * MS)
 
@@ -236,7 +239,10 @@ static void pool_look(watch_pool *pool, uint64_t t) {
     if (pool_idle(pool) > 0) {
         uint64_t from = latest(pool->idle_since, watch.stalled);
         const watched *oldest = pool->first;
-        if (oldest != NULL && t > latest(from, oldest->since) + WATCH_NS)
+        uint64_t most = WATCH_NS;
+        while (oldest != NULL && oldest->priority == WSQ_LOW) oldest = oldest->next;
+        if (oldest == NULL) oldest = pool->first, most = WATCH_LOW_NS; /* others may come all the time */
+        if (oldest != NULL && t > latest(from, oldest->since) + most)
             watch_fail(idle_rules[oldest->cause], "%s, %s, can run since %.3f ms; of pool %u %u of %u workers run "
                        "(at %.3f ms)", oldest->name, cause_names[oldest->cause], ms(oldest->since),
                        n, pool->running, pool_capacity(pool), ms(t));
