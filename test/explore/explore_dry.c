@@ -67,6 +67,43 @@ static void wait_beside_a_run(void) {
     explore_pool_end(pool);
 }
 
+/* ---- two workers are in jobs of the run ---- */
+
+static wsqi_a32 over;
+
+static void held_till_over(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    while (wsqi_load_acq(&over) == 0) wsqi_pause();
+}
+
+static void gives_two(wsq_ctx ctx, void *arg) {
+    held one = {.job = {.fn = NULL}}, two = one;
+    (void)arg;
+    wsq_fork(&ctx, &one.job, held_till_over);
+    wsq_fork(&ctx, &two.job, held_till_over);
+    while (wsqi_load_acq(&over) == 0) wsqi_pause();
+    wsq_join(&ctx, &two.job);
+    wsq_join(&ctx, &one.job);
+}
+
+static void guest_of_two(void *arg) {
+    (void)arg;
+    explore_check(wsq_run(pool, gives_two, NULL) == WSQ_OK);
+}
+
+static void two_in_jobs(void) {
+    const wsq_config config = {.lifo_cap = WSQ_LIFO_OFF};
+    wsq_task task;
+    wsqi_store_init(&over, 0u);
+    pool = explore_pool_make(4, config);
+    explore_start(guest_of_two, NULL);
+    wsq_task_init(&task, nothing);
+    explore_check(wsq_spawn(pool, &task) == WSQ_OK);
+    explore_check(wsq_pool_wait(pool) == WSQ_OK);
+    wsqi_store_rel(&over, 1u);
+    explore_pool_end(pool);
+}
+
 /* ---- a worker's last task ends in a wait, in a job that it took while it joined ---- */
 
 static int joined, begun; /* the inner job may end; how many of the jobs below have begun */
@@ -156,5 +193,6 @@ static void wait_beside_a_wait(void) {
 int main(void) {
     explore_random("dry: a wait beside a run", wait_beside_a_run, 8000);
     explore_random("dry: a wait beside a wait in a job", wait_beside_a_wait, 2000);
+    explore_random("dry: two workers are in jobs of a run", two_in_jobs, 2000);
     return explore_end();
 }

@@ -236,6 +236,44 @@ static void gives_back_in_a_call(void) {
     end();
 }
 
+/* A task of one pool is in a run of another, and blocks in both: it gives a permit back, and takes it. */
+static wsq_pool *other_pool;
+static int of_wait;
+
+static void blocks_in_both(wsq_ctx ctx, void *arg) {
+    const wsqi_worker *worker = arg;
+    if (of_wait) {
+        explore_check(wsq_task_wait_for(&pending, 1000) == WSQ_ERR_TIMEOUT);
+    } else {
+        wsq_block_begin(ctx);
+        explore_check(!worker->permit);
+        wsq_block_end(ctx);
+    }
+    explore_check(worker->permit);
+}
+
+static wsq_poll runs_elsewhere(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    explore_check(wsq_run(other_pool, blocks_in_both, wsqi_worker_of(ctx)) == WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void both_pools(void) {
+    const wsq_config alone = {.max_standins = WSQ_STANDINS_OFF};
+    begin(1, WSQ_STANDINS_OFF);
+    of_wait = explore_choose(2);
+    other_pool = explore_pool_make(1, alone);
+    wsq_task_init(&first, runs_elsewhere);
+    wsq_task_init(&pending, waits);
+    explore_check(wsq_spawn(other_pool, &pending) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &first) == WSQ_OK);
+    explore_check(wsq_task_wait(&first) == WSQ_OK);
+    wsqi_store_rel(&sent, 1u);
+    wsq_wake(&pending);
+    wsq_pool_destroy(other_pool);
+    end();
+}
+
 int main(void) {
     explore_random("stand-in: left alone by its worker", left_by_its_worker, 3000);
     explore_random("a guest takes the permit of a thread that waits", robbed_by_a_guest, 3000);
@@ -243,5 +281,6 @@ int main(void) {
     explore_random("two stand-ins come late, and one after the other", late_threads, 3000);
     explore_random("two wait, and one stand-in is left", one_for_two, 3000);
     explore_random("a call that blocks gives back what a wait in it took", gives_back_in_a_call, 3000);
+    explore_random("permits of two pools", both_pools, 2000);
     return explore_end();
 }
