@@ -6800,7 +6800,8 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
     if (round == 0) *start = wsqi_spin_lasts(spin_ns) ? wsqi_clock_ns() : 0;
     if (*start == 0) return round < (spin_ns == 0 ? pool->spin_rounds : 1);
-    return wsqi_spin_lasts(spin_ns) && wsqi_clock_ns() - *start < spin_ns;
+    /* The first look is a whole one, however short the time is. */
+    return round == 0 || (wsqi_spin_lasts(spin_ns) && wsqi_clock_ns() - *start < spin_ns);
 }
 
 /* Owner only, between two rounds of a search that lasts spin_ns: does what a sleeper would do.
