@@ -551,8 +551,8 @@
  *     allow at most 4 downloads?   recipes/limit.c. A pool with `workers = 4` is no limit:
  *                                  stand-ins add threads
  *     push back when full?         recipes/limit.c refuses, recipes/bounded.c lets a thread wait,
- *                                  and recipes/channel.c a task; wsq_pool_pending says how much
- *                                  there is
+ *                                  and recipes/channel.c a task; examples/wsq_queue.h does both.
+ *                                  wsq_pool_pending says how much there is
  *     make a call that blocks?     wsq_block_begin, wsq_block_end: a stand-in keeps the core busy
  *     use a GUI or game loop?      give the loop a caller_runs pool: any thread spawns into it, and
  *                                  the loop calls wsq_pool_run_one: recipes/gui.c
@@ -571,6 +571,7 @@
  *     run one after another?       wsq_task_after, wsq_group_then, wsq_future_then, before the
  *                                  later one is spawned
  *     replace my thread pool?      WSQ_SHARED starts tasks in the order of a queue: recipes/queue.c
+ *                                  (examples/wsq_queue.h: limits, counts, purge, pause, resize)
  *     pin work to one worker?      wsq_spawn_on; for data of each worker recipes/per_worker.c
  *     run n bodies together?       recipes/gang.c
  *     keep workers awake?          wsq_config.spin_ns: how long they look for work before they

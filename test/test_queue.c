@@ -1,0 +1,176 @@
+/* examples/wsq_queue.h: order, limits, a full queue, purge, pause, resize, and a pool that is cancelled. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+#include "../examples/wsq_queue.h"
+#include "test.h"
+#include "pool.h"
+
+enum { CALLS = 4000, ROOM = 7, MOST = 4 };
+
+static atomic_uint now, most, ran;
+static atomic_bool held;
+static int order[CALLS];
+
+static void reset(void) {
+    atomic_store(&now, 0);
+    atomic_store(&most, 0);
+    atomic_store(&ran, 0);
+    atomic_store(&held, false);
+}
+
+static void work(void *arg) {
+    unsigned n = 1 + atomic_fetch_add(&now, 1), seen = atomic_load(&most);
+    while (n > seen && !atomic_compare_exchange_weak(&most, &seen, n)) {}
+    order[atomic_fetch_add(&ran, 1)] = (int)(intptr_t)arg;
+    while (atomic_load(&held)) sched_yield();
+    test_spin(200);
+    atomic_fetch_sub(&now, 1);
+}
+
+static void *number(int i) { return (void *)(intptr_t)i; }
+
+/* A blocking submit loses nothing; with a limit of one the order is that of the submits. */
+static void submits(void) {
+    for (unsigned limit = 1; limit <= MOST; limit++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 3});
+        wsq_queue queue;
+        unsigned wrong = 0;
+        reset();
+        CHECK_EQ(wsq_queue_init(&queue, pool, ROOM, limit, MOST), WSQ_OK);
+        for (int i = 0; i < CALLS; i++) wrong += wsq_queue_submit(&queue, work, number(i)) != WSQ_OK;
+        wsq_queue_wait(&queue);
+        CHECK_EQ(atomic_load(&ran), CALLS);
+        CHECK(atomic_load(&most) <= limit);
+        for (int i = 0; i < CALLS && limit == 1; i++) wrong += order[i] != i;
+        CHECK_EQ(wrong, 0);
+        wsq_queue_fini(&queue);
+        pool_end(pool);
+    }
+}
+
+static atomic_uint dropped;
+
+static void drop(void *arg) {
+    (void)arg;
+    atomic_fetch_add(&dropped, 1);
+}
+
+/* Full, counted, purged, paused, resized. */
+static void states(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = MOST});
+    wsq_queue queue;
+    size_t queued;
+    unsigned running;
+    reset();
+    atomic_store(&dropped, 0);
+    CHECK_EQ(wsq_queue_init(&queue, pool, 0, 1, 1), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_queue_init(&queue, pool, 1, 2, 1), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_queue_init(&queue, pool, ROOM, 2, MOST), WSQ_OK);
+    atomic_store(&held, true);
+    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_queue_submit(&queue, work, number(i)), WSQ_OK);
+    while (atomic_load(&ran) < 2) sched_yield();
+    for (int i = 0; i < ROOM; i++) CHECK_EQ(wsq_queue_try(&queue, work, number(i)), WSQ_OK);
+    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_ERR_TIMEOUT);
+    wsq_queue_counts(&queue, &queued, &running);
+    CHECK(queued == ROOM && running == 2);
+    wsq_queue_resize(&queue, 3); /* one more starts */
+    while (atomic_load(&ran) < 3) sched_yield();
+    wsq_queue_counts(&queue, &queued, &running);
+    CHECK(queued == ROOM - 1 && running == 3);
+    CHECK_EQ(wsq_queue_purge(&queue, drop), ROOM - 1);
+    CHECK_EQ(atomic_load(&dropped), ROOM - 1);
+    wsq_queue_resize(&queue, 0); /* the three return, and nothing starts */
+    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_OK);
+    atomic_store(&held, false);
+    do wsq_queue_counts(&queue, &queued, &running);
+    while (running != 0);
+    test_nap(2000000);
+    CHECK_EQ(atomic_load(&ran), 3);
+    wsq_queue_resize(&queue, 3);
+    wsq_queue_wait(&queue);
+    CHECK_EQ(atomic_load(&ran), 4);
+    wsq_queue_pause(&queue, true);
+    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_OK);
+    test_nap(2000000);
+    CHECK_EQ(atomic_load(&ran), 4);
+    wsq_queue_pause(&queue, false);
+    wsq_queue_fini(&queue);
+    CHECK_EQ(atomic_load(&ran), 5);
+    pool_end(pool);
+}
+
+/* Threads that submit, try, resize, pause and purge: each call runs or is dropped, once. */
+static atomic_uint accepted;
+
+static void compete(test_thread *self) {
+    wsq_queue *queue = self->arg;
+    for (size_t i = 0; i < 300; i++) {
+        uint32_t what = test_below(&self->random, 20);
+        if (what == 0) wsq_queue_resize(queue, 1 + test_below(&self->random, MOST));
+        else if (what == 1) wsq_queue_pause(queue, true), wsq_queue_pause(queue, false);
+        else if (what == 2) wsq_queue_purge(queue, drop);
+        else if (what < 10 && wsq_queue_submit(queue, work, NULL) == WSQ_OK) atomic_fetch_add(&accepted, 1);
+        else if (what >= 10 && wsq_queue_try(queue, work, NULL) == WSQ_OK) atomic_fetch_add(&accepted, 1);
+    }
+}
+
+static void races(void) {
+    for (size_t round = 0; round < test_times(10); round++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 1 + (unsigned)round % 3});
+        wsq_queue queue;
+        reset();
+        atomic_store(&dropped, 0);
+        atomic_store(&accepted, 0);
+        CHECK_EQ(wsq_queue_init(&queue, pool, ROOM, 2, MOST), WSQ_OK);
+        test_threads(4, compete, &queue);
+        wsq_queue_fini(&queue);
+        CHECK_EQ(atomic_load(&ran) + atomic_load(&dropped), atomic_load(&accepted));
+        CHECK(atomic_load(&most) <= MOST);
+        pool_end(pool);
+    }
+}
+
+/* The pool is cancelled: what waits in the queue never starts, and nobody waits for it. */
+static void cancelled(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+    wsq_queue queue;
+    reset();
+    CHECK_EQ(wsq_queue_init(&queue, pool, ROOM, 2, MOST), WSQ_OK);
+    for (int i = 0; i < 100; i++) CHECK_EQ(wsq_queue_submit(&queue, work, number(i)), WSQ_OK);
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+    wsq_queue_wait(&queue);
+    size_t left, after;
+    unsigned running;
+    wsq_queue_purge(&queue, NULL); /* so that it is not refused for being full */
+    wsq_queue_counts(&queue, &left, &running);
+    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_ERR_CLOSED);
+    wsq_queue_counts(&queue, &after, &running);
+    CHECK(left == 0 && after == 0 && running == 0);
+    wsq_queue_fini(&queue);
+    pool_end(pool);
+}
+
+/* The pool is drained before a call comes: the queue refuses it and does not keep it. */
+static void drained(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    wsq_queue queue;
+    size_t queued;
+    unsigned running;
+    CHECK_EQ(wsq_queue_init(&queue, pool, ROOM, 2, MOST), WSQ_OK);
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+    CHECK_EQ(wsq_queue_submit(&queue, work, NULL), WSQ_ERR_CLOSED);
+    wsq_queue_counts(&queue, &queued, &running);
+    CHECK(queued == 0 && running == 0);
+    wsq_queue_fini(&queue);
+    pool_end(pool);
+}
+
+int main(void) {
+    test_begin("test_queue");
+    RUN(submits);
+    RUN(states);
+    RUN(races);
+    RUN(cancelled);
+    RUN(drained);
+    return test_end();
+}
