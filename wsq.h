@@ -6134,16 +6134,13 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     }
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL; /* only a thief empties it meanwhile */
-    if (WSQI_LIKELY(next) && self->order == WSQ_FIFO &&
-        wsqi_inject_empty(&pool->lanes[WSQ_NORMAL])) {
-        wsq_ring_push(&self->ring, task); /* there is room */
-        return;
-    }
-    if (next || pool->config.order == WSQ_LIFO)
+    bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
+    /* A full ring stays as it is: what is in it comes before what is in the global queue. */
+    if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
-    else
-        wsqi_push_local(self, task);
-    wsqi_notify_others(self);
+        next = false;
+    }
+    if (!next) wsqi_notify_others(self);
 }
 
 static void wsqi_requeue_woken(wsqi_worker *self, wsq_task *task) {
@@ -7417,6 +7414,7 @@ static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
  * worker does. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
+    (void)wsqi_permits_give(wait, NULL); /* of other pools */
     if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* not by a job that the pump ran */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;

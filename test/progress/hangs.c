@@ -151,7 +151,7 @@ static const struct hang {
     {"1e", respawns, 200, true, "a wait for a group whose tasks respawn"},
     {"2a", behind_a_block, 1000, true, "tasks queued by a worker that blocks, beside others"},
     {"2b", high_yields, 50, true, "a worker waits for a WSQ_HIGH task that yields"},
-    {"2c", order_beside_yields, 1000, false, "the order of one thread's tasks beside some that yield"},
+    {"2c", order_beside_yields, 1000, true, "the order of one thread's tasks beside some that yield"},
     {"3a", pinned_across, 50, true, "a task pinned to a worker that waits"},
     {"3b", pinned_run, 50, true, "a task pinned to a worker that waits inside wsq_run"},
     {"4a", untold_timeout, 500, true, "a wait that times out, then 64 tasks"},
@@ -173,8 +173,8 @@ static const struct hang {
     {"10", edge_across, 5000, true, "a pool is destroyed beside an edge from another"},
     {"11b", task_beside_join, 1000, true, "a task beside a worker that sleeps in a join"},
     {"12a", search_end, 50, true, "half of the workers go on searching, after tasks that end at once"},
-    {"13a", pinned_yields, 50, false, "a pinned task that yields, while its worker waits for another"},
-    {"13b", guest_pumps, 500, false, "a guest that waits in a caller_runs pool"},
+    {"13a", pinned_yields, 50, true, "a pinned task that yields, while its worker waits for another"},
+    {"13b", guest_pumps, 500, true, "a guest that waits in a caller_runs pool"},
     {"13c", order_beside_block, 500, false, "tasks queued by a worker that blocks for a moment"},
 };
 
