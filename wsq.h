@@ -97,7 +97,7 @@
  *        its ring.
  *     2. The global queue: a batch, or only one task if tasks take long and few are waiting.
  *     3. The other workers, near ones first, from a random one on: a published job, or half of a
- *        ring. At most half of the workers search at the same time.
+ *        ring. A worker looks on for about 15 us, or only once if half of the workers do so.
  *     4. The global queue once more, and WSQ_LOW tasks.
  *     5. Nothing was found: the worker sleeps.
  *
@@ -127,8 +127,12 @@
  *                                       +--> done (may be spawned again)
  *
  * When a worker wakes a task, the task goes into that worker's LIFO slot and runs next, while the
- * data is still in the cache. No other worker is woken for it. If the worker goes on with its
- * current task for long, an idle worker takes the woken task from the slot after 0.5 to 1 ms.
+ * data is still in the cache. If the worker goes on with its current task, another worker that
+ * searches takes the woken task from the slot after about 1 us. Where tasks take 3 us or more on
+ * average, an idle worker is woken to do so; otherwise one looks after 0.5 to 1 ms.
+ *
+ * While all permits are in use by jobs, tasks wait: a join runs only jobs. So a parallel loop that
+ * keeps every worker busy for a second keeps tasks waiting for as long.
  *
  * JOB. A job is a struct of yours on your stack. It exists between wsq_fork and the wsq_join that
  * must follow in the same function, newest job first. A function that may fork receives a wsq_ctx,
@@ -1236,7 +1240,7 @@ typedef struct wsq_config {
                                  * wsq_stats.rescued counts; 0: never */
     uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
                                  * work before it sleeps; 0: about 15 us, less if recent searches
-                                 * found nothing, and at most half of the workers at a time;
+                                 * found nothing, or if half of the workers look already;
                                  * WSQ_SPIN_OFF: it looks once */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
