@@ -216,10 +216,12 @@ template <class T, class Step> struct step_state : state<T> {
 };
 
 // exchange: swaps what the step needs with what the caller has, and back if the spawn fails.
-template <class Step, class Exchange> auto start(wsq_pool *pool, Step &&step, Exchange exchange) {
+template <class Step, class Exchange>
+auto start(wsq_pool *pool, Step &&step, Exchange exchange, wsq_priority priority = WSQ_NORMAL) {
     using T = typename is_future<call_t<Step &>>::value_type;
     auto *made = new step_state<T, std::decay_t<Step>>(std::forward<Step>(step));
     made->pool = pool;
+    wsq_task_set_priority(made, priority);
     exchange(*made->step);
     wsq_result result = wsq_spawn(pool, made);
     if (result == WSQ_OK) return future<T>(made);
@@ -464,8 +466,13 @@ class pool {
     // Calls f(args...) on some worker, and returns a future of the result. The arguments are
     // copied.
     template <class F, class... A> auto submit(F &&f, A &&...args) {
-        return detail::start(pool_, detail::submit_step<std::decay_t<F>, std::decay_t<A>...>{
-                                        std::forward<F>(f), {std::forward<A>(args)...}});
+        return submit(WSQ_NORMAL, std::forward<F>(f), std::forward<A>(args)...);
+    }
+    // The same with a priority: submit(WSQ_HIGH, f, args...).
+    template <class F, class... A> auto submit(wsq_priority priority, F &&f, A &&...args) {
+        using step = detail::submit_step<std::decay_t<F>, std::decay_t<A>...>;
+        return detail::start(pool_, step{std::forward<F>(f), {std::forward<A>(args)...}},
+                             [](auto &) {}, priority);
     }
     // Calls f(ctx) on this thread, and what it forks also on others; returns the result of f.
     template <class F> auto run(F &&f) {

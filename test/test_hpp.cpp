@@ -2,6 +2,7 @@
 // with types that own something. The algorithms are compared with those of the standard.
 #define WSQ_IMPLEMENTATION
 #include "../examples/wsq.hpp"
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -387,7 +388,26 @@ static void future_kept() {
     CHECK(value.valid() && *value.get() == 7);
 }
 
+// While the only worker is held, what has a higher priority overtakes.
+static void priorities() {
+    wsq::pool pool(1);
+    std::atomic<bool> inside(false), open(false);
+    std::string order;
+    auto held = pool.submit([&] {
+        for (inside = true; !open;) std::this_thread::yield();
+    });
+    while (!inside) std::this_thread::yield();
+    auto low = pool.submit(WSQ_LOW, [&](char c) { order += c; }, 'c');
+    auto normal = pool.submit([&](char c) { order += c; }, 'b');
+    auto high = pool.submit(WSQ_HIGH, [&](char c) { order += c; return 7; }, 'a');
+    open = true;
+    held.get(), low.get(), normal.get();
+    CHECK(high.get() == 7);
+    CHECK(order == "abc");
+}
+
 int main() {
+    priorities();
     for (unsigned workers : {1u, 2u, 4u}) {
         wsq::pool pool(workers);
         future_values(pool);
