@@ -274,6 +274,61 @@ static void both_pools(void) {
     end();
 }
 
+static wsq_poll blocks_shortly(wsq_ctx ctx, wsq_task *task) {
+    wsqi_store_rel(&began, 1u);
+    return blocks_long(ctx, task);
+}
+
+static wsq_poll meets_twice(wsq_ctx ctx, wsq_task *task) {
+    explore_meet(&gate, 2);
+    return meets(ctx, task);
+}
+
+/* A stand-in keeps the only permit until a task has run that is pinned to the worker without one. */
+static void pinned_without_permit(void) {
+    begin(1, 1);
+    wsq_task_init(&first, blocks_shortly);
+    wsq_task_init(&second, meets_twice);
+    wsq_task_init(&pending, meets);
+    wsq_task_set_worker(&pending, 0);
+    explore_check(wsq_spawn(pool, &first) == WSQ_OK);
+    while (wsqi_load_acq(&began) == 0) wsqi_pause();
+    explore_check(wsq_spawn(pool, &second) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &pending) == WSQ_OK);
+    explore_check(wsq_task_wait(&second) == WSQ_OK);
+    explore_check(wsq_task_wait(&pending) == WSQ_OK);
+    end();
+}
+
+static wsq_poll comes_first(wsq_ctx ctx, wsq_task *task) {
+    started = 1;
+    return at_once(ctx, task);
+}
+
+static wsq_poll comes_second(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    explore_check(started);
+    explore_meet(&gate, 2);
+    return WSQ_DONE;
+}
+
+static wsq_poll spawns_and_blocks(wsq_ctx ctx, wsq_task *task) {
+    explore_check(wsq_spawn(pool, &awaited) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &pending) == WSQ_OK);
+    return blocks_long(ctx, task);
+}
+
+/* What the only worker has queued when it blocks runs in the order of its spawns. */
+static void spills_in_order(void) {
+    begin(1, 1);
+    wsq_task_init(&first, spawns_and_blocks);
+    wsq_task_init(&awaited, comes_first);
+    wsq_task_init(&pending, comes_second);
+    explore_check(wsq_spawn(pool, &first) == WSQ_OK);
+    explore_check(wsq_task_wait(&first) == WSQ_OK);
+    end();
+}
+
 int main(void) {
     explore_random("stand-in: left alone by its worker", left_by_its_worker, 3000);
     explore_random("a guest takes the permit of a thread that waits", robbed_by_a_guest, 3000);
@@ -282,5 +337,7 @@ int main(void) {
     explore_random("two wait, and one stand-in is left", one_for_two, 3000);
     explore_random("a call that blocks gives back what a wait in it took", gives_back_in_a_call, 3000);
     explore_random("permits of two pools", both_pools, 2000);
+    explore_random("a pinned task, and its worker has no permit", pinned_without_permit, 2000);
+    explore_random("what a worker leaves runs in order", spills_in_order, 2000);
     return explore_end();
 }
