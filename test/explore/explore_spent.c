@@ -329,6 +329,19 @@ static void spills_in_order(void) {
     end();
 }
 
+static void has_a_permit(wsq_ctx ctx, void *arg) {
+    (void)arg;
+    explore_check(wsqi_worker_of(ctx)->permit);
+}
+
+/* A guest takes the permit of a worker that sleeps. */
+static void guest_takes(void) {
+    begin(1, WSQ_STANDINS_OFF);
+    explore_wait_quiet();
+    explore_check(wsq_run(pool, has_a_permit, NULL) == WSQ_OK);
+    end();
+}
+
 int main(void) {
     explore_random("stand-in: left alone by its worker", left_by_its_worker, 3000);
     explore_random("a guest takes the permit of a thread that waits", robbed_by_a_guest, 3000);
@@ -339,5 +352,6 @@ int main(void) {
     explore_random("permits of two pools", both_pools, 2000);
     explore_random("a pinned task, and its worker has no permit", pinned_without_permit, 2000);
     explore_random("what a worker leaves runs in order", spills_in_order, 2000);
+    explore_random("a guest takes a permit that sleeps", guest_takes, 1000);
     return explore_end();
 }
