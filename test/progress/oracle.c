@@ -16,7 +16,6 @@
 
 /* Each with its number in hangs.c. Take a line out when its fault is mended. */
 static const char *const open_faults[] = {
-    "slot",   /* 7f */
     "pin",    /* 13a */
     "caller", /* 13b */
     "feed",   /* 2c, 13c */
