@@ -7072,22 +7072,15 @@ static bool wsqi_pinned_run(wsqi_worker *self, wsq_ctx floor) {
     return task != NULL;
 }
 
-/* Owner only: takes a permit, unless it holds one. False: none sleeps, and what it has queued is
- * for others. */
-static bool wsqi_permit_get(wsqi_worker *self) {
-    if (self->permit || wsqi_permit_take(self)) return true;
-    while (wsqi_pinned_run(self, self->frame.floor)) {}
-    wsqi_thread_clear(self);
-    return false;
-}
-
 /* The thread of a worker, of a stand-in, or one that was lent for a worker. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
     if (self->comes) wsqi_sleep(self, NULL); /* counted in S, it looks, as wsqi_thread_want says */
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
-        if ((!WSQI_LIKELY(self->asks) || wsqi_permit_get(self)) && wsqi_step(self)) continue;
+        bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
+        if (may ? wsqi_step(self) : wsqi_pinned_run(self, self->frame.floor)) continue;
+        if (!may) wsqi_thread_clear(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         wsqi_sleep(self, NULL);
     }
