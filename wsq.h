@@ -4965,7 +4965,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_late(wait)
                                  : wsqi_dismissed(self);
-        if (over || wsqi_inbox_calls(self)) wsqi_wake_self(self);
+        if (over || self->events || wsqi_inbox_calls(self)) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
     }
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
