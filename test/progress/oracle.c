@@ -16,9 +16,8 @@
 
 /* Each with its number in hangs.c. Take a line out when its fault is mended. */
 static const char *const open_faults[] = {
-    "pin",    /* 13a */
-    "caller", /* 13b */
-    "feed",   /* 2c, 13c */
+    "pin",    /* a lent thread that was dismissed and comes back: -a -x feed -s 6933 */
+    "feed",   /* 13c */
 };
 
 static uint64_t seed_now;
