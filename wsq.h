@@ -6758,7 +6758,7 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     const wsq_driver *driver = &self->pool->driver;
     if (!wsqi_driver_take(self)) return false;
     bool events = self->events = driver->wait(0, driver->user);
-    if (events && !self->searching) wsqi_search_begin(self);
+    if (!self->searching) wsqi_search_begin(self); /* else leaving it wakes a sleeper, each time */
     wsqi_driver_leave(self);
     return events;
 }

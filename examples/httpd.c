@@ -1,15 +1,13 @@
 /* httpd: a small web server for this machine only. One task per connection.
  *     cc -O2 -pthread httpd.c -o httpd && ./httpd
  *
- * The main thread is the reactor: it accepts, sleeps in epoll, and wakes tasks. Workers do the
- * rest. A task reads and writes until the socket says EAGAIN, arms epoll for one event, and returns
- * WSQ_PENDING. Three rules keep that simple:
+ * There is no thread but the pool's: an idle worker waits for the sockets (wsq_io.h) and wakes the
+ * tasks. A task reads and writes until the socket says EAGAIN, and returns WSQ_PENDING. Three
+ * more tasks accept, look at the deadlines every 50 ms, and wait for SIGTERM. Two rules keep that
+ * simple:
  *
- *   - Armed means one event (EPOLLONESHOT), one event means one wake, and nobody else wakes. So
- *     while an event is on its way its connection is waiting for it, and cannot go away.
- *   - An event between the arming and the return is no special case: a wake that comes while the
- *     task runs makes it run again.
- *   - The reactor never closes a connection. When its time is up it shuts the socket down; that is
+ *   - A wake means "try again", whatever it was for.
+ *   - Only a connection's own task closes it. When its time is up its socket is shut down; that is
  *     an event like any other, and the task hangs up, frees itself, and returns WSQ_GONE.
  *
  * SIGTERM stops gracefully: what has been sent is answered, idle connections are closed, then the
@@ -22,33 +20,34 @@
 
 #ifndef __linux__
 int main(void) {
-    puts("httpd: needs epoll, which is Linux's");
+    puts("httpd: needs sendfile and signalfd, which are Linux's");
     return 0;
 }
 #else
 #include "command.h"
 #include "http.h"
+#include "wsq_io.h"
 #include <inttypes.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#define TICK_NS 50000000 /* how often deadlines are looked at, while there are connections */
+
 enum {
     HEAD_MAX = 8192,          /* bytes of a request, its line and headers */
     CONNECTIONS_MAX = 10000,  /* more wait in the listen queue */
-    TICK_MS = 50,             /* how often deadlines are looked at, while there are connections */
     IDLE_MS = 10000,          /* to begin a request, to complete it, to read on */
     LINGER_MS = 1000,         /* to take the last answer, and to complete a request after SIGTERM */
     FILE_CHUNK = 256 * 1024   /* bytes of a file before others get their turn */
 };
 
-/* What a connection waits for. Its task writes this; the reactor reads it to know which
- * connections it may close. */
+/* What a connection waits for. Its task writes this; the task that looks at the deadlines reads it
+ * to know which connections it may shut down. */
 enum phase { FRESH, RECEIVING, ANSWERING, IDLE, LINGERING };
 
 struct connection {
@@ -57,7 +56,7 @@ struct connection {
     _Atomic enum phase phase;
     _Atomic int64_t deadline; /* ms */
     int fd;
-    bool registered, keep;  /* with epoll; alive after this answer */
+    bool keep;              /* alive after this answer */
     struct iovec answer[2]; /* what is left of its head and of its body in memory */
     int file;               /* or -1 */
     off_t file_at;
@@ -68,12 +67,21 @@ struct connection {
     char in[HEAD_MAX + 1];
 };
 
+/* A task that does something now and then. */
+struct service {
+    wsq_task task;
+    wsq_timer timer;
+};
+
 static struct server {
     wsq_pool *pool;
-    int poller, listener, signals, directory;
-    bool paused;                   /* accepts nobody: out of descriptors or memory */
-    atomic_int signalled;          /* SIGTERMs so far; the reactor writes */
-    int64_t stopped_at;            /* reactor only */
+    wsq_io io;
+    wsq_driver driver;
+    struct service acceptor, clock, stopper;
+    int listener, signals, directory;
+    atomic_int signalled;          /* SIGTERMs so far; the stopper writes, as the next */
+    _Atomic int64_t stopped_at;
+    atomic_bool closed, over;      /* the acceptor is done; all connections are gone, too */
     double began;
     atomic_uint live;              /* connections */
     atomic_ullong requests, sent;  /* answered; bytes */
@@ -84,7 +92,12 @@ static struct server {
 
 static const char welcome[] =
     "<!doctype html><meta charset=utf-8><title>wsq</title><h1>It works</h1>"
-    "<p>One task per connection, woken by epoll, on a work-stealing pool.\n";
+    "<p>One task per connection, on a work-stealing pool that waits for the sockets itself.\n";
+
+static bool check(bool right, const char *what) {
+    if (!right) fprintf(stderr, "httpd: %s: %s\n", what, strerror(errno));
+    return right;
+}
 
 static int64_t now_ms(void) {
     struct timespec t;
@@ -92,7 +105,7 @@ static int64_t now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* In this order: the reactor must not see a new phase with the deadline of the last one. */
+/* In this order: nobody must see a new phase with the deadline of the last one. */
 static void enter(struct connection *c, enum phase phase, int64_t allowed_ms) {
     atomic_store(&c->deadline, now_ms() + allowed_ms);
     atomic_store(&c->phase, phase);
@@ -283,10 +296,11 @@ static enum step linger(struct connection *c) {
 
 /* After this the task must return WSQ_GONE. */
 static wsq_poll hang_up(struct connection *c) {
-    pthread_mutex_lock(&server.lock); /* from here on the reactor does not know the socket */
+    pthread_mutex_lock(&server.lock); /* from here on nobody shuts the socket down */
     *c->link = c->next;
     if (c->next) c->next->link = c->link;
     pthread_mutex_unlock(&server.lock);
+    wsq_io_cancel(&server.io, c->fd); /* and nobody wakes this task */
     if (c->file >= 0) close(c->file);
     close(c->fd);
     free(c->page);
@@ -295,48 +309,35 @@ static wsq_poll hang_up(struct connection *c) {
     return WSQ_GONE;
 }
 
-/* A descriptor is registered here, not earlier: epoll reports a hang-up even if no event was asked
- * for, and an event that no task waits for would wake a connection that may be gone. */
-static wsq_poll wait_for(struct connection *c, uint32_t events) {
-    struct epoll_event event = {.events = events | EPOLLONESHOT, .data.ptr = c};
-    int operation = c->registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    c->registered = true;
-    return epoll_ctl(server.poller, operation, c->fd, &event) == 0 ? WSQ_PENDING : hang_up(c);
-}
-
 static wsq_poll serve(wsq_ctx ctx, wsq_task *task) {
     struct connection *c = wsq_container_of(task, struct connection, task);
+    unsigned what;
     (void)ctx;
     do {
         enum phase phase = atomic_load(&c->phase);
         enum step step = phase == ANSWERING ? send_answer(c)
                        : phase == LINGERING ? linger(c) : receive(c);
-        switch (step) {
-        case WAIT_TO_READ: return wait_for(c, EPOLLIN);
-        case WAIT_TO_WRITE: return wait_for(c, EPOLLOUT);
-        case HANG_UP: return hang_up(c);
-        case GO_ON:
-        default: break;
-        }
+        if (step == HANG_UP) return hang_up(c);
+        if (step == GO_ON) continue;
+        what = step == WAIT_TO_READ ? WSQ_IO_READ : WSQ_IO_WRITE;
+        if (wsq_io_wait(&server.io, c->fd, what, task)) return WSQ_PENDING;
     } while (wsq_budget_take());
     return WSQ_YIELD; /* a client with much to ask waits for its turn like the others */
 }
 
-/* ---- the reactor ---- */
-
-static void watch(int fd, int *tag, uint32_t events, int operation) {
-    struct epoll_event event = {.events = events, .data.ptr = tag};
-    epoll_ctl(server.poller, operation, fd, &event);
-}
+/* ---- the services ---- */
 
 static bool add_connection(int fd) {
     struct connection *c = calloc(1, sizeof *c);
-    if (!c) return false;
+    if (!c || wsq_io_add(&server.io, fd) != 0) {
+        free(c);
+        return false;
+    }
     c->fd = fd;
     c->file = -1;
     enter(c, FRESH, IDLE_MS);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    atomic_fetch_add(&server.live, 1);
+    if (atomic_fetch_add(&server.live, 1) == 0) wsq_wake(&server.clock.task);
     pthread_mutex_lock(&server.lock);
     c->next = server.connections;
     c->link = &server.connections;
@@ -349,39 +350,56 @@ static bool add_connection(int fd) {
     return true;
 }
 
-/* Out of descriptors or memory, the listener would be readable for ever: it is left alone until the
- * next tick, and clients wait in its queue. */
-static void accept_clients(void) {
-    while (server.listener >= 0) {
+/* Out of descriptors or memory, it leaves the listener alone for a while, and clients wait in its
+ * queue. Connections that came before the signal are still accepted. (One that comes between the
+ * last accept and the close is refused; Linux cannot stop accepting without closing the socket.) */
+static wsq_poll accept_clients(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    for (;;) {
+        bool last = atomic_load(&server.signalled) > 0;
         int fd = -1;
         errno = ENFILE;
         if (atomic_load(&server.live) < CONNECTIONS_MAX)
             fd = accept4(server.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0 && add_connection(fd)) continue;
         if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-        if (fd < 0 && errno == EAGAIN) return;
+        bool none = fd < 0 && errno == EAGAIN;
         if (fd >= 0) close(fd);
-        server.paused = true;
-        watch(server.listener, &server.listener, 0, EPOLL_CTL_MOD);
-        return;
+        if (last) break;
+        if (none && !wsq_io_wait(&server.io, server.listener, WSQ_IO_READ, task)) continue;
+        if (!none) wsq_timer_set(server.pool, &server.acceptor.timer, task, TICK_NS);
+        return WSQ_PENDING;
     }
+    wsq_timer_cancel(&server.acceptor.timer);
+    wsq_io_cancel(&server.io, server.listener);
+    close(server.listener);
+    atomic_store(&server.closed, true);
+    wsq_wake(&server.clock.task);
+    return WSQ_DONE;
 }
 
-/* Connections that came before the signal are still accepted. (One that comes between the last
- * accept and the close is refused; Linux cannot stop accepting without closing the socket.) */
-static void stop(void) {
+static wsq_poll take_signals(wsq_ctx ctx, wsq_task *task) {
     struct signalfd_siginfo info;
-    if (read(server.signals, &info, sizeof info) != sizeof info) return;
-    accept_clients();
-    if (server.listener >= 0) close(server.listener);
-    server.listener = -1;
-    if (atomic_fetch_add(&server.signalled, 1) == 0) server.stopped_at = now_ms();
+    (void)ctx;
+    while (!atomic_load(&server.over)) {
+        if (read(server.signals, &info, sizeof info) == sizeof info) {
+            if (atomic_load(&server.signalled) == 0) atomic_store(&server.stopped_at, now_ms());
+            atomic_fetch_add(&server.signalled, 1);
+            wsq_wake(&server.acceptor.task);
+            wsq_wake(&server.clock.task);
+        } else if (wsq_io_wait(&server.io, server.signals, WSQ_IO_READ, task)) {
+            return WSQ_PENDING;
+        }
+    }
+    wsq_io_cancel(&server.io, server.signals);
+    return WSQ_DONE;
 }
 
 /* When the connection is to be shut down. */
 static int64_t limit(struct connection *c, enum phase phase) {
-    int64_t deadline = atomic_load(&c->deadline), soon = server.stopped_at + LINGER_MS;
     int signalled = atomic_load(&server.signalled);
+    int64_t soon = atomic_load(&server.stopped_at) + LINGER_MS;
+    int64_t deadline = atomic_load(&c->deadline);
     if (signalled > 1 || (signalled == 1 && phase == IDLE)) return 0;
     if (signalled == 0 || phase == ANSWERING || phase == LINGERING) return deadline;
     return deadline < soon ? deadline : soon;
@@ -399,39 +417,29 @@ static void hang_up_late_ones(int64_t now) {
     pthread_mutex_unlock(&server.lock);
 }
 
-static void tick(void) {
+/* Without connections it sleeps until there is one, or until the stop. */
+static wsq_poll look_at_deadlines(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
     hang_up_late_ones(now_ms());
-    if (server.paused && server.listener >= 0)
-        watch(server.listener, &server.listener, EPOLLIN, EPOLL_CTL_MOD);
-    server.paused = false;
+    bool closed = atomic_load(&server.closed), live = atomic_load(&server.live) > 0;
+    if (closed && !live) {
+        wsq_timer_cancel(&server.clock.timer);
+        atomic_store(&server.over, true);
+        wsq_wake(&server.stopper.task);
+        return WSQ_DONE;
+    }
+    if (live) wsq_timer_set(server.pool, &server.clock.timer, task, TICK_NS);
+    return WSQ_PENDING;
 }
 
-static void react(void) {
-    struct epoll_event events[256];
-    int64_t next_tick = 0;
-    while (atomic_load(&server.live) > 0 || atomic_load(&server.signalled) == 0) {
-        bool ticking = server.paused || atomic_load(&server.live) > 0;
-        int n = epoll_wait(server.poller, events, 256, ticking ? TICK_MS : -1);
-        for (int i = 0; i < n; i++) {
-            void *tag = events[i].data.ptr;
-            if (tag == &server.listener) accept_clients();
-            else if (tag == &server.signals) stop();
-            else wsq_wake(&((struct connection *)tag)->task);
-        }
-        if (now_ms() < next_tick) continue;
-        tick();
-        next_tick = now_ms() + TICK_MS;
-    }
+static bool begin(struct service *service, wsq_task_fn fn, int fd) {
+    wsq_task_init(&service->task, fn);
+    return fd < 0 || check(wsq_io_add(&server.io, fd) == 0, "epoll");
 }
 
 /* ---- the start ---- */
 
-static bool check(bool right, const char *what) {
-    if (!right) fprintf(stderr, "httpd: %s: %s\n", what, strerror(errno));
-    return right;
-}
-
-/* Signals are blocked before there are workers, which inherit that: they arrive in epoll. */
+/* Signals are blocked before there are workers, which inherit that: they arrive at a descriptor. */
 static bool open_signals(void) {
     sigset_t set;
     sigemptyset(&set);
@@ -446,10 +454,11 @@ static bool open_signals(void) {
 static bool start(uint16_t port, unsigned workers, const char *directory) {
     if (directory) server.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory && !check(server.directory >= 0, directory)) return false;
-    server.poller = epoll_create1(EPOLL_CLOEXEC);
-    if (!check(server.poller >= 0, "epoll") || !open_signals()) return false;
+    if (!check(wsq_io_init(&server.io, &server.driver) == 0, "epoll")) return false;
+    if (!open_signals()) return false;
     server.began = command_now();
-    wsq_result result = wsq_pool_create(&server.pool, &(wsq_config){.workers = workers});
+    const wsq_config config = {.workers = workers, .driver = &server.driver};
+    wsq_result result = wsq_pool_create(&server.pool, &config);
     if (result != WSQ_OK) fprintf(stderr, "httpd: %s\n", wsq_result_string(result));
     if (result != WSQ_OK) return false;
     server.listener = http_listen(&port);
@@ -457,8 +466,12 @@ static bool start(uint16_t port, unsigned workers, const char *directory) {
     printf("http://127.0.0.1:%u/\n", port);
     printf("http://127.0.0.1:%u/.statistics\n", port);
     fflush(stdout);
-    watch(server.signals, &server.signals, EPOLLIN, EPOLL_CTL_ADD);
-    watch(server.listener, &server.listener, EPOLLIN, EPOLL_CTL_ADD);
+    if (!begin(&server.clock, look_at_deadlines, -1)) return false;
+    if (!begin(&server.acceptor, accept_clients, server.listener)) return false;
+    if (!begin(&server.stopper, take_signals, server.signals)) return false;
+    wsq_spawn(server.pool, &server.clock.task); /* the others wake it */
+    wsq_spawn(server.pool, &server.acceptor.task);
+    wsq_spawn(server.pool, &server.stopper.task);
     return true;
 }
 
@@ -478,8 +491,8 @@ int main(int argc, char **argv) {
     const char *directory = command_next(argc, argv);
     command_end(argc, argv);
     if (!start((uint16_t)port, workers, directory)) return 1;
-    react();
-    wsq_pool_destroy(server.pool);
+    wsq_pool_destroy(server.pool); /* waits until all tasks are done */
+    wsq_io_fini(&server.io);
     printf("%llu requests on %llu connections\n", atomic_load(&server.requests),
            (unsigned long long)server.accepted);
     return 0;
