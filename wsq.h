@@ -3475,6 +3475,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
+typedef char wsqi_guests_fit_into_eight_bits_of_S[(WSQ_GUESTS) <= 255 ? 1 : -1];
 
 /* The members of wsq_stats in their order, but its last. The first three are never left out:
  * wsq_pool_wait adds up spawned and finished, and run tells a slot's watcher that the owner moved
@@ -3580,8 +3581,8 @@ struct wsqi_worker {
     wsq_pool *pool;
     /* whose queue this thread owns: itself; a guest's: the worker it runs on, or NULL */
     wsqi_worker *host;
-    bool member;        /* a thread of the pool, or its guest from outside: it takes a permit */
-    bool permit;        /* owner: it may run what is queued; see >>thread */
+    bool member;        /* a thread of the pool, or its guest from outside */
+    bool permit;        /* owner: it may run what is queued; of a guest: S counts it as at work */
     bool comes;         /* owner: it is counted in pool.coming */
     bool asks;          /* owner: without a permit, or lent: it looks before it begins a task */
     uint32_t blocking;  /* owner: wsq_block_begin without its end */
@@ -3703,7 +3704,8 @@ struct wsq_pool {
     wsqi_a32 threads_made; /* workers and stand-ins that have a block; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests that have one; the lock's holder writes */
     wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
-    /* S: [guests:16 | idle threads:16 | JOINED:1 | sleeping permits:15 | searching threads:16] */
+    /* S: [guests:8 | of these at work:8 | idle threads:16 | JOINED:1 | sleeping permits:15 |
+     * searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
     /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none. Not on S's line, for
      * all look at it */
@@ -3748,12 +3750,14 @@ enum {
 #define WSQI_SLEEPING ((uint64_t)1 << 16) /* one sleeping permit */
 #define WSQI_JOINED ((uint64_t)1 << 31) /* perhaps a thread sleeps in a join with its permit */
 #define WSQI_IDLE ((uint64_t)1 << 32)  /* one idle thread */
-#define WSQI_GUEST ((uint64_t)1 << 48) /* one guest from outside */
+#define WSQI_ACTIVE ((uint64_t)1 << 48) /* one guest from outside that works */
+#define WSQI_GUEST ((uint64_t)1 << 56)  /* one guest from outside */
 
 static inline uint32_t wsqi_searching(uint64_t s) { return (uint32_t)s & 0xffffu; }
 static inline uint32_t wsqi_sleeping(uint64_t s) { return (uint32_t)s >> 16 & 0x7fffu; }
 static inline uint32_t wsqi_idle(uint64_t s) { return (uint32_t)(s >> 32) & 0xffffu; }
-static inline uint32_t wsqi_guests(uint64_t s) { return (uint32_t)(s >> 48); }
+static inline uint32_t wsqi_active(uint64_t s) { return (uint32_t)(s >> 48) & 0xffu; }
+static inline uint32_t wsqi_guests(uint64_t s) { return (uint32_t)(s >> 56); }
 
 /* Is the task in this phase? 0: it was never spawned; a zeroed one is. */
 static inline bool wsqi_task_is(uint32_t state, uint32_t phase) {
@@ -4107,6 +4111,7 @@ struct wsqi_wait {
     bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
     bool blocked;        /* it has slept, or is about to */
     bool gives;          /* of a join: it gives its permit back */
+    bool pinned;         /* what it ran last was pinned to its thread */
     const void *key;     /* the address of what is awaited; of a join its block */
     wsqi_waiters *bucket;   /* where it is listed, or NULL: not yet */
     const wsq_task *task;   /* if it is one, or NULL */
@@ -4352,13 +4357,14 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_unpark(&sleeper->parker);
 }
 
-/* Wake: up to n idle threads and as many sleeping permits leave S, and so many searchers come,
- * unless `most` search already. Returns how many; the caller wakes that many threads. */
-static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t most) {
+/* Wake: up to n idle threads and as many sleeping permits, but `spare`, leave S, and so many
+ * searchers come, unless `most` search already. Returns how many; the caller wakes that many
+ * threads. */
+static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
-    while (wsqi_searching(s) < most && wsqi_sleeping(s) != 0 && wsqi_idle(s) != 0) {
+    while (wsqi_searching(s) < most && wsqi_sleeping(s) > spare && wsqi_idle(s) != 0) {
         if (n > most - wsqi_searching(s)) n = most - wsqi_searching(s);
-        if (n > wsqi_sleeping(s)) n = wsqi_sleeping(s);
+        if (n > wsqi_sleeping(s) - spare) n = wsqi_sleeping(s) - spare;
         if (n > wsqi_idle(s)) n = wsqi_idle(s);
         uint64_t next = s - n * (WSQI_IDLE + WSQI_SLEEPING - WSQI_SEARCHING);
         /* Relaxed: the bitmap orders (I3). Failure: decide anew. */
@@ -4415,7 +4421,7 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
 
 /* Any thread: a permit sleeps, perhaps in a join, no thread searches, and a task is there. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
-    if (wsqi_idle_take(pool, 1, 1)) {
+    if (wsqi_idle_take(pool, 1, 0, 1)) {
         wsqi_wake_one(pool, NULL);
         return;
     }
@@ -4554,10 +4560,11 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     return amount;
 }
 
-/* Has a thread time for a job? The caller passed a full barrier. */
+/* Has a thread time for a job? The caller passed a full barrier. A guest works in the place of a
+ * sleeper. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
-    return wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || wsqi_joiners_sleep(pool);
+    return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
 }
 
 /* There is work at these two (the second may be NULL), `amount` pieces, visible before a full
@@ -4565,11 +4572,11 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
  * each that finds some does the same, so that n sleepers are awake after log n wake-ups. Returns
  * whether it woke one. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
-                           size_t amount) {
+                           uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
     uint32_t most = amount < pool->workers ? (uint32_t)amount : pool->workers;
     while (woken < WSQI_WAKES && taken != 0) {
-        taken = wsqi_idle_take(pool, WSQI_TAKEN, most);
+        taken = wsqi_idle_take(pool, WSQI_TAKEN, spare, most);
         for (uint32_t i = 0; i < taken; i++, woken++)
             wsqi_wake_one(pool, woken % 2 != 0 && two != NULL ? two : one);
     }
@@ -4581,12 +4588,12 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
-    if (wsqi_sleeping(s) != 0 && wsqi_idle(s) != 0)
+    if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
     /* Who searches or is being woken is after other jobs: a loop publishes one at a time. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
-    if (wsqi_wake_some(pool, worker, NULL, amount)) return;
+    if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
     /* Relaxed: a searcher finds them. */
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
@@ -4604,7 +4611,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     if (amount == 0) return false;
     /* Those who search already are after other work. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
-    if (wsqi_wake_some(pool, where[0], where[1], amount)) return true;
+    if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
     wsqi_joiner_ask(pool);
     return false;
@@ -4634,7 +4641,7 @@ static void wsqi_search_begin(wsqi_worker *self) {
     /* A thread whose permit is missing in S has work, and comes here after that; or it is a guest,
      * or in a job of a guest's run. */
     if (pool->config.caller_runs ||
-        wsqi_sleeping(s) + wsqi_searching(s) + wsqi_guests(s) + 1 >= pool->workers ||
+        wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
 }
@@ -4678,7 +4685,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 /* A slot was filled, or the first timer is earlier now; the caller read `watcher` after that. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
-    else if (wsqi_sleeping(wsqi_load_sc(&pool->permits)) != 0) wsqi_notify(pool); /* I11 */
+    else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
 }
 
 /* Or does nobody wait in the driver? A watcher treats both alike. */
@@ -4821,10 +4828,13 @@ static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
     (void)wsqi_driver_take(self);
-    if (wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
-        self->late = false; /* all permits are at work */
-    else if (self->late || wsqi_load_hint(&pool->timer_next) <= wsqi_clock_ns())
+    if (!self->late && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
+    if (wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0) {
         wsqi_wake_self(self);
+        return;
+    }
+    self->late = false; /* all permits are at work, or with a thread that sleeps in a join */
+    wsqi_joiner_ask(pool);
 }
 
 /* Owner only, asleep, its park_timeout_ns is up. A task that nobody looks for means that a wake-up
@@ -6629,6 +6639,14 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 
 /* ---- the others ---- */
 
+/* Owner only, looking for work. A guest works in a worker's place: unless as many other permits
+ * sleep, or are in searches, as guests work, the threads awake leave the jobs to them. A worker that
+ * parks on the strength of this looks again. */
+static bool wsqi_jobs_allowed(const wsqi_worker *self) {
+    uint64_t s = wsqi_load_hint(&self->pool->permits);
+    return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
+}
+
 /* Victims of one distance in one pass: more of them disturb those who work more than they find.
  * What all searchers miss, the look of the last one finds. Measured on 128 simulated cores
  * (bench/sim), where 4 to 16 differ little. */
@@ -6649,7 +6667,8 @@ static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.steal_attempts, 1);
-    if (wsqi_job_steal(self, victim)) return true;
+    bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
+    if (jobs && wsqi_job_steal(self, victim)) return true;
     if (reach == WSQI_JOBS || victim->index >= pool->guest_base) return false;
     *task = wsqi_steal_tasks(self, victim, reach == WSQI_SLOTS);
     if (*task != NULL && !self->searching) wsqi_notify_rest(self, victim);
@@ -6748,6 +6767,7 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     bool stuck = wsqi_load_hint(&victim->marks.run) == run;
     wsqi_store_hint(&victim->marks.run, run);
+    wsqi_stat(self->counters.steal_attempts, stuck);
     wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
     return task;
@@ -7022,10 +7042,17 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* Owner only. Take: the thread comes or goes on, with a permit if one sleeps. */
+/* Owner only. Take: the thread comes or goes on, with a permit if one sleeps. A guest takes none
+ * away, since tasks could wait for it; it counts as one that works, so that sleepers leave jobs to
+ * it. */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits);
+    if (self->host == NULL) {
+        self->permit = true;
+        wsqi_add_rlx(&pool->permits, WSQI_ACTIVE); /* Relaxed: a hint for jobs. */
+        return true;
+    }
     while (wsqi_sleeping(s) != 0) {
         /* Relaxed: it reads nothing on the strength of it. Failure: decide anew. */
         if (!wsqi_cas_rlx(&pool->permits, &s, s - WSQI_SLEEPING)) continue;
@@ -7041,14 +7068,15 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_group_flush(self); /* first, for the end of a group may queue a task here */
     if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
     wsqi_permit_set(self, false);
-    bool spilled = wsqi_spill_all(self);
-    uint64_t s = wsqi_add_sc(&pool->permits, WSQI_SLEEPING); /* I8 */
+    bool spilled = wsqi_spill_all(self), guest = self->host == NULL;
+    uint64_t change = guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
+    uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8 */
     /* W4: as in wsqi_check_quiet. I8: as in wsqi_sleep; and I6 for what it has spilled. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
-    if (wsqi_searching(s) == 0 && wsqi_sleeping(s) == 0) wsqi_pass_on(pool);
+    if (wsqi_searching(s) == 0 && (guest || wsqi_sleeping(s) == 0)) wsqi_pass_on(pool);
     else if (spilled) wsqi_notify_fenced(pool);
-    wsqi_permit_offer(pool, s + WSQI_SLEEPING);
+    if (!guest) wsqi_permit_offer(pool, s + change);
 }
 
 /* Owner only, without a permit: it leaves its task's end, or the pool. What it has is for
@@ -7231,7 +7259,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         if (!block->permit) /* it blocks already, perhaps as the last thread */
             all = all && (block != keeper || !wsqi_stranded(block->pool) ||
                           !wsqi_permit_take(block));
-        else if (wsqi_thread_ready(block->pool) || block != keeper)
+        else if (block->host == NULL || wsqi_thread_ready(block->pool) || block != keeper)
             wsqi_permit_give(block);
         else
             all = false;
@@ -7292,7 +7320,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->task = NULL;
     wait->group = NULL;
     wait->job = NULL;
-    wait->blocked = false;
+    wait->blocked = wait->pinned = false;
     /* What a guest does for itself, it may end when it likes. */
     wait->inside = wait->self != NULL || (inside != NULL && inside->frame.outer != NULL);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
@@ -7444,8 +7472,10 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     bool pinned = false; /* what cancels needs no permit, and knows no bound */
     if (running || !works) {
         bool given = wsqi_wait_block(wait, works ? self : NULL);
-        pinned = works && given && wsqi_load_hint(&self->inbox.count) != 0;
+        /* With its permit it runs these and others by turns. */
+        pinned = works && (given || !wait->pinned) && wsqi_load_hint(&self->inbox.count) != 0;
         works = works && (!given || pinned);
+        wait->pinned = pinned;
     }
     if (!works) {
         wsqi_wait_park(wait);
@@ -8148,8 +8178,8 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
 }
 
 /* Sleeps until the job is done. If `help`, also until a worker has published jobs: then true. Both
- * call the waiter of this block. */
-static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
+ * call the waiter of this block. asked: it was called, and found no job, so there is a task. */
+static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
     const wsqi_worker *where[2];
@@ -8160,9 +8190,10 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help) {
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
     /* J7: either this sees the public jobs, or their owner sees this sleeper. Pairs with J5, I7. */
     wsqi_fence_sc();
-    if (help) wsqi_joiner_mark(pool);
+    if (help && self->host != NULL) wsqi_joiner_mark(pool);
     bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
-    wait.gives = !help || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
+    wait.gives = asked || !help || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
+    if (self->host == NULL) wait.gives = false; /* a guest runs no tasks, and goes on */
     while (sleeps) {
         wsqi_wait_listen(&wait);
         /* Relaxed: the thief's exchange finds the mark, and then the thief finds the waiter,
@@ -8188,18 +8219,19 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
     uint64_t spin_start = 0;
-    bool asked = false; /* woken to help, and has not looked since */
+    bool asked = false, again; /* woken to help, and has not looked since */
     self->frame.floor = top;
     self->help_depth++;
     /* J4: what the job did is visible. Pairs with J3. */
     while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
+        again = asked;
         asked = false;
         if (help && wsqi_help(self, job)) {
             idle_rounds = 0;
         } else if (wsqi_spin(self->pool, idle_rounds, &spin_start)) {
             wsqi_backoff(idle_rounds++);
         } else {
-            asked = wsqi_join_sleep(self, job, help);
+            asked = wsqi_join_sleep(self, job, help, again);
         }
     }
     if (asked) wsqi_pass_on(self->pool); /* it was woken to help and cannot: wake another */
@@ -8257,27 +8289,20 @@ static void wsqi_lease_end(wsqi_worker *block) {
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* A guest from outside comes: with a permit if one sleeps. */
+/* A guest from outside comes. Relaxed: a thread that has a job of its run sees it, by J2. */
 static void wsqi_guest_begin(wsqi_worker *guest) {
-    wsq_pool *pool = guest->pool;
-    uint64_t s = wsqi_load_hint(&pool->permits), next;
-    do {
-        guest->permit = wsqi_sleeping(s) != 0 && !pool->config.caller_runs;
-        next = s + WSQI_GUEST - (guest->permit ? WSQI_SLEEPING : 0);
-        /* Relaxed: whoever has a job of its run sees it, by J2. Failure: decide anew. */
-    } while (!wsqi_cas_rlx(&pool->permits, &s, next));
+    guest->permit = true;
+    wsqi_add_rlx(&guest->pool->permits, WSQI_GUEST + WSQI_ACTIVE);
 }
 
-/* It leaves, and looks as a thread that gives its permit back. */
+/* It leaves; a sleeper in whose place it worked may have jobs to do. */
 static void wsqi_guest_end(wsqi_worker *guest) {
     wsq_pool *pool = guest->pool;
-    bool gives = guest->permit;
-    uint64_t change = (gives ? WSQI_SLEEPING : 0) - WSQI_GUEST;
+    uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8 */
     guest->permit = false;
     wsqi_fence_rmw(); /* I8 */
-    if (wsqi_searching(s) == 0 && wsqi_sleeping(s) == 0) wsqi_pass_on(pool);
-    if (gives) wsqi_permit_offer(pool, s + change);
+    if (wsqi_searching(s) == 0) wsqi_pass_on(pool);
 }
 
 /* A guest block, or NULL: all are taken, or there is no memory for one more. */

@@ -92,7 +92,7 @@ static wsq_poll dated(item *it) {
 static void frees_later(void *arg) {
     wsqi_parker own = {.token = {WSQI_TOKEN_NONE}, .parking = &pool->parking};
     (void)arg;
-    wsqi_park(&own, wsqi_clock_ns() + WSQI_STUCK_NS / 2);
+    wsqi_park(&own, wsqi_clock_ns() + WSQI_STUCK_NS / 2, NULL);
     spawn(0, dated);
 }
 

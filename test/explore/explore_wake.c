@@ -21,7 +21,7 @@ static void wake_beside_waking(void) {
     wsqi_add_sc(&pool->permits, 2 * (WSQI_IDLE + WSQI_SLEEPING));
     explore_start(wakes_itself, wsqi_block(pool, 1 + (unsigned)explore_choose(2)));
     wsqi_self_set(wsqi_block(pool, 0));
-    if (!wsqi_idle_take(pool, 1, 1))
+    if (!wsqi_idle_take(pool, 1, 0, 1))
         wsqi_add_sc(&pool->permits, WSQI_SEARCHING - WSQI_SLEEPING - WSQI_IDLE);
     wsqi_wake_one(pool, NULL);
     explore_join();

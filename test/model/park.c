@@ -19,12 +19,12 @@ int main(void) {
     pthread_t threads[2];
     parker.parking = &parking;
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, teller, &told[i]);
-    wsqi_park(&parker, WSQI_NEVER); /* one of them at least */
+    wsqi_park(&parker, WSQI_NEVER, NULL); /* one of them at least */
     bool first = wsqi_load_rlx(&told[0]) != 0, second = wsqi_load_rlx(&told[1]) != 0;
     assert(first || second);
     if (first && !second) model_take(&letters[0]); /* the token was its: relaxed is enough */
     if (second && !first) model_take(&letters[1]);
-    while (wsqi_load_acq(&told[0]) == 0 || wsqi_load_acq(&told[1]) == 0) wsqi_park(&parker, WSQI_NEVER);
+    while (wsqi_load_acq(&told[0]) == 0 || wsqi_load_acq(&told[1]) == 0) wsqi_park(&parker, WSQI_NEVER, NULL);
     for (int i = 0; i < 2; i++) {
         if (letters[i].taken == 0) model_take(&letters[i]);
         pthread_join(threads[i], NULL);

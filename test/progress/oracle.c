@@ -16,7 +16,7 @@
 
 /* Each with its number in hangs.c. Take a line out when its fault is mended. */
 static const char *const open_faults[] = {
-    "pin",    /* a lent thread that was dismissed and comes back: -a -x feed -s 6933 */
+    "loop",   /* 8c: a loop above a wait */
     "feed",   /* 13c */
 };
 
