@@ -6640,8 +6640,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 /* ---- the others ---- */
 
 /* Owner only, looking for work. A guest works in a worker's place: unless as many other permits
- * sleep, or are in searches, as guests work, the threads awake leave the jobs to them. A worker that
- * parks on the strength of this looks again. */
+ * sleep, or are in searches, as guests work, the threads awake leave the jobs to them. A worker
+ * that parks on the strength of this looks again. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
@@ -7079,8 +7079,8 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (!guest) wsqi_permit_offer(pool, s + change);
 }
 
-/* Owner only, without a permit: it leaves its task's end, or the pool. What it has is for
- * others. */
+/* Owner only, without a permit, at the end of its task, or about to leave the pool: what it has
+ * queued is for others. */
 static void wsqi_thread_clear(wsqi_worker *self) {
     wsqi_group_flush(self);
     (void)wsqi_spill_all(self);
