@@ -3,7 +3,7 @@
 
 void compute(void) {
     static volatile unsigned x;
-    for (unsigned i = 0; i < 100000; i++) x += i;
+    for (unsigned i = 0; i < 100000; i++) x = x + i;
 }
 
 static void link_run(wsq_ctx ctx, wsq_job *job) {
