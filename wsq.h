@@ -8178,7 +8178,8 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
 }
 
 /* Sleeps until the job is done. If `help`, also until a worker has published jobs: then true. Both
- * call the waiter of this block. asked: it was called, and found no job, so there is a task. */
+ * call the waiter of this block. asked: it was
+ * called, and found no job: perhaps for a slot or a timer, which a watcher has seen. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -8192,7 +8193,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_fence_sc();
     if (help && self->host != NULL) wsqi_joiner_mark(pool);
     bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
-    wait.gives = asked || !help || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
+    bool due = asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER);
+    wait.gives = due || !help || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
     if (self->host == NULL) wait.gives = false; /* a guest runs no tasks, and goes on */
     while (sleeps) {
         wsqi_wait_listen(&wait);
