@@ -67,7 +67,7 @@ caught() { # what it says, a compile command
 # need a library that nobody links with.
 other_size() { # C compiler
     for level in 1 3; do
-        build "$1" -m32 -std=c11 -O$level $strict $dir/whole.c || return 1
+        build "$1" -m32 $kernel -std=c11 -O$level $strict $dir/whole.c || return 1
     done
 }
 
@@ -114,16 +114,18 @@ matrix() { # C compiler, C++ compiler
     for macro in WSQ_FORCE_STDATOMIC WSQ_FORCE_PTHREAD WSQ_NO_STATS WSQ_NO_HOOKS NDEBUG; do
         check "$1 -D$macro" build $c11 -O1 -D$macro $dir/whole.c
     done
-    if printf '#include <stdio.h>\nint main(void) { return 0; }\n' |
-        "$1" -m32 -pthread -x c - -o "$runs/$1.32" 2>/dev/null; then
+    # Beside cross compilers, which the package gcc-multilib excludes, the kernel's headers have no other path.
+    kernel="-idirafter /usr/include/$("$1" -print-multiarch 2>/dev/null)"
+    if printf '#include <errno.h>\nint main(void) { return errno; }\n' |
+        "$1" -m32 $kernel -pthread -x c - -o "$runs/$1.32" 2>/dev/null; then
         check "$1 -m32" other_size "$1"
     else
-        skip "$1 -m32" 'it needs the 32-bit libraries (Debian: gcc-multilib)'
+        skip "$1 -m32" 'it needs the 32-bit libraries (Debian: gcc-12-multilib)'
     fi
     if "$1" -mx32 -x c -include asm/posix_types.h -include stdio.h -fsyntax-only /dev/null 2>/dev/null; then
         check "$1 -mx32" "$1" -mx32 -std=c11 -O1 $strict -c $dir/kernel_time.c -o "$runs/$1.x32"
     else
-        skip "$1 -mx32" 'it needs the headers of x32 (Debian: gcc-multilib)'
+        skip "$1 -mx32" 'it needs the headers of x32 (Debian: gcc-12-multilib)'
     fi
     guest='-Wdeclaration-after-statement -Wredundant-decls -Wstrict-aliasing=1 -Wundef -Wcast-qual -Wswitch-enum'
     check "$1 flags of other projects" \
