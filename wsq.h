@@ -8938,16 +8938,16 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
 /* ==========================================================================
  * >>stop: how a pool ends
  * Purpose:   a shutdown that cancels is a drain in which cleanups are called in place of functions.
- * Invariant: a worker that is on duty (>>quiet) and asleep is counted in S. The pool is still when
- *            all on duty sleep, and nothing is queued. Then waits are released for what nobody will
- *            end, and the pool is over when there are none.
- * Writers:   duty.threads: each thread, of itself. The phase: the first shutdown, then, under the
- *            pool's lock, whoever finds the pool still.
- * Source:    termination detection by counting who is active; the lock that whoever wakes up must
- *            pass makes one look enough.
+ * Invariant: S counts each worker that is on duty (>>quiet) and asleep. The pool is still when all
+ *            threads on duty sleep and nothing is queued. Then a wait returns if its end will never
+ *            come. If no thread waits in the middle of a task, the pool is over.
+ * Writers:   duty.threads: each thread counts itself. The phase: the first shutdown; then, under
+ *            the pool's lock, the thread that finds the pool still.
+ * Source:    termination detection by counting active threads. A thread that wakes up must pass the
+ *            lock, so one look under the lock is enough.
  * ========================================================================== */
 
-/* Any thread: the n-th of the pool's lanes, the inboxes included; NULL: there are not so many. */
+/* Any thread: the n-th lane of the pool; the inboxes come last. NULL: there are fewer lanes. */
 static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
     unsigned lanes = WSQ_LOW + pool->shares;
     if (n < lanes) return &pool->lanes[n];
@@ -8965,7 +8965,7 @@ static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
     uint32_t left;
     while (!wsqi_inject_empty(lane)) {
         wsq_task *task = wsqi_inject_take(pool, lane, UINT32_MAX, &left), *next;
-        if (task == NULL) wsqi_pause(); /* another thread is at it */
+        if (task == NULL) wsqi_pause(); /* another thread has the lane's lock */
         for (; task != NULL; task = next) {
             next = wsqi_get(&task->next);
             wsqi_cancel_task(pool, task);
@@ -8973,31 +8973,32 @@ static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
     }
 }
 
-/* Any thread, where no worker does it: what is in a lane is cancelled, and what waits for that. */
+/* Any thread, if no worker will do it: cancels all tasks in lanes, and those that wait for them. */
 static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3. Else another thread sweeps, or this one, further down its stack; it looks again. */
+        /* G3. If another thread sweeps, or this one further down its stack, that looks again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4 */
-        /* P4: either this sees what is queued now, or who queued it sees that nobody sweeps. */
+        /* P4: either this sees a task that is queued now, or its thread sees that nobody sweeps. */
         wsqi_fence_sc();
     }
     wsqi_check_quiet(pool);
     wsqi_duty_end(pool);
 }
 
-/* Any thread; it queued a task behind a full barrier. */
+/* Any thread that has queued a task, then passed a full barrier: no worker of a pool that is over
+ * would take the task. */
 static void wsqi_check_over(wsq_pool *pool) {
     /* P4: see wsqi_pool_stop. */
     if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
 }
 
-/* The pool is still. Is a task of the group in the middle of its run? One below on the stack of
- * who waits does not count: it cannot go on before that returns. With caller_runs all tasks in the
- * middle of their runs are on one stack. */
+/* The pool is still. Is a task of the group in the middle of its run? A task further down the stack
+ * of the waiting worker `self` does not count: it cannot go on before the wait returns. With
+ * caller_runs all tasks in the middle of their runs are on one stack. */
 static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
     unsigned made = wsqi_threads_made(pool);
     if (self != NULL && pool->config.caller_runs) return false;
@@ -9010,8 +9011,8 @@ static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_g
     return false;
 }
 
-/* The pool is still. Will what is awaited never come? What runs goes on when another wait is
- * released; a task that is pending, or held, will not. */
+/* The pool is still. Will the awaited task or group never end? A task in the middle of its run goes
+ * on when another wait is released. A task that is pending or held does not. */
 static bool wsqi_wait_vain(wsqi_wait *wait) {
     if (wait->group != NULL) return !wsqi_group_runs(wait->pool, wait->self, wait->group);
     if (wait->task == NULL) return false;
@@ -9019,8 +9020,9 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_BLOCKER;
 }
 
-/* The pool is still. Waits that are in vain return, in a second round, unless one was called: that
- * goes on, and may end what the others wait for. False: no thread waits in the middle of a task. */
+/* The pool is still. The first round over the buckets looks for a thread that was called: it goes
+ * on, and may end what the others wait for. If there is none, the second round lets each wait
+ * return whose end will never come. False: no thread waits in the middle of a task. */
 static bool wsqi_waits_release(wsq_pool *pool) {
     bool any = false, called = false;
     for (int i = 0; i < WSQI_BUCKETS || (any && !called && i < 2 * WSQI_BUCKETS); i++) {
@@ -9041,9 +9043,9 @@ static bool wsqi_waits_release(wsq_pool *pool) {
     return any;
 }
 
-/* The pool lock's holder: do all on duty sleep, and is nothing queued? */
+/* The holder of the pool's lock: do all threads on duty sleep, and is nothing queued? */
 static bool wsqi_still(wsq_pool *pool) {
-    uint64_t s = wsqi_load_acq(&pool->permits);            /* P5: what it queued before it slept */
+    uint64_t s = wsqi_load_acq(&pool->permits); /* P5: what a sleeper has queued is visible */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
     if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
     bool queued = wsqi_queued(pool), left = queued;
@@ -9052,25 +9054,25 @@ static bool wsqi_still(wsq_pool *pool) {
         wsqi_worker *worker = wsqi_block(pool, i);
         left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
     }
-    /* Whoever shuts down sees to a lane where no thread does. */
+    /* If no thread takes the tasks in lanes, the thread that shuts down does. */
     if (left && (pool->config.caller_runs || (pool->config.lend_only && queued)))
         wsqi_call(pool, pool);
     return !left;
 }
 
-/* Any thread: it went to sleep, or off duty. Once the pool stops: if that was the last one, waits
- * are released, or the pool is over. */
+/* Any thread that goes to sleep, or off duty. If the pool stops, and this was the last thread on
+ * duty, waits are released, or the pool is over. */
 static void wsqi_check_still(wsq_pool *pool) {
-    /* P4: who sleeps is seen below by who set the phase, or sees it. */
+    /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
-    /* The lock keeps still whoever wakes up meanwhile: what it has on its stack is looked at. */
+    /* A thread that wakes up now waits for the lock, so its stack can be looked at meanwhile. */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
-    /* P4: and who woke up before that, and saw the pool run, is seen awake. */
+    /* P4: a thread that woke up before, and saw the pool run, is seen awake. */
     wsqi_fence_sc();
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool) &&
         !wsqi_waits_release(pool)) {
-        /* Relaxed: P6 orders it. Whoever shuts down has more to do. */
+        /* Relaxed: P6 orders it. It counts the thread that shuts down, which has more to do. */
         wsqi_add_rlx(&pool->duty.threads, 1u);
         /* P6: what was run is visible. Pairs with P5. */
         wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
@@ -9084,9 +9086,9 @@ static void wsqi_tokens_give(wsq_pool *pool) {
     for (unsigned i = 0; i < all; i++) wsqi_unpark(&wsqi_nth(pool, made, i)->parker);
 }
 
-/* The pool is over: waits for the first `count` threads, and the stand-ins. */
+/* The pool is over: waits for the ends of the first `count` threads, and of the stand-ins. */
 static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
-    /* no stand-in starts from here on, for the phase has changed */
+    /* After this no stand-in starts, because the phase has changed. */
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
     wsqi_tokens_give(pool);
@@ -9096,12 +9098,14 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
         wsqi_thread_join(&wsqi_block(pool, pool->workers + i)->thread);
 }
 
+/* The thread whose shutdown was the first: waits until the pool is over, and for its threads. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
-    /* P4: either a worker that sleeps sees the phase, or it is seen asleep; and either what is
-     * queued is found, or who queues it sees that the pool is over. Pairs with itself. */
+    /* P4: either a worker that goes to sleep sees the phase, or it is seen asleep. And either a
+     * queued task is found, or the thread that queues it sees that the pool is over. Pairs with
+     * itself. */
     wsqi_fence_sc();
-    wsqi_tokens_give(pool); /* waits go on as the shutdown's, and joins */
+    wsqi_tokens_give(pool); /* waits and joins look again, and see the shutdown */
     for (;;) {
         wsqi_wait_listen(wait);
         /* Where workers may have no thread, this one does their work. */
@@ -9116,7 +9120,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
         wsqi_wait_park(wait);
     }
     wsqi_pool_join(pool, pool->workers);
-    wsqi_sweep(pool); /* behind a full barrier (P4), for what was queued since */
+    wsqi_sweep(pool); /* for tasks queued since; wsqi_duty_begin passes a full barrier (P4) */
     wsqi_duty_end(pool);
 }
 
@@ -9125,7 +9129,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
 #define WSQI_PATIENCE_NS 5000000000u
 #endif
 
-/* No thread of the pool does anything, and no timer will wake a task: only a thread outside can. */
+/* Do all threads sleep, and is no timer set? Then only a thread outside the pool wakes a task. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made && !pool->config.caller_runs; i++)
@@ -9133,8 +9137,8 @@ static bool wsqi_waits_for_outside(wsq_pool *pool) {
     return wsqi_load_hint(&pool->timer_next) == WSQI_NEVER;
 }
 
-/* Waits until no task is left. WSQ_ERR_INVALID is no end: what tasks wait for may be in another
- * pool. When it lasts, mostly a wake was forgotten, so this says, once, what is left. */
+/* Waits until no task is left. It goes on after WSQ_ERR_INVALID, because tasks may wait for another
+ * pool. A long wait mostly means a forgotten wake, so this prints, once, what is left. */
 static void wsqi_drain(wsq_pool *pool) {
     bool said = false;
     for (;;) {
@@ -9148,7 +9152,7 @@ static void wsqi_drain(wsq_pool *pool) {
 }
 #else
 static void wsqi_drain(wsq_pool *pool) {
-    /* That result is no end: what tasks wait for may be in another pool. */
+    /* It goes on after that result, because tasks may wait for another pool. */
     while (wsq_pool_wait(pool) == WSQ_ERR_INVALID) {}
 }
 #endif
@@ -9163,7 +9167,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
     (void)wsqi_wait_block(&wait, NULL);
-    /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: somebody else is at it. */
+    /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: another thread does it. */
     if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_CANCEL)) wsqi_pool_stop(&wait);
     for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
         wsqi_wait_park(&wait);
@@ -9173,22 +9177,21 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
 
 /* ==========================================================================
  * >>pool
- * Purpose:   create, shut down, count.
- * Invariant: every task is counted as spawned before it can finish, and as finished or dropped
- *            once.
- * Writers:   the phase: whoever shuts down, one step after the other. Counters: each its worker.
+ * Purpose:   creates and destroys pools, and adds up what their workers count.
+ * Invariant: a pool that cannot be created as a whole leaves nothing behind.
+ * Writers:   a pool that is not shared yet: its creator. Counters: each worker its own.
  * ========================================================================== */
 
-/* Stand-ins by default, at most. A guess: each is a thread, where stacks are address space only. */
+/* Stand-ins, at most, by default. Guesses: with 64 bits a thread's stack is only address space. */
 #if UINTPTR_MAX > 0xffffffffu && !defined(_WIN32)
 #define WSQI_STANDINS 64u
 #else
 #define WSQI_STANDINS 8u
 #endif
 
-/* Rounds over all victims before a searcher sleeps: with the pauses between them 480 spin hints, 14
- * us where one takes 28 ns (Zen 5), 2 to 3 times as long as a futex wake-up: sleeping and waking
- * again costs two threads more than that. */
+/* Rounds over all victims before a searcher sleeps. The pauses between them are 480 spin hints: 14
+ * us where a hint takes 28 ns (Zen 5), which is 2 to 3 futex wake-ups. To sleep and to be woken
+ * costs the two threads more than that. */
 #ifndef WSQI_SPIN_ROUNDS
 #define WSQI_SPIN_ROUNDS 18
 #endif
@@ -9228,7 +9231,7 @@ static bool wsqi_config_valid(const wsq_config *config) {
     return allocator == NULL || (allocator->allocate != NULL && allocator->release != NULL);
 }
 
-/* What the zeroes of a config that was checked stand for. */
+/* Replaces the zeroes of a valid config by the defaults. */
 static void wsqi_config_fill(wsq_config *config) {
     bool alone = config->caller_runs || config->lend_only;
     if (config->workers == 0) config->workers = config->caller_runs ? 1 : wsqi_cpu_count();
@@ -9236,11 +9239,11 @@ static void wsqi_config_fill(wsq_config *config) {
         config->max_standins = config->workers < WSQI_STANDINS ? WSQI_STANDINS : config->workers;
     if (config->max_standins == WSQ_STANDINS_OFF || alone) config->max_standins = 0;
     if (config->seed == 0) config->seed = wsqi_clock_ns();
-    /* So that a deadline does not wrap. */
+    /* a deadline must not wrap */
     if (config->park_timeout_ns >= WSQI_NEVER / 2) config->park_timeout_ns = 0;
     if (config->caller_runs) config->spin_ns = 0;
     if (config->lifo_cap == 0) config->lifo_cap = 3;
-    /* no slot: nobody overtakes, or all do */
+    /* no slot: in WSQ_SHARED no task overtakes, and in WSQ_LIFO all newer ones do */
     if (config->lifo_cap == WSQ_LIFO_OFF || config->order != WSQ_FIFO) config->lifo_cap = 0;
     if (config->budget == 0) config->budget = 128;
     if (config->stack_size == 0) config->stack_size = wsqi_stack_default();
@@ -9248,14 +9251,14 @@ static void wsqi_config_fill(wsq_config *config) {
 
 enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess */
 
-/* Its own struct, and behind that bitmaps, the list of tasks, table and places. */
+/* A pool's struct, then its bitmaps, the list of tasks, the table of blocks, and the places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
     return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
 }
 
 static void wsqi_pool_free(wsq_pool *pool) {
-    /* P8: they are done with the pool, at once. Pairs with P7. */
+    /* P8: threads outside have let go of the pool, which takes them a moment. Pairs with P7. */
     while (wsqi_load_acq(&pool->abroad) != 0) wsqi_pause();
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
@@ -9271,7 +9274,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
         wsqi_release(allocator, listing->places, listing->capacity * sizeof(wsqi_listed));
     wsqi_release(allocator, pool->places.of_cpu, WSQI_CPUS * sizeof(uint32_t));
     wsqi_timers_free(pool, allocator);
-    if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* there, the parent's still wait */
+    if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* a child would wait for sleepers */
     if (pool->phase != &pool->own_phase) wsqi_guard_destroy(pool->phase);
     for (unsigned i = pool->workers; i < pool->blocks; i++)
         wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
@@ -9280,7 +9283,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsqi_release(allocator, pool, wsqi_pool_bytes(pool->blocks, pool->words));
 }
 
-/* A pool without workers, which wsqi_pool_free takes back. */
+/* A pool that has no workers yet; wsqi_pool_free frees it. NULL: no memory. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     unsigned guest_base = config->workers + config->max_standins;
     unsigned blocks = guest_base + WSQ_GUESTS, words = (blocks + 63) / 64;
@@ -9316,7 +9319,8 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     return pool;
 }
 
-/* Who is near whom. With two workers, or where all are as near, that does not matter. */
+/* Finds which processors are near each other. It does not matter if there are only two workers, or
+ * if all processors are equally near. */
 static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     wsqi_places *places = &pool->places;
     const size_t bytes = WSQI_CPUS * sizeof *places->of_cpu;
@@ -9324,7 +9328,7 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     if (places->matter) places->topology = *config->topology;
     if (places->matter || pool->workers < 3 || config->caller_runs) return;
     uint32_t *of_cpu = (uint32_t *)wsqi_allocate(config->allocator, bytes, sizeof(void *));
-    if (of_cpu == NULL) return; /* then it is as if it did not matter */
+    if (of_cpu == NULL) return; /* without memory distances are ignored */
     memset(of_cpu, 0, bytes);
     places->cpus = wsqi_places_read(of_cpu, WSQI_CPUS);
     for (unsigned i = 1; i < places->cpus; i++)
@@ -9344,7 +9348,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
     pool->shares = pool->workers / WSQI_SHARE_WORKERS;
     if (pool->shares > 8) pool->shares = pool->workers <= 64 ? 8 : pool->workers / 8;
-    /* one, where the global queue's order is that of the pool */
+    /* one lane, if its order is the order of the pool */
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->wake_slot = wsqi_told(pool) ? 0 : config->lifo_cap;
@@ -9402,8 +9406,8 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_duty_begin(pool);
-    /* Relaxed: behind a full barrier (P4) either this sees the pool stop, or the shutdown awaits
-     * the end of its duty. */
+    /* Relaxed: after a full barrier (P4) either this thread sees the pool stop, or the shutdown
+     * waits for the end of its duty. */
     bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
     wsqi_worker *self = running ? wsqi_lease_take(pool, 0, pool->workers) : NULL;
     if (self != NULL) {
@@ -9422,8 +9426,8 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
     if (wsqi_forked(pool)) return;
     wsqi_worker *self = wsqi_block(pool, worker);
     uint32_t lease = wsqi_load_hint(&self->lease);
-    /* Relaxed: a request. Failure: that thread has been dismissed, or has left, and this is not
-     * for the next one. */
+    /* Relaxed: only a request. Failure: the thread was dismissed before, or has left, and the next
+     * thread there is not meant. */
     if ((lease & WSQI_LEASE_MASK) == WSQI_LEASE_HERE &&
         wsqi_cas_rlx(&self->lease, &lease, lease - WSQI_LEASE_HERE + WSQI_LEASE_DISMISSED))
         wsqi_unpark(&self->parker);
@@ -9460,7 +9464,7 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
-    /* P2: what has finished comes first, of all, so that it never exceeds what is spawned. */
+    /* P2: of all workers, finished is read before spawned, so that it never exceeds it. */
     uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < pool->blocks; i++) {
