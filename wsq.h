@@ -4061,11 +4061,11 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
 
 /* ==========================================================================
  * >>waiters: what a thread sleeps on, and what it waits for
- * Purpose:   every thread sleeps on one word, its parker; who waits for something is found by the
+ * Purpose:   every thread sleeps on one word, its parker. A thread that waits is found by the
  *            address of what it waits for.
- * Invariant: a token that was given stays until its owner takes it. A waiter is in the bucket of
- *            what it awaits until it has heard or given up; whoever holds that lock finds it there.
- * Writers:   a token: the owner takes it, anybody gives it. A bucket: whoever holds its lock.
+ * Invariant: a token stays until its owner takes it. A waiter stays in the bucket of what it awaits
+ *            until it has heard of it or given up: the holder of the bucket's lock finds it there.
+ * Writers:   a token: the owner takes it, any thread gives it. A bucket: the holder of its lock.
  * Source:    the token is Java's and Rust's park and unpark; the buckets are the parking lot of
  *            WebKit (Pizlo 2015).
  * ========================================================================== */
@@ -4074,16 +4074,16 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
 
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP, WSQI_TOKEN_POLLING };
 
-/* Owner only. Sleeps until a token is there, or until the deadline (WSQI_NEVER: none), or for no
- * reason: every caller loops on a condition of its own. With a driver, which the caller has taken,
- * it sleeps in its wait. True: that has events. */
+/* Owner only. Sleeps until it has a token, or until the deadline (WSQI_NEVER: none). It may return
+ * for no reason, too, so every caller loops on a condition of its own. With `driver`, which the
+ * caller has taken, it sleeps in the driver's wait. True: that wait has brought events. */
 static bool wsqi_park(wsqi_parker *self, uint64_t deadline, const wsq_driver *driver) {
     uint32_t how = driver != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
     bool events = false;
     uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
     uint64_t timeout_ns = deadline == WSQI_NEVER ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
-    /* Relaxed: nothing is read on the strength of it. Failure: the token is here already. */
+    /* Relaxed: no later read depends on it. Failure: the token is here already. */
     if (wsqi_cas_rlx(&self->token, &token, how)) {
         if (driver == NULL) wsqi_parking_sleep(self->parking, &self->token, how, timeout_ns);
         else events = driver->wait(timeout_ns != 0 ? timeout_ns : WSQ_FOREVER, driver->user);
@@ -4093,13 +4093,13 @@ static bool wsqi_park(wsqi_parker *self, uint64_t deadline, const wsq_driver *dr
     return events;
 }
 
-/* Any thread. */
+/* Any thread: gives the token, and wakes the owner if it sleeps. */
 static void wsqi_unpark(wsqi_parker *parker) {
     /* I2: what the sleeper waits for is visible to it. Pairs with I1. */
     uint32_t former = wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE);
     if (former == WSQI_TOKEN_ASLEEP) {
         wsqi_parking_wake(parker->parking, &parker->token, false);
-    } else if (former == WSQI_TOKEN_POLLING) { /* a sleeper in its wait, or about to begin it */
+    } else if (former == WSQI_TOKEN_POLLING) { /* the owner is in the driver's wait, or soon */
         const wsq_driver *driver = &wsq_container_of(parker->parking, wsq_pool, parking)->driver;
         driver->interrupt(driver->user);
     }
@@ -4107,43 +4107,44 @@ static void wsqi_unpark(wsqi_parker *parker) {
 
 struct wsqi_wait {
     wsq_pool *pool;
-    wsqi_worker *self;   /* whose queue this thread owns, or NULL */
-    bool inside;         /* in a task or job of the pool, whose end a shutdown awaits */
-    bool blocked;        /* it has slept, or is about to */
-    bool gives;          /* of a join: it gives its permit back */
-    bool pinned;         /* what it ran last was pinned to its thread */
-    const void *key;     /* the address of what is awaited; of a join its block */
-    wsqi_waiters *bucket;   /* where it is listed, or NULL: not yet */
-    const wsq_task *task;   /* if it is one, or NULL */
-    const wsq_group *group; /* if it is one, or NULL */
-    const wsq_job *job;     /* if it is one, or NULL: this is a join */
-    uint64_t since;      /* under the bucket's lock: when it began; 0: nobody asks */
+    wsqi_worker *self;   /* the worker whose queue this thread owns, or NULL */
+    bool inside;         /* the thread is in a task or job whose end a shutdown awaits */
+    bool blocked;        /* the thread has slept, or is about to */
+    bool gives;          /* a join: the thread gives its permit back */
+    bool pinned;         /* the last task that this wait ran was pinned to the thread */
+    const void *key;     /* the address of what is awaited; in a join, of the worker's block */
+    wsqi_waiters *bucket;   /* the list that this is in; NULL: none yet */
+    const wsq_task *task;   /* the awaited task, or NULL */
+    const wsq_group *group; /* the awaited group, or NULL */
+    const wsq_job *job;     /* the stolen job that a join waits for; NULL: not a join */
+    uint64_t since;      /* under the bucket's lock: when the wait began; 0: no dump asks */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
-    wsqi_a32 asleep;     /* 1: it sleeps here, or is about to; the waiter writes */
+    wsqi_a32 asleep;     /* 1: the waiter sleeps, or is about to; it alone writes */
     wsqi_parker *parker; /* under the bucket's lock: where the waiter sleeps */
     wsqi_parker own;
     wsqi_wait *next, **link; /* under the bucket's lock */
 };
 
-enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE }; /* look again; it is in vain */
+/* LOOK: look again. RELEASE: return, because what is awaited will never come. */
+enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE };
 
 static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     uint64_t hash = (uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u;
     return &pool->waiting[hash >> (64 - WSQI_BUCKET_BITS)];
 }
 
-/* Any thread. Whoever waits for what has this address looks again; NULL: whoever waits. What was
- * there may be gone already. */
+/* Any thread. The threads that wait for the object at this address (NULL: all that wait) look
+ * again. The object itself may be gone. */
 static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
-        /* A waiter leaves its bucket before it goes: while the lock is held, it is still there. */
+        /* A waiter leaves its bucket before its memory goes, so it is there under the lock. */
         wsqi_mutex_lock(&pool->parking, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (key != NULL && wait->key != key) continue;
-            /* W1: who was called sees why. Pairs with W2. */
+            /* W1: the thread that is called sees why. Pairs with W2. */
             wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
             wsqi_unpark(wait->parker);
         }
@@ -4160,18 +4161,18 @@ static bool wsqi_wait_late(const wsqi_wait *wait) {
 }
 
 /* ==========================================================================
- * >>quiet: is anything left to do, and who may do it
- * Purpose:   what wsq_pool_wait and a shutdown wait for.
+ * >>quiet: is anything left to do, and which threads may do it
+ * Purpose:   finds the moment for which wsq_pool_wait and a shutdown wait.
  * Invariant: every task is counted as spawned before it can finish, and as finished or dropped
  *            once. A thread that may run or cancel tasks is on duty.
- * Writers:   counters: each its worker; dropped, held, duty.threads: everybody, by
+ * Writers:   counters: each worker its own. dropped, held, duty.threads: any thread, by
  *            read-modify-write.
- * Source:    Mattern's four counters (1987), in one process: what is finished is added up first.
+ * Source:    Mattern's four counters (1987), in one process: the finished are added up first.
  * ========================================================================== */
 
 /* Tasks that are done, or cancelled, so far. */
 static uint64_t wsqi_finished(const wsq_pool *pool) {
-    /* P2: whoever finished, its spawns are visible from here on. Pairs with P1. */
+    /* P2: what each finished task has spawned is visible from here on. Pairs with P1. */
     uint64_t finished = wsqi_load_acq(&pool->dropped);
     unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made; i++)
@@ -4179,9 +4180,9 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
     return finished;
 }
 
-/* Tasks spawned and not done. They finish after they have been counted as spawned, so when the sum
- * of the finished, taken first, equals that of the spawned, there was a quiet moment between.
- * *held: those among them that wait for predecessors. */
+/* How many tasks are spawned and not done. A task counts as spawned before it can finish. So if the
+ * sum of the finished, which is taken first, equals the sum of the spawned, there was a quiet
+ * moment between the two. *held: how many of the tasks wait for predecessors. */
 static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
     uint64_t finished = wsqi_finished(pool), spawned = 0;
     *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
@@ -4198,9 +4199,9 @@ static bool wsqi_quiet(const wsq_pool *pool) {
     return wsqi_pending(pool, &held) == 0;
 }
 
-/* Every task that is left waits for another one: in a circle, or for one that nobody has spawned.
- * So it seems, at any moment; who waits believes it when it is so for WSQI_STUCK_NS, and hears of
- * it behind W4 and W5. */
+/* Does every task that is left wait for another one: in a circle, or for one that nobody spawns? At
+ * one moment it may only seem so. A thread that waits for the pool is told of it (W4, W5), and
+ * believes it after WSQI_STUCK_NS. */
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held, pending = wsqi_pending(pool, &held);
     if (pending == 0 || pending != held) return false;
@@ -4209,35 +4210,36 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* Any thread, past a full barrier (W4). Tells who waits for the pool, when it is quiet. */
+/* Any thread, after a full barrier (W4). Calls the threads that wait for the pool if it is
+ * quiet. */
 static inline void wsqi_notify_quiet(wsq_pool *pool) {
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
 }
 
-/* Any thread; it changed the counts, and now runs dry. */
+/* Any thread that has changed the counts, and has nothing more to do. */
 static void wsqi_check_quiet(wsq_pool *pool) {
-    /* W4: either this sees the waiter or the waiter sees what this thread finished. Pairs with
-     * W5. */
+    /* W4: either this sees the waiter, or the waiter sees these counts. Pairs with W5. */
     wsqi_fence_sc();
     wsqi_notify_quiet(pool);
 }
 
-/* Any thread: it ended the last task, perhaps, and goes on with a job. If that is of a run it may
- * last, and who waits for the pool does not wait for it. */
+/* Any thread that has perhaps ended the last task, and goes on with a job. If the job is part of a
+ * wsq_run it may take long, and a thread that waits for the pool does not wait for that. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* Of a run whose job it has, it sees the guest, by J2; see wsqi_search_begin. */
+    /* If it has a job of a run, it sees the guest, by J2; see wsqi_search_begin. */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
-/* ---- who is on duty ---- */
+/* ---- threads on duty ---- */
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* Any thread that may run or cancel tasks, awake again. Once the pool stops it goes on behind the
- * lock: whoever finds the pool still meanwhile, under it, has released the waits before. */
+/* Any thread that may run or cancel tasks, and is awake again. If the pool stops, it first waits
+ * for the pool's lock: a thread that finds the pool still, under the lock, releases waits before
+ * this one goes on. */
 static void wsqi_woke(wsq_pool *pool) {
-    /* P4: either this sees the pool stop, or who looks saw it awake. */
+    /* P4: either this sees the pool stop, or the thread that looks sees this one awake. */
     wsqi_fence_sc();
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_mutex_lock(&pool->parking, &pool->lock);
@@ -6947,19 +6949,19 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
 }
 
 /* ==========================================================================
- * >>pump: caller_runs, where whoever waits works
+ * >>pump: caller_runs, where the thread that waits works
  * Purpose:   a pool without threads of its own, whose workers take turns on the stack of a caller.
- * Invariant: at most one thread works. Another one that would work marks the word and sleeps, and
+ * Invariant: at most one thread works. Another one that wants to work marks the word and sleeps; it
  *            is called when the first one leaves.
- * Writers:   pump: everybody, by exchange. turn, and which block lies under which: the thread that
- *            works.
+ * Writers:   pump: any thread, by exchange. turn, and the order of the blocks on the stack: the
+ *            thread that works.
  * Source:    GLib's GMainContext, which one thread at a time owns; the mark is that of a lock on a
  *            futex (Drepper 2004).
  * ========================================================================== */
 
-/* Owner only: runs one task, this one or, if it is NULL, what it finds. In the middle of another
- * one the floor is a full job stack, for the jobs of that may lie anywhere. False: there was
- * nothing, and it is a searcher now. */
+/* Owner only: runs `task`, or if that is NULL one that it finds. In the middle of another task
+ * `floor` is the end of the job stack, because the jobs of that one may lie anywhere below. False:
+ * it found nothing, and is a searcher now. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -6974,12 +6976,12 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
-/* caller_runs only: becomes the one thread that works, unless it is already. */
+/* caller_runs only: this thread becomes the one that works. False: another thread works. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
     if (wsqi_local(pool) != NULL) return true;
-    /* W8: what the last one left is visible. Pairs with W9. Failure: somebody else works, and it
-     * shall tell us when it stops. */
+    /* W8: what the previous thread did in the pump is visible. Pairs with W9. Failure: another
+     * thread works, and calls this one when it leaves. */
     if (!wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY) &&
         wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) != WSQI_PUMP_FREE) /* W8 */
         return false;
@@ -6989,7 +6991,7 @@ static bool wsqi_pump_enter(wsq_pool *pool) {
 
 static void wsqi_pump_leave(wsq_pool *pool) {
     if (wsqi_local(pool) != NULL) return;
-    /* W9: see W8. */
+    /* W9: what this thread did here is visible to the next one. Pairs with W8. */
     if (wsqi_xchg_rel(&pool->pump, (uint32_t)WSQI_PUMP_FREE) == WSQI_PUMP_WANTED)
         wsqi_call(pool, NULL);
     wsqi_duty_end(pool);
@@ -7000,8 +7002,8 @@ static void wsqi_pump_next(wsq_pool *pool) {
     pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
 }
 
-/* The thread that works: one task, by the worker whose turn it is. Where this thread is that worker
- * already, further down, its block moves to the top meanwhile: each is in the chain once. */
+/* The thread that works: runs one task as the worker whose turn it is. If it is that worker
+ * already, further down its stack, the worker's block moves to the top of the chain meanwhile. */
 static bool wsqi_pump_turn(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -7019,7 +7021,7 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
     return ran;
 }
 
-/* The thread that works: one task, by any worker. False: none has anything to do. */
+/* The thread that works: runs one task as any worker. False: there is nothing to do. */
 static bool wsqi_pump(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
         /* The first one looks everywhere but into the inboxes of others. */
@@ -7031,20 +7033,21 @@ static bool wsqi_pump(wsq_pool *pool) {
 
 /* ==========================================================================
  * >>thread: permits, and the threads that come and go
- * Purpose:   as many threads run what is queued as the pool has workers, though some of them block.
+ * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
  * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps in S. A thread
  *            takes a task from a queue only while it holds one, except a task that is pinned to
- *            it. A thread that blocks puts what it has queued into the global queue, then gives
- *            its permit back, and looks as a thread that goes idle does. A wait gives it back only
- *            if an idle thread can use it; otherwise the thread keeps it and works on, nested.
+ *            it. A thread that blocks moves what it has queued to the global queue, gives its
+ *            permit back, and then looks at all queues, as a thread that goes idle does. A wait
+ *            gives the permit back only if an idle thread can use it. Otherwise the thread keeps it
+ *            and runs other tasks on top of the one that waits.
  * Writers:   permit: its thread, and for an idle thread the one that wakes it, through the token.
  *            started: the holder of the pool's lock.
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* Owner only. Take: the thread comes or goes on, with a permit if one sleeps. A guest takes none
- * away, since tasks could wait for it; it counts as one that works, so that sleepers leave jobs to
- * it. */
+/* Owner only: the thread comes, or goes on, and takes a permit if one sleeps. A guest takes none: S
+ * only counts it as at work, so that sleepers leave jobs to it. (Rejected: a permit for guests.
+ * With one worker, tasks then waited until the run was over, and a cancelling shutdown hung.) */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits);
@@ -7054,7 +7057,7 @@ static bool wsqi_permit_take(wsqi_worker *self) {
         return true;
     }
     while (wsqi_sleeping(s) != 0) {
-        /* Relaxed: it reads nothing on the strength of it. Failure: decide anew. */
+        /* Relaxed: no later read depends on it. Failure: decide again. */
         if (!wsqi_cas_rlx(&pool->permits, &s, s - WSQI_SLEEPING)) continue;
         wsqi_permit_set(self, true);
         return true;
@@ -7062,11 +7065,11 @@ static bool wsqi_permit_take(wsqi_worker *self) {
     return false;
 }
 
-/* Owner only, with a permit, in the middle of a task or about to leave: gives it back. */
+/* Owner only, with a permit, in the middle of a task or about to leave: gives the permit back. */
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_group_flush(self); /* first, for the end of a group may queue a task here */
-    if (self->searching) wsqi_search_end(self); /* it slept as workers do, until now */
+    if (self->searching) wsqi_search_end(self); /* it has slept in this wait, and was woken */
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self), guest = self->host == NULL;
     uint64_t change = guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
@@ -7100,7 +7103,9 @@ static bool wsqi_pinned_run(wsqi_worker *self, wsq_ctx floor) {
     return task != NULL;
 }
 
-/* The thread of a worker, of a stand-in, or one that was lent for a worker. */
+/* What the thread of a worker or a stand-in does, and a thread that was lent. With a permit it runs
+ * what it finds, without one only what is pinned to it. When it finds nothing it leaves, if the
+ * pool is over, or sleeps. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
@@ -7137,7 +7142,7 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     self->member = index < pool->guest_base;
     uint32_t start = wsqi_entry_index(self->frame.floor);
     wsqi_store_init(&self->range, wsqi_range_pack(start, start));
-    wsqi_steal_request(self);                                             /* nothing is public */
+    wsqi_steal_request(self); /* no job is public yet */
     wsq_random_seed(&self->random, pool->config.seed + index);
     wsq_tune_init(&self->tune, &pool->config);
     self->order = pool->config.order;
@@ -7150,10 +7155,10 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
-/* The pool lock's holder: the block of a new stand-in or guest, not counted yet; NULL: no
- * memory. */
+/* The holder of the pool's lock: makes the block of a new stand-in or guest, which is not counted
+ * yet. NULL: no memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
-    wsqi_worker *block = wsqi_block(pool, index); /* perhaps from an attempt that failed */
+    wsqi_worker *block = wsqi_block(pool, index); /* not NULL: left by an attempt that failed */
     if (block == NULL) {
         block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
         if (block == NULL) return NULL;
@@ -7166,15 +7171,15 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     char name[24];
     snprintf(name, sizeof name, "%s-%u", pool->name, self->index);
-    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: who starts it is on duty, or alone. */
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: this thread is on duty, or alone. */
     if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
         return true;
     wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: as above. */
     return false;
 }
 
-/* The pool lock's holder: one more stand-in, which comes as an idle thread. False: there are
- * max_standins already, or no memory, or no thread. */
+/* The holder of the pool's lock: starts one more stand-in, which comes as an idle thread. False:
+ * there are max_standins already, or no memory, or no thread. */
 static bool wsqi_standin_start(wsq_pool *pool) {
     unsigned index = pool->workers + pool->started;
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
@@ -7194,8 +7199,8 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return false;
 }
 
-/* Any thread: a task is queued, a permit sleeps, and perhaps no thread is idle. Then one more
- * comes, which looks when S counts it. */
+/* Any thread, when a task is queued and a permit sleeps. If no thread is idle this starts one more,
+ * which looks for the task once S counts it. */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
@@ -7203,12 +7208,13 @@ static void wsqi_thread_want(wsq_pool *pool) {
     wsqi_mutex_lock(&pool->parking, &pool->lock);
     bool comes = wsqi_load_hint(&pool->coming) != 0 || wsqi_standin_start(pool);
     wsqi_mutex_unlock(&pool->parking, &pool->lock);
-    /* No memory. When no stand-ins are left, wsqi_permit_offer has called. */
+    /* No memory for one: a waiting thread shall do it. (If none is left, wsqi_permit_offer
+     * calls.) */
     if (!comes && wsqi_threads_made(pool) != pool->guest_base) wsqi_call(pool, NULL);
 }
 
-/* Any thread: is there a thread, idle or on its way, for each sleeping permit, and for `more`? One
- * that has just come may be counted twice. */
+/* Any thread: is there a thread, idle or on its way, for each sleeping permit and for `more`? A
+ * thread that has just come may be counted twice. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     uint32_t coming = wsqi_load_acq(&pool->coming); /* B8: S counts the others. Pairs with B7. */
     uint64_t s = wsqi_load_hint(&pool->permits);
@@ -7230,33 +7236,34 @@ static bool wsqi_stranded(wsq_pool *pool) {
     return !wsqi_threads_suffice(pool, 0) && !wsqi_thread_ready(pool);
 }
 
-/* ---- what a thread is, in every pool in which it is in the middle of something ---- */
+/* ---- a thread that blocks does so in every pool in which it is in the middle of something ---- */
 
-/* Its thread counts in that pool by this block, and the pool has threads, and is not the
- * parent's. */
+/* Is the block one by which its thread counts in the pool? Not in a pool without threads, or of the
+ * parent process. */
 static bool wsqi_takes_permits(const wsqi_worker *block) {
     return block->member && !block->pool->config.caller_runs && !wsqi_forked(block->pool);
 }
 
-/* The thread goes on: with a permit in each of these pools, where one sleeps. */
+/* The thread goes on: in each of these pools it takes a permit, if one sleeps. */
 static void wsqi_permits_take(void) {
     for (wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer) {
         if (!wsqi_takes_permits(block) || block->permit != (block->blocking != 0)) continue;
-        if (block->permit) wsqi_permit_give(block); /* a wait inside a call that blocks took it */
+        if (block->permit) wsqi_permit_give(block); /* taken by a wait after wsq_block_begin */
         else (void)wsqi_permit_take(block);
     }
 }
 
-/* The thread is about to block, or to wait: it gives its permits back, but `keeper`, if not NULL,
- * keeps its own if no thread could use it; then false. A join gives its permit back only if there
- * are tasks for it; if some come later, their producer asks for it (wsqi_joiner_ask). */
+/* The thread is about to block, or to wait: it gives its permits back. Only `keeper` (NULL: none)
+ * keeps its own, if no other thread could use it; then false. A join gives its permit back only if
+ * there are tasks for it; if some come later, their producer asks for it (wsqi_joiner_ask).
+ * (Rejected: a join that always gives it back: fib on 128 simulated cores 0.54 instead of 0.65.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
     for (wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer) {
         if (!wsqi_takes_permits(block)) continue;
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
-        if (!block->permit) /* it blocks already, perhaps as the last thread */
+        if (!block->permit) /* given back before; the last thread takes one again */
             all = all && (block != keeper || !wsqi_stranded(block->pool) ||
                           !wsqi_permit_take(block));
         else if (block->host == NULL || wsqi_thread_ready(block->pool) || block != keeper)
@@ -7267,7 +7274,6 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
     return all;
 }
 
-/* In every pool in which the thread is in the middle of something. */
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     for (wsqi_worker *block = wsqi_worker_of(ctx); block != NULL; block = block->outer) {
@@ -7289,17 +7295,17 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
 
 /* ==========================================================================
  * >>wait: one wait, of any thread, for anything
- * Purpose:   a thread that waits has a stand-in, or works on, or only sleeps.
- * Invariant: a waiter is in its bucket, then says in the word of what it waits for that somebody
- *            waits, then looks, then sleeps until it is called. The buckets belong to the pool, and
- *            know an object by its address: nobody touches a task that may be gone.
- * Writers:   a wait: its thread; its links and its parker under the bucket's lock; but called:
- *            everybody.
+ * Purpose:   a thread that waits lets another one work in its place, or works on, or only sleeps.
+ * Invariant: a waiter enters its bucket, then marks the word of what it waits for, then looks, then
+ *            sleeps until it is called. The buckets belong to the pool, and know an object only by
+ *            its address: no thread touches a task that may be gone.
+ * Writers:   a wait: its thread; its links and its parker under the bucket's lock. called: any
+ *            thread.
  * Source:    Linux's futex, whose waiter looks once more before it sleeps.
  * ========================================================================== */
 
-/* Waits that work, one above the other, before they only sleep, and what each may take of the
- * stack: it needs about 600 bytes itself, and the rest is for the task above it. Guesses. */
+/* How many waits may run tasks, one on top of the other; deeper ones only sleep. And the bytes of
+ * stack for each: it needs about 600 itself, and the rest is for its task. Guesses. */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 
@@ -7321,14 +7327,15 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->group = NULL;
     wait->job = NULL;
     wait->blocked = wait->pinned = false;
-    /* What a guest does for itself, it may end when it likes. */
+    /* A shutdown does not wait for what a guest does outside the pool's jobs. */
     wait->inside = wait->self != NULL || (inside != NULL && inside->frame.outer != NULL);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
     wsqi_store_init(&wait->own.token, WSQI_TOKEN_NONE);
     wait->own.parking = &pool->parking;
-    /* A worker sleeps on its own, in a run inside a task too, where the block is a guest's. */
+    /* A worker sleeps on its own parker; in a run inside a task, too, where `block` is a
+     * guest's. */
     if (wait->self != NULL) block = wait->self;
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
@@ -7352,15 +7359,16 @@ static void wsqi_wait_unlist(wsqi_wait *wait) {
     wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
 }
 
-/* From here on the waiter is called when it is to look again; so it looks after this. True: a
- * shutdown has released it, for what is awaited will not come. */
+/* From here on other threads call the waiter, so it must look after this. True: a shutdown has
+ * released it, because what is awaited will never come. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) wsqi_wait_list(wait);
-    /* W2: if we were called, we see why. Pairs with W1. */
+    /* W2: a waiter that was called sees why. Pairs with W1. */
     return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
-/* The waiter sleeps elsewhere from here on. wsqi_wait_called tells of who called it just before. */
+/* From here on the waiter sleeps on this parker. It must look at wsqi_wait_called after this: a
+ * call before it has unparked the former one. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_mutex_lock(&wait->pool->parking, &wait->bucket->lock);
     wait->parker = parker;
@@ -7371,7 +7379,7 @@ static const void *wsqi_wait_subject(const wsqi_wait *wait) {
     return wait->job != NULL ? (const void *)wait->job : wait->key;
 }
 
-/* The function that waits, in whichever pool, blocks, or goes on. */
+/* Tells the hooks that the function which waits, of whichever pool, blocks or goes on. */
 static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
@@ -7386,7 +7394,7 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     wsqi_check_beside(wait->pool);
 }
 
-/* A guest that runs a job of the pool's is off duty while it sleeps, for S does not count it. */
+/* A guest in a job of the pool is off duty while it sleeps, because S does not count it. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
@@ -7399,13 +7407,13 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
     wsqi_store_hint(&wait->asleep, 0u);
 }
 
-/* A thread outside looks for so long before it sleeps: as long as a wake-up takes where
- * processors sleep, too (about 20 us, KVM), and what it waits for (a spawn and its wait: 1
- * instead of 40 us; with 10 us it stayed at 40). */
+/* A thread outside looks this long before it sleeps: longer than a wake-up, which takes 20 us where
+ * idle processors sleep (KVM). A spawn and its wait take 1 us instead of 40; with 10 us here it
+ * still was 40. */
 #define WSQI_LOOK_NS 50000u
 
-/* A thread outside: is what it waits for over soon? If the last four of these looks were too short,
- * only every 16th wait looks. */
+/* A thread outside, for what may be over soon. If the last four looks were too short, only every
+ * 16th wait looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     uint32_t vain = wsqi_load_hint(&pool->vain_looks);
@@ -7418,7 +7426,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
 }
 
-/* The thread sleeps until it is called, or for no reason. */
+/* The thread sleeps until it is called, or wakes up for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_wait_look(wait);
@@ -7428,19 +7436,19 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* The thread waits from here on. False: as wsqi_permits_give. */
+/* The thread waits from here on. False: it keeps its permit (wsqi_permits_give). */
 static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
     return wsqi_permits_give(wait, keeper);
 }
 
-/* With caller_runs, a thread that waits works; when there is nothing to do it sleeps as the first
- * worker does. */
+/* With caller_runs the thread that waits works; when there is nothing to do, it sleeps as the first
+ * worker. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     (void)wsqi_permits_give(wait, NULL); /* of other pools */
-    if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* not by a job that the pump ran */
+    if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* a job that the pump ran may call it */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
         (void)wsqi_wait_block(wait, NULL);
@@ -7450,14 +7458,15 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_sleep(first, wait);
         wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
-        pool->turn = 0; /* it is a searcher now: its turn */
+        pool->turn = 0; /* the first worker is a searcher now: its turn */
     }
     wsqi_pump_leave(pool);
 }
 
-/* Waits, for a while, until the time is up at most. It runs what is pinned to this thread, which no
- * other thread may; and anything, if it keeps its permit. A join runs no tasks. In a shutdown a
- * thread that is inside cancels what it finds, until all are still. */
+/* One round of a wait: the thread runs one task or sleeps, until its deadline at most. It runs
+ * tasks that are pinned to it, which no other thread may run; and any task, if it keeps its permit.
+ * A join runs no tasks. In a shutdown a thread inside cancels what it finds, until the pool is
+ * still. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -7467,12 +7476,13 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_pump(wait);
         return;
     }
+    /* May it run tasks on top of this wait? To cancel them it needs no permit, and has no bound. */
     works = works && self != NULL && !pool->config.caller_runs;
     if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
-    bool pinned = false; /* what cancels needs no permit, and knows no bound */
+    bool pinned = false;
     if (running || !works) {
         bool given = wsqi_wait_block(wait, works ? self : NULL);
-        /* With its permit it runs these and others by turns. */
+        /* If it keeps its permit, it runs pinned tasks and others by turns. */
         pinned = works && (given || !wait->pinned) && wsqi_load_hint(&self->inbox.count) != 0;
         works = works && (!given || pinned);
         wait->pinned = pinned;
@@ -7486,7 +7496,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait = wait;
     if (pinned) ran = wsqi_pinned_run(self, wsqi_full_mark(self));
     else ran = wsqi_step_nested(self, NULL, wsqi_full_mark(self));
-    self->wait = NULL; /* what lies below is in the middle of a task */
+    self->wait = NULL; /* the wait below this one, if any, is in the middle of a task */
     self->wait_depth--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
 }
@@ -7496,20 +7506,20 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
  * Purpose:   wsq_pool_wait, wsq_task_wait, wsq_group_wait, and their forms with a time-out.
  * Invariant: a wait listens before each look at what it waits for. What is awaited and lies in the
  *            waiter's own queue runs in the wait, once; if it is not over then, the thread blocks.
- * Writers:   waiters: each thread that waits for the pool, of itself. The mark in a task or a
- *            group: whoever waits for it.
- * Source:    the leapfrogging of Wagner and Calder (1993), for nothing but what is awaited.
+ * Writers:   waiters: each thread that waits for the pool counts itself. The mark in a task or a
+ *            group: a thread that waits for it.
+ * Source:    the leapfrogging of Wagner and Calder (1993), here only with what is awaited.
  * ========================================================================== */
 
-/* Nothing runs, and nobody cancels anything. */
+/* Does no thread run or cancel tasks any more? */
 static bool wsqi_over(const wsq_pool *pool) {
     /* P5: what was run and cancelled is visible. Pairs with P6. */
     if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
     return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
 }
 
-/* How long nothing may happen before tasks that wait for each other are reported: somebody may be
- * about to spawn what they wait for. A guess. */
+/* Tasks that wait for each other are reported when nothing has happened for this long: a thread may
+ * be about to spawn what they wait for. A guess. */
 #define WSQI_STUCK_NS 1000000000u
 
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
@@ -7521,7 +7531,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
     uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline, finished = 0, before;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
-    /* W5: see W4. */
+    /* W5: either this sees the last counts, or their thread sees the waiter. Pairs with W4. */
     wsqi_fence_sc();
     for (;;) {
         wsqi_wait_listen(&wait);
@@ -7549,9 +7559,9 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
-/* Owner only: takes what is waited for out of the own slot or queue: the task, or one of the group.
- * It looks at *left tasks at most, from the front, and puts others behind: so it meets none twice.
- * A slot with another task is emptied into the queue, since its owner is about to block. */
+/* Owner only: takes the awaited task, or one of the awaited group, out of its own slot or queue. It
+ * looks at *left tasks at most, from the front, and puts the others to the back, so it meets none
+ * twice. Another task in the slot moves to the queue, because the owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
@@ -7567,8 +7577,8 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
     return NULL;
 }
 
-/* A worker about to block. What it holds of what is waited for runs here, once; the rest is for
- * other threads, which may have looked while it moved. */
+/* A worker about to block runs the awaited tasks of its own queue here, each once. The rest is for
+ * other threads, which may have missed it while it moved. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsqi_queue_length(self);
@@ -7582,7 +7592,7 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 
 /* What a wait for the task returns; WSQ_ERR_TIMEOUT: it is not over. */
 static wsq_result wsqi_task_result(const wsq_task *task) {
-    /* W3: what the task did, or who spawned it, is visible. Pairs with T2 and T6. */
+    /* W3: what the task did, or its spawning thread, is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
     if (wsqi_task_live(state)) return WSQ_ERR_TIMEOUT;
     if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* or its batch was refused */
@@ -7597,16 +7607,16 @@ static wsq_result wsqi_group_result(const wsq_group *group) {
     return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* Whoever brings the group to its end sees that somebody waits. False: look again. */
+/* Marks the group, so that the thread that ends it calls this one. False: look again. */
 static bool wsqi_group_attend(wsq_group *group) {
     uint64_t word = wsqi_load_hint(&group->word);
-    /* Relaxed: the count of zero takes it along, in this word. */
+    /* Relaxed: the thread that brings the count in this word to zero reads the mark with it. */
     return word >= WSQI_GROUP_TASK &&
            wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
 }
 
-/* Any thread. Waits until the task, or else the group, is done. WSQ_ERR_CANCELLED: it was
- * cancelled, or the pool has stopped and nobody will touch it any more. */
+/* Any thread. Waits until the task is done, or the group if `task` is NULL. WSQ_ERR_CANCELLED: it
+ * was cancelled, or the pool has stopped and no thread will touch it any more. */
 static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
                              uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -7617,7 +7627,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
     wait.task = task;
     wait.group = group;
-    /* A future is not looked for again: it was to be called here before. */
+    /* A future is not looked for here: wsqi_future_here has done so. */
     bool here = wait.self != NULL && (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
         bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
