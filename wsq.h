@@ -6780,6 +6780,7 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     const wsq_driver *driver = &self->pool->driver;
     if (!wsqi_driver_take(self)) return false;
     bool events = self->events = driver->wait(0, driver->user);
+    wsqi_group_flush(self); /* first, for a new searcher tells those who wait for the pool */
     if (!self->searching) wsqi_search_begin(self); /* else leaving it wakes a sleeper, each time */
     wsqi_driver_leave(self);
     return events;
@@ -6917,7 +6918,9 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or past the slot's cap */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        if (task == NULL && !again && self->pool->config.driver != NULL && wsqi_drive(self))
+        /* A worker that looks only once more waits in the driver then, at the same cost. */
+        if (task == NULL && !again && self->pool->config.driver != NULL &&
+            (self->pool->config.caller_runs || !wsqi_discouraged(self)) && wsqi_drive(self))
             task = wsqi_take_local(self);
         if (task != NULL) break;
         if (again) continue;

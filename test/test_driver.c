@@ -34,7 +34,7 @@ typedef struct world {
     atomic_uint inside;    /* threads in wait or dispatch */
     atomic_uint waiting;   /* in wait, without end or for long */
     atomic_bool stops;     /* the pool is cancelled: events of its last moments are not dispatched */
-    atomic_size_t waits, dispatches, interrupts;
+    atomic_size_t waits, looks, dispatches, interrupts; /* looks: waits with a time-out of 0 */
     client *ready;         /* between wait and dispatch: the thread that has the driver */
     void (*extra)(wsq_pool *pool, struct world *self); /* dispatch calls this, too, or NULL */
 } world;
@@ -46,6 +46,7 @@ static bool world_wait(uint64_t timeout_ns, void *user) {
     struct timespec until;
     if (atomic_fetch_add(&self->inside, 1) != 0) FAIL("two threads wait");
     atomic_fetch_add(&self->waits, 1);
+    if (timeout_ns == 0) atomic_fetch_add(&self->looks, 1);
     if (self->ready != NULL && !atomic_load(&self->stops)) FAIL("a wait, and no dispatch of what the last one brought");
     pthread_mutex_lock(&self->lock);
     bool early = odd(self), empty = odd(self), nothing = odd(self);
@@ -143,6 +144,13 @@ static wsq_poll client_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_PENDING;
 }
 
+/* Waits for `left` events of somebody else's. */
+static wsq_poll count_run(wsq_ctx ctx, wsq_task *task) {
+    client *self = wsq_container_of(task, client, task);
+    (void)ctx;
+    return self->runs++ < self->left ? WSQ_PENDING : WSQ_DONE;
+}
+
 /* Waits for one event of somebody else's. */
 static wsq_poll once_run(wsq_ctx ctx, wsq_task *task) {
     client *self = wsq_container_of(task, client, task);
@@ -197,6 +205,42 @@ static void every_kind_of_pool(void) {
     rounds_with(1, 8, 3, 500, (wsq_config){.caller_runs = true});
     rounds_with(4, 8, 3, 500, (wsq_config){.caller_runs = true});
     rounds_with(2, 8, 3, 500, (wsq_config){.park_timeout_ns = 100000});
+}
+
+/* The ends of a group's tasks are collected, and still the last worker to run dry tells who waits. */
+static void groups(void) {
+    world at;
+    client one;
+    wsq_group group;
+    for (unsigned i = 0; i < 4; i++) {
+        wsq_pool *pool = world_pool(&at, 0, (wsq_config){.workers = 1 + i % 2, .order = i / 2 ? WSQ_LIFO : WSQ_FIFO});
+        wsq_group_init(&group, pool);
+        for (size_t k = 0; k < test_times(300); k++) {
+            client_init(&one, &at, k % 4);
+            CHECK_EQ(wsq_group_spawn(&group, &one.task), WSQ_OK);
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        }
+        world_end(&at, pool);
+    }
+}
+
+/* A worker whose searches find nothing, since events come one by one, waits without a look before. */
+static void looks(void) {
+    enum { EVENTS = 300 };
+    world at;
+    client one;
+    wsq_pool *pool = world_pool(&at, 0, (wsq_config){.workers = 1});
+    client_init(&one, &at, 0);
+    one.task.fn = count_run;
+    one.left = EVENTS;
+    CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+    for (size_t i = 0; i < EVENTS; i++) {
+        while (atomic_load(&at.dispatches) != i || atomic_load(&at.waiting) == 0) test_nap(20000);
+        post(&at, &one);
+    }
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(atomic_load(&at.looks) < EVENTS / 2);
+    world_end(&at, pool);
 }
 
 /* The caller of wsq_pool_run_one looks, too, and never waits. */
@@ -563,6 +607,8 @@ int main(void) {
     test_begin("test_driver");
     RUN(events);
     RUN(every_kind_of_pool);
+    RUN(groups);
+    RUN(looks);
     RUN(run_one);
     RUN(lent_threads);
     RUN(thousands);
