@@ -6780,7 +6780,7 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     const wsq_driver *driver = &self->pool->driver;
     if (!wsqi_driver_take(self)) return false;
     bool events = self->events = driver->wait(0, driver->user);
-    wsqi_group_flush(self); /* first, for a new searcher tells those who wait for the pool */
+    wsqi_group_flush(self); /* first: a worker that begins to search ends a wait for the pool */
     if (!self->searching) wsqi_search_begin(self); /* else leaving it wakes a sleeper, each time */
     wsqi_driver_leave(self);
     return events;
