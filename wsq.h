@@ -5001,8 +5001,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* Owner only. What is behind the ring's older half, then the task, if there is one, move to the
- * global queue as one batch; the task alone while a thief is at the ring. */
+/* Owner only. The newer half of a full ring, then the task (or NULL), move to the global queue as
+ * one batch. While a thief is at the ring only the task moves. */
 static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
     wsq_task *newest = task, *oldest = task;
@@ -5010,7 +5010,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         if (newest == NULL) newest = (wsq_task *)out[i];
         else wsqi_set(&oldest->next, (wsq_task *)out[i]);
     }
-    uint32_t lane = wsq_random_next(&self->random); /* so that several can take what one spawns */
+    uint32_t lane = wsq_random_next(&self->random); /* so that several workers can take at once */
     if (newest != NULL) wsqi_inject_push(wsqi_share(self->pool, lane), newest, oldest);
 }
 
@@ -5022,7 +5022,7 @@ static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
-/* Owner only. The next of the own queue: of a ring the oldest, of a deque the newest. */
+/* Owner only. The next task of its queue: the oldest of a ring, the newest of a deque. */
 static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
     return (wsq_task *)(self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
                                                              : wsqi_ring_pop(&self->ring));
@@ -5046,8 +5046,8 @@ static bool wsqi_spill_all(wsqi_worker *self) {
     return newest != NULL;
 }
 
-/* Owner only, the only worker of its pool, which is to keep the order of its spawns. Some of its
- * tasks are in the global queue: what came after them follows, now and until it has fetched all. */
+/* Owner only, the only worker of its pool, which keeps the order of its spawns. Some of its tasks
+ * are in the global queue, so later ones go there, too, until it has fetched all. */
 static void wsqi_order_keep(wsqi_worker *self) {
     if (self->spilled) wsqi_spill(self, NULL);
     self->spilled = false;
@@ -5063,11 +5063,11 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.overflows, 1);
     wsqi_spill(self, task);
-    /* I6: a look while all of the ring was on its way found it empty, and who pushed behind others
-     * tells nobody (wsqi_notify_pushed). */
+    /* I6: a look while the tasks moved may have found the ring empty, and wsqi_notify_pushed told
+     * no thread of tasks that were behind others. */
     wsqi_notify_others(self);
     if (pool->workers > 1) return;
-    self->spilled = true; /* and it looks at the order before it takes the next */
+    self->spilled = true; /* the turn before the next task looks at the order */
     self->turn.left = 0;
 }
 
@@ -5128,19 +5128,19 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     return task;
 }
 
-/* Few tasks that take long, or may (a worker's average begins above the bound): each takes one at a
- * time, so that they start in order and none lies behind one that blocks. With batches, of n tasks
- * that block, on n workers, the last began after a later one in 9 of 10 new pools. Guesses, by
- * which up to 15 simulated workers lose about 2% at most; with several lanes they would lose
- * more. */
+/* Are there few tasks, and do they take long? (A new worker's average is above the bound.) Then
+ * each worker takes one at a time, so that tasks start in order and none lies behind one that
+ * blocks. (With batches, of n tasks that block on n workers, the last one began after a later one
+ * in 9 of 10 new pools.) The bounds are guesses: up to 15 simulated workers lose about 2% by them;
+ * with several lanes they would lose more. */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
     return pool->shares == 1 && self->tune.average_ns >= 20000 &&
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
-/* Owner only: how many tasks of the global queue it can take. has: it has one to run already, and
- * they go behind what is here. A deque has no back: there they would bury it. */
+/* Owner only: how many tasks of the global queue it can take. has: it has one to run already, so
+ * they go behind the tasks here. A deque has no back: they would bury its tasks. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     if (self->pool->config.order == WSQ_FIFO) {
         if (!has && wsqi_singly(self)) return 1;
@@ -5149,14 +5149,14 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     return has ? 0 : self->pool->config.order == WSQ_LIFO && wsqi_queue_length(self) == 0 ? 64 : 1;
 }
 
-/* 2. A batch from the global queue. Its first is returned, unless there is a task already; the rest
+/* 2. A batch from the global queue. If there is no `task` yet, the first one is returned. The rest
  * goes where thieves can reach it. */
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
-    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* each in its turn */
+    uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* each lane in turn */
     wsq_task *next = NULL, *one;
-    bool runs_first = task == NULL; /* it runs the first of them itself */
+    bool runs_first = task == NULL; /* it runs the first one itself */
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
         next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
     if (next == NULL) return task;
@@ -5169,13 +5169,13 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
-    /* While they moved, a look would have missed them. A searcher tells on leaving. */
+    /* A look may have missed the tasks while they moved. A searcher notifies when it leaves. */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
 
-/* Owner only. The next task of a lane beside the global queue. The worker runs it first: what else
- * is here is for others, if it was to be the next and so was told to nobody. */
+/* Owner only. The next task of a lane other than the global queue. The worker runs it first, so the
+ * task that was to be its next, of which no thread was told, is now for others. */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
@@ -5185,11 +5185,11 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     return task;
 }
 
-/* So many tasks in a row may be WSQ_HIGH; the one after them is another. A guess. */
+/* This many tasks in a row may be WSQ_HIGH; the one after them is not. A guess. */
 #define WSQI_HIGH_STREAK 15u
 
-/* Owner only. What comes before all others: WSQ_HIGH tasks; and of the tasks that these leave room
- * for, every other one is pinned to this worker. dry: nothing else is here. */
+/* Owner only. An urgent task, or NULL: a WSQ_HIGH task, or, every second time after these, one that
+ * is pinned to this worker. dry: there is nothing else, so it takes what there is. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
@@ -5214,16 +5214,16 @@ static bool wsqi_fresh(wsqi_worker *victim) {
     return true;
 }
 
-/* One thief at a time is at a ring; the others pass by, before they touch the lines that the owner
- * needs for each push (one spawner of tasks of 0.5 us, 64 simulated cores: 33 instead of 3% of what
- * it can feed). Only a hint: the ring decides who gets what. A thief that is held up here keeps the
- * others away, as one that copies does. */
+/* One thief at a time is at a ring. Others pass by, before they touch the cache lines that the
+ * owner needs for each push (one spawner of tasks of 0.5 us on 64 simulated cores: 33 instead of 3%
+ * of what it can feed). `robbed` is only a hint: the ring decides which thief gets a task. A thief
+ * that is held up here keeps the others away, as one that copies does. */
 static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     uint32_t nobody = 0;
     void *item = NULL;
     if (wsqi_load_hint(&victim->marks.robbed) != 0) return NULL;
     if (wsq_ring_length(&victim->ring) == 0) return NULL;
-    /* Relaxed: nothing is read on the strength of it. Failure: another is there. */
+    /* Relaxed: no later read depends on it. Failure: another thief is there. */
     if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
     if (self->pool->config.caller_runs || !wsqi_fresh(victim))
         item = wsq_ring_steal(&victim->ring, &self->ring);
@@ -5231,8 +5231,8 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-/* A watcher whose time was up: the task of a slot whose owner has run nothing since the look before
- * that. What is taken too early is only run too early. */
+/* Takes the task of a slot if its owner has begun no task since the look before. A task that is
+ * taken too early only runs too early. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
@@ -5247,7 +5247,7 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Half of the ring, one of the deque, or, with `slots`, what is in the LIFO slot. */
+/* Steals half of the ring, or one task of the deque; or, with slot_too, the one in the slot. */
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slot_too) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
@@ -5275,7 +5275,7 @@ static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->budget_left = from->budget_left;
 }
 
-/* Owner only: begins something else, whose jobs go from `floor` on. */
+/* Owner only: begins a run on top of the current one. Its jobs lie from `floor` on. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
     wsqi_frame_copy(former, &self->frame);
     self->frame.outer = former;
@@ -6097,12 +6097,12 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 
 /* ==========================================================================
  * >>run: one run of a task, and its end
- * Purpose:   the function is called, and what it returns decides what becomes of the task.
+ * Purpose:   calls the task's function; what that returns decides what becomes of the task.
  * Invariant: a task is run, or ended, by the one thread that took it out of its queue.
  * Writers:   state: that thread; see >>task.
  * ========================================================================== */
 
-/* Any thread: as wsqi_task_finish, when somebody follows the task, waits for it, or adds a bit. */
+/* Any thread: as wsqi_task_finish, if a task follows, a thread waits, or another bit was added. */
 WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = wsqi_load_hint(&task->state);
     while ((former & WSQI_TASK_AWAITED) == 0)
@@ -6114,17 +6114,17 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
     wsqi_call(pool, task);
 }
 
-/* Any thread that took the task for itself; state: DONE, or that and POISONED. From there on its
+/* Any thread that has the task to itself. state: DONE, or DONE and POISONED. After this the task's
  * memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
-    uint32_t former = WSQI_TASK_ACTIVE; /* mostly that is all */
-    /* T2: what the task did is visible to who sees it done. Pairs with T1 and W3. Failure: relaxed,
-     * decide anew. */
+    uint32_t former = WSQI_TASK_ACTIVE; /* mostly no other bit is set */
+    /* T2: what the task did is visible to a thread that sees it done. Pairs with T1 and W3.
+     * Failure: relaxed, decide again. */
     if (!WSQI_LIKELY(wsqi_cas_rel(&task->state, &former, state)))
         wsqi_task_finish_slow(pool, task, state);
 }
 
-/* The spawn failed: the task is as it was, but for those who follow it since. */
+/* The spawn failed: the task's state is as before, except that a thread may have set AWAITED. */
 static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     uint32_t state = wsqi_load_hint(&task->state);
     if (wsqi_task_is(former, WSQI_TASK_DONE)) {
@@ -6136,12 +6136,12 @@ static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
 }
 
-/* Owner only. Back of the queue, for a task that yielded or was notified while it ran. The back
- * is in the global queue if there is none here: a deque has none for its owner, and what waits
- * in the global queue comes before a task that is alone here. A task that is alone in its ring
- * runs next, and no other thread is told of it. If the worker does anything else first, it
- * tells: before a task that is urgent (wsqi_take_lane), before it blocks (wsqi_permit_give), and
- * when it returns from a nested step. */
+/* Owner only. A task that yielded, or was woken while it ran, goes to the back of the queue. It
+ * goes to the global queue if this is a deque, which has no back for its owner; or if the task
+ * would be alone here, and tasks of the global queue come before it. A task that is alone in its
+ * ring runs next, so no other thread is told of it. If the worker does anything else first, it
+ * tells then: before an urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), and when
+ * it returns from a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -6151,7 +6151,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL; /* only a thief empties it meanwhile */
     bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
-    /* A full ring stays as it is: what is in it comes before what is in the global queue. */
+    /* A full ring is not spilled: its tasks come before those of the global queue. */
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
         next = false;
@@ -6164,12 +6164,12 @@ static void wsqi_requeue_woken(wsqi_worker *self, wsq_task *task) {
     wsqi_requeue(self, task);
 }
 
-/* The task's function said WSQ_PENDING: it sleeps until a wake, unless one came while it ran. */
+/* The function returned WSQ_PENDING: the task waits for a wake, unless one came while it ran. */
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
-        /* T3: what the task did is visible to its next run, through who wakes it. Pairs with T4.
-         * Failure: relaxed, somebody added a bit, retried. ACTIVE goes, PENDING comes. */
+        /* T3: what the task did is visible to its next run, through its waker. Pairs with T4.
+         * Failure: relaxed, a bit was added; decide again. ACTIVE goes, PENDING comes. */
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
             return;
     }
@@ -6194,7 +6194,7 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
 }
 #endif
 
-/* Owner only, behind a function that it has called: of its jobs none is public any more. */
+/* Owner only, after it has called a function: none of that function's jobs is still public. */
 #define wsqi_check_joined(self) \
     WSQ_ASSERT("a job that was forked, and not joined by the function that forked it" && \
                wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
@@ -6215,14 +6215,14 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     return poll != WSQ_PENDING && poll != WSQ_YIELD;
 }
 
-/* Owner only. Who counts n more tasks as finished sees what they did. */
+/* Owner only: counts n more tasks as finished. */
 static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
-    /* P1: their spawns above all. Pairs with P2. */
+    /* P1: what they did is visible with the count, above all their spawns. Pairs with P2. */
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* Owner only, of a task that was woken, is revocable, or poisoned: does it run? False: it was
- * cancelled, and its state is as it was, so that wsq_task_cancel still says so. */
+/* Owner only, for a task that was woken, is revocable, or is poisoned: does it run? False: it was
+ * cancelled, and its state stays, so that wsq_task_cancel still says so. */
 static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
     while ((state & WSQI_TASK_POISONED) == 0) {
@@ -6561,15 +6561,15 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 /* ==========================================================================
  * >>find: where the next task comes from
  * Purpose:   the next task, from near to far, and one step of a worker.
- * Invariant: whoever finds nothing is counted as a searcher in S, or a searcher is.
+ * Invariant: S counts a worker that has found nothing as a searcher.
  * Writers:   the owner.
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* Owner only, which has taken the task from its queue: it runs, or is cancelled. */
+/* Owner only, which has taken the task from a queue: runs or cancels it. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    /* Relaxed: the queue ordered it; a later bit is a later run. */
+    /* Relaxed: the queue orders it; a bit that comes later is for a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
     wsq_group *group = wsqi_task_group(task);
     if (!WSQI_LIKELY(self->ends.group == NULL) && group != self->ends.group)
@@ -6577,7 +6577,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
-        self->frame.task = NULL; /* the last one's; a cleanup may wait for another one there */
+        self->frame.task = NULL; /* the former task is over: the cleanup may wait for it */
         wsqi_cancel_task(self->pool, task);
         self->told = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -6589,7 +6589,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
 
 /* ---- jobs: see >>forkjoin ---- */
 
-/* wsq_job.done; anything before it is public */
+/* wsq_job.done, once the job is public */
 enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE };
 
 static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
@@ -6605,26 +6605,28 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
             return false;
         }
         next = range + 1; /* top is the lower half */
-        /* J2: the entry and the job are visible. Pairs with J1. Failure: somebody was faster, or
-         * more came; retried. */
+        /* J2: the entry and the job are visible. Pairs with J1. Failure: another thread moved the
+         * range; decide again. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* A joiner has told before, but for what it has finished in waits since. */
+    /* A worker that joins has reported its finished tasks, except those that it ran in waits
+     * since. */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->told) {
-        /* W4: as in wsqi_search_begin; before the stores, for which a barrier would wait. */
+        /* W4: as in wsqi_search_begin. It comes before the stores: a barrier would wait for
+         * them. */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
-    /* The last one: more, please. Asked at each theft, the victim publishes at each next fork (uts
-     * with 2 workers: 10.1 against 9.8 ms). */
+    /* It was the last public job, so ask for more. (If each theft asks, the victim publishes at
+     * each fork: uts with 2 workers takes 10.1 instead of 9.8 ms.) */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
     wsqi_store_hint(&self->lead, victim->index + 1);
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
     if (self->host == NULL) wsqi_duty_begin(self->pool);
-    wsqi_frame frame; /* the job is another task's */
+    wsqi_frame frame; /* the job belongs to another task */
     wsqi_frame_push(self, &frame, self->frame.floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
     wsqi_get(&job->fn)(self->frame.floor, job);
@@ -6641,26 +6643,27 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 
 /* ---- the others ---- */
 
-/* Owner only, looking for work. A guest works in a worker's place: unless as many other permits
- * sleep, or are in searches, as guests work, the threads awake leave the jobs to them. A worker
- * that parks on the strength of this looks again. */
+/* Owner only, looking for work: may it take jobs? Each guest works in the place of one worker. So
+ * where more guests work than permits sleep or search, the worker leaves the jobs to them. If it
+ * goes to sleep because of this, it looks again before. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
 }
 
-/* Victims of one distance in one pass: more of them disturb those who work more than they find.
- * What all searchers miss, the look of the last one finds. Measured on 128 simulated cores
- * (bench/sim), where 4 to 16 differ little. */
+/* Victims of one distance in one pass. More visits disturb the workers more than they find. What
+ * all searchers miss, the last one finds when it leaves. Measured on 128 simulated cores
+ * (bench/sim): 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
-/* What a thief takes: published jobs; and the tasks of rings; and those of LIFO slots. */
+/* What a thief takes: published jobs; these and tasks of rings; these and tasks in LIFO slots. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
 /* Owner only, not counted as a searcher: it has stolen tasks. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
-    /* I6: the last searcher may have missed them on their way, and the victim has told nobody of
-     * what it pushed behind them: either this sees that, or wsqi_notify_pushed what was stolen. */
+    /* I6: the last searcher may have missed the tasks on their way, and the victim has told no
+     * thread of what it pushed behind them. Either this sees that, or wsqi_notify_pushed sees that
+     * the tasks before it are gone. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
@@ -6677,9 +6680,9 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     return false;
 }
 
-/* Visits others, each at most once, from a random one on; near ones first where that makes a
- * difference, except for a join (fib on 128 simulated cores: 0.36 of what can be had instead of
- * 0.66). True: as wsqi_visit. */
+/* Visits other workers, each at most once, from a random one on; near ones first if distances
+ * matter, but not for a join (fib on 128 simulated cores then reaches 0.36 of the ideal instead of
+ * 0.66). True: as in wsqi_visit. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
@@ -6693,7 +6696,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
         for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
             wsqi_worker *victim = wsqi_nth(pool, made, n);
-            /* One look at each word of the bitmap: all write it. */
+            /* Each word of the bitmap is read once, because all workers write it. */
             if (word != victim->index / 64)
                 asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
             if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
@@ -6705,21 +6708,21 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
     return false;
 }
 
-/* Between two looks: 2, 4, 8, 16, then 32 spin hints. Each look costs those who work cache lines; a
- * hint takes 10 to 80 ns (a child that its parent leaves behind is stolen after 0.4 us; with 16 to
- * 128 hints it was 1.5 us). */
+/* The pause between two looks: 2, 4, 8, 16, then 32 spin hints of 10 to 80 ns, because each look
+ * takes cache lines from the workers. (A child that its parent leaves behind is stolen after 0.4
+ * us; with 16 to 128 hints it was 1.5 us.) */
 static void wsqi_backoff(uint32_t round) {
     for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
 }
 
-/* Owner only, just awake: looks where the one who woke it saw work. True: as wsqi_visit. */
+/* Owner only, just awake: looks where its waker saw work. True: as in wsqi_visit. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     uint32_t lead = wsqi_load_hint(&self->lead); /* I1 orders it */
     if (lead == 0) return false;
     wsqi_store_hint(&self->lead, 0u);
     if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
-    for (int look = 0; look < 2 && *task == NULL; look++) { /* a lone one, the second time */
+    for (int look = 0; look < 2 && *task == NULL; look++) { /* the second takes a lone task, too */
         if (look != 0) wsqi_backoff(2);
         if (wsqi_visit(self, victim, WSQI_SLOTS, task)) return true;
     }
@@ -6728,9 +6731,9 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
 
 /* ---- turns ---- */
 
-/* Owner only: the clock of a turn starts; what it measured of the last one, unless the worker ran
- * dry, goes into the average. With caller_runs the time between two calls is not the pool's, and
- * the order must not depend on the clock: the interval stays as it is. */
+/* Owner only: starts the clock of a turn. The time of the last turn goes into the average, unless
+ * the worker ran dry. With caller_runs the interval stays as it is: the time between two calls is
+ * not the pool's, and the order must not depend on the clock. */
 static void wsqi_turn_clock(wsqi_worker *self) {
     uint64_t now = self->pool->config.caller_runs ? 1 : wsqi_clock_ns();
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -6744,21 +6747,21 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* Owner only: it ran dry. What comes now is no task's time; a turn that was too short to tell is
- * lost. */
+/* Owner only, when it runs dry: stops the clock of the turn. A turn of few tasks is not
+ * measured. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
     self->turn.start = 0;
 }
 
-/* WSQ_LOW tasks starve no longer than this many turns, about 16 ms. A guess. */
+/* Every so many turns, about 16 ms, a WSQ_LOW task runs though others wait. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* Owner only, in its turn: what another thread has queued, if that is still in the task in which
- * the last of these looks found it. While all threads are at work, no other thread takes that. Each
- * turn looks at the next thread. Not into a ring that has tasks, behind which older ones would
- * lie. */
+/* Owner only, in its turn: steals from a thread that is still in the task in which the last of
+ * these looks found it. While all threads are at work, no thief does. Each turn looks at the next
+ * thread. A worker that has tasks does not: older ones would lie behind younger ones in its
+ * ring. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool);
@@ -6775,21 +6778,22 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     return task;
 }
 
-/* Owner only, awake: looks into the driver, unless another thread is at it. True: it had events. */
+/* Owner only, awake: asks the driver for events, unless another thread has it. True: it had
+ * some. */
 WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     const wsq_driver *driver = &self->pool->driver;
     if (!wsqi_driver_take(self)) return false;
     bool events = self->events = driver->wait(0, driver->user);
     wsqi_group_flush(self); /* first: a worker that begins to search ends a wait for the pool */
-    if (!self->searching) wsqi_search_begin(self); /* else leaving it wakes a sleeper, each time */
+    if (!self->searching) wsqi_search_begin(self); /* or leaving would wake a sleeper each time */
     wsqi_driver_leave(self);
     return events;
 }
 
-/* 0. The global queue's turn. Timers fire, the driver is asked for events, now and then a WSQ_LOW
- * task runs, and what waits in the global queue gets in line behind what is here. A deque has no
- * line: in a WSQ_LIFO pool it has every other turn. The turn is due until there was room: a ring
- * may be full, or the task be urgent. */
+/* 0. A turn: timers fire, the driver is asked for events, now and then a WSQ_LOW task runs, then an
+ * urgent one, and tasks of the global queue join the end of the ring. A deque has no such end, so
+ * in a WSQ_LIFO pool its tasks and the global queue's have every other turn. If there was no room
+ * for the global queue, the next task begins with a turn again. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool lifo = pool->config.order == WSQ_LIFO, over = false;
@@ -6814,11 +6818,11 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 
 /* ---- searching ---- */
 
-/* Neither the default nor WSQ_SPIN_OFF: searches last that long. */
+/* Does a search last for this time? It is neither the default nor WSQ_SPIN_OFF. */
 static bool wsqi_spin_lasts(uint64_t spin_ns) { return spin_ns != 0 && spin_ns != WSQ_SPIN_OFF; }
 
-/* Shall it look once more, in this round, before it sleeps? *start: the caller's, for all rounds;
- * not 0: the search lasts spin_ns. */
+/* Does a search have this round, before the thread sleeps? *start: the caller keeps it for all
+ * rounds; not 0 if the search lasts for spin_ns. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
     /* When the pool stops, one look is enough. */
@@ -6845,15 +6849,15 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
     return !self->late;
 }
 
-/* A search looks into LIFO slots, too, after so many rounds, about 1 us: a task that its waker runs
- * next stays there for less (with no such rounds ping-pong takes 63 instead of 60 ns). */
+/* A search leaves LIFO slots alone for this many rounds, about 1 us: a task that its waker runs
+ * next is gone by then. (Without these rounds ping-pong takes 63 instead of 60 ns.) */
 #define WSQI_SLOT_ROUNDS 2u
 
-/* A worker whose last 4 searches found nothing looks once and sleeps; every 16th search lasts as
- * long as before, should times have changed. Where single tasks come from outside, in longer
- * intervals than a worker looks on, all that looking is in vain, and holds a core which a thread
- * outside could have (libuv, a request at a time: 54 us and 24 of processor time, 35 and 15 so, its
- * own pool 36 and 14; 2 cores of EPYC, KVM). Both numbers are guesses. */
+/* A worker whose last 4 searches found nothing looks once and sleeps. Every 16th search still lasts
+ * as long as before, for times may change. If single tasks come from outside, further apart than a
+ * search lasts, searches find nothing, and hold a core that a thread outside could use. (libuv, one
+ * request at a time: 54 us and 24 of processor time; with this rule 35 and 15; libuv's own threads
+ * 36 and 14; 2 cores of EPYC, KVM.) Both numbers are guesses. */
 enum { WSQI_VAIN = 4, WSQI_VAIN_AGAIN = 16 };
 
 static bool wsqi_discouraged(const wsqi_worker *self) {
@@ -6862,25 +6866,28 @@ static bool wsqi_discouraged(const wsqi_worker *self) {
 }
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
- * was stolen and has been run, so everything may look different now. S is one line for all, so who
- * finds work at once is not counted there as a searcher, nor is one beside others, until it sleeps;
- * but who looks on for long is, since the last to run dry tells who waits for the pool. */
+ * was stolen and has been run, so the worker looks again from the start. S is one line for all, so
+ * it does not count a worker that finds work in its first look, nor one beside other searchers
+ * before it sleeps. It counts a worker that searches for spin_ns, because the last one to run dry
+ * must call the threads that wait for the pool. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool alone = pool->config.caller_runs;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
     uint64_t start = 0, watch = 0;
     uint32_t rounds = wsqi_discouraged(self) ? 1 : UINT32_MAX;
-    self->frame.task = NULL; /* the last one's; see wsqi_task_below */
+    self->frame.task = NULL; /* the former task is over; see wsqi_task_below */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
+    /* First it looks where its waker saw work, then at all, not counted yet. */
     if (wsqi_steal_lead(self, task)) return true;
     if (*task == NULL && !self->searching && !alone && wsqi_steal_pass(self, WSQI_TASKS, task))
         return true;
     if (*task != NULL) return false;
-    /* With half of the workers in it the crowd is large enough. */
+    /* If half of the workers search already, that look was enough. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
     if (crowd && !self->searching && !alone && !lasts) rounds = 0;
+    /* Then in rounds: what is urgent, the other workers, the global queue, WSQ_LOW tasks. */
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
         if (!wsqi_spin(pool, round, &start)) break;
         bool counts = alone || start != 0 || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0;
@@ -6899,8 +6906,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     return (self->late || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
-/* What is near: it never leaves the worker's own lines, but when the global queue's turn has come,
- * or something is urgent. */
+/* The next task that is near. This leaves the worker's own cache lines only if a turn is due, or a
+ * task is urgent. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
@@ -6910,12 +6917,12 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* What is far. NULL: then the worker is a searcher that found nothing. */
+/* The next task from elsewhere. NULL: there is none, and S counts the worker as a searcher. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
         bool again = wsqi_timers_fire(self->pool, 0);
-        if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or past the slot's cap */
+        if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or one past the slot's cap */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
         /* A worker that looks only once more waits in the driver then, at the same cost. */
@@ -6924,11 +6931,11 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
             task = wsqi_take_local(self);
         if (task != NULL) break;
         if (again) continue;
-        wsqi_group_flush(self); /* and the last to run dry tells who waits for the pool */
+        wsqi_group_flush(self); /* the last to run dry must see these ends */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if (stolen || task != NULL) self->vain = 0;
         if (!stolen) break;
-        task = wsqi_find_near(self); /* a job was run: everything may look different now */
+        task = wsqi_find_near(self); /* a job was run, so look again from the start */
     } while (task == NULL);
     if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);
     return task;
@@ -6944,7 +6951,7 @@ WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     return task;
 }
 
-/* Owner only. False: nothing is to be had, and it is a searcher now. */
+/* Owner only: runs one task. False: there is none, and S counts the worker as a searcher. */
 WSQI_HOT bool wsqi_step(wsqi_worker *self) {
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
@@ -8190,9 +8197,9 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
     return wsqi_steal_pass(self, WSQI_JOBS, &none);
 }
 
-/* Sleeps until the job is done. If `help`, also until a worker has published jobs: then true. Both
- * call the waiter of this block. asked: it was
- * called, and found no job: perhaps for a slot or a timer, which a watcher has seen. */
+/* Sleeps until the job is done; if `help`, also until jobs are published: then it returns true.
+ * Both call the waiter of this block. asked: the last call was for no job that it found: perhaps
+ * for a slot or a timer, which a watcher has seen. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -8208,7 +8215,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
     bool due = asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER);
     wait.gives = due || !help || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
-    if (self->host == NULL) wait.gives = false; /* a guest runs no tasks, and goes on */
+    if (self->host == NULL) wait.gives = false; /* a guest has no permit that others could use */
     while (sleeps) {
         wsqi_wait_listen(&wait);
         /* Relaxed: the thief's exchange finds the mark, and then the thief finds the waiter,
@@ -8286,7 +8293,7 @@ static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* The first of these blocks that has no thread, or NULL. */
+/* Takes the first of these blocks that no thread has. NULL: there is none. */
 static wsqi_worker *wsqi_lease_take(wsq_pool *pool, unsigned first, unsigned end) {
     for (unsigned i = first; i < end; i++) {
         wsqi_worker *block = wsqi_block(pool, i);
@@ -8300,7 +8307,8 @@ static wsqi_worker *wsqi_lease_take(wsq_pool *pool, unsigned first, unsigned end
 
 /* The thread that has the block leaves it. */
 static void wsqi_lease_end(wsqi_worker *block) {
-    /* B5: see B4. Relaxed: only a dismissal changes it meanwhile, which comes too late. */
+    /* B5: what this thread did in the block is visible to the next. Pairs with B4. Relaxed: only a
+     * dismissal changes it meanwhile, which comes too late. */
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
@@ -8310,7 +8318,7 @@ static void wsqi_guest_begin(wsqi_worker *guest) {
     wsqi_add_rlx(&guest->pool->permits, WSQI_GUEST + WSQI_ACTIVE);
 }
 
-/* It leaves; a sleeper in whose place it worked may have jobs to do. */
+/* The guest leaves: the sleeper in whose place it worked may have jobs to do. */
 static void wsqi_guest_end(wsqi_worker *guest) {
     wsq_pool *pool = guest->pool;
     uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
@@ -8329,7 +8337,7 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
         wsqi_mutex_lock(&pool->parking, &pool->lock);
         if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread was faster */
             more = wsqi_block_make(pool, pool->guest_base + made) != NULL;
-            /* B2: as in wsqi_standin_rouse. */
+            /* B2: as in wsqi_standin_start. */
             if (more) wsqi_store_rel(&pool->guests_made, made + 1);
         }
         wsqi_mutex_unlock(&pool->parking, &pool->lock);
@@ -8364,14 +8372,14 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     wsqi_worker *guest = wsqi_guest_enter(pool);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
-    } else if (self != NULL) {
-        wsqi_loop *loop = self->frame.loop; /* `fn` is no part of it */
+    } else if (self != NULL) { /* no block is free: on a full job stack, so without parallelism */
+        wsqi_loop *loop = self->frame.loop; /* `fn` is not part of that loop */
         self->frame.loop = NULL;
         fn(wsqi_full_mark(self), arg);
         self->frame.loop = loop;
     } else if (wsqi_guests_made(pool) != WSQ_GUESTS) {
         return WSQ_ERR_MEMORY;
-    } else {
+    } else { /* a thread outside lets a worker do the run */
         wsqi_run_task run;
         wsq_task_init(&run.task, wsqi_run_poll);
         run.fn = fn;
