@@ -461,7 +461,9 @@
  *
  * HOOKS. wsq_hooks report each step of a task (it is spawned, woken, begins, ends, or is
  * cancelled), threads that start, sleep, block and stop, and work that is stolen or published
- * (wsq_event). Without hooks each of these places costs one branch that the processor predicts.
+ * (wsq_event). wsq_hooks.events selects some of them; where no hook is called, the place costs one
+ * branch that the processor predicts. WSQ_EVENT_START and _STOP come on the thread itself, of a
+ * stand-in, too: they prepare a thread and clean up after it (recipes/threads.c).
  *
  * FORK(). A child process has none of the pool's threads. In the child, calls with such a pool
  * return WSQ_ERR_FORKED, wsq_wake does nothing, and wsq_pool_destroy frees the memory. (That needs
@@ -576,6 +578,8 @@
  *                                  later one is spawned
  *     replace my thread pool?      WSQ_SHARED starts tasks in the order of a queue: recipes/queue.c
  *                                  (examples/wsq_queue.h: limits, counts, purge, pause, resize)
+ *     prepare each thread?         a hook at WSQ_EVENT_START and _STOP; it can also name the thread
+ *                                  and tell when all have started: recipes/threads.c
  *     pin work to one worker?      wsq_spawn_on; for data of each worker recipes/per_worker.c
  *     run n bodies together?       recipes/gang.c
  *     keep workers awake?          wsq_config.spin_ns: how long they look for work before they
@@ -732,7 +736,8 @@
  *
  * libuv:
  *     uv_queue_work                wsq_spawn, and uv_async_send at the end of the task
- *     uv_cancel                    wsq_future_cancel: recipes/cancel.c
+ *     uv_cancel                    wsq_future_cancel: recipes/cancel.c. A function may drop its
+ *                                  own future, which wsq_submit stores before the function starts
  *     the queue's order            wsq_config.order: WSQ_SHARED, where requests may block
  *     slow requests, at most half  recipes/limit.c
  *     the threads take turns       no: the same worker is woken again, as long as one suffices
@@ -769,6 +774,8 @@
  *        exported them. A wait of a task for itself returns WSQ_ERR_INVALID. wsq_ring.slots is
  *        wsq_ring.items.
  *        wsq_reducer.fixed: reductions that repeat bit by bit. wsq_pool_set_spin: hot phases.
+ *        wsq_hooks.events: a hook for some events only. wsq_reducer and wsq_hooks each have a new
+ *        member at their end: zero the struct (= {0}) before you set the members that you know.
  * The reference page has the changes of 2.0, 1.1 and 1.0.
  */
 
@@ -1195,6 +1202,7 @@ typedef struct wsq_hooks {
     /* This returns the name of the function at an address, for wsq_pool_dump, or NULL if it knows
      * no name. It is called on the thread that dumps. May be NULL. */
     const char *(*name)(void *user, uintptr_t function);
+    uint32_t events; /* what `event` is called for: a sum of 1u << WSQ_EVENT_...; 0: everything */
 } wsq_hooks;
 
 /* Tells a pool which workers are near each other, where the system does not say it. */
@@ -1250,7 +1258,8 @@ typedef struct wsq_config {
                                  * 0: 128 */
     wsq_order order;            /* in which order tasks start */
     size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default */
-    const char *name;           /* prefix of the threads' names, at most 9 bytes; NULL: "wsq" */
+    const char *name;           /* its threads are called name-0, name-1 and so on: at most 15
+                                 * bytes, so a longer name is cut; NULL: "wsq" */
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
     const wsq_allocator *allocator; /* copied; NULL: WSQ_MALLOC and WSQ_FREE */
     const wsq_topology *topology;   /* copied; NULL: as Linux says; on other systems all are near */
@@ -1786,8 +1795,8 @@ WSQ_API void wsq_block_end(wsq_ctx ctx);
 WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg);
 
 /* This calls fn(arg) as wsq_go does, and stores a handle in *out that gives the result of `fn`. The
- * handle must go to wsq_future_get or to wsq_future_drop, once. After an error *out is unchanged.
- * Any thread may call this.
+ * handle must go to wsq_future_get or to wsq_future_drop, once. It is stored before `fn` is called,
+ * so `fn` may drop its own handle. After an error *out is unchanged. Any thread may call this.
  * WSQ_ERR_INVALID: the pool, `fn` or `out` is NULL.
  * WSQ_ERR_MEMORY, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_go. */
 WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out);
@@ -3697,7 +3706,7 @@ struct wsq_pool {
     wsq_allocator allocator;
     wsq_hooks hooks;
     wsq_driver driver; /* if config.driver is not NULL */
-    char name[12];
+    char name[16];
     wsqi_places places;
     wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
@@ -3877,12 +3886,12 @@ static wsq_result wsqi_refusal(const wsq_pool *pool) {
 
 #ifdef WSQ_NO_HOOKS
 #define WSQI_LISTS 0 /* is there code for wsq_config.list_tasks? */
-#define wsqi_told(pool) ((void)(pool), false)
+#define wsqi_told(pool, events) ((void)(pool), (void)(events), false)
 #define wsqi_event(self, event, subject, value) ((void)(self), (void)(event), (void)(subject))
 #define wsqi_event_here(pool, event, subject, value) wsqi_event(pool, event, subject, value)
 #else
 #define WSQI_LISTS 1
-#define wsqi_told(pool) (!WSQI_LIKELY((pool)->hooks.event == NULL))
+#define wsqi_told(pool, bits) (!WSQI_LIKELY(((pool)->hooks.events & (bits)) == 0))
 
 WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker *self,
                                         wsq_event event, const void *subject, uint64_t value) {
@@ -3892,7 +3901,7 @@ WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker 
 
 #define wsqi_event_of(pool, self, what, subject, value) \
     do { \
-        if (wsqi_told(pool)) \
+        if (wsqi_told(pool, 1u << (what))) \
             wsqi_event_report((pool), (self), (what), (subject), (uint64_t)(value)); \
     } while (0)
 
@@ -5668,7 +5677,8 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
 
 /* Has the task no predecessors, priority, pin or group, and has the pool no hooks? */
 static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
-    return WSQI_LIKELY((flags | state / WSQI_TASK_BLOCKER) == 0) && !wsqi_told(pool);
+    return WSQI_LIKELY((flags | state / WSQI_TASK_BLOCKER) == 0) &&
+           !wsqi_told(pool, 1u << WSQ_EVENT_SPAWN);
 }
 
 static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
@@ -6189,7 +6199,7 @@ WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task)
 }
 
 WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
-    if (wsqi_told(self->pool)) return wsqi_task_call_told(self, task);
+    if (wsqi_told(self->pool, 3u << WSQ_EVENT_TASK_BEGIN)) return wsqi_task_call_told(self, task);
     return task->fn(self->frame.floor, task);
 }
 #endif
@@ -7179,8 +7189,9 @@ static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
 
 static bool wsqi_worker_start(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    char name[24];
-    snprintf(name, sizeof name, "%s-%u", pool->name, self->index);
+    char name[24], index[8];
+    int bytes = snprintf(index, sizeof index, "-%u", self->index & 0xffff);
+    snprintf(name, sizeof name, "%.*s%s", 15 - bytes, pool->name, index);
     wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: this thread is on duty, or alone. */
     if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
         return true;
@@ -7938,19 +7949,21 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     wsqi_notify_others(self); /* others may have found the queue empty meanwhile */
 }
 
-/* Spawns a future's task. No other thread knows it: no claim. state: bits beside ACTIVE. */
+/* Spawns a future's task. No other thread knows it: no claim. out: of wsq_submit, or NULL. */
 static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg,
-                                    uint32_t state) {
+                                    wsq_future **out) {
     wsqi_worker *self = wsqi_local(pool);
     future->arg = arg;
     wsqi_store_init(&future->references, 2u);
     wsqi_store_init(&future->task.pool, pool);
-    wsqi_store_init(&future->task.state, WSQI_TASK_ACTIVE | state);
+    wsqi_store_init(&future->task.state,
+                    WSQI_TASK_ACTIVE | (out != NULL ? (uint32_t)WSQI_TASK_OPEN : 0));
     wsq_result result = wsqi_spawn_begin(pool, self, 1);
     if (result != WSQ_OK) {
         wsqi_future_free(pool, future);
         return result;
     }
+    if (out != NULL) *out = future; /* now: the function may want it */
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
     wsqi_task_queue(pool, self, &future->task);
     return WSQ_OK;
@@ -7961,7 +7974,8 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    bool told = wsqi_told(wsq_pool_of(ctx)); /* the end event will name the future's address */
+    /* The end event will name the future's address. */
+    bool told = wsqi_told(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
     if (!told) wsqi_future_free(wsq_pool_of(ctx), future); /* first: the call may use it again */
     go(arg);
     if (told) wsqi_future_free(wsq_pool_of(ctx), future);
@@ -7981,7 +7995,7 @@ WSQ_API wsq_result wsq_go(wsq_pool *pool, void (*fn)(void *arg), void *arg) {
     wsq_task_init(&future->task, wsqi_go_run);
     future->task.cleanup = wsqi_go_cancelled;
     future->go = fn;
-    return wsqi_future_spawn(pool, future, arg, 0);
+    return wsqi_future_spawn(pool, future, arg, NULL);
 }
 
 WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg, wsq_future **out) {
@@ -7993,9 +8007,7 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
     future->task.cleanup = wsqi_future_cancelled;
     future->fn = fn;
     future->then.task = NULL;
-    wsq_result result = wsqi_future_spawn(pool, future, arg, WSQI_TASK_OPEN);
-    if (result == WSQ_OK) *out = future;
-    return result;
+    return wsqi_future_spawn(pool, future, arg, out);
 }
 
 WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
@@ -8692,7 +8704,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         }
         wsqi_mutex_unlock(&pool->parking, &listing->lock);
     }
-    if (listing->hooks.event != NULL)
+    if ((listing->hooks.events & 1u << event) != 0)
         listing->hooks.event(listing->hooks.user, event, worker, subject, value);
 }
 
@@ -8700,6 +8712,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
 static bool wsqi_list_make(wsq_pool *pool) {
     pool->listing->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
+    pool->hooks.events = UINT32_MAX;
     pool->hooks.user = pool;
     return wsqi_list_grow(pool->listing, pool->config.allocator);
 }
@@ -9362,17 +9375,19 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
+    if (pool->hooks.event == NULL) pool->hooks.events = 0;
+    else if (pool->hooks.events == 0) pool->hooks.events = UINT32_MAX;
     if (WSQI_LISTS && pool->listing != NULL && !wsqi_list_make(pool)) return false;
     if (bytes / WSQ_BLOCK_SIZE != pool->workers || !wsqi_timers_make(pool)) return false;
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
-    snprintf(pool->name, sizeof pool->name, "%.9s", config->name != NULL ? config->name : "wsq");
+    snprintf(pool->name, sizeof pool->name, "%.13s", config->name != NULL ? config->name : "wsq");
     pool->shares = pool->workers / WSQI_SHARE_WORKERS;
     if (pool->shares > 8) pool->shares = pool->workers <= 64 ? 8 : pool->workers / 8;
     /* one lane, if its order is the order of the pool */
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
-    pool->wake_slot = wsqi_told(pool) ? 0 : config->lifo_cap;
+    pool->wake_slot = wsqi_told(pool, 1u << WSQ_EVENT_WAKE) ? 0 : config->lifo_cap;
     pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
     wsqi_store_init(&pool->spin_ns, config->spin_ns);
     wsqi_pool_place(pool, config);

@@ -617,6 +617,41 @@ static void calls_are_counted_once(void) {
     pool_end(current);
 }
 
+/* ---- its own future ---- */
+
+enum { OWN = 1000 };
+static struct own { wsq_future *future; } own[OWN];
+static atomic_ulong dropped_own;
+
+/* No worker has seen the future yet, but its function may be called from here on. */
+static void check_stored(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    (void)event, (void)worker, (void)subject, (void)value;
+    CHECK(*(wsq_future **)user != NULL);
+}
+
+static void *drop_own(void *arg) {
+    wsq_future_drop(((struct own *)arg)->future);
+    atomic_fetch_add(&dropped_own, 1);
+    return NULL;
+}
+
+static void own_future(void) {
+    wsq_future *stored = NULL;
+    wsq_hooks hooks = {.event = check_stored, .user = &stored, .events = 1u << WSQ_EVENT_SPAWN};
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2, .hooks = &hooks});
+    CHECK_EQ(wsq_submit(pool, increment, NULL, &stored), WSQ_OK);
+    wsq_future_drop(stored);
+    pool_end(pool);
+    pool = pool_new((wsq_config){.workers = 2});
+    for (int i = 0; i < OWN; i++) CHECK_EQ(wsq_submit(pool, drop_own, &own[i], &own[i].future), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK_EQ(atomic_load(&dropped_own), OWN);
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+    CHECK_EQ(wsq_submit(pool, drop_own, &own[0], &own[0].future), WSQ_ERR_CLOSED);
+    CHECK(own[0].future != NULL); /* as it was */
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("test_future");
     RUN(results);
@@ -638,6 +673,7 @@ int main(void) {
     RUN(into_another_pool);
     RUN(to_and_fro);
     RUN(calls_are_counted_once);
+    RUN(own_future);
     RUN(misuse);
     return test_end();
 }

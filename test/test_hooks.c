@@ -1,5 +1,5 @@
 /* What the hooks are told: every beginning has its end, on the thread of the worker that is named, no
- * event is told to another pool's user, and what they hear of a task is its life, step by step. */
+ * event is told to another pool's user, what they hear of a task is its life, step by step, and they hear only what they asked for. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
@@ -332,6 +332,80 @@ static void groups_and_the_end(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- some events only ---- */
+
+static void count(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    (void)worker, (void)subject, (void)value;
+    atomic_fetch_add(&((witness *)user)->told[event], 1);
+}
+
+/* The same life each time: without threads, from the same seed. */
+static void one_life(witness *all, uint32_t events, bool list) {
+    wsq_hooks hooks = {.event = count, .user = all, .events = events};
+    memset((void *)all, 0, sizeof *all);
+    wsq_pool *pool = pool_new((wsq_config){.caller_runs = true, .seed = 1, .hooks = &hooks, .list_tasks = list});
+    tasks_new(yield_once);
+    tasks[1].task.fn = pend_until_sent;
+    atomic_store(&sent, false);
+    for (int i = 0; i < 9; i++) CHECK_EQ(wsq_spawn(pool, &tasks[i].task), WSQ_OK);
+    CHECK_EQ(wsq_go(pool, nothing, NULL), WSQ_OK);
+    CHECK_EQ(wsq_run(pool, block_twice, NULL), WSQ_OK);
+    wsq_task_cancel(&tasks[8].task);
+    while (wsq_pool_run_one(pool)) {}
+    atomic_store(&sent, true);
+    wsq_wake(&tasks[1].task);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    pool_end(pool);
+}
+
+/* Each event alone is told as often as among all of them. */
+static void one_event(bool list) {
+    static witness all, one;
+    one_life(&all, 0, list);
+    CHECK_EQ(told(&all, WSQ_EVENT_SPAWN), 10);
+    CHECK_EQ(told(&all, WSQ_EVENT_WAKE), 1);
+    CHECK_EQ(told(&all, WSQ_EVENT_CANCEL), 1);
+    CHECK_EQ(told(&all, WSQ_EVENT_TASK_BEGIN), told(&all, WSQ_EVENT_TASK_END));
+    for (unsigned i = 0; i < EVENTS; i++) {
+        one_life(&one, 1u << i, list);
+        for (unsigned k = 0; k < EVENTS; k++)
+            CHECK_EQ(told(&one, (wsq_event)k), k == i ? told(&all, (wsq_event)k) : 0);
+    }
+}
+
+static void some_events(void) {
+    one_event(false);
+    one_event(true);
+}
+
+#ifdef __linux__
+#include <sys/prctl.h>
+
+static char thread_names[2][16];
+
+static void read_name(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    (void)user, (void)event, (void)subject, (void)value;
+    prctl(PR_GET_NAME, thread_names[worker], 0, 0, 0);
+}
+
+/* A hook at the start can also rename its thread. */
+static void names(void) {
+    static const struct { const char *given, *first, *second; } cases[] = {
+        {NULL, "wsq-0", "wsq-1"},
+        {"thirteenbytes", "thirteenbytes-0", "thirteenbytes-1"},
+        {"more than thirteen", "more than thi-0", "more than thi-1"},
+    };
+    wsq_hooks hooks = {.event = read_name, .events = 1u << WSQ_EVENT_START};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pool_end(pool_new((wsq_config){.workers = 2, .name = cases[i].given, .hooks = &hooks}));
+        CHECK(strcmp(thread_names[0], cases[i].first) == 0);
+        CHECK(strcmp(thread_names[1], cases[i].second) == 0);
+    }
+}
+#else
+static void names(void) {}
+#endif
+
 int main(void) {
     test_begin("test_hooks");
     RUN(runs_of_tasks);
@@ -340,5 +414,7 @@ int main(void) {
     RUN(lives);
     RUN(futures);
     RUN(groups_and_the_end);
+    RUN(some_events);
+    RUN(names);
     return test_end();
 }
