@@ -3468,14 +3468,14 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *
  * States, and in brackets who changes them:
  *   task      new -> active (its spawn) -> pending (its run) -> active (its next run, which a wake
- *             has queued) -> done, cancelled or not (its run, or whoever cancels it in its place)
+ *             has queued) -> done, cancelled or not (its run, or the thread that cancels it)
  *   thread    at work -> searching -> idle (itself) -> searching (the thread that wakes it, which
  *             hands it a permit) -> at work; at work -> blocked in a wait, a join or a call,
  *             without its permit -> at work (itself, with a permit if one sleeps); see >>thread
- *   lease     vacant -> here (the thread that enters) -> dismissed (anybody) -> vacant (the thread)
+ *   lease     vacant -> here (the thread that enters) -> dismissed (any) -> vacant (the thread)
  *   pool      running -> closed (any shutdown, in each lane's `outside`; the phase is still
- *             running) -> cancelling (the first shutdown) -> over (whoever finds it still); forked
- *             (the kernel, in a child)
+ *             running) -> cancelling (the first shutdown) -> over (the thread that finds it still);
+ *             forked (the kernel, in a child)
  * ========================================================================== */
 
 #define WSQI_MAX_WORKERS 0x3fffu /* and as many stand-ins: S counts in 16 bits */
@@ -3501,13 +3501,13 @@ typedef struct wsqi_inject {
     /* newest first; producers push, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
     wsqi_a64 outside; /* 2 * (tasks spawned from outside by way of this lane) + closed */
-    wsqi_a32 count;   /* of tasks here, where it is not the global queue; who pushes or takes */
+    wsqi_a32 count;   /* tasks here, if this is not the global queue; written by push and take */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
     wsqi_a32 length;                                /* of ready; the lock's holder writes */
     wsq_task *ready, *last;                         /* the lock's holder: oldest first */
 } wsqi_inject;
 
-/* What a thread sleeps on, and nothing else: its worker's, or one on its stack. */
+/* The one thing that a thread sleeps on: its worker's parker, or one on its stack. */
 typedef struct wsqi_parker {
     wsqi_a32 token; /* WSQI_TOKEN_* */
     wsqi_parking *parking;
@@ -3517,8 +3517,8 @@ typedef struct wsqi_parker {
  * of the block in which it joins. */
 typedef struct wsqi_wait wsqi_wait;
 
-/* Threads that wait at the same time, not tasks; all that sleep in joins do. With 16 locks for them
- * fib on 128 simulated cores is 3% slower (bench/sim), with 256 no faster. */
+/* Lists of the threads that wait or sleep in joins, each with a lock. With 16 lists fib on 128
+ * simulated cores is 3% slower (bench/sim), with 256 no faster. */
 #ifndef WSQI_BUCKET_BITS
 #define WSQI_BUCKET_BITS 6
 #endif
@@ -3529,11 +3529,10 @@ typedef struct wsqi_waiters {
     wsqi_wait *first; /* under the lock */
 } wsqi_waiters;
 
-/* The global queue has a lane for so many workers, since each thread outside then mostly has one of
- * its own; but more than 8 lanes only for 8 workers each, since searching workers look at all. What
- * lies in a lane is brought into order at every 64th spawn from outside. Together, with tasks of
- * 2 us from 4 threads, on 8, 32 and 64 simulated cores (bench/sim): 100, 95, 82% instead of 75,
- * 73, 58. */
+/* The global queue has a lane for every 3 workers, so that each thread outside mostly has its own;
+ * from 8 lanes on one for every 8 workers, because searching workers look at all lanes. Every 64th
+ * spawn from outside brings its lane into order. Together: with tasks of 2 us from 4 threads, 8, 32
+ * and 64 simulated cores (bench/sim) reach 100, 95 and 82% instead of 75, 73 and 58. */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -3544,34 +3543,34 @@ enum { WSQI_SHARES = 16 };
 
 typedef struct wsqi_loop wsqi_loop; /* see >>parallel */
 
-/* What a worker is about; of what it began in the middle of another task, what waits below on its
- * stack. */
+/* The task, group and loop that a worker is in. If the worker began them in the middle of another
+ * task, the frame of that one lies below. */
 typedef struct wsqi_frame {
-    struct wsqi_frame *outer; /* the next below, or NULL */
-    wsq_task *task;           /* the running one, or NULL */
+    struct wsqi_frame *outer; /* the frame below, or NULL */
+    wsq_task *task;           /* the running task, or NULL */
     wsq_group *group;         /* its group, or NULL */
-    struct wsqi_loop *loop;   /* the innermost one that it is in, or NULL */
-    wsq_ctx floor;            /* where the job stack of what it starts next begins */
+    struct wsqi_loop *loop;   /* the innermost loop that it is in, or NULL */
+    wsq_ctx floor;            /* the job stack of what the worker starts next begins here */
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
-/* What others have seen of a worker. */
+/* What a look at a worker has seen, for the next look. */
 typedef struct wsqi_marks {
-    wsqi_a64 head;   /* thieves: the ring's, when it held one task */
-    wsqi_a64 run;    /* the watcher: 1 + counters.run at its last look; 0: none */
+    wsqi_a64 head;   /* thieves write: the ring's head when the ring held one task */
+    wsqi_a64 run;    /* watcher and thieves: 1 + counters.run; 0: the slot was empty */
     wsqi_a32 robbed; /* thieves: 1 while one of them is at the ring */
-    wsqi_a32 vain;   /* the owner: wakes of which it told an idle thread, since a thief took one */
+    wsqi_a32 vain;   /* the owner: wakes that it told an idle thread of, since a thief took one */
 } wsqi_marks;
 
-/* From one visit to the global queue to the next. */
+/* The time from one visit to the global queue to the next. */
 typedef struct wsqi_turn {
-    uint32_t left;  /* tasks until then */
-    uint32_t count; /* turns so far; every WSQI_LOW_TURN-th is a WSQ_LOW task's */
-    uint64_t start; /* when it began; 0: the worker has run dry since */
-    uint64_t run;   /* counters.run then */
+    uint32_t left;  /* tasks until the next turn */
+    uint32_t count; /* turns so far; every WSQI_LOW_TURN-th runs a WSQ_LOW task */
+    uint64_t start; /* when this one began; 0: the worker has run dry since */
+    uint64_t run;   /* counters.run at that time */
 } wsqi_turn;
 
-/* Tasks of one group that are done, and that the group does not know of yet. */
+/* Tasks of one group that are done, which the group does not know yet. */
 typedef struct wsqi_ends {
     wsq_group *group; /* NULL: none */
     uint64_t count;
@@ -3584,19 +3583,19 @@ typedef struct wsqi_futures {
     wsq_future *batch; /* a whole batch more, or NULL */
 } wsqi_futures;
 
-/* One worker: the start of its block; its job stack fills the rest. */
+/* One worker: the start of its block; its job stack fills the rest. A stand-in and a guest have a
+ * block, too. */
 struct wsqi_worker {
     wsqi_front front; /* the traps; see >>forkjoin */
     wsq_pool *pool;
-    /* whose queue this thread owns: itself; a guest's: the worker it runs on, or NULL */
-    wsqi_worker *host;
-    bool member;        /* a thread of the pool, or its guest from outside */
-    bool permit;        /* owner: it may run what is queued; of a guest: S counts it as at work */
+    wsqi_worker *host;  /* the worker whose queue this thread owns: itself; a guest's; or NULL */
+    bool member;        /* a thread of the pool, or a guest from outside */
+    bool permit;        /* owner: it may run what is queued; a guest: S counts it as at work */
     bool comes;         /* owner: it is counted in pool.coming */
     bool asks;          /* owner: without a permit, or lent: it looks before it begins a task */
-    uint32_t blocking;  /* owner: wsq_block_begin without its end */
-    uint32_t wake_slot; /* owner: not 0: what it wakes goes into its LIFO slot, and nothing more */
-    wsqi_worker *outer; /* a guest's: the block in which its thread was before, or NULL */
+    uint32_t blocking;  /* owner: calls of wsq_block_begin whose end is still to come */
+    uint32_t wake_slot; /* owner: not 0: a task that it wakes goes into its slot, with no notify */
+    wsqi_worker *outer; /* the block in which the thread was before this one, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
@@ -3605,21 +3604,19 @@ struct wsqi_worker {
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
     uint32_t wait_depth;  /* owner: waits that work on, one above the other */
     wsqi_wait *wait;      /* owner: the innermost of these, while it looks for work; or NULL */
-    /* owner: jobs that a full stack ran at once, and that are not joined yet */
-    uint32_t run_at_fork;
+    uint32_t run_at_fork; /* owner: jobs run by fork, as the stack was full, and not joined yet */
     bool searching;       /* owner: S counts it as a searcher */
-    uint32_t source;      /* owner: 1 + index of the worker from which it stole tasks last */
-    bool spilled;         /* owner, alone: its ring's newer half follows what went before */
-    wsqi_frame frame;      /* owner: what it is about */
+    uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
+    bool spilled;         /* owner, alone in its pool: its ring overflowed; see wsqi_order_keep */
+    wsqi_frame frame;      /* owner: the task, group and loop that it is in */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
-    uint32_t tombstones;   /* owner: futures it ran while it waited; perhaps still in its ring */
+    uint32_t tombstones;   /* owner: futures that it called in waits; they may still be queued */
     bool suspicious;      /* owner: its last time-out found an unattended task */
     bool events;          /* owner: the driver's wait has returned true, and dispatch is due */
     bool dispatching;     /* owner: it is inside the driver's dispatch */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
-    /* owner: counters.finished when it was counted as a searcher last, unless it cancelled since */
-    uint64_t told;
+    uint64_t told; /* owner: counters.finished when it last began to search; or UINT64_MAX */
     uint8_t vain;         /* owner: searches since the last that found something; modulo 256 */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
     wsq_random random;
@@ -3628,8 +3625,8 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
-    uint32_t beside;  /* owner: so often in a row it woke up on its waker's processor */
-    wsqi_a32 lead;    /* who wakes it writes: 1 + the block to look at first; 0: none */
+    uint32_t beside;  /* owner: how often in a row it woke up on its waker's processor */
+    wsqi_a32 lead;    /* its waker writes: 1 + the block to look at first; 0: none */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (how many so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
     wsq_ring ring;
@@ -3650,10 +3647,10 @@ enum {
     WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
     WSQI_TASK_PHASE = WSQI_TASK_DONE, /* one of these three, or 0: it is new */
     WSQI_TASK_NOTIFIED = 4,
-    WSQI_TASK_AWAITED = 8,  /* somebody sleeps until it is over, or follows it; gone when it is */
-    WSQI_TASK_POISONED = 16, /* it was cancelled, or will be: itself, or a predecessor was */
+    WSQI_TASK_AWAITED = 8,  /* a thread or a task waits for its end; cleared by the end */
+    WSQI_TASK_POISONED = 16, /* it was cancelled, or will be: by a call, or with a predecessor */
     WSQI_TASK_OPEN = 32,    /* it is revocable, or a future, and has not started */
-    WSQI_TASK_BLOCKER = 64  /* and all bits above: how many ends it waits for, unqueued */
+    WSQI_TASK_BLOCKER = 64  /* and all bits above: how many ends hold it back from its queue */
 };
 
 /* Timers in lists, by their times; see >>timer. The lists take 11 KiB, and those that no timer has
@@ -3665,7 +3662,7 @@ enum {
 };
 
 typedef struct wsqi_timers {
-    /* none of these is due earlier; WSQI_NEVER: there is none. Others read it */
+    /* no timer here is due earlier; WSQI_NEVER: there is none. Other threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 next;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* wsqi_mutex_lock; it covers all but `pool` */
     wsq_pool *pool;
@@ -3675,18 +3672,19 @@ typedef struct wsqi_timers {
     wsqi_link lists[WSQI_TIMER_LEVELS][WSQI_TIMER_LISTS];
 } wsqi_timers;
 
-/* Who may run or cancel tasks; see >>quiet. */
+/* Threads that may run or cancel tasks; see >>quiet. */
 typedef struct wsqi_duty {
-    wsqi_a32 threads;  /* so many may */
+    wsqi_a32 threads;  /* how many there are */
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
 } wsqi_duty;
 
-/* Who is near whom; see >>idle. Written before the first worker starts, but `of_block`. */
+/* Which threads are near each other; see >>idle. Only `of_block` changes once workers have
+ * started. */
 typedef struct wsqi_places {
     bool matter;         /* not all are the same */
-    unsigned cpus;       /* in `of_cpu`; 0: the topology knows */
-    uint32_t *of_cpu;    /* of each processor */
-    wsqi_a32 *of_block;  /* its owner writes, rarely */
+    unsigned cpus;       /* places in `of_cpu`; 0: the topology knows them */
+    uint32_t *of_cpu;    /* the place of each processor */
+    wsqi_a32 *of_block;  /* the place of each block; its owner writes, rarely */
     wsq_topology topology;
 } wsqi_places;
 
@@ -3699,10 +3697,10 @@ struct wsq_pool {
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
     uint32_t wake_slot; /* lifo_cap; 0: none, or hooks are told before the slot is filled */
     uint32_t turn; /* caller_runs: which worker's */
-    /* the block of each worker, stand-in, guest, or NULL until there is one; written before
-     * `threads_made` or `guests_made` counts it. The workers' lie one behind the other */
+    /* the block of each worker, stand-in and guest; NULL until there is one. It is written before
+     * `threads_made` or `guests_made` counts it. The workers' blocks are adjacent */
     wsqi_worker **table;
-    wsq_config config; /* as the pool was asked for, defaults filled in */
+    wsq_config config; /* the caller's, with the defaults filled in */
     wsq_allocator allocator;
     wsq_hooks hooks;
     wsq_driver driver; /* if config.driver is not NULL */
@@ -3712,16 +3710,16 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_a32 threads_made; /* workers and stand-ins that have a block; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests that have one; the lock's holder writes */
-    wsqi_a32 pump;         /* caller_runs, WSQI_PUMP_*: who works, sets; who would, too */
+    wsqi_a32 pump;         /* caller_runs: WSQI_PUMP_*; by exchange, see >>pump */
     /* S: [guests:8 | of these at work:8 | idle threads:16 | JOINED:1 | sleeping permits:15 |
      * searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
-    /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none. Not on S's line, for
-     * all look at it */
+    /* 1 + index of the sleeper that watches LIFO slots and timers; 0: none. Not on the line of S,
+     * because all threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. By CAS */
-    /* 2 * (1 + index of the thread that has the driver, or had it last) + 1 while it has it; a
-     * thread takes it by CAS */
+    /* 2 * (1 + index of the thread that has the driver, or had it last), + 1 while it has it. A
+     * thread takes the driver by CAS */
     wsqi_a32 poller;
     /* tasks by wsq_priority: WSQ_NORMAL's, and those behind WSQ_LOW's, are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
@@ -3729,20 +3727,20 @@ struct wsq_pool {
     wsqi_a32 vain_looks; /* waits of threads outside in a row that looked, and slept all the same */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers woken from outside */
-    wsqi_a32 jobs_from; /* 1 + the processor of who woke a sleeper for jobs last; 0: seen */
-    wsqi_waiters waiting[WSQI_BUCKETS]; /* who waits for what; see >>waiters */
+    wsqi_a32 jobs_from; /* 1 + the processor of the last waker of a sleeper for jobs; 0: seen */
+    wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_parking parking;
-    wsqi_a64 *sleepers; /* a bit for each idle thread: itself sets, the one that wakes it clears */
-    wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, would help */
-    wsqi_a64 held;      /* tasks spawned that wait for predecessors */
-    wsqi_a32 abroad;    /* threads outside that queue a task here, which waited for another */
+    wsqi_a64 *sleepers; /* a bit for each block: idle. The thread sets it, its waker clears it */
+    wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, and would help */
+    wsqi_a64 held;      /* spawned tasks that wait for predecessors */
+    wsqi_a32 abroad;    /* threads outside, just queueing a task that waited for another one */
     wsqi_a32 lock;      /* wsqi_mutex_lock: stand-ins, guests, free futures */
     wsqi_timers *timers; /* one for each worker */
     unsigned started;   /* stand-ins that have a thread; under `lock` */
-    wsqi_a32 coming;    /* of these, those on their way to S; they and the lock's holder write */
+    wsqi_a32 coming;    /* stand-ins that S does not count yet; they and the lock's holder write */
     wsqi_duty duty;
     wsqi_futures futures;        /* of threads outside; under `lock`, as the next two */
-    wsq_future *future_batches;  /* of nobody */
+    wsq_future *future_batches;  /* free batches that no list holds */
     void *future_chunks;         /* their memory */
     struct wsqi_list *listing;    /* of all tasks; NULL: none; see >>dump */
 };
@@ -3751,7 +3749,7 @@ enum {
     WSQI_PHASE_FORKED, /* this is another process, a child, which has none of the threads */
     WSQI_PHASE_RUN,
     WSQI_PHASE_CANCEL, /* the workers go on, but cancel each task instead of running it */
-    WSQI_PHASE_OVER    /* nothing was left to do: they leave; who queues a task cancels it */
+    WSQI_PHASE_OVER    /* nothing is left: they leave, and a thread that queues a task cancels it */
 };
 
 /* S, the pool's word `permits` */
@@ -3773,18 +3771,18 @@ static inline bool wsqi_task_is(uint32_t state, uint32_t phase) {
     return (state & WSQI_TASK_PHASE) == phase;
 }
 
-/* It is over, and has not run. */
+/* Is the task over without a run, because it was cancelled? */
 static inline bool wsqi_task_cancelled(uint32_t state) {
     return wsqi_task_is(state, WSQI_TASK_DONE) && (state & WSQI_TASK_POISONED) != 0;
 }
 
-/* Spawned, and not over. */
+/* Is the task spawned, and not over? */
 static inline bool wsqi_task_live(uint32_t state) {
     return ((state + WSQI_TASK_ACTIVE) & WSQI_TASK_PENDING) != 0;
 }
 
-/* Of one that is counted in `threads_made` or `guests_made`; who learns its number from elsewhere
- * learns it by an acquire. */
+/* A block that `threads_made` or `guests_made` counts. A thread that has the index from elsewhere
+ * got it by an acquire. */
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return wsqi_get(&pool->table[index]);
 }
@@ -3817,7 +3815,7 @@ static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
     return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
 }
 
-/* The context of a full job stack: there, fork runs the job at once. */
+/* The context of a full job stack: there a fork runs its job immediately. */
 static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
     return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
 }
@@ -3835,7 +3833,7 @@ WSQI_ONE char wsqi_copy; /* its address */
     WSQ_ASSERT("a wsq_pool that was destroyed, or never created" && \
                wsqi_load_hint(&(pool)->alive) == WSQI_ALIVE)
 
-/* The block in which this thread runs something of this pool's, as a worker or a guest; or NULL. A
+/* The block in which this thread runs something of this pool, as a worker or a guest; or NULL. A
  * worker of one pool may be a guest in another. */
 static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
@@ -3851,9 +3849,9 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self != NULL ? self->host : NULL;
 }
 
-/* Of a task that has been spawned: its pool, or 1 + its group. */
+/* The pool of a spawned task, or 1 + its group. */
 static uintptr_t wsqi_task_home(const wsq_task *task) {
-    /* Relaxed: who may ask has seen the task active, which T6 wrote after this. */
+    /* Relaxed: a thread that may ask has seen the task active, which T6 wrote after this. */
     return (uintptr_t)wsqi_load_rlx(&task->pool);
 }
 
@@ -3908,7 +3906,7 @@ WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker 
 #define wsqi_event(self, what, subject, value) \
     wsqi_event_of((self)->pool, (self), (what), (subject), (value))
 
-/* Of a task, by any thread that keeps its memory from going. */
+/* Any thread, while the task's memory cannot go. */
 #define wsqi_event_here(pool, what, subject, value) \
     wsqi_event_of((pool), wsqi_inside(pool), (what), (subject), (value))
 #endif
