@@ -3588,8 +3588,6 @@ typedef struct wsqi_futures {
 struct wsqi_worker {
     wsqi_front front; /* the traps; see >>forkjoin */
     wsq_pool *pool;
-    wsqi_worker *host;  /* the worker whose queue this thread owns: itself; a guest's; or NULL */
-    bool member;        /* a thread of the pool, or a guest from outside */
     bool permit;        /* owner: it may run what is queued; a guest: S counts it as at work */
     bool comes;         /* owner: it is counted in pool.coming */
     bool asks;          /* owner: without a permit, or lent: it looks before it begins a task */
@@ -3843,10 +3841,20 @@ static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     return self;
 }
 
-/* The worker of this pool whose queue this thread owns, or NULL. */
+/* The worker of this pool whose queue this thread owns: the innermost block that is no guest's; or
+ * NULL. */
 static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
-    wsqi_worker *self = wsqi_inside(pool);
-    return self != NULL ? self->host : NULL;
+    wsqi_worker *self = wsqi_self_get();
+    wsqi_check_pool(pool);
+    wsqi_check_copy(pool);
+    while (self != NULL && (self->pool != pool || self->index >= pool->guest_base))
+        self = self->outer;
+    return self;
+}
+
+/* Of a block that this thread uses: is the thread a guest from outside, without a queue here? */
+static inline bool wsqi_is_guest(const wsqi_worker *self) {
+    return self->index >= self->pool->guest_base && wsqi_local(self->pool) == NULL;
 }
 
 /* The pool of a spawned task, or 1 + its group. */
@@ -5694,10 +5702,10 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
-    while (self != NULL && self->host == NULL) self = self->outer; /* a guest from outside */
+    while (self != NULL && self->index >= self->pool->guest_base) self = self->outer; /* a guest */
     if (self == NULL) return true;
-    if (self->host->frame.budget_left == 0) return false;
-    self->host->frame.budget_left--;
+    if (self->frame.budget_left == 0) return false;
+    self->frame.budget_left--;
     return true;
 }
 
@@ -6633,7 +6641,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    if (self->host == NULL) wsqi_duty_begin(self->pool);
+    bool guest = wsqi_is_guest(self);
+    if (guest) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job belongs to another task */
     wsqi_frame_push(self, &frame, self->frame.floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
@@ -6645,7 +6654,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
      * J4. */
     if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
         wsqi_call(self->pool, victim);
-    if (self->host == NULL) wsqi_duty_end(self->pool);
+    if (guest) wsqi_duty_end(self->pool);
     return true;
 }
 
@@ -7069,7 +7078,7 @@ static bool wsqi_pump(wsq_pool *pool) {
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits);
-    if (self->host == NULL) {
+    if (wsqi_is_guest(self)) {
         self->permit = true;
         wsqi_add_rlx(&pool->permits, WSQI_ACTIVE); /* Relaxed: a hint for jobs. */
         return true;
@@ -7089,7 +7098,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_group_flush(self); /* first, for the end of a group may queue a task here */
     if (self->searching) wsqi_search_end(self); /* it has slept in this wait, and was woken */
     wsqi_permit_set(self, false);
-    bool spilled = wsqi_spill_all(self), guest = self->host == NULL;
+    bool spilled = wsqi_spill_all(self), guest = wsqi_is_guest(self);
     uint64_t change = guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8 */
     /* W4: as in wsqi_check_quiet. I8: as in wsqi_sleep; and I6 for what it has spilled. */
@@ -7152,12 +7161,10 @@ static void wsqi_serve_main(void *arg) {
 static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
     memset((void *)self, 0, sizeof *self);
     self->pool = pool;
-    self->host = self;
     self->parker.parking = &pool->parking;
     self->index = index;
     self->lifo_left = pool->config.lifo_cap;
     self->frame.floor = wsqi_base(self);
-    self->member = index < pool->guest_base;
     uint32_t start = wsqi_entry_index(self->frame.floor);
     wsqi_store_init(&self->range, wsqi_range_pack(start, start));
     wsqi_steal_request(self); /* no job is public yet */
@@ -7257,10 +7264,12 @@ static bool wsqi_stranded(wsq_pool *pool) {
 
 /* ---- a thread that blocks does so in every pool in which it is in the middle of something ---- */
 
-/* Is the block one by which its thread counts in the pool? Not in a pool without threads, or of the
- * parent process. */
+/* Is the block one by which its thread counts in the pool? Only the lowest block of a pool is, and
+ * none in a pool without threads, or of the parent process. */
 static bool wsqi_takes_permits(const wsqi_worker *block) {
-    return block->member && !block->pool->config.caller_runs && !wsqi_forked(block->pool);
+    for (const wsqi_worker *below = block->outer; below != NULL; below = below->outer)
+        if (below->pool == block->pool) return false;
+    return !block->pool->config.caller_runs && !wsqi_forked(block->pool);
 }
 
 /* The thread goes on: in each of these pools it takes a permit, if one sleeps. */
@@ -7285,7 +7294,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         if (!block->permit) /* given back before; the last thread takes one again */
             all = all && (block != keeper || !wsqi_stranded(block->pool) ||
                           !wsqi_permit_take(block));
-        else if (block->host == NULL || wsqi_thread_ready(block->pool) || block != keeper)
+        else if (wsqi_is_guest(block) || wsqi_thread_ready(block->pool) || block != keeper)
             wsqi_permit_give(block);
         else
             all = false;
@@ -8221,11 +8230,11 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
     /* J7: either this sees the public jobs, or their owner sees this sleeper. Pairs with J5, I7. */
     wsqi_fence_sc();
-    if (help && self->host != NULL) wsqi_joiner_mark(pool);
+    if (help && !wsqi_is_guest(self)) wsqi_joiner_mark(pool);
     bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
     bool due = asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER);
     wait.gives = due || !help || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
-    if (self->host == NULL) wait.gives = false; /* a guest has no permit that others could use */
+    if (wsqi_is_guest(self)) wait.gives = false; /* it has no permit that others could use */
     while (sleeps) {
         wsqi_wait_listen(&wait);
         /* Relaxed: the thief's exchange finds the mark, and then the thief finds the waiter,
@@ -8359,9 +8368,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsq_pool *pool = guest->pool;
     wsqi_worker *former = wsqi_self_get();
     bool outside = wsqi_inside(pool) == NULL;
-    guest->host = wsqi_local(pool);
     guest->outer = former;
-    guest->member = outside;
     if (outside) wsqi_guest_begin(guest);
     wsqi_self_set(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);

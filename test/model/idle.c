@@ -48,7 +48,6 @@ static void model_pool(void) {
     for (unsigned i = 0; i < WORKERS; i++) {
         table[i] = &workers[i];
         workers[i].pool = &pool;
-        workers[i].host = &workers[i];
         workers[i].permit = true;
         workers[i].index = i;
         workers[i].parker.parking = &pool.parking;
