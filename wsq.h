@@ -4276,18 +4276,20 @@ static void wsqi_duty_end(wsq_pool *pool) {
 }
 
 /* ==========================================================================
- * >>idle: who sleeps, who searches, and who wakes whom
- * Purpose:   no work beside a sleeper, no wake-up too many.
- * Invariant: S = [sleeping | searching] and the sleepers' bitmap agree at every quiet moment. While
- *            a searcher is counted, producers wake nobody: the last searcher that leaves looks
- *            everywhere.
- * Writers:   S: everybody, by read-modify-write. A bit: its worker sets it, whoever claims it
- *            clears it and hands over a token and a searcher's place in S.
- * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's.
+ * >>idle: threads that sleep, search, and wake each other
+ * Purpose:   no work waits beside a sleeper, and no sleeper is woken for nothing.
+ * Invariant: S and the sleepers' bitmap agree at every quiet moment. While S counts a searcher,
+ *            producers wake no thread: the last searcher that leaves looks everywhere.
+ * Writers:   S: any thread, by read-modify-write. A bit: its worker sets it; the thread that claims
+ *            it clears it, and hands over a token and the place of a searcher in S.
+ * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's. Rejected:
+ *            a notification for each wake (Tokio: 30% slower for messages); adding 0 to S as the
+ *            barrier, which writes a shared line at each spawn. More: bench/README, "Tried".
  *
- * The bad outcome everywhere is the same: a producer sees a searcher or no sleeper, and that thread
- * does not see the work. Producer: publish the work; full barrier; read S. Who goes: write S; full
- * barrier; look at every queue. One of the two sees the other.
+ * All orders here prevent one bad outcome: a producer sees a searcher, or no sleeper, and the other
+ * thread, which searches or goes to sleep, does not see the work. A producer publishes the work,
+ * passes a full barrier, and reads S. The other thread writes S, passes a full barrier, and looks
+ * at every queue. So one of the two sees the other.
  * ========================================================================== */
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
@@ -4295,14 +4297,14 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
 }
 
 static bool wsqi_asleep(wsqi_worker *self) {
-    /* The work that it is woken for, the last searcher's look finds, behind I6 and I7. */
+    /* The last searcher's look, by I6 and I7, finds the work that the worker is woken for. */
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
 /* ---- places ---- */
 
-/* Distances: the same cache 0, the same node 1, another 2. A sleeper that has the driver comes
- * last, for another sleeper would have to take over from it. */
+/* Distances: 0 within a cache, 1 within a node, else 2. A sleeper that has the driver is woken
+ * last, because another sleeper would have to take the driver over. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE };
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4314,7 +4316,7 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 /* pool->poller while this block has the driver. */
 #define WSQI_HAS_DRIVER(index) (2u * ((index) + 1u) + 1u)
 
-/* Any thread: does nobody wait in the driver? */
+/* Any thread: is there a driver, and does no thread wait in it? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
     /* I10: either this sees the driver free or the thread that left it sees the sleeper. Pairs with
      * I11. */
@@ -4327,14 +4329,14 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (!places->matter) return;
     uint32_t place = places->cpus != 0 ? places->of_cpu[wsqi_cpu_now() % places->cpus]
                                        : places->topology.place(self->index, places->topology.user);
-    wsqi_a32 *word = &places->of_block[self->index]; /* its line stays with those who read it */
+    wsqi_a32 *word = &places->of_block[self->index]; /* others read it, so it is rarely written */
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
-/* Clears one bit of those that are near `self`, or if that is NULL of all, the lowest; its number,
- * or -1 when all are clear. The same sleepers are woken again and again, and stay warm (each in
- * turn: a request at a time through libuv takes 14.8 instead of 11.0 us; 4 workers, 2 cores of
- * EPYC, KVM). */
+/* Clears the lowest bit, of the blocks near `self` or, if that is NULL, of all. Returns its number,
+ * or -1 if all are clear. So the same sleepers are woken again and again, and stay warm. (Rejected:
+ * each in turn. One request at a time through libuv takes 14.8 instead of 11.0 us; 4 workers, 2
+ * cores of EPYC, KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -4352,15 +4354,15 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         }
         if (best == WSQI_ANYWHERE) return -1;
         uint64_t only = (uint64_t)1 << (index % 64);
-        /* I3: the sleeper set its bit before. Pairs with I5. Else another thread was faster. */
+        /* I3: the sleeper set its bit before. Pairs with I5. Failure: another thread took it. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
         self = NULL; /* many claim at once, so any will do */
     }
 }
 
-/* The caller holds a place that it took from a sleeper in S: gives it to whichever it can. A bit is
- * set before S counts it, so there are never fewer bits than places. The work is at `lead`; NULL:
- * at the caller, if it is inside. */
+/* The caller has taken an idle thread and a permit from S, and gives them to any sleeper. A bit is
+ * set before S counts it, so there are always enough bits. The work is at `lead`; NULL: at the
+ * caller, if it is inside. */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
     const wsqi_worker *around = pool->places.matter ? self : NULL;
@@ -4374,9 +4376,9 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_unpark(&sleeper->parker);
 }
 
-/* Wake: up to n idle threads and as many sleeping permits, but `spare`, leave S, and so many
- * searchers come, unless `most` search already. Returns how many; the caller wakes that many
- * threads. */
+/* Takes up to n idle threads and as many sleeping permits from S, and counts them as searchers. It
+ * leaves `spare` permits, and goes no further than `most` searchers. Returns how many it took: the
+ * caller must wake that many threads. */
 static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
     while (wsqi_searching(s) < most && wsqi_sleeping(s) > spare && wsqi_idle(s) != 0) {
@@ -4384,15 +4386,16 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
         if (n > wsqi_sleeping(s) - spare) n = wsqi_sleeping(s) - spare;
         if (n > wsqi_idle(s)) n = wsqi_idle(s);
         uint64_t next = s - n * (WSQI_IDLE + WSQI_SLEEPING - WSQI_SEARCHING);
-        /* Relaxed: the bitmap orders (I3). Failure: decide anew. */
+        /* Relaxed: the bitmap orders (I3). Failure: decide again. */
         if (wsqi_cas_rlx(&pool->permits, &s, next)) return n;
     }
     return 0;
 }
 
-/* Any thread; it changed S, which is `s` now, and passed a full barrier. If more permits sleep than
- * there are threads for them, and no stand-ins are left to start, a thread that waits without a
- * permit takes one. Without stand-ins only the first of these permits is news for the threads. */
+/* Any thread that has changed S, which is `s` now, and passed a full barrier. If more permits sleep
+ * than there are threads for them, and no stand-ins are left to start, a thread that waits without
+ * a permit takes one. (In a pool without stand-ins only the first of these permits needs a
+ * call.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
     if (wsqi_sleeping(s) <= threads || wsqi_threads_made(pool) != pool->guest_base) return;
@@ -4409,16 +4412,16 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
     return false;
 }
 
-/* Any thread: it has set its bit among the joiners, then passed a full barrier. From here on a
- * thread with a task asks for its permit. */
+/* Any thread that has set its bit among the joiners, then passed a full barrier. From here on a
+ * thread that queues a task asks for its permit. */
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
     (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
     wsqi_fence_rmw(); /* I8 */
 }
 
-/* Any thread: a task is there, no permit sleeps and no thread searches. A thread that sleeps in a
- * join with its permit looks again, and gives it back. */
+/* Any thread, if a task is there, no permit sleeps and no thread searches. A thread that sleeps in
+ * a join with its permit looks again, and gives the permit back. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
@@ -4428,7 +4431,7 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
         /* I6: either this sees the joiner's bit, or the joiner sees that the mark is gone. */
         wsqi_fence_rmw();
         if (!wsqi_joiners_sleep(pool)) return;
-        /* It may be asleep since before: it looks for the tasks that came without the mark. */
+        /* The joiner may have slept before that: it looks for tasks that came without the mark. */
         (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
         wsqi_fence_rmw(); /* I8 */
         index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
@@ -4436,7 +4439,7 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
 }
 
-/* Any thread: a permit sleeps, perhaps in a join, no thread searches, and a task is there. */
+/* Any thread, if a permit sleeps, perhaps in a join, no thread searches, and a task is there. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 1, 0, 1)) {
         wsqi_wake_one(pool, NULL);
@@ -4446,29 +4449,29 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     wsqi_joiner_ask(pool);
 }
 
-/* Any thread; a task was made visible, then a full barrier passed. Wakes one idle thread unless
- * some thread searches already. */
+/* Any thread that has made a task visible, then passed a full barrier. Wakes one idle thread,
+ * unless a thread searches already. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: that barrier orders it. */
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
-/* Any thread; work was just made visible. */
+/* Any thread that has just made work visible. */
 static void wsqi_notify(wsq_pool *pool) {
-    /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work: else
-     * the work waits for nobody. Pairs with I7 and I8. */
+    /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work.
+     * Otherwise the work would wait beside a sleeper. Pairs with I7 and I8. */
     wsqi_fence_sc();
     wsqi_notify_fenced(pool);
 }
 
-/* The same right behind a read-modify-write. */
+/* As wsqi_notify, right after a read-modify-write. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6 */
     wsqi_notify_fenced(pool);
 }
 
-/* From a worker's own thread: alone in its pool it has nobody to wake. Relaxed: the first worker
- * starts the second. */
+/* A worker's own thread: is it alone in its pool, with no other thread to wake? Relaxed: the first
+ * worker starts the second. */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->threads_made) <= 1;
 }
@@ -4483,21 +4486,21 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
                                                   : wsq_ring_length(&worker->ring);
 }
 
-/* Owner only; it pushed a task, or more, behind others perhaps. Of these an older one was there for
- * every look since it was pushed itself, so that whoever sleeps has left a searcher or been woken:
- * S, which is one line for all, is read only if there is none. */
+/* Owner only, which has pushed tasks. If an older task is queued, its own push has woken a worker,
+ * or a searching worker will see it. So S, which is one line for all, is read only if there is no
+ * older task. */
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
-    /* I6: and either this sees that a thief has taken the older ones or the thief, when it leaves
-     * the search, or in wsqi_visit, sees this one. */
+    /* I6: also, either this sees that a thief has taken the older tasks, or the thief sees this one
+     * when it leaves the search, or in wsqi_visit. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
-    /* That the request is not overwritten unseen is J5's business. */
+    /* J5 sees to it that the request is not overwritten unseen. */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -4518,25 +4521,26 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
-/* The n-th block in use, of made + wsqi_guests_made: the stand-ins never started are left out. */
+/* The n-th block in use, of made + wsqi_guests_made: stand-ins that were never started do not
+ * count. */
 static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
     return wsqi_block(pool, n < made ? n : n - made + pool->guest_base);
 }
 
-/* Sleepers that one thread wakes at once. Measured (bench/sim): of 64 tasks for 64 sleepers the
- * last begins after 12 wake-up latencies, with 3 after 23, with 2 after 33. */
+/* Sleepers that one thread wakes together. Measured (bench/sim): of 64 tasks for 64 sleepers the
+ * last one begins after 12 wake-up latencies; with 3 after 23, with 2 after 33. */
 enum { WSQI_WAKES = 4 };
 
-/* Of these, so many are taken from S at once: it is one line for all, and what holds the spread up
- * beyond 64 workers (a burst of 512 for 512 sleepers: half have begun after 36 instead of 61
- * latencies). With 4 those taken wait too long for their wake-ups (a burst of 64: 24, not 12). */
+/* How many of these it takes from S in one step. Beyond 64 workers S, one line for all, holds the
+ * wake-ups up: in a burst of 512 for 512 sleepers half have begun after 36 latencies, one by one
+ * after 61. With 4 those taken wait too long for their wake-ups (a burst of 64: 24, not 12). */
 enum { WSQI_TAKEN = 2 };
 
-/* Who has a job to give, or NULL. Asks for some where none is public. The caller passed a full
- * barrier. */
+/* A worker that has a public job, or NULL. Asks the others to publish some. The caller passed a
+ * full barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    const wsqi_worker *self = wsqi_inside(pool); /* so that not all see the same first */
+    const wsqi_worker *self = wsqi_inside(pool); /* so that callers begin at different workers */
     unsigned start = self != NULL ? self->index : 0;
     for (unsigned i = 0; i < count; i++) {
         wsqi_worker *worker = wsqi_nth(pool, made, (start + i) % count);
@@ -4546,11 +4550,11 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Tasks to be had: 0 if none; else some of them. `where` names two of their queues (NULL: none).
- * Looks at `most` workers: this one, then from the one on from which it stole last. The caller
- * passed a full barrier. A full LIFO slot, a timer and a driver in which nobody waits need a
- * watcher, unless there is one.
- * Relaxed: that barrier orders what is read here. */
+/* Counts queued tasks: 0 if there is none, else some of them. `where`: two of their queues, or
+ * NULL. Looks at `most` workers: this one, then on from the one that it stole from last. The caller
+ * passed a full barrier. If there is no watcher, a full LIFO slot, a timer and a driver in which no
+ * thread waits count as work, because they need one. Relaxed: that barrier orders the reads
+ * here. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -4577,17 +4581,16 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     return amount;
 }
 
-/* Has a thread time for a job? The caller passed a full barrier. A guest works in the place of a
- * sleeper. */
+/* Has a thread time for a job? (A guest works in the place of a sleeper.) The caller passed a full
+ * barrier. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
     return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
 }
 
-/* There is work at these two (the second may be NULL), `amount` pieces, visible before a full
- * barrier that was passed. Wakes sleepers, but not so many that more search than there are pieces:
- * each that finds some does the same, so that n sleepers are awake after log n wake-ups. Returns
- * whether it woke one. */
+/* `amount` pieces of work are at these two workers (the second may be NULL), and the caller passed
+ * a full barrier after that. Wakes sleepers, but no more searchers than pieces. Each one that finds
+ * work does the same, so n sleepers are awake after log n wake-ups. True: it woke one. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
@@ -4600,15 +4603,15 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
-/* Jobs of `worker` were made public, before a full barrier: wakes sleepers, or else a join that
- * would help. */
+/* The caller has seen public jobs of `worker`, and passed a full barrier: wakes sleepers, or if
+ * there are none a thread that sleeps in a join and would help. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* Who searches or is being woken is after other jobs: a loop publishes one at a time. */
+    /* Threads that search already are after other jobs: a loop publishes one at a time. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
     /* Relaxed: a searcher finds them. */
@@ -4618,15 +4621,15 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     }
 }
 
-/* Blocks that a searcher looks at for others, when it leaves and is not the last. A guess. */
+/* Workers that a searcher looks at, to wake others, when it leaves and is not the last. A guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* Any thread, past a full barrier: wakes sleepers for the tasks that it finds. */
+/* Any thread, after a full barrier: wakes sleepers for the tasks that it finds. */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* Those who search already are after other work. */
+    /* Threads that search already are after other work. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -4634,8 +4637,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     return false;
 }
 
-/* Any thread, past a full barrier, that leaves nobody searching: if something is to be had,
- * somebody else shall search. */
+/* Any thread, after a full barrier, that leaves no searcher: if there is work, wakes others. */
 static void wsqi_pass_on(wsq_pool *pool) {
     if (wsqi_notify_tasks(pool, UINT_MAX)) return;
     wsqi_worker *giver = wsqi_look_jobs(pool);
@@ -4648,47 +4650,48 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint64_t finished = wsqi_load_own(&self->counters.finished);
     bool news = finished != self->told;
     self->told = finished;
-    /* W6: who is the last to run dry sees what the others have finished. Pairs with itself. */
+    /* W6: the last thread to run dry sees what the others have finished. Pairs with itself. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: as in wsqi_check_quiet; and either this sees the guest whose job a worker is in or that
-     * worker, when it took the job, saw what this one has finished. Pairs with itself. */
+    /* W4: as in wsqi_check_quiet. Also, if a worker is in a job of a guest, either this sees the
+     * guest, or that worker, when it took the job, saw what this one has finished. Pairs with
+     * itself. */
     wsqi_fence_rmw();
-    /* A thread whose permit is missing in S has work, and comes here after that; or it is a guest,
-     * or in a job of a guest's run. */
+    /* Is this the last one? A thread whose permit S counts neither as sleeping nor as searching has
+     * work, and comes here later, or it is a guest, or in a job of a guest's run. */
     if (pool->config.caller_runs ||
         wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
 }
 
-/* Owner only. It found work, and the rest of it is in its own queue. It wakes others for what it
- * has seen; the last searcher passes the search on. */
+/* Owner only, which has found work; the rest of it is in its own queue. It wakes others for what it
+ * has seen. The last searcher passes the search on. */
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->late = false;
     /* I9: that rest is visible to the look of the searcher that leaves last. Pairs with itself and
      * I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
-    /* I7: a producer that saw this searcher woke nobody; its work, and the joins that sleep, are
-     * seen here. Pairs with I6, J5 and J7. */
+    /* I7: a producer that saw this searcher woke no thread, so its work, and the threads that sleep
+     * in joins, must be seen here. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
     /* The thread that it wakes searches in its place. */
     if (wsqi_sleeping(s) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
-    /* None sleeps, or none was woken. A thread that goes to sleep later looks itself. */
+    /* No thread was woken. A worker that goes to sleep after this looks at the queues itself. */
     if (wsqi_searching(s) == 1 && (wsqi_sleeping(s) != 0 || wsqi_joiners_sleep(pool)))
         wsqi_pass_on(pool);
 }
 
 /* ==========================================================================
  * >>sleep: a worker that found nothing
- * Purpose:   it sleeps until somebody wakes it, and then searches.
+ * Purpose:   it sleeps until another thread wakes it, and then searches.
  * Invariant: at most one sleeper, the watcher, wakes up by itself, and only while a LIFO slot is
- *            full, a timer is set, or nobody waits in the driver. Whoever is asleep has its bit, or
+ *            full, a timer is set, or no thread waits in the driver. A sleeper has its bit set, or
  *            is being woken. While S counts a sleeper, one waits in the driver, or another thread
- *            has the driver, or is a searcher, or a watcher looks again after WSQI_WATCH_NS.
- * Writers:   watcher: who begins and who ends to watch, by compare-and-swap. poller: as it says.
+ *            has the driver, or searches, or a watcher looks again after WSQI_WATCH_NS.
+ * Writers:   watcher: the thread that begins or ends to watch. poller: see the pool's struct.
  * Source:    Vyukov's and Tokio's parking; a sleeper that keeps the time is Go's sysmon without a
  *            thread of its own.
  * ========================================================================== */
@@ -4699,44 +4702,47 @@ static void wsqi_search_end(wsqi_worker *self) {
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: not only the timers */
 
-/* A slot was filled, or the first timer is earlier now; the caller read `watcher` after that. */
+/* A slot was filled, or the first timer is earlier now. The caller has read `watcher` after
+ * that. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
 }
 
-/* Or does nobody wait in the driver? A watcher treats both alike. */
+/* Is a LIFO slot full, or the driver without a thread that waits in it? Both need a watcher. */
 static bool wsqi_slots_full(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
     if (wsqi_unpolled(pool)) return true;
     for (unsigned i = 0; i < made; i++) {
-        /* I10: either this sees the slot full or who filled it sees no watcher. Pairs with I11. */
+        /* I10: either this sees the slot full, or the thread that fills it sees no watcher. Pairs
+         * with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
     }
     return false;
 }
 
-/* A worker going to sleep, or asleep: should it watch, and is nobody else? */
+/* A worker going to sleep, or asleep: becomes the watcher, if one is needed and there is none. */
 static bool wsqi_watch_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t none = 0;
-    /* I10: either this sees the timer or who set it sees no watcher. Pairs with I11. */
+    /* I10: either this sees the timer, or the thread that sets it sees no watcher. Pairs with
+     * I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
-    /* B6: its block is visible to who gives it a token. Pairs with I11. Seen late, it costs a
-     * needless wake-up; the looks that follow, in wsqi_watch_until, are the ones that count.
-     * Failure: another watches. */
+    /* B6: its block is visible to a thread that gives it a token. Pairs with I11. Seen late, it
+     * costs a needless wake-up; the looks that count follow, in wsqi_watch_until. Failure: another
+     * thread watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
-/* The watcher: nobody watches, unless there is something. Returns whether it still does. */
+/* The watcher stops, unless there is something to watch. Returns whether it still watches. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
-    /* I10: then one more look, for what came meanwhile. */
+    /* I10: one more look follows, for what came meanwhile. */
     wsqi_store_sc(&self->pool->watcher, 0u);
     return wsqi_watch_begin(self);
 }
 
-/* The watcher, at `now`: when shall it look? With no slot full it says that it waits for a timer
- * only, and who fills a slot gives it a token. */
+/* The watcher, at `now`: when must it look again? If no slot is full, it says that it waits only
+ * for a timer, so the thread that fills a slot gives it a token. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -4747,7 +4753,7 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     }
     if (full) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10 */
     uint64_t until = full ? now + WSQI_WATCH_NS : WSQI_NEVER;
-    /* I10: who sets an earlier one, and wakes nobody, was before. */
+    /* I10: a thread that set an earlier timer, and woke no watcher, did so before this. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     /* A timer that is due while all permits are in use fires in the turn of a thread at work. */
     if (timer <= now && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
@@ -4762,20 +4768,20 @@ static bool wsqi_driver_mine(wsqi_worker *self) {
     return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
 }
 
-/* Owner only: takes the driver, if there is one, and no thread has it. A child of fork() leaves it
- * to its parent. */
+/* Owner only: takes the driver, if there is one and no thread has it. In a child of fork() it
+ * belongs to the parent. */
 static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
     uint32_t poller = wsqi_load_hint(&pool->poller);
-    /* V1: what its last use has left is visible. Pairs with V2. Failure: another thread took it. */
+    /* V1: what its last user wrote is visible. Pairs with V2. Failure: another thread took it. */
     return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
-/* Owner only, awake, and it has the driver: dispatches, if events are there, and leaves the driver.
- * What it wakes goes into its queue, in order; without a permit it goes to the global queue. The
- * caller is a searcher, if it has a permit, so that all it queues is told once, when it has found
- * its own next task. */
+/* Owner only, awake, and it has the driver: dispatches if there are events, then leaves the driver.
+ * The tasks that it wakes go into its queue, in order; or, without a permit, to the global queue. A
+ * caller that has a permit is a searcher, so it wakes others for all these tasks once, when it has
+ * found its own next task. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get(), *outer = self->outer;
@@ -4784,7 +4790,7 @@ static void wsqi_driver_leave(wsqi_worker *self) {
         wsq_order order = self->order;
         self->wake_slot = 0;
         if (!self->permit) self->order = WSQ_SHARED;
-        if (wsqi_inside(pool) == NULL) self->outer = former; /* a caller sleeps as this worker */
+        if (wsqi_inside(pool) == NULL) self->outer = former; /* caller_runs: it acts as a worker */
         wsqi_self_set(self);
         self->dispatching = true;
         pool->driver.dispatch(pool, pool->driver.user);
@@ -4804,15 +4810,15 @@ static void wsqi_driver_leave(wsqi_worker *self) {
 
 /* ---- sleeping ---- */
 
-/* Owner only, idle, and woken by nobody. It acts as a notifier that prefers its own bit: S first,
- * then the bit. If that is gone, another thread is waking this one, and what was taken from S goes
- * to another idle thread. Without a sleeping permit it goes on without one. */
+/* Owner only, idle, if no thread has woken it. It acts as a notifier that prefers its own bit: S
+ * first, then the bit. If the bit is gone, another thread is waking this one, and the permit taken
+ * from S goes to another idle thread. If no permit sleeps, it goes on without one. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), next;
     bool permit;
     do {
-        if (wsqi_idle(s) == 0) return; /* all are being woken, this one too */
+        if (wsqi_idle(s) == 0) return; /* all threads are being woken, this one too */
         permit = wsqi_sleeping(s) != 0;
         next = s - WSQI_IDLE - (permit ? WSQI_SLEEPING - WSQI_SEARCHING : 0);
         /* Relaxed: as in wsqi_idle_take. */
@@ -4822,12 +4828,12 @@ static void wsqi_wake_self(wsqi_worker *self) {
         self->permit = self->searching = permit;
     else if (permit)
         wsqi_wake_one(pool, NULL);
-    else /* Relaxed: this thread was made a searcher, and looks when it leaves the search. */
+    else /* Relaxed: its waker has made it a searcher, so it looks when it leaves the search. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* A thread that watches: is there a slot that is full, and whose owner is in the same task as at
- * the last look? */
+/* A thread that watches: sets `late` if a slot is full whose owner is in the same task as at the
+ * last look. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool);
@@ -4840,7 +4846,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     }
 }
 
-/* The watcher's time is up. It wakes up for a timer that is due, or for a slot of that kind. */
+/* The watcher's time is up: it wakes up if a timer is due, or if wsqi_slots_mark finds a slot. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
@@ -4850,12 +4856,12 @@ static void wsqi_watch_end(wsqi_worker *self) {
         wsqi_wake_self(self);
         return;
     }
-    self->late = false; /* all permits are at work, or with a thread that sleeps in a join */
+    self->late = false; /* threads at work, or asleep in joins, hold all permits */
     wsqi_joiner_ask(pool);
 }
 
-/* Owner only, asleep, its park_timeout_ns is up. A task that nobody looks for means that a wake-up
- * was lost, if it is so twice: at first its producer is perhaps just about to notify. */
+/* Owner only, asleep, when its park_timeout_ns is up. A task that no thread looks for means a lost
+ * wake-up, if it is seen twice: the first time its producer may be just about to notify. */
 static void wsqi_park_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -4869,8 +4875,8 @@ static void wsqi_park_end(wsqi_worker *self) {
     wsqi_wake_self(self);
 }
 
-/* Owner only, asleep: one nap, until `deadline` at most; in the driver, if it has that, but once
- * that has events they come first. Returns whether it still watches. */
+/* Owner only, asleep: one nap, until `deadline` at most. If it has the driver, it sleeps in the
+ * driver's wait, and wakes up when that has events. Returns whether it still watches. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
     uint64_t until = WSQI_NEVER, timeout = pool->config.park_timeout_ns;
@@ -4899,16 +4905,17 @@ static bool wsqi_inbox_calls(wsqi_worker *self) {
 
 enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK };
 
-/* Owner only: a thread that was lent shall leave. */
+/* Owner only: must this thread, which was lent, leave? */
 static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
 }
 
-/* Owner only, awake again. A kernel may wake a thread where it ran last, even beside its waker, and
- * leave it there: then the two take turns on one core, and each search is in its victim's way
- * (skynet with 2 workers: 1.43 against 0.71 ms, for as long as the process lived; Linux 6.18, KVM).
- * Woken twice in a row on the processor of who has jobs, it moves to another; if that does not
- * help, again at the fourth time, the eighth... Not so for tasks: `wake` became no better. */
+/* Owner only, awake again. A kernel may wake a thread on the processor of its waker, and leave it
+ * there. Then the two take turns on one core, and each search delays its victim (skynet with 2
+ * workers: 1.43 instead of 0.71 ms, as long as the process lived; Linux 6.18, KVM). So a worker
+ * that was woken for jobs, twice in a row on its waker's processor, moves to another one; if that
+ * does not help, again at the fourth time, the eighth... (Rejected: the same for tasks; `wake`
+ * gained nothing.) */
 static void wsqi_leave_waker(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t from = wsqi_load_hint(&pool->jobs_from);
@@ -4920,31 +4927,31 @@ static void wsqi_leave_waker(wsqi_worker *self) {
         wsqi_cpu_leave();
 }
 
-/* Where tasks take so long on average, what a worker wakes may lie in its slot for longer than an
+/* If tasks take this long on average, a woken task may lie in its waker's slot for longer than an
  * idle thread takes to wake up. A guess: a wake-up takes about 5 us. */
 #define WSQI_SLOT_NS 3000u
 
-/* Owner only; its permit or its average has changed. */
+/* Owner only, whose permit or average has changed. */
 static inline void wsqi_slot_update(wsqi_worker *self) {
     bool tells = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS;
     self->wake_slot = tells ? 0 : self->pool->wake_slot;
 }
 
-/* Owner only: it holds a permit from here on, or does not. */
+/* Owner only: from here on it holds a permit, or does not. */
 static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
     self->permit = permit;
     self->asks = !permit || self->pool->config.lend_only;
     wsqi_slot_update(self);
-    /* Alone it keeps the order of its spawns: what it left in the global queue comes before them,
-     * until it has fetched all. */
+    /* The only worker keeps the order of its spawns: until it has fetched all tasks that it left in
+     * the global queue, new ones go there, too. */
     if (permit && self->pool->workers == 1 && self->order == WSQ_FIFO &&
         !wsqi_alone(self->pool) && !wsqi_inject_empty(&self->pool->lanes[WSQ_NORMAL]))
         self->order = WSQ_SHARED;
 }
 
-/* Owner only, about to sleep, with S: takes the driver. If it was woken for nothing beside a thread
- * that works, it leaves it for a while to the thread that had it last, which mostly is soon back:
- * handing it to and fro costs a wake-up for each event. */
+/* Owner only, about to sleep; s: S. Takes the driver, unless it was woken for nothing while another
+ * thread works. Then it leaves the driver for a while to the thread that had it last, which is
+ * mostly back soon: to hand the driver to and fro costs a wake-up for each event. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -4954,9 +4961,9 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     self->slept_at = run;
 }
 
-/* Owner only: it found nothing, or has no permit. It is idle until a thread wakes it, as a searcher
- * with a permit, or until the pool stops, its thread is to leave, a task is pinned to it, or, with
- * a `wait`, that is over: then it goes on with a permit if one sleeps. */
+/* Owner only, which found nothing, or has no permit. It is idle until a thread wakes it as a
+ * searcher with a permit; or until the pool stops, the thread must leave, a pinned task comes, or
+ * `wait` (or NULL) is over: then it goes on, with a permit if one sleeps. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
@@ -4964,31 +4971,31 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: I8 orders it. */
     /* I5: the bit is there before S counts it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
-    /* I8, and I10 for the slots; P6 for who finds the pool still. */
+    /* I8, and I10 for the slots; P6 for the thread that finds the pool still. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8 */
     if (self->comes) {
         /* B7: S counts it already. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
-        /* I8: either this sees a permit that was given back, or the thread that gave it sees that
-         * this one is not counted twice. */
+        /* I8: either this sees a permit that was given back, or the thread that gave it back does
+         * not count this one twice. */
         wsqi_fence_rmw();
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
     self->comes = self->late = false;
-    self->permit = self->searching = true; /* what the thread that wakes it hands over */
-    /* before the look, which would send another thread to watch */
+    self->permit = self->searching = true; /* its waker hands these over */
+    /* It watches before it looks: the look would make another thread the watcher. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
-        /* I8: a producer that saw this searcher, or no idle thread, woke nobody; its work is seen
-         * here. Pairs with I6. */
+        /* I8: a producer that saw this searcher, or no idle thread, woke no thread, so its work
+         * must be seen here. Pairs with I6. */
         wsqi_fence_sc();
         if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* perhaps to itself */
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    /* A shutdown hands out tokens when the pool is over. */
+    /* It naps until its bit is gone. A shutdown gives tokens when the pool is over. */
     while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_late(wait)
                                  : wsqi_dismissed(self);
@@ -4997,13 +5004,13 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
-    /* The pool is over: S does not count it as idle any more. */
+    /* The pool is over: S must not count this thread as idle any more. */
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
     wsqi_woke(pool); /* I6 */
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
-    /* A search that follows passes the watch on, behind I9. */
+    /* If a search follows, its end passes the watch on (I9). */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
     if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S says again that it sleeps */
 }
