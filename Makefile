@@ -186,7 +186,7 @@ $(B)/bench/%: bench/%.c $(HEADERS) Makefile
 
 $(B)/examples/%: NDEBUG = -DNDEBUG
 $(B)/examples/11_lambda: CXX_STD = c++11
-$(B)/examples/12_coroutine: CXX_STD = c++20
+$(B)/examples/12_coroutine $(B)/test/test_await: CXX_STD = c++20
 CXX_STD  = c++17
 CXX_HAS  = $(if $(filter %20,$(CXX_STD)),<coroutine>\nstd::suspend_never it;,<new>)
 

@@ -35,6 +35,9 @@
 #include <utility>
 #include <variant>
 #include <vector>
+#if defined(__cpp_impl_coroutine)
+#include <coroutine>
+#endif
 
 namespace wsq {
 
@@ -64,6 +67,14 @@ template <class F, class... A> decltype(auto) call(wsq_ctx ctx, F &&f, A &&...ar
 template <class F, class... A>
 using call_t = std::decay_t<decltype(call(std::declval<wsq_ctx>(), std::declval<F>(),
                                           std::declval<A>()...))>;
+
+// The same; but a tuple that f does not take is given as its elements.
+template <class F, class T> decltype(auto) call_with(wsq_ctx ctx, F &f, T value) {
+    if constexpr (std::is_invocable_v<F &, wsq_ctx, T> || std::is_invocable_v<F &, T>)
+        return call(ctx, f, std::move(value));
+    else return std::apply([&](auto &...v) -> decltype(auto) { return call(ctx, f, std::move(v)...); },
+                           value);
+}
 
 struct nothing {};
 template <class T> using stored_t = std::conditional_t<std::is_void_v<T>, nothing, T>;
@@ -251,7 +262,7 @@ template <class T, class F> struct then_step {
             before.get();
             return call(ctx, f);
         } else {
-            return call(ctx, f, before.get());
+            return call_with(ctx, f, before.get());
         }
     }
 };
@@ -284,6 +295,37 @@ template <class... T> struct each_step {
     }
 };
 
+#if defined(__cpp_impl_coroutine)
+// The task that resumes a coroutine when the value is there. It lies in the coroutine's frame.
+template <class T> struct resumption : wsq_task {
+    future<T> &value;
+    std::coroutine_handle<> waiter;
+    bool cancelled;
+
+    bool await_ready() const { return value.ready(); }
+    bool await_suspend(std::coroutine_handle<> from) {
+        waiter = from;
+        wsq_task_init(this, run);
+        wsq_task_set_cleanup(this, cancel);
+        return wsq_spawn(value.pool(), this) == WSQ_OK; // if so, the frame may be gone by now
+    }
+    T await_resume() {
+        if (cancelled && !value.ready()) throw error(WSQ_ERR_CANCELLED);
+        return value.get();
+    }
+    static wsq_poll run(wsq_ctx, wsq_task *task) {
+        auto *self = static_cast<resumption *>(task);
+        if (!self->cancelled && self->value.pending(task)) return WSQ_PENDING;
+        self->waiter.resume();
+        return WSQ_GONE;
+    }
+    static wsq_poll cancel(wsq_task *task) {
+        static_cast<resumption *>(task)->cancelled = true;
+        return run({}, task);
+    }
+};
+#endif
+
 } // namespace detail
 
 // A value that comes later, or an exception. You may wait for it, or let it go: the task runs all
@@ -308,6 +350,11 @@ template <class T> class future {
     }
     // Will there be a value? Not after get or then, and not in a default-constructed future.
     bool valid() const { return state_ != nullptr; }
+    // The pool that computes the value.
+    wsq_pool *pool() const {
+        need_state();
+        return state_->pool;
+    }
     // Would get return without waiting?
     bool ready() const { return state_ && state_->ready(); }
     // Waits until the value is there. On a worker a wait costs the pool no core: see WAITING in
@@ -334,9 +381,7 @@ template <class T> class future {
     // future has the exception. If f returns a future, the result is that future's value. If this
     // throws, because the pool is shutting down, the value is still here.
     template <class F> auto then(F &&f) {
-        need_state();
-        wsq_pool *pool = state_->pool;
-        return detail::start(pool, detail::then_step<T, std::decay_t<F>>{{}, std::forward<F>(f)},
+        return detail::start(pool(), detail::then_step<T, std::decay_t<F>>{{}, std::forward<F>(f)},
                              [this](auto &step) { std::swap(state_, step.before.state_); });
     }
     // Any thread. If the computation of the value has not begun, it never will, and get throws an
@@ -350,14 +395,25 @@ template <class T> class future {
     // woken when the value is there. Only one task may wait this way.
     // A default-constructed future is not pending: get throws.
     bool pending(wsq_task *task) { return state_ && state_->pending(task); }
+#if defined(__cpp_impl_coroutine)
+    // co_await gives the value, or throws, as get does. Any coroutine can wait this way, and holds
+    // no thread; it goes on in the pool that computes the value.
+    auto operator co_await() { return detail::resumption<T>{{}, *this, {}, false}; }
+#endif
 };
 
-// Returns a future of all the values, in order, or of the first exception in that order.
+// Returns a future of all the values, in order, or of the first exception in that order. A callable
+// that follows may take several values one by one: when_all(a, b).then([](int, int) { ... }).
 template <class T> auto when_all(wsq_pool *pool, std::vector<future<T>> futures) {
     return detail::start(pool, detail::all_step<T>{std::move(futures)});
 }
 template <class... T> auto when_all(wsq_pool *pool, future<T>... futures) {
     return detail::start(pool, detail::each_step<T...>{{std::move(futures)...}});
+}
+// The same, in the pool of the first one.
+template <class T, class... U> auto when_all(future<T> first, future<U>... others) {
+    wsq_pool *pool = first.pool();
+    return when_all(pool, std::move(first), std::move(others)...);
 }
 
 // ---- tasks ----

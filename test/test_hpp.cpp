@@ -93,6 +93,16 @@ static void future_all(wsq::pool &pool) {
     auto [number, text] = wsq::when_all(pool, pool.submit([] { return 1; }),
                                         pool.submit([] { return std::string("one"); })).get();
     CHECK(number == 1 && text == "one");
+    auto add = [](int a, int b) { return a + b; };
+    CHECK(wsq::when_all(pool.submit([] { return 1; }), pool.submit([] { return 2; })).then(add).get() == 3);
+    auto own = [](wsq_ctx ctx, std::unique_ptr<int> p, counted c) {
+        return wsq_pool_of(ctx) ? *p + c.value : 0;
+    };
+    CHECK(wsq::when_all(pool.submit([] { return std::make_unique<int>(4); }),
+                        pool.submit([] { return counted(5); })).then(own).get() == 9);
+    CHECK(throws<oops>([&] {
+        wsq::when_all(pool.submit([] { return 1; }), pool.submit([]() -> int { throw oops(); })).then(add).get();
+    }));
     std::vector<wsq::future<void>> some;
     some.push_back(pool.submit([] {}));
     some.push_back(pool.submit([] { throw oops(); }));

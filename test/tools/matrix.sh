@@ -144,7 +144,7 @@ row_lambda() {
     warn='-Wall -Wextra -Wpedantic -Wshadow -Werror -pthread'
     for std in c++11 c++20; do run g++ -std=$std -O2 $both examples/11_lambda.cpp || return 1; done
     for std in c++17 c++20; do run g++ -std=$std -O1 $warn test/test_hpp.cpp || return 1; done
-    run g++ -std=c++20 -O1 $warn examples/12_coroutine.cpp || return 1
+    for file in examples/12_coroutine test/test_await; do run g++ -std=c++20 -O1 $warn $file.cpp || return 1; done
     note 'examples/11_lambda.cpp, 12_coroutine.cpp, wsq.hpp'
 }
 
