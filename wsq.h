@@ -23,7 +23,7 @@
  *     >>platforms where it runs
  *     >>changes   changelog
  *     >>config >>vocabulary >>types >>api >>inline                    declarations
- *     >>pairs >>atomic >>platform >>random >>ring >>deque >>shared    implementation
+ *     >>pairs >>atomic >>random >>ring >>platform >>deque >>shared    implementation
  *     >>inject >>tune >>waiters >>quiet >>idle >>sleep >>worker >>task >>timer >>after
  *     >>run >>group >>find >>pump >>thread >>wait >>await >>future >>forkjoin >>parallel
  *     >>dump >>stop >>pool >>licence
@@ -2223,6 +2223,170 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
 }
 
 /* ==========================================================================
+ * >>random
+ * Purpose:   random numbers, with which a thief chooses its first victim.
+ * Invariant: the two words are never both zero: the generator would stay there.
+ * Writers:   the owner alone.
+ * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire, multiply-shift (2019).
+ * ========================================================================== */
+
+/* The golden ratio spreads small seeds over all bits, as in Knuth's hashing. */
+WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
+    seed = (seed + 1) * 0x9E3779B97F4A7C15u;
+    seed ^= seed >> 32;
+    random->one = (uint32_t)(seed >> 32);
+    random->two = (uint32_t)seed;
+    if (random->one == 0 && random->two == 0) random->two = 0x9E3779B9u;
+}
+
+WSQ_API uint32_t wsq_random_next(wsq_random *random) {
+    uint32_t s1 = random->one, s0 = random->two;
+    s1 ^= s1 << 17;
+    s1 = s1 ^ s0 ^ (s1 >> 7) ^ (s0 >> 16);
+    random->one = s0;
+    random->two = s1;
+    return s0 + s1;
+}
+
+/* A multiplication and a shift replace a division. */
+WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
+    return (uint32_t)(((uint64_t)wsq_random_next(random) * n) >> 32);
+}
+
+/* ==========================================================================
+ * >>ring
+ * Purpose:   a worker's queue: first in, first out; a thief takes half of it in one step.
+ * Invariant: slots [steal, tail) are not overwritten. One thief is copying [steal, real); the items
+ *            in [real, tail) are queued. tail - steal <= capacity; indices wrap at 2^32.
+ * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap. tail, slots: the owner.
+ * Source:    Tokio's queue.rs (packed dual head, steal half); the room check is ours.
+ * Bound:     32-bit indices: a thief that sleeps between two instructions does not notice if
+ *            exactly k * 2^32 items pass meanwhile.
+ * ========================================================================== */
+
+#define WSQI_RING_MASK ((uint32_t)WSQ_RING_CAPACITY - 1)
+
+typedef char wsqi_ring_capacity_is_a_power_of_two
+    [WSQ_RING_CAPACITY >= 2 && (WSQ_RING_CAPACITY & (WSQ_RING_CAPACITY - 1)) == 0 ? 1 : -1];
+
+static inline uint64_t wsqi_head_pack(uint32_t steal, uint32_t real) {
+    return (uint64_t)steal << 32 | real;
+}
+static inline uint32_t wsqi_head_steal(uint64_t head) { return (uint32_t)(head >> 32); }
+static inline uint32_t wsqi_head_real(uint64_t head) { return (uint32_t)head; }
+
+WSQ_API void wsq_ring_init(wsq_ring *ring) {
+    wsqi_store_init(&ring->head, wsqi_head_pack(WSQ_RING_START, WSQ_RING_START));
+    wsqi_store_init(&ring->tail, WSQ_RING_START);
+}
+
+/* How many slots are free. Owner only. */
+static inline uint32_t wsqi_ring_room(wsq_ring *self) {
+    /* R3: a thief has copied an item out before its slot counts as free. Pairs with R4. */
+    uint64_t head = wsqi_load_acq(&self->head);
+    return WSQ_RING_CAPACITY - (wsqi_load_own(&self->tail) - wsqi_head_steal(head));
+}
+
+WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
+    uint32_t tail = wsqi_load_own(&self->tail);
+    WSQ_ASSERT("an item must not be NULL" && item != NULL);
+    if (wsqi_ring_room(self) == 0) return false;
+    wsqi_set(&self->items[tail & WSQI_RING_MASK], item);
+    /* R1: the slot becomes visible to thieves. Pairs with R2. */
+    wsqi_store_rel(&self->tail, tail + 1);
+    return true;
+}
+
+WSQ_API bool wsq_ring_push(wsq_ring *self, void *item) { return wsqi_ring_push(self, item); }
+
+WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
+    uint32_t tail = wsqi_load_own(&self->tail);
+    uint64_t head = wsqi_load_hint(&self->head);
+    for (;;) {
+        uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
+        if (real == tail) return NULL;
+        uint64_t next = wsqi_head_pack(steal == real ? real + 1 : steal, real + 1);
+        /* R6: a thread that sees the new head sees a tail at least as new; with an older one its
+         * difference would underflow. Pairs with R5. Failure: relaxed, the loop reads anew. */
+        if (WSQI_LIKELY(wsqi_cas_rel(&self->head, &head, next)))
+            return wsqi_get(&self->items[real & WSQI_RING_MASK]);
+    }
+}
+
+WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
+
+/* Owner only. Moves all but the oldest WSQ_RING_CAPACITY / 2 items to `out`, which has room for
+ * that many, and returns how many; 0 if there are no more, or a steal is under way. A thief that
+ * has read the longer tail before takes none of these: it takes at most half a ring. */
+static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
+    const uint32_t half = WSQ_RING_CAPACITY / 2;
+    uint32_t tail = wsqi_load_own(&self->tail);
+    uint64_t head = wsqi_load_hint(&self->head);
+    uint32_t start = wsqi_head_real(head);
+    if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
+    /* This claims every item: to thieves it looks like a steal under way. R3: the last thief has
+     * made its copies; once this function stores a new head, wsqi_ring_room cannot learn that from
+     * the old one. Failure: a thief was faster. */
+    if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
+    for (uint32_t i = start + half; i != tail; i++)
+        out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
+    /* R1: the slots are visible. A thief that read the head before this spill may find the same
+     * head after it, and goes on. */
+    wsqi_store_rel(&self->tail, start + half);
+    /* R7: a thief that sees the older half exposed again sees the shorter tail. Pairs with R5. */
+    wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
+    return tail - start - half;
+}
+
+/* The older half stays: it came from the global queue, and must not go straight back. */
+WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
+    return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
+}
+
+/* The end of a steal: the slots that the thief claimed are free again. */
+static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
+    uint64_t next;
+    do {
+        next = wsqi_head_pack(wsqi_head_real(head), wsqi_head_real(head));
+        /* R4: the thief has made its copies before the owner may overwrite a slot. Pairs with R3.
+         * Failure: relaxed, the owner has popped; the loop uses its new real head. */
+    } while (!wsqi_cas_rel(&victim->head, &head, next));
+}
+
+WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
+    uint32_t tail = wsqi_load_own(&self->tail);
+    /* The room comes first: while this thief steals, another one may still copy from it. */
+    uint32_t room = wsqi_ring_room(self);
+    /* R5: the tail that is read next is not older than this head. Pairs with R6 and R7. */
+    uint64_t head = wsqi_load_acq(&victim->head);
+    /* R2: the slots below this tail are visible. Pairs with R1 and R8. */
+    uint32_t end = wsqi_load_acq(&victim->tail);
+    uint32_t real = wsqi_head_real(head), available = end - real;
+    if (wsqi_head_steal(head) != real || available - 1 >= WSQ_RING_CAPACITY) return NULL;
+    uint32_t n = available - available / 2; /* at most half the capacity */
+    if (n > room + 1) n = room + 1;
+    uint64_t claim = wsqi_head_pack(real, real + n);
+    /* R6: as in a pop, for wsq_ring_length. Failure: relaxed, another thread was faster. */
+    if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
+    void *first = wsqi_get(&victim->items[real & WSQI_RING_MASK]);
+    for (uint32_t i = 1; i < n; i++) {
+        void *item = wsqi_get(&victim->items[(real + i) & WSQI_RING_MASK]);
+        wsqi_set(&self->items[(tail + i - 1) & WSQI_RING_MASK], item);
+    }
+    /* R8: the copies become visible to thieves that steal from this one. Pairs with R2. */
+    if (n > 1) wsqi_store_rel(&self->tail, tail + n - 1);
+    wsqi_ring_steal_end(victim, claim);
+    return first;
+}
+
+WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
+    /* R9: the tail that is read next is not older than this head. Pairs with R6 and R7. */
+    uint32_t real = wsqi_head_real(wsqi_load_acq(&ring->head));
+    uint32_t length = wsqi_load_hint(&ring->tail) - real;
+    return length <= WSQ_RING_CAPACITY ? length : WSQ_RING_CAPACITY;
+}
+
+/* ==========================================================================
  * >>platform
  * Purpose:   threads, a clock, the usable cores, one thread-local, and waiting on an address.
  * Invariant: wsqi_parking_wait sleeps only while the word holds the expected value. A wake after a
@@ -3166,170 +3330,6 @@ static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
 static void wsqi_mutex_unlock(wsqi_parking *self, wsqi_a32 *mutex) {
     /* M2: what this holder wrote becomes visible to the next. Pairs with M1. */
     if (wsqi_xchg_rel(mutex, 0u) == 2) wsqi_parking_wake(self, mutex, false);
-}
-
-/* ==========================================================================
- * >>random
- * Purpose:   random numbers, with which a thief chooses its first victim.
- * Invariant: the two words are never both zero: the generator would stay there.
- * Writers:   the owner alone.
- * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire, multiply-shift (2019).
- * ========================================================================== */
-
-/* The golden ratio spreads small seeds over all bits, as in Knuth's hashing. */
-WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
-    seed = (seed + 1) * 0x9E3779B97F4A7C15u;
-    seed ^= seed >> 32;
-    random->one = (uint32_t)(seed >> 32);
-    random->two = (uint32_t)seed;
-    if (random->one == 0 && random->two == 0) random->two = 0x9E3779B9u;
-}
-
-WSQ_API uint32_t wsq_random_next(wsq_random *random) {
-    uint32_t s1 = random->one, s0 = random->two;
-    s1 ^= s1 << 17;
-    s1 = s1 ^ s0 ^ (s1 >> 7) ^ (s0 >> 16);
-    random->one = s0;
-    random->two = s1;
-    return s0 + s1;
-}
-
-/* A multiplication and a shift replace a division. */
-WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
-    return (uint32_t)(((uint64_t)wsq_random_next(random) * n) >> 32);
-}
-
-/* ==========================================================================
- * >>ring
- * Purpose:   a worker's queue: first in, first out; a thief takes half of it in one step.
- * Invariant: slots [steal, tail) are not overwritten. One thief is copying [steal, real); the items
- *            in [real, tail) are queued. tail - steal <= capacity; indices wrap at 2^32.
- * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap. tail, slots: the owner.
- * Source:    Tokio's queue.rs (packed dual head, steal half); the room check is ours.
- * Bound:     32-bit indices: a thief that sleeps between two instructions does not notice if
- *            exactly k * 2^32 items pass meanwhile.
- * ========================================================================== */
-
-#define WSQI_RING_MASK ((uint32_t)WSQ_RING_CAPACITY - 1)
-
-typedef char wsqi_ring_capacity_is_a_power_of_two
-    [WSQ_RING_CAPACITY >= 2 && (WSQ_RING_CAPACITY & (WSQ_RING_CAPACITY - 1)) == 0 ? 1 : -1];
-
-static inline uint64_t wsqi_head_pack(uint32_t steal, uint32_t real) {
-    return (uint64_t)steal << 32 | real;
-}
-static inline uint32_t wsqi_head_steal(uint64_t head) { return (uint32_t)(head >> 32); }
-static inline uint32_t wsqi_head_real(uint64_t head) { return (uint32_t)head; }
-
-WSQ_API void wsq_ring_init(wsq_ring *ring) {
-    wsqi_store_init(&ring->head, wsqi_head_pack(WSQ_RING_START, WSQ_RING_START));
-    wsqi_store_init(&ring->tail, WSQ_RING_START);
-}
-
-/* How many slots are free. Owner only. */
-static inline uint32_t wsqi_ring_room(wsq_ring *self) {
-    /* R3: a thief has copied an item out before its slot counts as free. Pairs with R4. */
-    uint64_t head = wsqi_load_acq(&self->head);
-    return WSQ_RING_CAPACITY - (wsqi_load_own(&self->tail) - wsqi_head_steal(head));
-}
-
-WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
-    uint32_t tail = wsqi_load_own(&self->tail);
-    WSQ_ASSERT("an item must not be NULL" && item != NULL);
-    if (wsqi_ring_room(self) == 0) return false;
-    wsqi_set(&self->items[tail & WSQI_RING_MASK], item);
-    /* R1: the slot becomes visible to thieves. Pairs with R2. */
-    wsqi_store_rel(&self->tail, tail + 1);
-    return true;
-}
-
-WSQ_API bool wsq_ring_push(wsq_ring *self, void *item) { return wsqi_ring_push(self, item); }
-
-WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
-    uint32_t tail = wsqi_load_own(&self->tail);
-    uint64_t head = wsqi_load_hint(&self->head);
-    for (;;) {
-        uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
-        if (real == tail) return NULL;
-        uint64_t next = wsqi_head_pack(steal == real ? real + 1 : steal, real + 1);
-        /* R6: a thread that sees the new head sees a tail at least as new; with an older one its
-         * difference would underflow. Pairs with R5. Failure: relaxed, the loop reads anew. */
-        if (WSQI_LIKELY(wsqi_cas_rel(&self->head, &head, next)))
-            return wsqi_get(&self->items[real & WSQI_RING_MASK]);
-    }
-}
-
-WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
-
-/* Owner only. Moves all but the oldest WSQ_RING_CAPACITY / 2 items to `out`, which has room for
- * that many, and returns how many; 0 if there are no more, or a steal is under way. A thief that
- * has read the longer tail before takes none of these: it takes at most half a ring. */
-static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
-    const uint32_t half = WSQ_RING_CAPACITY / 2;
-    uint32_t tail = wsqi_load_own(&self->tail);
-    uint64_t head = wsqi_load_hint(&self->head);
-    uint32_t start = wsqi_head_real(head);
-    if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
-    /* This claims every item: to thieves it looks like a steal under way. R3: the last thief has
-     * made its copies; once this function stores a new head, wsqi_ring_room cannot learn that from
-     * the old one. Failure: a thief was faster. */
-    if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
-    for (uint32_t i = start + half; i != tail; i++)
-        out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
-    /* R1: the slots are visible. A thief that read the head before this spill may find the same
-     * head after it, and goes on. */
-    wsqi_store_rel(&self->tail, start + half);
-    /* R7: a thief that sees the older half exposed again sees the shorter tail. Pairs with R5. */
-    wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
-    return tail - start - half;
-}
-
-/* The older half stays: it came from the global queue, and must not go straight back. */
-WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
-    return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
-}
-
-/* The end of a steal: the slots that the thief claimed are free again. */
-static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
-    uint64_t next;
-    do {
-        next = wsqi_head_pack(wsqi_head_real(head), wsqi_head_real(head));
-        /* R4: the thief has made its copies before the owner may overwrite a slot. Pairs with R3.
-         * Failure: relaxed, the owner has popped; the loop uses its new real head. */
-    } while (!wsqi_cas_rel(&victim->head, &head, next));
-}
-
-WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
-    uint32_t tail = wsqi_load_own(&self->tail);
-    /* The room comes first: while this thief steals, another one may still copy from it. */
-    uint32_t room = wsqi_ring_room(self);
-    /* R5: the tail that is read next is not older than this head. Pairs with R6 and R7. */
-    uint64_t head = wsqi_load_acq(&victim->head);
-    /* R2: the slots below this tail are visible. Pairs with R1 and R8. */
-    uint32_t end = wsqi_load_acq(&victim->tail);
-    uint32_t real = wsqi_head_real(head), available = end - real;
-    if (wsqi_head_steal(head) != real || available - 1 >= WSQ_RING_CAPACITY) return NULL;
-    uint32_t n = available - available / 2; /* at most half the capacity */
-    if (n > room + 1) n = room + 1;
-    uint64_t claim = wsqi_head_pack(real, real + n);
-    /* R6: as in a pop, for wsq_ring_length. Failure: relaxed, another thread was faster. */
-    if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
-    void *first = wsqi_get(&victim->items[real & WSQI_RING_MASK]);
-    for (uint32_t i = 1; i < n; i++) {
-        void *item = wsqi_get(&victim->items[(real + i) & WSQI_RING_MASK]);
-        wsqi_set(&self->items[(tail + i - 1) & WSQI_RING_MASK], item);
-    }
-    /* R8: the copies become visible to thieves that steal from this one. Pairs with R2. */
-    if (n > 1) wsqi_store_rel(&self->tail, tail + n - 1);
-    wsqi_ring_steal_end(victim, claim);
-    return first;
-}
-
-WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
-    /* R9: the tail that is read next is not older than this head. Pairs with R6 and R7. */
-    uint32_t real = wsqi_head_real(wsqi_load_acq(&ring->head));
-    uint32_t length = wsqi_load_hint(&ring->tail) - real;
-    return length <= WSQ_RING_CAPACITY ? length : WSQ_RING_CAPACITY;
 }
 
 /* ==========================================================================

@@ -60,7 +60,7 @@ BEGIN {
     tag = $2
     sub(/:$/, "", tag)
     section++
-    if (tag == ">>random") platform_ends = NR
+    if (tag == ">>deque") platform_ends = NR
     if (tag == ">>platform") platform_begins = NR
 }
 /Relaxed[:,]/ { relaxed++ }
