@@ -9,6 +9,7 @@ top=$PWD
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0
+readme=examples/packaging/README.md
 version=$(sed -n '1s/.*version \([0-9.]*\).*/\1/p' wsq.h)
 
 check() { # name, command ...
@@ -66,11 +67,14 @@ END
 
 prefix="$work/a prefix with spaces"
 staged="$work/a stage with spaces"
-check 'make install, PREFIX with spaces' make -s install PREFIX="$prefix"
+install=$(sed -n 's/.*`\(make install\) PREFIX=[^`]*`.*/\1/p' $readme)
+check "$install, PREFIX with spaces" ${install:-no such line} -s PREFIX="$prefix"
 check 'make install, DESTDIR with spaces' make -s install PREFIX=/usr DESTDIR="$staged"
 check 'the header is where DESTDIR says' cmp wsq.h "$staged/usr/include/wsq.h"
 with_pkg_config() {
-    flags=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs "wsq = $version") || return 1
+    line=$(sed -n 's/.*`\(pkg-config [^`]*\)`.*/\1/p' $readme)
+    flags=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" $line) || return 1
+    PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --exact-version="$version" wsq || return 1
     eval "cc \"\$work/user.c\" -o \"\$work/user\" $flags" && "$work/user"
 }
 cxx=${CXX:-c++}
@@ -96,9 +100,9 @@ cmake_build() { # folder, options
 refused() { ! "$@"; }
 
 if has cmake cmake; then
-    line=$(sed -n 's/.*`\(find_package(wsq [^`]*)\)`.*/\1/p' examples/packaging/README.md)
+    line=$(sed -n 's/.*`\(find_package(wsq [^`]*)\)`.*/\1/p' $readme)
     cmake_project "$work/found" "$line"
-    check "$line, as examples/packaging/README.md has it" cmake_build "$work/found" -DCMAKE_PREFIX_PATH="$prefix"
+    check "$line, as $readme has it" cmake_build "$work/found" -DCMAKE_PREFIX_PATH="$prefix"
     printf '%s\n' 'cmake_minimum_required(VERSION 3.14)' 'project(user CXX)' 'find_package(wsq REQUIRED)' \
         'add_executable(user user.cpp)' 'target_compile_features(user PRIVATE cxx_std_17)' \
         'target_link_libraries(user PRIVATE wsq::wsq)' >"$work/CMakeLists.txt"
@@ -110,8 +114,12 @@ if has cmake cmake; then
     cp examples/packaging/cmake/wsqConfig*.cmake "$work/vcpkg/share/wsq"
     cmake_project "$work/shared" "find_package(wsq $version EXACT REQUIRED)"
     check 'find_package(wsq) in share/wsq' cmake_build "$work/shared" -DCMAKE_PREFIX_PATH="$work/vcpkg"
-    cmake_project "$work/inside" "add_subdirectory($top/examples/packaging/cmake wsq)"
-    check 'add_subdirectory' cmake_build "$work/inside"
+    line=$(sed -n 's/.*`\(add_subdirectory([^`]*)\)`.*/\1/p' $readme)
+    cmake_project "$work/inside" "$line"
+    ln -s "$top" "$work/inside/wsq"
+    check "$line" cmake_build "$work/inside"
+    cmake_project "$work/fetched" "$(sed -n '/^```cmake/,/^```/{ /^```/d; s/my_program/user/; /^target/!p; }' $readme)"
+    check 'FetchContent, from this folder' cmake_build "$work/fetched" -DFETCHCONTENT_SOURCE_DIR_WSQ="$top"
 fi
 
 # ---- Meson: the wrap's folder in place of the download ----
@@ -135,7 +143,7 @@ has meson meson && has ninja-build ninja && check "dependency('wsq') in Meson" m
 
 check "vcpkg.json and the README say $version" \
     grep -q "\"version\": \"$version\"" examples/packaging/vcpkg/vcpkg.json
-check "examples/packaging/README.md says $version" grep -q "wsq/$version\"" examples/packaging/README.md
+check "$readme says $version" grep -q "wsq/$version\"" $readme
 if has python3 python3; then
     check 'vcpkg.json is JSON' python3 -c 'import json; json.load(open("examples/packaging/vcpkg/vcpkg.json"))'
     check 'conanfile.py is Python' python3 -c 'compile(open("examples/packaging/conan/conanfile.py").read(), "conanfile.py", "exec")'
