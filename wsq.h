@@ -3525,7 +3525,7 @@ typedef struct wsqi_wait wsqi_wait;
 enum { WSQI_BUCKETS = 1 << WSQI_BUCKET_BITS };
 
 typedef struct wsqi_waiters {
-    wsqi_a32 lock;    /* wsqi_mutex_lock */
+    wsqi_a32 lock;    /* wsqi_lock */
     wsqi_wait *first; /* under the lock */
 } wsqi_waiters;
 
@@ -3662,7 +3662,7 @@ enum {
 typedef struct wsqi_timers {
     /* no timer here is due earlier; WSQI_NEVER: there is none. Other threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 next;
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* wsqi_mutex_lock; it covers all but `pool` */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* wsqi_lock; it covers all but `pool` */
     wsq_pool *pool;
     uint64_t base;   /* a time that is over, from which the lists count */
     wsqi_link *open; /* the list that is being emptied, or NULL */
@@ -3732,7 +3732,7 @@ struct wsq_pool {
     wsqi_a64 *joiners;  /* a bit for each block: asleep in a join, and would help */
     wsqi_a64 held;      /* spawned tasks that wait for predecessors */
     wsqi_a32 abroad;    /* threads outside, just queueing a task that waited for another one */
-    wsqi_a32 lock;      /* wsqi_mutex_lock: stand-ins, guests, free futures */
+    wsqi_a32 lock;      /* wsqi_lock: stand-ins, guests, free futures */
     wsqi_timers *timers; /* one for each worker */
     unsigned started;   /* stand-ins that have a thread; under `lock` */
     wsqi_a32 coming;    /* stand-ins that S does not count yet; they and the lock's holder write */
@@ -3882,6 +3882,14 @@ static inline bool wsqi_forked(const wsq_pool *pool) {
 /* Why the pool takes nothing any more. */
 static wsq_result wsqi_refusal(const wsq_pool *pool) {
     return wsqi_forked(pool) ? WSQ_ERR_FORKED : WSQ_ERR_CLOSED;
+}
+
+static inline void wsqi_lock(wsq_pool *pool, wsqi_a32 *lock) {
+    wsqi_mutex_lock(&pool->parking, lock);
+}
+
+static inline void wsqi_unlock(wsq_pool *pool, wsqi_a32 *lock) {
+    wsqi_mutex_unlock(&pool->parking, lock);
 }
 
 #ifdef WSQ_NO_STATS
@@ -4156,14 +4164,14 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
         /* A waiter leaves its bucket before its memory goes, so it is there under the lock. */
-        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (key != NULL && wait->key != key) continue;
             /* W1: the thread that is called sees why. Pairs with W2. */
             wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
             wsqi_unpark(wait->parker);
         }
-        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
+        wsqi_unlock(pool, &bucket->lock);
     }
 }
 
@@ -4257,8 +4265,8 @@ static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or the thread that looks sees this one awake. */
     wsqi_fence_sc();
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    wsqi_lock(pool, &pool->lock);
+    wsqi_unlock(pool, &pool->lock);
 }
 
 /* Any thread: it may run or cancel tasks from here on. */
@@ -5931,7 +5939,7 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
             end = &task->next;
         }
         wsqi_store_locked(&timers->next, next);
-        wsqi_mutex_unlock(&pool->parking, &timers->lock);
+        wsqi_unlock(pool, &timers->lock);
     }
     wsqi_set(end, (wsq_task *)NULL);
     if (all) wsqi_timers_raise(pool);
@@ -5959,11 +5967,11 @@ static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **wh
         bool here = (uintptr_t)timers - (uintptr_t)pool->timers < pool->workers * sizeof *timers;
         if (!here && timers != NULL && *where == timers) return NULL;
         if (!here) timers = wsqi_timers_own(pool);
-        wsqi_mutex_lock(&pool->parking, &timers->lock);
+        wsqi_lock(pool, &timers->lock);
         /* N4: all former use of it is over. N3: the lock and its pool are visible. Pairs with N3
          * and N4. Failure: another thread was faster. */
         if (wsqi_cas_acqrel(&timer->timers, where, timers)) return timers;
-        wsqi_mutex_unlock(&pool->parking, &timers->lock);
+        wsqi_unlock(pool, &timers->lock);
     }
 }
 
@@ -5986,7 +5994,7 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
     /* N1: either this thread sees timer_next as it is when others have fired, or they see this.
      * Pairs with N2. */
     if (first) wsqi_store_sc(&timers->next, at);
-    wsqi_mutex_unlock(&pool->parking, &timers->lock);
+    wsqi_unlock(pool, &timers->lock);
     if (first) wsqi_timers_lower(pool, at);
     return WSQ_OK;
 }
@@ -6000,11 +6008,11 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
         wsqi_timers *timers = wsqi_timers_of(where);
         bool forked = wsqi_forked(timers->pool), set = where == timers && !forked;
         /* In a child of fork() its holder is missing. */
-        if (!forked) wsqi_mutex_lock(&timers->pool->parking, &timers->lock);
+        if (!forked) wsqi_lock(timers->pool, &timers->lock);
         bool same = wsqi_load_locked(&timer->timers) == where;
         if (same && set) wsqi_timer_unlink(timer);
         if (same) wsqi_store_rel(&timer->timers, NULL); /* N3 */
-        if (!forked) wsqi_mutex_unlock(&timers->pool->parking, &timers->lock);
+        if (!forked) wsqi_unlock(timers->pool, &timers->lock);
         if (same) return set;
     }
 }
@@ -7238,9 +7246,9 @@ static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    wsqi_lock(pool, &pool->lock);
     bool comes = wsqi_load_hint(&pool->coming) != 0 || wsqi_standin_start(pool);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    wsqi_unlock(pool, &pool->lock);
     /* No memory for one: a waiting thread shall do it. (If none is left, wsqi_permit_offer
      * calls.) */
     if (!comes && wsqi_threads_made(pool) != pool->guest_base) wsqi_call(pool, NULL);
@@ -7258,9 +7266,9 @@ static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
 static bool wsqi_thread_ready(wsq_pool *pool) {
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
     if (wsqi_threads_suffice(pool, 1)) return true;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    wsqi_lock(pool, &pool->lock);
     bool ready = wsqi_threads_suffice(pool, 1) || wsqi_standin_start(pool);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    wsqi_unlock(pool, &pool->lock);
     return ready;
 }
 
@@ -7379,19 +7387,19 @@ static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_waiters *bucket = wsqi_bucket_for(wait->pool, wait->key);
     wait->bucket = bucket;
     wait->since = WSQI_LISTS && wait->pool->listing != NULL ? wsqi_clock_ns() : 0;
-    wsqi_mutex_lock(&wait->pool->parking, &bucket->lock);
+    wsqi_lock(wait->pool, &bucket->lock);
     wait->next = bucket->first;
     wait->link = &bucket->first;
     if (wait->next != NULL) wait->next->link = &wait->next;
     bucket->first = wait;
-    wsqi_mutex_unlock(&wait->pool->parking, &bucket->lock);
+    wsqi_unlock(wait->pool, &bucket->lock);
 }
 
 static void wsqi_wait_unlist(wsqi_wait *wait) {
-    wsqi_mutex_lock(&wait->pool->parking, &wait->bucket->lock);
+    wsqi_lock(wait->pool, &wait->bucket->lock);
     *wait->link = wait->next;
     if (wait->next != NULL) wait->next->link = wait->link;
-    wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
+    wsqi_unlock(wait->pool, &wait->bucket->lock);
 }
 
 /* From here on other threads call the waiter, so it must look after this. True: a shutdown has
@@ -7405,9 +7413,9 @@ static bool wsqi_wait_listen(wsqi_wait *wait) {
 /* From here on the waiter sleeps on this parker. It must look at wsqi_wait_called after this: a
  * call before it has unparked the former one. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
-    wsqi_mutex_lock(&wait->pool->parking, &wait->bucket->lock);
+    wsqi_lock(wait->pool, &wait->bucket->lock);
     wait->parker = parker;
-    wsqi_mutex_unlock(&wait->pool->parking, &wait->bucket->lock);
+    wsqi_unlock(wait->pool, &wait->bucket->lock);
 }
 
 static const void *wsqi_wait_subject(const wsqi_wait *wait) {
@@ -7800,14 +7808,14 @@ static wsq_future *wsqi_futures_shift(wsqi_futures *own) {
 /* Any thread; a worker calls this when its list is empty. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    wsqi_lock(pool, &pool->lock);
     wsq_future *future = self != NULL ? NULL : wsqi_futures_pop(own);
     if (future == NULL && (pool->future_batches != NULL || wsqi_futures_make(pool))) {
         own->batch = pool->future_batches;
         pool->future_batches = wsqi_get(&own->batch->batch);
         future = wsqi_futures_pop(own);
     }
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    wsqi_unlock(pool, &pool->lock);
     return future;
 }
 
@@ -7822,13 +7830,13 @@ static wsq_future *wsqi_future_create(wsq_pool *pool) {
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     if (wsqi_forked(pool)) return; /* in a child, the lock's holder may not exist */
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    wsqi_lock(pool, &pool->lock);
     if (own->count == WSQI_FUTURE_BATCH) {
         wsq_future *surplus = wsqi_futures_shift(own);
         if (surplus != NULL) wsqi_batch_give(pool, surplus);
     }
     wsqi_futures_push(own, future);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    wsqi_unlock(pool, &pool->lock);
 }
 
 /* Any thread, when no reference is left. */
@@ -8360,13 +8368,13 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
         unsigned made = wsqi_guests_made(pool);
         wsqi_worker *guest = wsqi_lease_take(pool, pool->guest_base, pool->guest_base + made);
         if (guest != NULL || made == WSQ_GUESTS) return guest;
-        wsqi_mutex_lock(&pool->parking, &pool->lock);
+        wsqi_lock(pool, &pool->lock);
         if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread was faster */
             more = wsqi_block_make(pool, pool->guest_base + made) != NULL;
             /* B2: as in wsqi_standin_start. */
             if (more) wsqi_store_rel(&pool->guests_made, made + 1);
         }
-        wsqi_mutex_unlock(&pool->parking, &pool->lock);
+        wsqi_unlock(pool, &pool->lock);
     }
     return NULL;
 }
@@ -8614,7 +8622,7 @@ typedef struct wsqi_listed {
 } wsqi_listed;
 
 typedef struct wsqi_list {
-    wsqi_a32 lock;          /* wsqi_mutex_lock; guards all that follows except the hooks */
+    wsqi_a32 lock;          /* wsqi_lock; guards all that follows except the hooks */
     wsqi_listed *places;    /* a hash table with linear probing */
     size_t capacity, count; /* capacity: a power of two */
     bool partial;           /* some tasks are missing, for want of memory */
@@ -8702,7 +8710,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
     wsqi_doing doing = wsqi_doing_after(event, value);
     if (doing != WSQI_NOTHING && subject != NULL) {
         uint64_t now = wsqi_clock_ns();
-        wsqi_mutex_lock(&pool->parking, &listing->lock);
+        wsqi_lock(pool, &listing->lock);
         if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
         wsqi_listed *place = wsqi_list_at(listing, subject);
         /* If the run returned WSQ_GONE, another task may have the same address by now. */
@@ -8714,7 +8722,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
             place->doing = doing;
             if (doing == WSQI_OVER) wsqi_list_remove(listing, place);
         }
-        wsqi_mutex_unlock(&pool->parking, &listing->lock);
+        wsqi_unlock(pool, &listing->lock);
     }
     if ((listing->hooks.events & 1u << event) != 0)
         listing->hooks.event(listing->hooks.user, event, worker, subject, value);
@@ -8808,10 +8816,10 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     wsqi_list *listing = pool->listing;
     uintptr_t function = 0;
     if (listing != NULL) {
-        wsqi_mutex_lock(&pool->parking, &listing->lock);
+        wsqi_lock(pool, &listing->lock);
         const wsqi_listed *place = wsqi_list_at(listing, object);
         if (place->task != NULL) function = place->function;
-        wsqi_mutex_unlock(&pool->parking, &listing->lock);
+        wsqi_unlock(pool, &listing->lock);
     }
     if (object == pool) fprintf(dump->file, "%sthe pool", word);
     else fprintf(dump->file, "%s%p", word, (void *)(uintptr_t)object);
@@ -8885,7 +8893,7 @@ static void wsqi_copy_waits(wsqi_dump *dump) {
     wsqi_listed line = WSQI_INIT;
     for (int i = 0; i < WSQI_BUCKETS; i++) {
         wsqi_waiters *bucket = &pool->waiting[i];
-        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        wsqi_lock(pool, &bucket->lock);
         /* The lock keeps each wait's memory: a waiting thread needs it to leave the bucket. */
         for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             const wsqi_worker *worker = wait->self;
@@ -8895,7 +8903,7 @@ static void wsqi_copy_waits(wsqi_dump *dump) {
             if (worker != NULL && worker->pool != pool) line.worker = WSQI_ELSEWHERE;
             wsqi_dump_copy(dump, &line);
         }
-        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
+        wsqi_unlock(pool, &bucket->lock);
     }
 }
 
@@ -8921,11 +8929,11 @@ static void wsqi_copy_timers(wsqi_dump *dump) {
     wsq_pool *pool = dump->pool;
     for (unsigned i = 0; i < pool->workers; i++) {
         wsqi_timers *timers = &pool->timers[i];
-        wsqi_mutex_lock(&pool->parking, &timers->lock);
+        wsqi_lock(pool, &timers->lock);
         for (unsigned level = 0; level < WSQI_TIMER_LEVELS; level++)
             for (uint64_t lists = timers->filled[level]; lists != 0; lists &= lists - 1)
                 wsqi_copy_list(dump, &timers->lists[level][wsqi_lowest_bit(lists)]);
-        wsqi_mutex_unlock(&pool->parking, &timers->lock);
+        wsqi_unlock(pool, &timers->lock);
     }
 }
 
@@ -8938,11 +8946,11 @@ static void wsqi_copy_tasks(wsqi_dump *dump) {
     wsq_pool *pool = dump->pool;
     wsqi_list *listing = pool->listing;
     uint64_t held, pending = wsqi_pending(pool, &held);
-    wsqi_mutex_lock(&pool->parking, &listing->lock);
+    wsqi_lock(pool, &listing->lock);
     for (size_t i = 0; i < listing->capacity; i++)
         if (listing->places[i].task != NULL) wsqi_dump_copy(dump, &listing->places[i]);
     if (listing->partial && pending > listing->count) dump->more += pending - listing->count;
-    wsqi_mutex_unlock(&pool->parking, &listing->lock);
+    wsqi_unlock(pool, &listing->lock);
 }
 
 static void wsqi_dump_task(const wsqi_dump *dump, const wsqi_listed *task) {
@@ -9073,7 +9081,7 @@ static bool wsqi_waits_release(wsq_pool *pool) {
     bool any = false, called = false;
     for (int i = 0; i < WSQI_BUCKETS || (any && !called && i < 2 * WSQI_BUCKETS); i++) {
         wsqi_waiters *bucket = &pool->waiting[i % WSQI_BUCKETS];
-        wsqi_mutex_lock(&pool->parking, &bucket->lock);
+        wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5 orders it */
             any = true;
@@ -9084,7 +9092,7 @@ static bool wsqi_waits_release(wsq_pool *pool) {
                 wsqi_unpark(wait->parker);
             }
         }
-        wsqi_mutex_unlock(&pool->parking, &bucket->lock);
+        wsqi_unlock(pool, &bucket->lock);
     }
     return any;
 }
@@ -9113,7 +9121,7 @@ static void wsqi_check_still(wsq_pool *pool) {
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* A thread that wakes up now waits for the lock, so its stack can be looked at meanwhile. */
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    wsqi_lock(pool, &pool->lock);
     /* P4: a thread that woke up before, and saw the pool run, is seen awake. */
     wsqi_fence_sc();
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool) &&
@@ -9124,7 +9132,7 @@ static void wsqi_check_still(wsq_pool *pool) {
         wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
         wsqi_call(pool, pool);
     }
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    wsqi_unlock(pool, &pool->lock);
 }
 
 static void wsqi_tokens_give(wsq_pool *pool) {
@@ -9135,8 +9143,8 @@ static void wsqi_tokens_give(wsq_pool *pool) {
 /* The pool is over: waits for the ends of the first `count` threads, and of the stand-ins. */
 static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     /* After this no stand-in starts, because the phase has changed. */
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    wsqi_lock(pool, &pool->lock);
+    wsqi_unlock(pool, &pool->lock);
     wsqi_tokens_give(pool);
     for (unsigned i = 0; i < count && !pool->config.caller_runs && !pool->config.lend_only; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);

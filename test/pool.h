@@ -29,9 +29,9 @@ static inline unsigned pool_leases(wsq_pool *pool) {
 
 /* So many threads it has: stand-ins, too, of which one that could not be started is none. */
 static inline unsigned pool_threads(wsq_pool *pool) {
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    wsqi_lock(pool, &pool->lock);
     unsigned threads = pool->workers + pool->started;
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    wsqi_unlock(pool, &pool->lock);
     return threads;
 }
 

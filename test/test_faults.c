@@ -563,12 +563,12 @@ static void forks(void) {
         CHECK_EQ(wsq_submit(all.pool, echo, &status, &all.done), WSQ_OK);
         while (!wsq_future_done(all.done)) wsqi_pause();
         /* as any thread may at that moment, of which the child knows nothing */
-        wsqi_mutex_lock(&all.pool->parking, &all.pool->lock);
-        wsqi_mutex_lock(&all.pool->parking, &wsqi_timers_of(all.spare.timer.timers.v)->lock);
+        wsqi_lock(all.pool, &all.pool->lock);
+        wsqi_lock(all.pool, &wsqi_timers_of(all.spare.timer.timers.v)->lock);
         pid_t child = knows ? fork() : -1;
         if (child == 0) LEAVE(child_main(&all));
-        wsqi_mutex_unlock(&all.pool->parking, &wsqi_timers_of(all.spare.timer.timers.v)->lock);
-        wsqi_mutex_unlock(&all.pool->parking, &all.pool->lock);
+        wsqi_unlock(all.pool, &wsqi_timers_of(all.spare.timer.timers.v)->lock);
+        wsqi_unlock(all.pool, &all.pool->lock);
         if (knows) CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
         CHECK(wsq_timer_cancel(&all.spare.timer));
         CHECK_EQ(wsq_group_wait(&all.group), WSQ_OK);
@@ -595,10 +595,10 @@ static void forks_beside_waits(void) {
     int status = -1;
     CHECK_EQ(wsq_submit(pool, echo, NULL, &future), WSQ_OK);
     CHECK_EQ(wsq_future_get_for(future, 0, NULL), WSQ_ERR_TIMEOUT);
-    for (int i = 0; i < WSQI_BUCKETS; i++) wsqi_mutex_lock(&pool->parking, &pool->waiting[i].lock);
+    for (int i = 0; i < WSQI_BUCKETS; i++) wsqi_lock(pool, &pool->waiting[i].lock);
     pid_t child = knows ? fork() : -1;
     if (child == 0) LEAVE(child_cancels(future));
-    for (int i = 0; i < WSQI_BUCKETS; i++) wsqi_mutex_unlock(&pool->parking, &pool->waiting[i].lock);
+    for (int i = 0; i < WSQI_BUCKETS; i++) wsqi_unlock(pool, &pool->waiting[i].lock);
     if (knows) CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
     CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
     wsq_pool_destroy(pool);
@@ -656,10 +656,10 @@ static wsq_poll forks_inside(wsq_ctx ctx, wsq_task *task) {
     forking_task *self = wsq_container_of(task, forking_task, task);
     wsq_pool *pool = wsq_pool_of(ctx);
     CHECK_EQ(wsq_spawn(pool, &self->next), WSQ_OK);
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
+    wsqi_lock(pool, &pool->lock);
     pid_t child = self->knows ? fork() : -1;
     if (child == 0) LEAVE(child_waits());
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    wsqi_unlock(pool, &pool->lock);
     if (child > 0) CHECK(waitpid(child, &self->status, 0) == child);
     return WSQ_DONE;
 }

@@ -283,9 +283,9 @@ static void shared_of(wsq_pool *pool) {
     unsigned left = 0; /* of a timer that was linked twice something stays */
     for (unsigned i = 0; i < pool->workers; i++) {
         wsqi_timers *timers = &pool->timers[i];
-        wsqi_mutex_lock(&pool->parking, &timers->lock);
+        wsqi_lock(pool, &timers->lock);
         left += wsqi_timers_open(timers, WSQI_NEVER - 1) != WSQI_NEVER;
-        wsqi_mutex_unlock(&pool->parking, &timers->lock);
+        wsqi_unlock(pool, &timers->lock);
     }
     CHECK_EQ(left, 0);
     wsq_task_cancel(&all.task.task);

@@ -259,9 +259,9 @@ static void timer_set_by_two(void) {
     explore_check(!wsq_timer_cancel(&items[0].timer));
     for (unsigned i = 0; i < 2; i++) {
         wsqi_timers *timers = &pool->timers[i];
-        wsqi_mutex_lock(&pool->parking, &timers->lock);
+        wsqi_lock(pool, &timers->lock);
         explore_check(wsqi_timers_open(timers, WSQI_NEVER - 1) == WSQI_NEVER);
-        wsqi_mutex_unlock(&pool->parking, &timers->lock);
+        wsqi_unlock(pool, &timers->lock);
     }
     send(0);
     end(3);

@@ -89,7 +89,7 @@ begins && !ends && code ~ /^ .*wsqi_find_work\(/ && !(now in loops) { loops[now]
 begins && !ends && !platform && code ~ /^ .*wsqi_(token_wait|park|lot_sleep|lot_wait)\(/ {
     if (!(now in sleeps) && now !~ /^wsqi_(token_wait|park)$/) { sleeps[now] = 1; sleepers++ }
 }
-begins && !ends && code ~ /wsqi_mutex_lock\(&/ {
+begins && !ends && code ~ /wsqi_lock\([a-z>-]*, &/ {
     lock = code
     sub(/.*&/, "", lock)
     sub(/\).*/, "", lock)
