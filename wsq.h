@@ -131,9 +131,6 @@
  * searches takes the woken task from the slot after about 1 us. Where tasks take 3 us or more on
  * average, an idle worker is woken to do so; otherwise one looks after 0.5 to 1 ms.
  *
- * While all permits are in use by jobs, tasks wait: a join runs only jobs. So a parallel loop that
- * keeps every worker busy for a second keeps tasks waiting for as long.
- *
  * JOB. A job is a struct of yours on your stack. It exists between wsq_fork and the wsq_join that
  * must follow in the same function, newest job first. A function that may fork receives a wsq_ctx,
  * the top of the worker's job stack. A fork advances it, a join takes it back, and you pass it on
@@ -165,6 +162,14 @@
  * waits for, and tasks pinned to this worker, which no other thread may run. This holds as long as
  * stand-ins are left (max_standins). Without them, as in caller_runs and lend_only pools, the
  * waiting thread runs whatever task comes.
+ *
+ * PROGRESS. A task that can run never lies beside an idle worker for long: the worker is woken,
+ * which takes 5 to 20 us, or finds the task after 0.5 to 1 ms if that is in the LIFO slot of a busy
+ * worker. If all workers are busy, the task waits for its turn (>>guide, ORDER and PRIORITY).
+ *
+ * Nothing is pre-empted, so three things make it wait for longer: long tasks on all workers; calls
+ * that block without wsq_block_begin; and long jobs, because a join runs no task. A parallel loop
+ * that keeps every worker busy for a second keeps tasks waiting for as long.
  *
  * THE GUEST. wsq_run brings the calling thread into the pool: it works on the run itself, in place
  * of one sleeping worker. So `workers` is the number of threads that work, the caller included. At
@@ -198,7 +203,7 @@
  *     wsq_spawn.., _wake, _go,      yes       yes             yes
  *       _submit, _task_after, _timer..,
  *       _cancel, _then, groups
- *     wsq_task_wait, _future_get,   yes       yes: a stand-in may work meanwhile, see >>guide
+ *     wsq_task_wait, _future_get,   yes       yes: WAITING in >>guide says what runs meanwhile
  *       _group_wait
  *     wsq_task_done, statistics,    yes       yes             yes
  *       wsq_pool_dump
@@ -373,6 +378,9 @@
  *     - a task that waits for one that is pinned to a worker which blocks in the system
  *     - a task that waits in another pool, where it runs nothing, for work that needs its own pool
  *
+ * In a lend_only pool, which has no stand-ins, leave wsq_config.stack_size 0: there, too, it sets
+ * the number of these waits, and below 8 KiB that is none.
+ *
  * To be safe, set max_standins to the number of waits that may be open at the same time. Or do not
  * wait: return WSQ_PENDING, and continue by a wake, wsq_group_then, wsq_future_then or
  * wsq_task_after. A wait of a task for itself, or for one further down its stack, is refused:
@@ -426,7 +434,7 @@
  *
  * Tasks that wait for each other in a circle, or for a task that nobody spawns, never start. When
  * all remaining tasks have been waiting for predecessors for one second, wsq_pool_wait returns
- * WSQ_ERR_INVALID instead of hanging. It can be called again.
+ * WSQ_ERR_INVALID instead of hanging. It can be called again. A WSQ_DRAIN shutdown waits on.
  *
  * FORK AND JOIN. They may be used inside a run, a job or a task. If no other worker took the job,
  * wsq_join calls its function, while wsq_reclaim returns true and you call the function yourself. A
@@ -560,8 +568,9 @@
  *                                  and recipes/channel.c a task; examples/wsq_queue.h does both.
  *                                  wsq_pool_pending says how much there is
  *     make a call that blocks?     wsq_block_begin, wsq_block_end: a stand-in keeps the core busy
- *     use a GUI or game loop?      give the loop a caller_runs pool: any thread spawns into it, and
- *                                  the loop calls wsq_pool_run_one: recipes/gui.c
+ *     run on the main thread?      give it a caller_runs pool of its own: any thread spawns into
+ *                                  that pool, and the main thread calls wsq_pool_run_one
+ *     use a GUI or game loop?      the same, once for each frame or event: recipes/gui.c
  *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER;
  *                                  examples/wsq_io.h, examples/echo.c; recipes/driver.c
  *     use epoll, libuv?            the task returns WSQ_PENDING, and the loop calls wsq_wake, on
@@ -584,7 +593,10 @@
  *     run n bodies together?       recipes/gang.c
  *     keep workers awake?          wsq_config.spin_ns: how long they look for work before they
  *                                  sleep; wsq_pool_set_spin changes it between two phases
- *     share cores with a pool?     workers, WSQ_SPIN_OFF: recipes/share.c
+ *     share the machine?           with another pool or library: fewer workers, and WSQ_SPIN_OFF:
+ *                                  recipes/share.c
+ *     free a task's memory?        its function frees it and returns WSQ_GONE: recipes/memory.c. No
+ *                                  thread may wait for this task or wake it
  *     resize or pause a pool?      lend_only: recipes/resize.c
  *     find a hang?                 wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
  *     see what the pool does?      wsq_hooks, wsq_worker_stats, each with a worker's index;
@@ -677,7 +689,7 @@
  *                      long between two of them keeps what it has forked: fork deeper, or loop with
  *                      wsq_for
  *     messages         a woken task runs on the worker that woke it, where its data is. A chain of
- *                      wakes stays there, unless an idle worker finds it 0.5 to 1 ms old
+ *                      wakes stays there, unless tasks take 3 us or more on average
  *     pinned tasks     wsq_spawn_on leaves no choice
  *     a lock           all workers wait for one mutex, one by one: perf, or the trace, shows gaps
  *     blocked workers  calls that block without wsq_block_begin hold their workers
@@ -1257,7 +1269,8 @@ typedef struct wsq_config {
     uint32_t budget;            /* calls of wsq_budget_take that return true in one run of a task;
                                  * 0: 128 */
     wsq_order order;            /* in which order tasks start */
-    size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default */
+    size_t stack_size;          /* bytes of a worker thread's stack; 0: the system's default. It
+                                 * bounds nested waits, also with lend_only: WAITING in >>guide */
     const char *name;           /* its threads are called name-0, name-1 and so on: at most 15
                                  * bytes, so a longer name is cut; NULL: "wsq" */
     const wsq_hooks *hooks;     /* an observer, copied; NULL: none */
@@ -1518,10 +1531,9 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 /* This closes the pool and ends the work that is left as `mode` says. From now on spawns from
  * outside are refused. It returns when the pool's threads are gone. A second call waits for the
  * first. Only threads outside the pool may call this.
- * WSQ_DRAIN: every task spawned so far runs to its end, with all that these spawn; a task that
- * waits for a wake is waited for. Two exceptions: what other threads spawn meanwhile from wsq_run
- * may be cancelled; and when all tasks that are left have been waiting for predecessors for one
- * second, they are given up, and the end of a predecessor cancels them.
+ * WSQ_DRAIN: every task spawned so far runs to its end, with all that these spawn. The call also
+ * waits for tasks that wait for a wake or for predecessors, however long that takes. But tasks that
+ * other threads spawn meanwhile from wsq_run may be cancelled.
  * WSQ_CANCEL: what runs now returns, and what has not started is cancelled. When nothing is left to
  * do but a function still waits for a task that is pending or held, or for a group with such tasks,
  * that wait is cancelled. A function that waits in another pool, or blocks, keeps its
@@ -1775,8 +1787,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task);
 WSQ_API bool wsq_budget_take(void);
 
 /* Call this when a task, job or run is about to block outside the scheduler (in a system call, on a
- * mutex): until wsq_block_end a stand-in works in this worker's place, if max_standins allows.
- * Pairs may be nested. `ctx` is the caller's own. */
+ * mutex): until wsq_block_end another thread works in this worker's place, a stand-in if none is
+ * idle and max_standins allows. Pairs may be nested. `ctx` is the caller's own. */
 WSQ_API void wsq_block_begin(wsq_ctx ctx);
 
 /* Call this after the call that blocked, with the same context as wsq_block_begin, and before the
@@ -1804,7 +1816,7 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 /* This sleeps until the future is done, stores what its function returned in *result (unless
  * `result` is NULL), and frees the future, except when it returns WSQ_ERR_FORKED or
  * WSQ_ERR_INVALID. Any thread that has the handle may call this, once. A worker calls the function
- * here, if no thread has started it; otherwise the worker blocks, and a stand-in works in its
+ * here, if no thread has started it; otherwise the worker blocks, and another thread works in its
  * place.
  * WSQ_ERR_CANCELLED: the function was never called, and *result is unchanged.
  * WSQ_ERR_INVALID: the future is NULL.
@@ -1863,8 +1875,8 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task);
 
 /* This sleeps until every task of the group is done. Then what the tasks did is visible to the
  * caller, and the group can be used again. Any number of threads may call this. A worker runs the
- * tasks of this group that are in its own queue, and no others; then it blocks, and a stand-in
- * works in its place.
+ * tasks of this group that are in its own queue, and no others; then it blocks, and another
+ * thread works in its place.
  * A group may lie on the stack of a task that waits for it: in a WSQ_CANCEL shutdown, too, the wait
  * lasts until the group's tasks have ended, except those that are pending or held. It may last
  * until every running task of the pool, of any group, has returned or waits.
