@@ -39,7 +39,7 @@ cpp      = $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(B)/%,$
 # When tasks run, in virtual time.
 PROGRESS = $(patsubst %,$(B)/test/progress/%,hangs exact exact_calls oracle)
 # Also on mutexes and conditions: whatever sleeps.
-PTHREAD  = $(patsubst %,$(B)/pthread/test/%,$(addprefix test_,corners faults guest host idle pool \
+PTHREAD  = $(patsubst %,$(B)/pthread/test/%,$(addprefix test_,corners faults fork guest host idle pool \
              shutdown standin system timer) stress/programs)
 
 all: $(EXAMPLES) $(BENCHES) $(TESTS) $(EXPLORE) ## build everything into build/
@@ -150,8 +150,8 @@ asan ubsan tsan msan: ## run the tests under a sanitizer
 
 # What a test does not call is not compiled, and the rest quickly: a third of -O2's time.
 $(TESTS) $(PTHREAD) $(B)/test/stress/soak: STATIC = -DWSQ_STATIC
-$(TESTS) $(PTHREAD): O = -Og
-$(EXPLORE) $(PROGRESS): O = -O1
+$(TESTS) $(PTHREAD) $(EXPLORE) $(PROGRESS): O = -Og
+$(B)/test/progress/oracle: O = -O2
 
 sanitized:
 	@$(MAKE_J) -s $(TESTS)
