@@ -104,8 +104,10 @@ static void call_all(heirloom *all) {
     HOLDS(!wsq_timer_cancel(&all->spare.timer)); /* the parent's, still */
     wsq_group_cancel(&all->group);
     HOLDS(wsq_group_cancelled(&all->group));
+    uint64_t queued = wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length);
     for (int i = 0; i < 8; i++) wsq_wake(&all->tasks[i].task);
     wsq_wake(&all->pending.task);
+    HOLDS(wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) == queued);
     HOLDS(wsq_task_cancel(&all->pending.task));
     HOLDS(wsq_worker_self() == -1);
     HOLDS(wsq_pool_workers(pool) >= 1 && wsq_pool_slots(pool) > 1 && wsq_pool_pending(pool) >= 1);
@@ -149,6 +151,19 @@ static int child_main(heirloom *all) {
     return taken != 0 ? 2 : atomic_load(&test_failures) != 0;
 }
 
+/* Of another thread, as any may be at that moment, the child knows nothing. */
+static pid_t fork_beside_locks(wsq_pool *pool, const wsq_timer *timer) {
+    wsqi_a32 *locks[WSQI_BUCKETS + 2];
+    int count = 0;
+    locks[count++] = &pool->lock;
+    if (timer != NULL) locks[count++] = &wsqi_timers_of(timer->timers.v)->lock;
+    for (int i = 0; i < WSQI_BUCKETS; i++) locks[count++] = &pool->waiting[i].lock;
+    for (int i = 0; i < count; i++) wsqi_mutex_lock(&pool->parking, locks[i]);
+    pid_t child = fork();
+    for (int i = 0; i < count && child != 0; i++) wsqi_mutex_unlock(&pool->parking, locks[i]);
+    return child;
+}
+
 static void forks(void) {
     size_t children = test_times(50);
     for (size_t i = 0; i < children; i++) {
@@ -170,14 +185,8 @@ static void forks(void) {
         CHECK_EQ(wsq_submit(all.pool, echo, &status, &all.future), WSQ_OK);
         CHECK_EQ(wsq_submit(all.pool, echo, &status, &all.done), WSQ_OK);
         while (!wsq_future_done(all.done)) wsqi_pause();
-        /* as any thread may at that moment, of which the child knows nothing */
-        wsqi_a32 *locks[WSQI_BUCKETS + 2] = {&all.pool->lock,
-                                             &wsqi_timers_of(all.spare.timer.timers.v)->lock};
-        for (int k = 0; k < WSQI_BUCKETS; k++) locks[2 + k] = &all.pool->waiting[k].lock;
-        for (int k = 0; k < WSQI_BUCKETS + 2; k++) wsqi_mutex_lock(&all.pool->parking, locks[k]);
-        pid_t child = knows ? fork() : -1;
+        pid_t child = knows ? fork_beside_locks(all.pool, &all.spare.timer) : -1;
         if (child == 0) LEAVE(child_main(&all));
-        for (int k = 0; k < WSQI_BUCKETS + 2; k++) wsqi_mutex_unlock(&all.pool->parking, locks[k]);
         if (knows) CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
         CHECK(wsq_timer_cancel(&all.spare.timer));
         CHECK_EQ(wsq_group_wait(&all.group), WSQ_OK);
@@ -203,7 +212,8 @@ static int child_cancels(wsq_pool *pool, wsq_pool *lent, wsq_future *future) {
     return taken != 0 ? 2 : 0;
 }
 
-/* Somebody waits for what the child cancels, and another thread is at the list of those who wait. */
+/* A thread of the parent waits for the future that the child cancels. Pools whose threads are lent, or which
+ * have none. */
 static void forks_beside_waits(void) {
     wsq_pool *pool = pool_new((wsq_config){.caller_runs = true});
     wsq_pool *lent = pool_new((wsq_config){.lend_only = true, .workers = 1});
@@ -212,10 +222,8 @@ static void forks_beside_waits(void) {
     int status = -1;
     CHECK_EQ(wsq_submit(pool, echo, NULL, &future), WSQ_OK);
     CHECK_EQ(wsq_future_get_for(future, 0, NULL), WSQ_ERR_TIMEOUT);
-    for (int i = 0; i < WSQI_BUCKETS; i++) wsqi_mutex_lock(&pool->parking, &pool->waiting[i].lock);
-    pid_t child = knows ? fork() : -1;
+    pid_t child = knows ? fork_beside_locks(pool, NULL) : -1;
     if (child == 0) LEAVE(child_cancels(pool, lent, future));
-    for (int i = 0; i < WSQI_BUCKETS; i++) wsqi_mutex_unlock(&pool->parking, &pool->waiting[i].lock);
     if (knows) CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
     CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
     wsq_pool_destroy(pool);
@@ -230,6 +238,7 @@ typedef struct forking_task {
 } forking_task;
 
 static pid_t parent;
+static wsq_pool *parents;
 
 static wsq_poll run_in_parent(wsq_ctx ctx, wsq_task *task) {
     (void)ctx, (void)task;
@@ -244,13 +253,14 @@ static wsq_poll clean_in_parent(wsq_task *task) {
 }
 
 /* It is still in a task of the parent's pool, and waits in one of its own. */
-static int child_waits(void) {
+static int child_waits(wsq_ctx ctx) {
     sigset_t alarms;
     sigemptyset(&alarms);
     sigaddset(&alarms, SIGALRM); /* a worker's thread has blocked it */
     sigprocmask(SIG_UNBLOCK, &alarms, NULL);
     atomic_store(&test_failures, 0);
     alarm(10);
+    CHECK(wsq_pool_of(ctx) == parents && wsq_worker_index(ctx) == 0 && wsq_worker_self() == 0);
 #if TEST_SLOWDOWN != 10
     busy_task own = {.left = 1};
     wsq_pool *pool = pool_new((wsq_config){.workers = 1});
@@ -261,6 +271,8 @@ static int child_waits(void) {
     CHECK_EQ(wsq_task_wait(&own.task), WSQ_OK);
     wsq_pool_destroy(pool);
 #endif
+    wsq_block_begin(ctx); /* no other thread takes the worker's place */
+    wsq_block_end(ctx);
     return atomic_load(&test_failures) != 0;
 }
 
@@ -268,10 +280,8 @@ static wsq_poll forks_inside(wsq_ctx ctx, wsq_task *task) {
     forking_task *self = wsq_container_of(task, forking_task, task);
     wsq_pool *pool = wsq_pool_of(ctx);
     CHECK_EQ(wsq_spawn(pool, &self->next), WSQ_OK);
-    wsqi_mutex_lock(&pool->parking, &pool->lock);
-    pid_t child = self->knows ? fork() : -1;
-    if (child == 0) LEAVE(child_waits());
-    wsqi_mutex_unlock(&pool->parking, &pool->lock);
+    pid_t child = self->knows ? fork_beside_locks(pool, NULL) : -1;
+    if (child == 0) LEAVE(child_waits(ctx));
     if (child > 0) CHECK(waitpid(child, &self->status, 0) == child);
     return WSQ_DONE;
 }
@@ -280,6 +290,7 @@ static void forks_in_a_task(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 1});
     forking_task it = {.knows = pool->phase != &pool->own_phase};
     parent = getpid();
+    parents = pool;
     wsq_task_init(&it.task, forks_inside);
     wsq_task_init(&it.next, run_in_parent);
     wsq_task_set_cleanup(&it.next, clean_in_parent);

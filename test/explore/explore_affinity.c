@@ -1,6 +1,6 @@
 /* A thread that was lent stays the user's in the explorer: what runs it on, and where, is not the pool's. */
-#define wsqi_cpu_leave() ((void)moved++)
-static int moved; /* threads that were sent to another processor */
+#define wsqi_cpu_leave() ((void)sent_on++)
+static int sent_on; /* threads that were sent to another processor */
 #include "explore_pool.h"
 
 enum { TIMES = 3 };
@@ -32,7 +32,7 @@ static void lends(void *arg) {
 
 static void woken_for_jobs(bool lent) {
     const wsq_config config = {.lend_only = lent, .max_standins = WSQ_STANDINS_OFF};
-    moved = 0;
+    sent_on = 0;
     pool = explore_pool_make(2, config);
     for (int i = 0; lent && i < 2; i++) explore_start(lends, NULL);
     for (int i = 0; i < TIMES; i++) {
@@ -47,12 +47,12 @@ static void woken_for_jobs(bool lent) {
 
 static void own_threads(void) {
     woken_for_jobs(false);
-    moved_ever += moved;
+    moved_ever += sent_on;
 }
 
 static void lent_threads(void) {
     woken_for_jobs(true);
-    explore_check(moved == 0);
+    explore_check(sent_on == 0);
 }
 
 int main(void) {
