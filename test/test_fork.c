@@ -267,11 +267,15 @@ static int child_waits(wsq_ctx ctx) {
     wsq_task_init(&own.task, pend_once);
     CHECK_EQ(wsq_spawn(pool, &own.task), WSQ_OK);
     CHECK_EQ(wsq_task_wait_for(&own.task, 1000000), WSQ_ERR_TIMEOUT);
-    wsq_wake(&own.task);
+    do { /* a wake before its first run would be none */
+        wsq_wake(&own.task);
+    } while (wsq_task_wait_for(&own.task, 1000000) == WSQ_ERR_TIMEOUT);
     CHECK_EQ(wsq_task_wait(&own.task), WSQ_OK);
     wsq_pool_destroy(pool);
 #endif
+    uint64_t permits = wsqi_load_hint(&parents->permits);
     wsq_block_begin(ctx); /* no other thread takes the worker's place */
+    CHECK(wsqi_load_hint(&parents->permits) == permits);
     wsq_block_end(ctx);
     return atomic_load(&test_failures) != 0;
 }
