@@ -158,9 +158,9 @@ static pid_t fork_beside_locks(wsq_pool *pool, const wsq_timer *timer) {
     locks[count++] = &pool->lock;
     if (timer != NULL) locks[count++] = &wsqi_timers_of(timer->timers.v)->lock;
     for (int i = 0; i < WSQI_BUCKETS; i++) locks[count++] = &pool->waiting[i].lock;
-    for (int i = 0; i < count; i++) wsqi_mutex_lock(&pool->parking, locks[i]);
+    for (int i = 0; i < count; i++) wsqi_lock(pool, locks[i]);
     pid_t child = fork();
-    for (int i = 0; i < count && child != 0; i++) wsqi_mutex_unlock(&pool->parking, locks[i]);
+    for (int i = 0; i < count && child != 0; i++) wsqi_unlock(pool, locks[i]);
     return child;
 }
 
