@@ -448,8 +448,14 @@
  * another job may take the same lock, and do not rely on a thread-local variable across it.
  *
  * LOOPS. wsq_for calls the body for pieces of a range. While no worker is idle it is a plain loop
- * that checks for idle workers every `grain` elements (0: as many as take about 10 us, measured
- * while it runs). When a worker is idle, the loop gives away the upper half of what is left.
+ * that checks for idle workers every `grain` elements. When a worker is idle, the loop gives away
+ * the upper half of what is left.
+ *
+ * A grain of 0 is as many elements as take about 10 us, measured while the loop runs, and fewer
+ * towards the end, where the last elements may be heavy. A loop with a grain of 0 wakes a sleeping
+ * worker only if what is left takes longer than about 10 us. It learns that from its first element,
+ * or in its first microsecond. With at most 4 elements for each worker it wakes one immediately.
+ * Give a grain of 1 if a few elements among many light ones take very long.
  *
  * wsq_reduce does the same, with a partial result for each piece that was given away, and combines
  * the partial results from left to right. So `combine` must be associative, but need not be
@@ -1941,7 +1947,8 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
  * The calls run on the calling thread and on workers that help, in no order. It returns when all
  * are done, or wsq_loop_stop was called. `ctx` is the caller's own. One call gets at most `grain`
  * elements; between two calls the loop gives away half of what is left if a worker is idle. 0
- * chooses as many elements as take about 10 us, measured while the loop runs. */
+ * chooses as many elements as take about 10 us, measured while the loop runs, and fewer towards its
+ * end; a loop that is shorter than that wakes nobody. */
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg);
 
@@ -8458,21 +8465,69 @@ WSQ_API int wsq_worker_self(void) {
  * ========================================================================== */
 
 /* Without a given grain: the time between two checks whether a thief wants work. The clock takes
- * 0.3% of it (25 ns), and a thief waits no longer than for a system call. */
+ * 0.3% of it (30 ns), and a thief waits no longer than for a system call. */
 #define WSQI_GRAIN_NS 10000u
 
-/* Without a given grain: the next step's length, a power of two, after one of `done` elements. */
-static size_t wsqi_grain_next(size_t grain, size_t done, uint64_t *last_ns) {
-    uint64_t now = wsqi_clock_ns(), elapsed = now - *last_ns;
-    *last_ns = now;
-    if (done == grain && elapsed < WSQI_GRAIN_NS / 2 && grain <= SIZE_MAX / 4) return grain * 2;
-    return elapsed > WSQI_GRAIN_NS * 2 && grain > 1 ? grain / 2 : grain;
+/* Without a given grain, a loop wakes a sleeper only if what is left takes longer than this. A
+ * wake-up costs up to 12 us here, on a virtual machine (users/loop_4: 16.8 us, alone 5.7). */
+#define WSQI_WORTH_NS 10000u
+
+/* It gives work to a thief that is awake only if what is left takes longer than this. A guess. */
+#define WSQI_TINY_NS 1000u
+
+/* The last elements of a range may be heavy ones after many light ones. So the clock is read after
+ * each step through so many. users/tail with 2 workers: 0: 1.42 ms, 16: 1.44, 32: 1.25. */
+enum { WSQI_LAST = 32 };
+
+/* How a range is cut into steps. Without a given grain, steps are powers of two that end on
+ * multiples of their size. Otherwise, having grown from 1, the body would always begin at odd
+ * elements. */
+typedef struct wsqi_pace {
+    size_t grain;       /* the loop's, or what takes about WSQI_GRAIN_NS */
+    size_t step;        /* the grain, or less towards the end of the range */
+    size_t looked;      /* where the clock was read last */
+    size_t next;        /* where to read it again */
+    uint64_t looked_ns; /* what it said */
+    uint64_t worked_ns; /* how long this thread has worked on the range */
+    uint64_t left_ns;   /* an estimate: the time for what was left at `looked` */
+    bool quiet;         /* at the last step no thief wanted work */
+} wsqi_pace;
+
+static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
+    size_t left = end - begin, part = left / 2 + 1;
+    if (left <= WSQI_LAST && pace->worked_ns > WSQI_WORTH_NS / 2) part = 1;
+    pace->looked = begin;
+    pace->next = begin + (pace->grain < part ? pace->grain : part);
+    pace->step = pace->grain;
+    while (pace->step > 1 && pace->step > left / 8) pace->step /= 2;
 }
 
-/* Does a thief want work from this worker, and is there room on the job stack to offer it? */
-static inline bool wsqi_wanted(wsq_ctx ctx) {
-    if (ctx == wsqi_full_mark(wsqi_worker_of(ctx))) return false;
-    return wsqi_load_hint(&wsqi_front_of(ctx)->fork_trap) == NULL;
+/* Without a given grain, after some elements: reads the clock, and chooses the next steps. */
+static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
+    uint64_t now = wsqi_clock_ns(), took = now - pace->looked_ns, grain_ns = took;
+    size_t done = begin - pace->looked, grain = pace->grain, times = (end - begin) / done + 1;
+    if (done > grain) grain_ns /= done / grain;
+    if (done >= grain && grain_ns < WSQI_GRAIN_NS / 2 && grain <= SIZE_MAX / 16)
+        pace->grain = grain * (grain_ns < WSQI_GRAIN_NS / 16 ? 8 : 2);
+    if (grain_ns > WSQI_GRAIN_NS * 2 && grain > 1) pace->grain = grain / 2;
+    pace->left_ns = took <= UINT64_MAX / times ? took * times : UINT64_MAX;
+    if (took < WSQI_WORTH_NS / 10 && pace->left_ns > WSQI_WORTH_NS)
+        pace->left_ns = WSQI_WORTH_NS; /* that was too short to judge by */
+    pace->looked_ns = now;
+    pace->worked_ns += took;
+    wsqi_pace_set(pace, begin, end);
+}
+
+/* Shall the range be cut for a thief? A thief is awake if it has asked since the last step, or
+ * searches; otherwise one sleeps. The job stack must have room for the other half. */
+static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
+    wsqi_worker *self = wsqi_worker_of(ctx);
+    bool awake = pace->quiet;
+    pace->quiet = wsqi_load_hint(&self->front.fork_trap) != NULL || ctx == wsqi_full_mark(self);
+    if (pace->quiet) return false;
+    awake = awake || wsqi_searching(wsqi_load_hint(&self->pool->permits)) != 0;
+    if (awake && pace->looked < begin) wsqi_pace_look(pace, begin, end);
+    return pace->left_ns > (awake ? WSQI_TINY_NS : WSQI_WORTH_NS) || WSQI_PUBLISH_ALWAYS;
 }
 
 /* What all pieces of a loop share. It lies on the stack of wsq_for or wsq_reduce. */
@@ -8502,16 +8557,18 @@ typedef struct wsqi_half {
     wsqi_loop *loop;
     size_t begin, end;
     void *partial; /* with a reducer: room for its own result, used if it is stolen, or fixed */
+    uint64_t left_ns; /* an estimate: how long it takes */
 } wsqi_half;
 
-static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial);
+static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial,
+                            uint64_t left_ns, bool cut);
 
 /* Does the half with a partial result of its own. */
 static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
     wsqi_half *half = wsq_container_of(job, wsqi_half, job);
     const wsq_reducer *reducer = half->loop->reducer;
     if (reducer != NULL) reducer->init(half->partial, reducer->arg);
-    wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial);
+    wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial, half->left_ns, true);
 }
 
 /* A partial result of up to this many bytes lies on the stack of the function that split the range;
@@ -8524,9 +8581,10 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 
 /* Does a range that is longer than the grain, and offers its upper half meanwhile. If no thief
  * takes that, it adds to the same result. False: no memory for another result; nothing is done. */
-WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, size_t grain, size_t begin,
-                                     size_t end, void *partial) {
-    size_t half = (end - begin) / 2, middle = begin + (half > grain ? half - half % grain : half);
+WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
+                                     size_t begin, size_t end, void *partial) {
+    size_t half = (end - begin) / 2, grain = pace->step;
+    size_t middle = begin + (half > grain ? half - half % grain : half);
     const wsq_allocator *allocator = wsq_pool_of(ctx)->config.allocator;
     const wsq_reducer *reducer = loop->reducer;
     size_t size = reducer != NULL ? reducer->size : 0, bytes = (size_t)WSQI_LINE_UP(size);
@@ -8535,6 +8593,7 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, size_t grain,
     upper.loop = loop;
     upper.begin = middle;
     upper.end = end;
+    upper.left_ns = pace->left_ns / 2;
     upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
     if (size > WSQI_PARTIAL_INLINE) {
         upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
@@ -8544,10 +8603,10 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, size_t grain,
         }
     }
     wsq_fork(&ctx, &upper.job, wsqi_half_run);
-    wsqi_loop_range(ctx, loop, begin, middle, partial);
+    wsqi_loop_range(ctx, loop, begin, middle, partial, upper.left_ns, true);
     bool ours = wsq_reclaim(&ctx, &upper.job);
     if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
-    if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial);
+    if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial, upper.left_ns, true);
     else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
     if (size > WSQI_PARTIAL_INLINE) wsqi_release(allocator, upper.partial, bytes);
     return true;
@@ -8560,28 +8619,43 @@ static inline void wsqi_loop_body(wsq_ctx ctx, const wsqi_loop *loop, size_t beg
     else reducer->body(ctx, begin, end, partial, reducer->arg);
 }
 
-static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
+static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial,
+                            uint64_t left_ns, bool cut) {
     wsqi_loop **innermost = &wsqi_worker_of(ctx)->frame.loop, *outer = *innermost;
     bool automatic = loop->grain == 0;
-    size_t grain = automatic ? 1 : loop->grain;
-    uint64_t last_ns = automatic ? wsqi_clock_ns() : 0;
+    size_t least = automatic ? 1 : loop->grain;
+    wsqi_pace pace = WSQI_INIT;
+    pace.grain = pace.step = least;
+    pace.looked = pace.next = SIZE_MAX;
+    pace.left_ns = left_ns;
+    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* before the cut */
+    if (automatic) {
+        wsqi_pace_set(&pace, begin, end);
+        pace.looked_ns = wsqi_clock_ns();
+    }
     *innermost = loop; /* wsq_loop_stop in the body finds it here */
-    while (end - begin > grain && wsqi_load_hint(&loop->stopped) == 0) {
-        bool gives = loop->fixed || wsqi_wanted(ctx);
-        if (gives && wsqi_loop_give(ctx, loop, grain, begin, end, partial)) {
+    while (end - begin > least && wsqi_load_hint(&loop->stopped) == 0) {
+        bool gives = loop->fixed || wsqi_wanted(ctx, &pace, begin, end);
+        if (gives && wsqi_loop_give(ctx, loop, &pace, begin, end, partial)) {
             begin = end;
             break;
         }
-        /* Automatic steps end on multiples of their size. Otherwise, having grown from 1, the body
-         * would begin at odd elements ever after. */
-        size_t step = grain - (automatic ? begin & (grain - 1) : 0);
+        size_t step = pace.step - (automatic ? begin & (pace.step - 1) : 0);
         wsqi_loop_body(ctx, loop, begin, begin + step, partial);
-        if (automatic) grain = wsqi_grain_next(grain, step, &last_ns);
         begin += step;
+        if (begin >= pace.next && automatic) wsqi_pace_look(&pace, begin, end);
     }
     if (begin < end && wsqi_load_hint(&loop->stopped) == 0)
         wsqi_loop_body(ctx, loop, begin, end, partial);
     *innermost = outer;
+}
+
+/* Without a given grain a loop begins alone, or with thieves that are awake. If it has only a few
+ * elements for each worker, they are probably long: it wakes a sleeper before the first one. */
+static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
+    if (begin >= end) return;
+    bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
+    wsqi_loop_range(ctx, loop, begin, end, partial, few ? UINT64_MAX : WSQI_WORTH_NS, false);
 }
 
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
@@ -8591,7 +8665,7 @@ WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
     loop.grain = grain;
     loop.body = body;
     loop.arg = arg;
-    if (begin < end) wsqi_loop_range(ctx, &loop, begin, end, NULL);
+    wsqi_loop_run(ctx, &loop, begin, end, NULL);
 }
 
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
@@ -8605,7 +8679,7 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
     loop.grain = loop.fixed && grain == 0 ? (end - begin) / WSQI_FIXED_PIECES + 1 : grain;
     loop.reducer = reducer;
     reducer->init(result, reducer->arg);
-    if (begin < end) wsqi_loop_range(ctx, &loop, begin, end, result);
+    wsqi_loop_run(ctx, &loop, begin, end, result);
     return wsqi_load_hint(&loop.stopped) == WSQI_LOOP_LACKS ? WSQ_ERR_MEMORY : WSQ_OK;
 }
 

@@ -327,6 +327,69 @@ static void grain_follows(void) {
     wsq_pool_destroy(pool);
 }
 
+/* Light elements, then heavy ones. */
+typedef struct shape {
+    size_t light, heavy;
+    uint64_t light_ps, heavy_ns;
+} shape;
+
+static void shape_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    const shape *self = (const shape *)arg;
+    size_t heavy = end <= self->light ? 0 : begin >= self->light ? end - begin : end - self->light;
+    (void)ctx;
+    compute((end - begin - heavy) * self->light_ps / 1000 + heavy * self->heavy_ns);
+}
+
+static void shape_root(wsq_ctx ctx, void *arg) {
+    const shape *self = (const shape *)arg;
+    wsq_for(ctx, 0, self->light + self->heavy, 0, shape_body, arg);
+}
+
+/* How long two workers take that were asleep; `published`: the jobs that the loop gave away. */
+static uint64_t shape_takes(shape what, uint64_t *published) {
+    wsq_stats all;
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    nap(MS);
+    uint64_t start = now();
+    CHECK_EQ(wsq_run(pool, shape_root, &what), WSQ_OK);
+    uint64_t took = now() - start;
+    wsq_pool_stats(pool, &all);
+    *published = all.published;
+    wsq_pool_destroy(pool);
+    return took;
+}
+
+/* A loop wakes nobody for 10 us of work. */
+static void short_loops_stay_alone(void) {
+    uint64_t published;
+    CHECK(shape_takes((shape){100, 0, 500, 0}, &published) < 2 * US);
+    CHECK_EQ(published, 0);
+    CHECK(shape_takes((shape){40, 0, 100000, 0}, &published) < 6 * US);
+    CHECK_EQ(published, 0);
+    CHECK(shape_takes((shape){8000, 0, 1000, 0}, &published) < 11 * US);
+    CHECK_EQ(published, 0);
+}
+
+/* It wakes a worker before the first element if there are only a few for each worker, else after it,
+ * or after 1 us. */
+static void long_loops_wake_soon(void) {
+    uint64_t published;
+    CHECK(shape_takes((shape){0, 8, 0, MS}, &published) < 4 * MS + 100 * US);
+    CHECK(shape_takes((shape){0, 17, 0, MS}, &published) < 9 * MS + 100 * US);
+    CHECK(shape_takes((shape){200, 0, US * 1000, 0}, &published) < 120 * US);
+    CHECK(shape_takes((shape){200000, 0, 1000, 0}, &published) < 120 * US);
+}
+
+/* A range that turns out heavy is cut, even if its last elements are fewer than a grain. The best are
+ * 1,000 us, 500 us and 1,000 us. */
+static void heavy_tails_are_shared(void) {
+    uint64_t published;
+    CHECK(shape_takes((shape){20000, 20, 550, 100 * US}, &published) < 1350 * US);
+    CHECK(shape_takes((shape){200000, 20, 550, 100 * US}, &published) < 1350 * US);
+    CHECK(shape_takes((shape){90, 10, 100000, 100 * US}, &published) < 650 * US);
+    CHECK(shape_takes((shape){20000, 200, 2000, 10 * US}, &published) < 1350 * US);
+}
+
 int main(void) {
     test_begin("exact");
     IN_WORLD(slot_in_a_row);
@@ -341,5 +404,8 @@ int main(void) {
     IN_WORLD(standin_tried_again);
     IN_WORLD(waits_end_in_time);
     IN_WORLD(grain_follows);
+    IN_WORLD(short_loops_stay_alone);
+    IN_WORLD(long_loops_wake_soon);
+    IN_WORLD(heavy_tails_are_shared);
     return test_end();
 }

@@ -100,6 +100,7 @@ print_table() {
 source_of() { # program
     case $1 in
     test_*) path=test/$1 ;;
+    exact* | hangs | oracle) path=test/progress/$1 ;;
     *) if [ -f "test/stress/$1.c" ]; then path=test/stress/$1; else path=test/explore/explore_$1; fi ;;
     esac
     sed -n "s|^$path ||p" $variants | grep . || echo "$path.c"
@@ -128,7 +129,7 @@ mutant() { # name
         say STALE "$1" "$(head -n 1 $dir/$1/log)"
         return
     fi
-    cp -r $dir/test $dir/$1
+    cp -r $dir/test $dir/bench $dir/$1
     $checks && return
     tries=$passes
     [ -n "$proof" ] && tries=$proof_passes
@@ -156,7 +157,7 @@ worker() { # name ...
     for name; do
         mkdir $dir/$name 2>/dev/null || continue # another worker has it
         mutant $name
-        rm -rf $dir/$name/test $dir/$name/explore_* $dir/$name/test_*
+        rm -rf $dir/$name/test $dir/$name/bench $dir/$name/explore_* $dir/$name/test_*
     done
 }
 
@@ -184,6 +185,9 @@ cp test/*.[ch] $dir/test
 cp -r test/stress $dir/test
 mkdir -p $dir/test/explore
 cp test/explore/*.[ch] $dir/test/explore
+cp -r test/progress $dir/test
+mkdir $dir/bench
+cp -r bench/sim $dir/bench
 cp $table $dir/mutants.txt
 table=$dir/mutants.txt
 variants=$dir/variants # "name source flags" of each program that has no source of its own
