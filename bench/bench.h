@@ -10,9 +10,6 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#define WSQ_IMPLEMENTATION
-#include "../wsq.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>

@@ -1,5 +1,7 @@
 /* What waiting and composing cost: a future's whole life on a worker, a call without a handle, a task
  * in a group beside the same task without one, a task that comes after another. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 
 #define TASKS 10000

@@ -4,6 +4,8 @@
  *                      ring | steal | deque | deque_steal
  *
  * One worker does it all, undisturbed: what it does before and after hardly counts. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 
 static wsq_ring ring, thief_ring;

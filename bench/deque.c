@@ -1,5 +1,7 @@
 /* The deque alone. Beside it, measured in the same rounds: one full fence, which its pop cannot do
  * without, and one compare-and-swap, the unit of a steal. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 
 #include <pthread.h>

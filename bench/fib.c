@@ -2,6 +2,8 @@
  *
  *   fib              the table
  *   fib --once N W   fib(N) once on W workers (0: plain C), for callgrind and hyperfine */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 #include "forks.h"
 

@@ -1,6 +1,8 @@
 /* wsq_for beside the plain loop: a body of one multiplication and one addition over 10^8 floats
  * (memory bound), a body of some arithmetic over 10^7, and one whose cost grows along the range;
  * and a sum by wsq_reduce, whose bits repeat or not. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 
 static float *data;

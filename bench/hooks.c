@@ -1,5 +1,7 @@
 /* What it costs to be told: spawn, wake, yield and fork with nobody told, with a hook that does nothing,
  * with one that reads the clock as a timeline must, and with wsq_config.list_tasks. One worker. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 
 enum { SPAWNED = 64 };

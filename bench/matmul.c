@@ -1,5 +1,7 @@
 /* Matrix multiplication by quarters: C += A * B of n x n floats; eight products of quarters, four
  * at a time, because two of them write the same quarter of C. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 
 #define LEAF 64 /* below: three loops. 16 KiB a matrix: the three of a leaf fit into 48 KiB of L1 */

@@ -1,5 +1,7 @@
 /* All placements of n queens: a fork for each placement that holds so far (forks.h). The sequential
  * function works in place. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 
 #define QUEENS 13

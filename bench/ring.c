@@ -1,5 +1,7 @@
 /* The ring alone. Beside it, measured in the same rounds: one compare-and-swap and one store, which
  * is what a push and a pop cannot do without. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 
 #include <pthread.h>

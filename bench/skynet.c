@@ -1,4 +1,6 @@
 /* Skynet: a tree of ten children each, 10^6 leaves; a leaf returns its number, a node the sum. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 #include "forks.h"
 

@@ -1,5 +1,7 @@
 /* Sorting 10^7 integers: quicksort, whose first partition nobody can help with, and merge sort with
  * a parallel merge. The sequential ones are the same code without the forks. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "quick.h"
 
 static int32_t *input, *data, *scratch;

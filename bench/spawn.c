@@ -1,5 +1,7 @@
 /* What a spawned task costs: many from a worker and from outside, one that spawns the next, yield,
  * two that wake each other, and several threads that submit at once. The tasks do nothing. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 #include "tasks.h"
 

@@ -10,6 +10,8 @@
  * of the rounds; the lines about where the work went are of one more round. A thread for each
  * task is what C++'s std::async starts. The lines at the end of all parts, which begin with "#
  * summary", repeat what matters, and name what wsq lost. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "quick.h"
 #include "rivals.h"
 

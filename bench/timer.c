@@ -10,6 +10,8 @@
  *
  * Every worker does so with its share of the n, so that the figure stays the same if they do not disturb
  * each other. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 
 #include <stdatomic.h>

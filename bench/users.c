@@ -9,6 +9,8 @@
  *   users/loop_4        a loop of 4 us from outside, 50 us apart
  *   users/loop_empty    100 empty iterations from outside
  *   users/tail          a loop of 20,000 whose last 20 are heavy */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 
 #include <pthread.h>

@@ -1,5 +1,7 @@
 /* Unbalanced tree search: nobody can know where the work is (uts.h). T1 is a geometric tree and T3 a
  * binomial one; that their published node counts come out shows that the work is everybody's. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 #include "uts.h"
 

@@ -7,6 +7,8 @@
  *   wake/idle_*     processor time and context switches of an idle pool
  *
  * The samples of the three are interleaved one by one, after a pause in which all fall asleep. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "bench.h"
 
 #include <pthread.h>

@@ -2,8 +2,6 @@
 #ifndef TEST_GROUPS_H
 #define TEST_GROUPS_H
 
-#define WSQ_IMPLEMENTATION
-#include "../wsq.h"
 #include "test.h"
 #include "pool.h"
 #include "compose.h"

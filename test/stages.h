@@ -3,8 +3,6 @@
 #ifndef TEST_STAGES_H
 #define TEST_STAGES_H
 
-#define WSQ_IMPLEMENTATION
-#include "../wsq.h"
 #include "test.h"
 #include "pool.h"
 #include "compose.h"

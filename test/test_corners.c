@@ -1,5 +1,7 @@
 /* Waits in less travelled places: two pools on one thread, what is pinned, and what is cancelled meanwhile.
  * Each test has stopped for ever, or lost a task, on some header before this one. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "stages.h"
 
 static step fourth;

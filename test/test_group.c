@@ -1,5 +1,7 @@
 /* Groups: counts, errors, waits with and without time, continuations, and groups within groups; a wait on a
  * worker helps with that group's tasks and no others. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "groups.h"
 
 /* ---- count, errors, reuse ---- */

@@ -1,4 +1,6 @@
 /* Groups that are cancelled, asleep, in races with all that uses them, and by the shutdown of their pool. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "groups.h"
 
 static atomic_bool saw_cancel, go_on;

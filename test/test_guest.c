@@ -1,4 +1,6 @@
 /* Guests: threads in wsq_run, which may steal what workers fork, and wait as they do. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "stages.h"
 
 static void nothing(wsq_ctx ctx, wsq_job *job) {

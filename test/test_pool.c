@@ -1,5 +1,8 @@
 /* The pool: its life cycle under every failure, misuse that must be an error and not a hang, its counts,
  * and that nothing is allocated once it runs. */
+#include "refuse.h"
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "counted.h"
 
 /* An allocator that remembers sizes: the pool must give back what it took. */

@@ -1,5 +1,8 @@
 /* Shutdown: while others submit, twice at once, with tasks everywhere; whatever was accepted has run or is
  * cancelled, and who waits for it is told. */
+#include "refuse.h"
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
 #include "counted.h"
 
 /* ---- while eight threads submit ---- */

@@ -3,6 +3,8 @@
  *   measure            needs two cores that are idle
  *
  * Each is the median of many rounds; machine.h names the figures that it took. */
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "../bench.h"
 
 #include <pthread.h>

@@ -1,5 +1,9 @@
 /* A pool that stops while a function of it blocks elsewhere, in a wait in another pool or in the
  * system, until a task is cancelled that is queued behind it: a stand-in does that. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_items.h"
 
 static wsq_pool *other;

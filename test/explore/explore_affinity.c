@@ -1,6 +1,10 @@
 /* A thread that was lent stays the user's in the explorer: what runs it on, and where, is not the pool's. */
 #define wsqi_cpu_leave() ((void)sent_on++)
 static int sent_on; /* threads that were sent to another processor */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 enum { TIMES = 3 };

@@ -1,5 +1,9 @@
 /* Tasks that come after others, in the explorer: edges added while the predecessor ends, is refused,
  * is cancelled, runs again. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_groups.h"
 
 /* The predecessor is new, queued, running, or over. */

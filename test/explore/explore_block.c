@@ -1,6 +1,10 @@
 /* Blocks that come later than the pool: a stand-in's and a guest's. Whoever reaches one by a number, from
  * a count, a bitmap, a hint or the watcher's word, sees where it lies, and sees it filled. */
 #define WSQ_GUESTS 2
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 static wsq_pool *pool;

@@ -1,4 +1,8 @@
 /* A pool without threads, in the explorer: its callers do the work, in turns, and one sleeps for all. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_groups.h"
 
 /* Two threads wait, and take turns at the work; a timer is all that is left to do. */

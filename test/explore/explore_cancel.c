@@ -1,5 +1,9 @@
 /* One task, or one future, is cancelled in the explorer: while it is queued, runs, falls asleep, is
  * woken, waits for another, ends. Each ends once, as done or as cancelled, and who waits hears which. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 typedef struct item {

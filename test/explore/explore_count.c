@@ -1,4 +1,9 @@
 /* Counts in the explorer: nothing is pending only when all is done, and who waits for that hears of it. */
+#define WSQ_GUESTS 1
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_steps.h"
 
 static wsq_poll spawns_next(item *it) {

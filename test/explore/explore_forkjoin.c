@@ -1,6 +1,10 @@
 /* Fork and join in the explorer: the job stack against thieves (publish, take back, steal, rewind,
  * full), joins that help and sleep, and whole runs with workers that come and go. */
 #define WSQ_GUESTS 1
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 enum { JOBS = 16 };

@@ -1,6 +1,10 @@
 /* Futures in the explorer: got, dropped, followed, from outside and inside tasks, against shutdown; and
  * their memory, which the next one uses. */
 #define WSQI_FUTURE_BATCH 1 /* so that each soon goes to another thread */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_groups.h"
 
 /* Their memory is used again: the second takes what the first left, or a third thread. */

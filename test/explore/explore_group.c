@@ -1,4 +1,8 @@
 /* Groups in the explorer: waited for, freed, followed, cancelled, from inside and outside. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_groups.h"
 
 static wsq_group other_group;

@@ -1,5 +1,5 @@
 /* explore_groups.h - the tasks of explore_items.h in one group, futures, and a task that keeps a
- * group for itself until the pool stops. Include it in place of explore_items.h. */
+ * group for itself until the pool stops. It comes after explore_small.h and wsq.h. */
 #ifndef EXPLORE_GROUPS_H
 #define EXPLORE_GROUPS_H
 

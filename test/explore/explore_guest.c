@@ -1,5 +1,9 @@
 /* A thread in a run, in the explorer: it has stolen a job of the pool's as that stops. */
 #define WSQ_GUESTS 1
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_items.h"
 
 static void (*stolen)(wsq_ctx ctx, wsq_job *job);

@@ -1,5 +1,9 @@
 /* Who sleeps, who searches, who wakes whom: tasks that cannot end unless others run beside them. A
  * runnable task beside an idle worker, for ever, is a deadlock here. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 enum { TASKS = 8 };

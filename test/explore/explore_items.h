@@ -1,5 +1,5 @@
 /* explore_items.h - five tasks that spawn, wake, follow, meet each other: what many scenarios share.
- * Include it in place of explore_pool.h. */
+ * It comes after explore_small.h and wsq.h. */
 #ifndef EXPLORE_ITEMS_H
 #define EXPLORE_ITEMS_H
 

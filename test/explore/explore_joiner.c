@@ -1,5 +1,10 @@
 /* Joiners and guests in the explorer: who waits for a stolen job, and who leaves a run, works for others
  * or is replaced. */
+#define WSQ_GUESTS 1
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_steps.h"
 
 typedef struct dated {

@@ -1,5 +1,9 @@
 /* The lanes in the explorer: tasks of high and low priority and pinned ones, against sleep, waits and
  * shutdown. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_items.h"
 
 static void spawn_as(int i, wsq_priority priority) {

@@ -1,4 +1,9 @@
 /* Threads that are lent, in the explorer: one after the other is the same worker. */
+#define WSQ_GUESTS 1
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_steps.h"
 
 static int once = 1, twice = 2;

@@ -1,6 +1,10 @@
 /* A wait inside a run inside a task, in the explorer: the thread is a guest there, and sleeps as the
  * worker that it is. */
 #define WSQ_GUESTS 2
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 static wsq_pool *pool, *abroad;

@@ -1,4 +1,8 @@
 /* Whole pools in the explorer: spawn from outside and inside, wait, shut down, destroy. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 enum { TASKS = 8 };

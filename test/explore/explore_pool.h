@@ -1,25 +1,7 @@
 /* explore_pool.h - what the scenarios with a whole pool share: a small pool, and what must hold
- * when nothing moves. Include it in place of explore.h and wsq.h. */
+ * when nothing moves. It comes after explore_small.h and wsq.h. */
 #ifndef EXPLORE_POOL_H
 #define EXPLORE_POOL_H
-
-#ifndef WSQ_RING_CAPACITY
-#define WSQ_RING_CAPACITY 2
-#endif
-#define WSQ_RING_START (0u - 2u)
-#ifndef WSQ_GUESTS
-#define WSQ_GUESTS 0
-#endif
-#ifndef WSQ_BLOCK_SIZE
-#define WSQ_BLOCK_SIZE 4096
-#endif
-#define WSQ_CACHELINE 16 /* nothing is shared by two cores here */
-#define WSQI_BUCKET_BITS 4 /* each is a lock, and a step, where all are looked at */
-#define WSQ_NO_STATS
-#include "explore.h"
-#define WSQ_STATIC
-#define WSQ_IMPLEMENTATION
-#include "../../wsq.h"
 
 /* Searchers give up after one round: the others bring nothing new, only steps. */
 static inline void explore_short_search(void *worker) {

@@ -4,6 +4,10 @@
 #define WSQ_RING_CAPACITY 4
 #define WSQI_SHARE_WORKERS 1
 #define WSQI_SETTLE 1 /* every spawn from outside brings its lane into order */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 enum { TASKS = 6 };

@@ -1,4 +1,9 @@
 /* Shutdown in the explorer: twice, against spawns, and where no thread but the callers is there to do it. */
+#define WSQ_GUESTS 1
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_steps.h"
 
 /* A shutdown that finds another at it returns when everything is decided. */

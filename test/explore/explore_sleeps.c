@@ -1,4 +1,8 @@
 /* A pool stops in the explorer, in the middle of what its workers do there. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 static wsq_pool *pool;

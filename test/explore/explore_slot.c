@@ -1,4 +1,9 @@
 /* The slot in the explorer: who was woken last waits there, or is moved; the worker that watches it. */
+#define WSQ_GUESTS 1
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_steps.h"
 
 /* The other worker goes to sleep at this very moment. */

@@ -1,6 +1,10 @@
 /* No more stand-ins come in the explorer, and a thread that could use a permit waits without one, or one
  * is on its way to be too many: somebody still runs what the others wait for. */
 #define WSQ_GUESTS 1
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 static wsq_pool *pool;

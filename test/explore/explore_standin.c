@@ -1,4 +1,8 @@
 /* Stand-ins in the explorer: workers that wait or block inside tasks, and threads that work in their place. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_items.h"
 
 /* Waits for task 1, which somebody else has to run. */

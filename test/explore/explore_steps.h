@@ -1,11 +1,8 @@
-/* explore_steps.h - four tasks that do what the scenario says, run by run. Include it in place of
- * explore_pool.h. */
+/* explore_steps.h - four tasks that do what the scenario says, run by run. It comes after
+ * explore_small.h and wsq.h. */
 #ifndef EXPLORE_STEPS_H
 #define EXPLORE_STEPS_H
 
-#ifndef WSQ_GUESTS
-#define WSQ_GUESTS 1
-#endif
 #include "explore_pool.h"
 
 typedef struct item {

@@ -1,6 +1,10 @@
 /* The end of a pool, in the explorer: when all its threads are still, waits that are in vain return, and
  * what is queued after that is cancelled by whoever queued it. */
 #define WSQI_SHARE_WORKERS 1 /* a lane of the global queue for each worker */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_items.h"
 
 static void cancel_pool(void) { explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK); }

@@ -1,5 +1,9 @@
 /* A pool that stops, in the explorer: tasks keep groups and futures on their stacks, and wait for them.
  * Once such a wait is over, whatever happens to the pool, nobody touches them again. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_groups.h"
 
 static wsq_group other_group;

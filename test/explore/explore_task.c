@@ -1,5 +1,9 @@
 /* Task states in the explorer: wake against run, pending, finish and wait; memory that is reused as
  * soon as it may be; the LIFO slot and its late thieves. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 enum { FLAGS = 3, PEERS = 3 };

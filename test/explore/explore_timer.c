@@ -1,5 +1,9 @@
 /* Timers in the explorer: set while workers search, fall asleep, sleep; against cancel, shutdown, a full
  * slot, and the worker that watches them. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_items.h"
 
 /* Set while the workers search, fall asleep, sleep. */

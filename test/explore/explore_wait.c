@@ -1,5 +1,9 @@
 /* Waiting inside tasks, cancelling, runs inside tasks and the pool that its callers pump. */
 #define WSQ_GUESTS 1
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 enum { TASKS = 4 };

@@ -1,5 +1,10 @@
 /* Waiters in the explorer: whatever the worker goes on with, and whatever becomes of the pool, who waits
  * for the end of a task is told, once. */
+#define WSQ_GUESTS 1
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_steps.h"
 
 static void done_before_long(void) {

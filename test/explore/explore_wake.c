@@ -1,4 +1,9 @@
 /* Who is woken, in the explorer: a near sleeper first, each once; and the last look of a searcher. */
+#define WSQ_GUESTS 1
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_steps.h"
 
 static uint32_t place_of(unsigned index, void *user) {
