@@ -3463,14 +3463,15 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
 
 WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
     uint64_t top = wsqi_load_sc(&victim->top); /* D5: this load comes before that of bottom. */
-    /* D5: after that of top. D2: the slots below this bottom are visible. Pairs with D1 and D4. */
+    /* D5: this load comes after that of top. D2: the slots below this bottom are visible. Pairs
+     * with D1 and D4. */
     uint64_t bottom = wsqi_load_sc(&victim->bottom);
     if ((int64_t)(bottom - top) <= 0) return WSQ_STEAL_EMPTY;
     /* D7: the copies in a grown array are visible. Pairs with D6. */
     wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
     void *first = wsqi_load_hint(wsqi_array_slot(array, top));
-    /* D5: after both loads. D8: the slot is read before its owner sees it free and reuses it. Pairs
-     * with D4 and D9. Failure: relaxed, this thief has taken nothing. */
+    /* D5: this comes after both loads. D8: the slot is read before its owner sees it free and
+     * reuses it. Pairs with D4 and D9. Failure: relaxed, this thief has taken nothing. */
     if (!wsqi_cas_sc(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
     *item = first;
     return WSQ_STEAL_OK;
@@ -3578,7 +3579,7 @@ typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head when the ring held one task */
     wsqi_a64 run;    /* watcher and thieves: 1 + counters.run; 0: the slot was empty */
     wsqi_a32 robbed; /* thieves: 1 while one of them is at the ring */
-    wsqi_a32 vain;   /* the owner: wakes that it told an idle thread of, since a thief took one */
+    wsqi_a32 vain;   /* the owner: wakes told to idle threads, since a thief took a woken task */
 } wsqi_marks;
 
 /* The time from one visit to the global queue to the next. */
@@ -3616,7 +3617,7 @@ struct wsqi_worker {
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
-    uint32_t looks;       /* owner: [streaks of WSQ_HIGH tasks | those in this one] */
+    uint32_t looks;       /* owner: [streaks of WSQ_HIGH tasks so far | tasks in this streak] */
     uint32_t lifo_left;   /* owner: tasks of the LIFO slot until the queue has its turn */
     uint32_t help_depth;  /* owner: joins that are helping, one above the other */
     uint32_t wait_depth;  /* owner: waits that work on, one above the other */
@@ -4269,7 +4270,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
 /* Any thread that has perhaps ended the last task, and goes on with a job. If the job is part of a
  * wsq_run it may take long, and a thread that waits for the pool does not wait for that. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* If it has a job of a run, it sees the guest, by J2; see wsqi_search_begin. */
+    /* A thread that has a job of a run sees the guest, by J2; see wsqi_search_begin. */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -4458,7 +4459,8 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
         /* I6: either this sees the joiner's bit, or the joiner sees that the mark is gone. */
         wsqi_fence_rmw();
         if (!wsqi_joiners_sleep(pool)) return;
-        /* The joiner may have slept before that: it looks for tasks that came without the mark. */
+        /* A thread that slept in a join before the mark went must look for tasks that came
+         * since. */
         (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
         wsqi_fence_rmw(); /* I8 */
         index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
@@ -4638,7 +4640,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* Threads that search already are after other jobs: a loop publishes one at a time. */
+    /* Threads that search already look for other jobs: a loop publishes one at a time. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
     /* Relaxed: a searcher finds them. */
@@ -4656,7 +4658,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* Threads that search already are after other work. */
+    /* Threads that search already look for other work, so they do not count. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5461,14 +5463,14 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_check_over(pool);
 }
 
-/* Any thread. Makes a task runnable: the waker's LIFO slot on a worker, else the global queue. */
+/* Any thread: queues a woken task, on a worker in its LIFO slot, otherwise in the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
 /* Any thread. True: the caller must queue the task. */
 static inline bool wsqi_task_notify(wsq_task *task) {
     /* T4: what the waker wrote is visible to the next run, and so, through T3, is the last run.
-     * Pairs with T3 and T5. Also if the task is notified already: otherwise the run that takes that
-     * notification could miss this waker's writes. */
+     * Pairs with T3 and T5. It is needed for a task that is notified already, too: the run that
+     * takes that notification must not miss this waker's writes. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
     /* If this is false, the task's memory may be gone from here on. */
     return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
@@ -5486,7 +5488,7 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
         if (!wsqi_task_live(state)) return wsqi_task_cancelled(state);
         next = state | WSQI_TASK_POISONED;
         if (wsqi_task_is(state, WSQI_TASK_PENDING)) next |= WSQI_TASK_NOTIFIED;
-        /* T4: as in a wake, for the cleanup. Failure: relaxed, decide again. */
+        /* T4: what the caller wrote is visible to the cleanup. Failure: relaxed, decide again. */
     } while (!wsqi_cas_acqrel(&task->state, &state, next));
     if ((state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
         wsqi_task_schedule(wsqi_task_pool(task), task);
@@ -5503,9 +5505,9 @@ static inline void wsqi_task_reopen(wsq_task *task) {
         wsqi_store_rel(&task->after, NULL);
 }
 
-/* Claims a task for a spawn. False: it is queued, running or waiting for a wake. *state: what the
- * caller last saw, then what it was. home: see wsqi_task_pool. hold: 0, or bits to add, such as a
- * WSQI_TASK_BLOCKER for wsqi_task_unblock. */
+/* Claims a task for a spawn. False: it is queued, running or waiting for a wake. *state: before the
+ * call, what the caller last saw; after it, the state before the claim. home: see wsqi_task_home.
+ * hold: 0, or bits to add, such as a WSQI_TASK_BLOCKER for wsqi_task_unblock. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
     const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_BLOCKER);
     uint32_t next;
@@ -5526,7 +5528,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
     return true;
 }
 
-/* Any thread: takes back wsqi_admit. */
+/* Any thread: undoes a wsqi_admit. */
 static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
     /* Relaxed: as in wsqi_admit. */
     wsqi_add_rlx(&wsqi_share_own(pool)->outside, 0u - 2 * count);
@@ -5557,7 +5559,7 @@ static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uin
     return WSQ_OK;
 }
 
-/* Takes back wsqi_spawn_begin. */
+/* Undoes a wsqi_spawn_begin. */
 static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL) wsqi_count(&self->counters.spawned, 0u - count);
     else wsqi_unadmit(pool, count);
@@ -5574,7 +5576,7 @@ static void wsqi_admit_none(wsq_pool *pool) {
     }
 }
 
-/* Any thread. A chain of tasks, newest first, for whoever is free. */
+/* Any thread: puts a chain of tasks, newest first, into the global queue, and wakes a worker. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject *inject = wsqi_share_own(pool);
     wsqi_inject_push(inject, newest, oldest);
@@ -5583,12 +5585,13 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
         wsqi_notify_rmw(pool);
     } else {
         wsqi_inject_settle(inject);
-        wsqi_notify(pool); /* a look while they moved has seen none of them */
+        wsqi_notify(pool); /* a look may have missed the tasks while they moved */
     }
     wsqi_check_over(pool);
 }
 
-/* Any thread; self: whose queue it owns, or NULL. The back of a queue. */
+/* Any thread: puts the task at the back of a queue. self: the worker whose queue it owns, or
+ * NULL. */
 static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
@@ -5600,7 +5603,7 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
     }
 }
 
-/* Any thread: as wsqi_task_queue, but on a worker the LIFO slot, if there is one. */
+/* Any thread: as wsqi_task_queue, but on a worker the task goes into its slot, if it has one. */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
     if (self != NULL && self->permit && pool->config.lifo_cap != 0 &&
@@ -5662,8 +5665,8 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     return WSQ_OK;
 }
 
-/* When the last blocker of a task goes: the task was not held; it was, and the hooks were told; the
- * pool counts it as held, too. */
+/* What is known of a task when its last blocker goes. NONE: it was not held. TOLD: it was, and the
+ * hooks were told. COUNTED: the pool counts it as held, too. */
 typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_TOLD, WSQI_HOLD_COUNTED } wsqi_hold;
 
 /* Any thread: takes one blocker away. If it was the last one, and the task has been spawned, this
@@ -5774,13 +5777,14 @@ enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
     WSQ_ASSERT("a wsq_timer whose memory was freed, or overwritten, while it was set" && \
                wsqi_load_locked(&(timer)->timers) == (timers))
 
-/* Those in which this thread sets timers. */
+/* The lists in which this thread sets timers. */
 static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
     const wsqi_worker *self = wsqi_local(pool);
     return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
 }
 
-/* The lock's holder. At the end of its list, so that the older of equal ones mostly fires first. */
+/* The lock's holder: puts the timer at the end of the list for its time, so that of timers with the
+ * same time the older one mostly fires first. */
 static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
     uint64_t at = wsqi_get(&timer->at);
     unsigned level = 0;
@@ -5797,7 +5801,7 @@ static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
     wsqi_set(&ring->prev, &timer->link);
 }
 
-/* The lock's holder. */
+/* The lock's holder: takes the timer out of its list. */
 static void wsqi_timer_unlink(wsq_timer *timer) {
     wsqi_link *next = wsqi_get(&timer->link.next), *prev = wsqi_get(&timer->link.prev);
     WSQ_ASSERT("a wsq_timer that was set beside this one, and whose memory was freed since" &&
@@ -5806,8 +5810,8 @@ static void wsqi_timer_unlink(wsq_timer *timer) {
     wsqi_set(&prev->next, next);
 }
 
-/* The lock's holder: no timer of the list, which begins at `start` and ends at `end`, is due
- * earlier than this. Those set anew may be due after the end. */
+/* The lock's holder: returns a time before which no timer of the list is due. The list is for times
+ * from `start` to `end`; timers that were set anew may be due later. */
 static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t start,
                                   uint64_t end) {
     unsigned count = 0;
@@ -5909,8 +5913,7 @@ static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     return first;
 }
 
-/* Any thread, of a timer that is set and due at `at`: if none was as early, the watcher hears of
- * it. */
+/* Any thread that has set a timer, due at `at`: if no timer was as early, tells the watcher. */
 static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1 */
     while (at < next) {
@@ -5922,7 +5925,7 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     }
 }
 
-/* Any thread, which has fired timers: when is the next one due? */
+/* Any thread that has fired timers: finds out when the next one is due. */
 static void wsqi_timers_raise(wsq_pool *pool) {
     uint64_t next = wsqi_load_hint(&pool->timer_next), first = wsqi_timers_next(pool);
     /* N2: either a thread that sets an earlier timer sees this, or the second look sees its timer:
@@ -5932,12 +5935,12 @@ static void wsqi_timers_raise(wsq_pool *pool) {
     wsqi_timers_lower(pool, first);
 }
 
-/* Any thread, in a turn or when it finds nothing to do. Wakes the tasks whose time has come, in the
- * order of their times and so not through the LIFO slot, but only so many at once; the next look
- * goes on. It leaves timers in the lists of others to them for `grace` ns. The tasks are queued
- * behind the locks, for a pool that is over cancels what it is given. A lock that is held is left
- * to its holder. True: timers moved, but none fired, so that the caller, if it has nothing to do,
- * looks again. */
+/* Any thread, in a turn or when it finds nothing to do: wakes the tasks whose timers are due. It
+ * keeps the order of their times, so it does not use the LIFO slot. It fires a bounded number, and
+ * the next look goes on. Other workers' timers must be late by `grace` ns, and it passes lists
+ * whose lock is held. It queues the tasks after it has left the locks, because a pool that is over
+ * cancels them there. True: timers moved, but none fired, so a caller with nothing to do looks
+ * again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -5972,13 +5975,13 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     return moved;
 }
 
-/* Those that `where`, the word of a timer, names. */
+/* The lists that `where`, the word of a timer, names. */
 static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
 
-/* Any thread. Takes the lock under which the timer is, or is to be set, and claims it there;
- * *where: what its word said before. NULL: it is set in another pool. */
+/* Any thread: locks the lists in which the timer is set, or is to be set, and claims the timer for
+ * them. *where: what its word said before. NULL: it is set in another pool. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6026,7 +6029,7 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
         if (where == NULL) return false;
         wsqi_timers *timers = wsqi_timers_of(where);
         bool forked = wsqi_forked(timers->pool), set = where == timers && !forked;
-        /* In a child of fork() its holder is missing. */
+        /* In a child of fork() the lock may be held by a thread that does not exist there. */
         if (!forked) wsqi_lock(timers->pool, &timers->lock);
         bool same = wsqi_load_locked(&timer->timers) == where;
         if (same && set) wsqi_timer_unlink(timer);
@@ -6116,7 +6119,7 @@ static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     }
 }
 
-/* Lets the edge lead from this task, whose end resolves it. If that is past, this resolves it. */
+/* Makes the edge start at this task: the task's end resolves it, or this, if the task has ended. */
 static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     uint32_t state = wsqi_edge_push(edge, task);
     if (state != 0) {
@@ -7657,7 +7660,7 @@ static wsq_result wsqi_task_result(const wsq_task *task) {
     /* W3: what the task did, or its spawning thread, is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
     if (wsqi_task_live(state)) return WSQ_ERR_TIMEOUT;
-    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* or its batch was refused */
+    if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* not spawned, or its batch was refused */
     return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
@@ -7756,8 +7759,8 @@ struct wsq_future {
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
     wsq_edge then;       /* to the task of wsq_future_then */
-    wsq_future *next;    /* free: the next in the batch */
-    wsq_future *batch;   /* free, and first of a batch: the next batch */
+    wsq_future *next;    /* of a free future: the next one of its batch */
+    wsq_future *batch;   /* of the first free future of a batch: the next batch */
     wsqi_a32 references;
 };
 
@@ -7932,7 +7935,8 @@ static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
     return true;
 }
 
-/* Any thread: takes them out of a lane, and counts them. False: another thread is at it. */
+/* Any thread: takes tombstones out of a lane, and counts them. False: another thread has its
+ * lock. */
 static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *count) {
     wsq_task *kept = NULL, *task, *next;
     uint32_t length, purged = 0;
@@ -7969,7 +7973,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
         task = wsqi_pop_local(self);
         if (task == NULL) break;
-        /* Sure to see a claim by this thread; another thread's may be found later. */
+        /* This sees every claim by this thread. It may miss another thread's until later. */
         if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
             continue;
@@ -8423,7 +8427,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     wsqi_worker *guest = wsqi_guest_enter(pool);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
-    } else if (self != NULL) { /* no block is free: on a full job stack, so without parallelism */
+    } else if (self != NULL) { /* no block is free: with a full job stack, forks run immediately */
         wsqi_loop *loop = self->frame.loop; /* `fn` is not part of that loop */
         self->frame.loop = NULL;
         fn(wsqi_full_mark(self), arg);
@@ -9118,7 +9122,8 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3. If another thread sweeps, or this one further down its stack, that looks again. */
+        /* G3. Failure: another sweep is under way, perhaps further down this stack: it looks
+         * again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4 */
@@ -9606,7 +9611,7 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
-    /* P2: of all workers, finished is read before spawned, so that it never exceeds it. */
+    /* P2: the finished tasks of all workers are read first, so they never exceed the spawned. */
     uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < pool->blocks; i++) {
