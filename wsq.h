@@ -605,6 +605,7 @@
  *                                  thread may wait for this task or wake it
  *     resize or pause a pool?      lend_only: recipes/resize.c
  *     find a hang?                 wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
+ *     hear of long tasks?          recipes/stalls.c; recipes/latency.c: how long tasks are queued
  *     see what the pool does?      wsq_hooks, wsq_worker_stats, each with a worker's index;
  *                                  recipes/figures.c counts bytes and waiting tasks;
  *                                  examples/trace.c draws a timeline

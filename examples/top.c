@@ -1,5 +1,6 @@
 /* top: what each worker does, and each kind of task, redrawn in place: of a load of changing weight
- * in this process, or of the pool of another process that uses top.h.
+ * in this process, or of the pool of another process that uses top.h. Below: how long tasks were queued
+ * before they started, and in words what that means.
  *     cc -O2 -pthread top.c -o top -lm && ./top
  *
  * Into a file or a pipe it prints plain tables. */
@@ -7,6 +8,7 @@
 #include "../wsq.h"
 #include "command.h"
 #include "top.h"
+#include "top_verdict.h"
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -181,7 +183,8 @@ static double share_of(uint64_t now, uint64_t before, uint64_t elapsed) {
     return share < 1 ? share : 1;
 }
 
-static void print_worker(unsigned index, const struct top_worker *worker, struct sample *last) {
+static struct top_seen print_worker(unsigned index, const struct top_worker *worker,
+                                    struct sample *last) {
     struct sample now = take_sample(worker, top_now());
     uint64_t elapsed = now.at_ns - last->at_ns;
     double seconds = (double)elapsed * 1e-9;
@@ -198,7 +201,9 @@ static void print_worker(unsigned index, const struct top_worker *worker, struct
            now.stats.interval, now.stats.queue_depth, (double)now.stats.average_task_ns * 1e-3);
     print_bar(1 - idle);
     end_line();
+    uint64_t runs = now.stats.run + now.stats.jobs_stolen - last->stats.run - last->stats.jobs_stolen;
     *last = now;
+    return (struct top_seen){.runs = runs, .idle = idle, .blocked = blocked};
 }
 
 /* ---- the kinds of tasks ---- */
@@ -306,10 +311,30 @@ static void print_kind(const struct top_shared *shared, const struct kind *kind,
     end_line();
 }
 
+/* How long tasks of all kinds were queued before they started: which part, in steps of eight. */
+static void print_queued(const struct times *all) {
+    uint64_t count = 0, seen = 0;
+    for (unsigned i = 0; i < TOP_BUCKETS; i++) count += all->buckets[i];
+    if (count == 0 || lines_left == 0) return;
+    printf("  queued");
+    unsigned bucket = 0;
+    for (double us = 1; us < 1e6 && seen < count; us *= 8) {
+        uint64_t here = 0;
+        for (; bucket < TOP_BUCKETS && (top_bucket_ns(bucket) < us * 1e3); bucket++)
+            here += all->buckets[bucket];
+        seen += here;
+        if (here != 0) printf("  < %g us %.0f%%", us, 100 * (double)here / (double)count);
+    }
+    if (seen < count) printf("  longer %.0f%%", 100 * (double)(count - seen) / (double)count);
+    end_line();
+}
+
 /* ---- the view ---- */
 
 static void draw(const struct top_shared *shared, struct sample *last, double interval) {
     static unsigned lines_before;
+    static struct top_seen seen[TOP_WORKERS];
+    char verdict[160];
     unsigned workers = atomic_load(&shared->workers), shown = 0;
     unsigned rows = on_terminal ? terminal_rows() : 0;
     lines_left = rows > 2 ? rows - 1 : UINT_MAX; /* the cursor stays in the last row */
@@ -323,16 +348,23 @@ static void draw(const struct top_shared *shared, struct sample *last, double in
            "  mean us  busy");
     end_line();
     add_up_kinds(shared);
-    for (; shown < workers && lines_left > 2 * kind_count + 2; shown++)
-        print_worker(shown, &shared->worker[shown], &last[shown]);
+    for (; shown < workers && lines_left > 2 * kind_count + 4; shown++)
+        seen[shown] = print_worker(shown, &shared->worker[shown], &last[shown]);
     if (shown < workers) printf("       %u more", workers - shown), end_line();
     if (kind_count > 0 && lines_left > 0) {
         printf("  task                      runs/s         runs            mean us       50%%"
                "       99%%     99.9%%");
         end_line();
     }
-    for (unsigned i = 0; i < kind_count && lines_left > 0; i++)
-        print_kind(shared, &kinds[i], interval);
+    struct times queued = {0};
+    for (unsigned i = 0; i < kind_count; i++) {
+        if (lines_left > 0) print_kind(shared, &kinds[i], interval);
+        for (unsigned k = 0; k < TOP_BUCKETS; k++) queued.buckets[k] += kinds[i].queued.buckets[k];
+    }
+    print_queued(&queued);
+    top_verdict(verdict, sizeof verdict, seen, shown, interval, atomic_load(&shared->pending),
+                quantile_us(&queued, 0.5));
+    if (lines_left > 0 && *verdict) printf("  %s", verdict), end_line();
     fputs(on_terminal ? "\033[J" : "\n", stdout);
     fflush(stdout);
     lines_before = lines_drawn;

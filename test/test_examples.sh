@@ -103,6 +103,8 @@ watched() {
     wait "$shown" || fail "top -o: exit $?"
     grep -q leaf "$work/own" || fail 'top -o shows nothing'
     grep -q 'queued .* by branch' "$work/own" || fail 'top does not say what queued a task'
+    grep -q 'queued  < ' "$work/own" || fail 'top does not say how long tasks were queued'
+    grep -qE '^  (balanced|idle|imbalance|all workers|one worker|stall)' "$work/own" || fail 'top says no verdict'
     [ ! -e "$work/top" ] || fail 'top leaves its file'
     "$build/examples/top" -n 600 -o "$work/top" >/dev/null 2>&1 &
     shown=$!
