@@ -3499,7 +3499,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *             forked (the kernel, in a child)
  * ========================================================================== */
 
-#define WSQI_MAX_WORKERS 0x3fffu /* and as many stand-ins: S counts in 16 bits */
+#define WSQI_MAX_WORKERS 0x3fffu /* and as many stand-ins: S counts threads in 16 bits */
 
 /* Outside threads that take part in wsq_run at the same time, runs within runs included. */
 #ifndef WSQ_GUESTS
@@ -3524,7 +3524,7 @@ typedef struct wsqi_inject {
     wsqi_a64 outside; /* 2 * (tasks spawned from outside by way of this lane) + closed */
     wsqi_a32 count;   /* tasks here, if this is not the global queue; written by push and take */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
-    wsqi_a32 length;                                /* of ready; the lock's holder writes */
+    wsqi_a32 length;                                /* tasks in `ready`; the lock's holder */
     wsq_task *ready, *last;                         /* the lock's holder: oldest first */
 } wsqi_inject;
 
@@ -3580,7 +3580,7 @@ typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head when the ring held one task */
     wsqi_a64 run;    /* watcher and thieves: 1 + counters.run; 0: the slot was empty */
     wsqi_a32 robbed; /* thieves: 1 while one of them is at the ring */
-    wsqi_a32 vain;   /* the owner: wakes told to idle threads, since a thief took a woken task */
+    wsqi_a32 vain;   /* the owner: calls of wsqi_slot_tell since a thief took a woken task */
 } wsqi_marks;
 
 /* The time from one visit to the global queue to the next. */
@@ -3601,7 +3601,7 @@ typedef struct wsqi_ends {
 typedef struct wsqi_futures {
     wsq_future *first; /* the newest */
     uint32_t count;
-    wsq_future *batch; /* a whole batch more, or NULL */
+    wsq_future *batch; /* one more batch, which is full, or NULL */
 } wsqi_futures;
 
 /* One worker: the start of its block; its job stack fills the rest. A stand-in and a guest have a
@@ -3611,7 +3611,7 @@ struct wsqi_worker {
     wsq_pool *pool;
     bool permit;        /* owner: it may run what is queued; a guest: S counts it as at work */
     bool comes;         /* owner: it is counted in pool.coming */
-    bool asks;          /* owner: without a permit, or lent: it looks before it begins a task */
+    bool asks;          /* owner: it must look before each task: it has no permit, or was lent */
     uint32_t blocking;  /* owner: calls of wsq_block_begin whose end is still to come */
     uint32_t wake_slot; /* owner: not 0: a task that it wakes goes into its slot, with no notify */
     wsqi_worker *outer; /* the block in which the thread was before this one, or NULL */
@@ -3631,12 +3631,12 @@ struct wsqi_worker {
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
     uint32_t tombstones;   /* owner: futures that it called in waits; they may still be queued */
-    bool suspicious;      /* owner: its last time-out found an unattended task */
+    bool suspicious;      /* owner: at its last time-out no thread looked for a task */
     bool events;          /* owner: the driver's wait has returned true, and dispatch is due */
     bool dispatching;     /* owner: it is inside the driver's dispatch */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
     uint64_t told; /* owner: counters.finished when it last began to search; or UINT64_MAX */
-    uint8_t vain;         /* owner: searches since the last that found something; modulo 256 */
+    uint8_t vain;         /* owner: searches since one found something, modulo 256 */
     bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
     wsq_random random;
     wsq_tune tune;
@@ -3714,8 +3714,8 @@ struct wsq_pool {
     unsigned shares; /* lanes of the global queue */
     uint32_t spin_rounds; /* looks before a sleep, if spin_ns is 0 */
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
-    uint32_t wake_slot; /* lifo_cap; 0: none, or hooks are told before the slot is filled */
-    uint32_t turn; /* caller_runs: which worker's */
+    uint32_t wake_slot; /* lifo_cap; 0: there is no slot, or a hook hears of each wake first */
+    uint32_t turn; /* caller_runs: the worker whose turn it is */
     /* the block of each worker, stand-in and guest; NULL until there is one. It is written before
      * `threads_made` or `guests_made` counts it. The workers' blocks are adjacent */
     wsqi_worker **table;
@@ -3740,7 +3740,7 @@ struct wsq_pool {
     /* 2 * (1 + index of the thread that has the driver, or had it last), + 1 while it has it. A
      * thread takes the driver by CAS */
     wsqi_a32 poller;
-    /* tasks by wsq_priority: WSQ_NORMAL's, and those behind WSQ_LOW's, are the global queue */
+    /* one for each wsq_priority. That of WSQ_NORMAL and all after WSQ_LOW's are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 vain_looks; /* waits of threads outside in a row that looked, and slept all the same */
@@ -3785,7 +3785,7 @@ static inline uint32_t wsqi_idle(uint64_t s) { return (uint32_t)(s >> 32) & 0xff
 static inline uint32_t wsqi_active(uint64_t s) { return (uint32_t)(s >> 48) & 0xffu; }
 static inline uint32_t wsqi_guests(uint64_t s) { return (uint32_t)(s >> 56); }
 
-/* Is the task in this phase? 0: it was never spawned; a zeroed one is. */
+/* Is the task in this phase? Phase 0, which a zeroed task has, means: it was never spawned. */
 static inline bool wsqi_task_is(uint32_t state, uint32_t phase) {
     return (state & WSQI_TASK_PHASE) == phase;
 }
@@ -3896,11 +3896,11 @@ static wsq_pool *wsqi_task_pool(const wsq_task *task) {
 
 static inline bool wsqi_forked(const wsq_pool *pool) {
     wsqi_check_pool(pool);
-    /* Relaxed: no other thread lives here that could have written it. */
+    /* Relaxed: a child has no other thread that could have written it. */
     return wsqi_load_rlx(pool->phase) == WSQI_PHASE_FORKED;
 }
 
-/* Why the pool takes nothing any more. */
+/* The result of a spawn that the pool refuses. */
 static wsq_result wsqi_refusal(const wsq_pool *pool) {
     return wsqi_forked(pool) ? WSQ_ERR_FORKED : WSQ_ERR_CLOSED;
 }
@@ -4143,7 +4143,7 @@ static void wsqi_unpark(wsqi_parker *parker) {
     uint32_t former = wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE);
     if (former == WSQI_TOKEN_ASLEEP) {
         wsqi_parking_wake(parker->parking, &parker->token, false);
-    } else if (former == WSQI_TOKEN_POLLING) { /* the owner is in the driver's wait, or soon */
+    } else if (former == WSQI_TOKEN_POLLING) { /* in the driver's wait, or about to begin it */
         const wsq_driver *driver = &wsq_container_of(parker->parking, wsq_pool, parking)->driver;
         driver->interrupt(driver->user);
     }
@@ -4197,7 +4197,7 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
 }
 
 static bool wsqi_wait_called(const wsqi_wait *wait) {
-    return wsqi_load_hint(&wait->called) != 0; /* the waiter listens again (W2) */
+    return wsqi_load_hint(&wait->called) != 0; /* wsqi_wait_listen (W2) makes sure */
 }
 
 static bool wsqi_wait_late(const wsqi_wait *wait) {
@@ -4730,7 +4730,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* A guess: short beside what a person notices, long beside a task and a system call. */
 #define WSQI_WATCH_NS 500000u
-#define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: not only the timers */
+#define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: it watches slots, too, not only timers */
 
 /* A slot was filled, or the first timer is earlier now. The caller has read `watcher` after
  * that. */
@@ -4853,7 +4853,7 @@ static void wsqi_wake_self(wsqi_worker *self) {
         next = s - WSQI_IDLE - (permit ? WSQI_SLEEPING - WSQI_SEARCHING : 0);
         /* Relaxed: as in wsqi_idle_take. */
     } while (!wsqi_cas_rlx(&pool->permits, &s, next));
-    /* I5: as I3, with oneself. */
+    /* I5: this thread claims its own bit, as others do by I3. */
     if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self))
         self->permit = self->searching = permit;
     else if (permit)
@@ -5123,7 +5123,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     self->turn.left = 0;
 }
 
-/* Owner only. To the back of the own queue; the caller notifies. */
+/* Owner only: puts the task at the back of its queue. The caller must notify. */
 static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     bool done = self->order == WSQ_FIFO
                     ? wsqi_ring_push(&self->ring, task)
@@ -5147,17 +5147,17 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
-/* Owner only; it has filled its slot, and tasks take long: an idle thread may take the task, but
- * if the last four came too late, only every 16th time. The slot's exchange was a full barrier
- * (I6). */
+/* Owner only, which has filled its slot, where tasks take long: tells an idle thread, which may
+ * take the task. If the last four came too late, it tells one only every 16th time. The slot's
+ * exchange was a full barrier (I6). */
 static void wsqi_slot_tell(wsqi_worker *self) {
     uint32_t vain = wsqi_load_hint(&self->marks.vain);
     wsqi_store_hint(&self->marks.vain, vain + 1);
     if ((vain < 4 || vain % 16 == 0) && !wsqi_alone(self->pool)) wsqi_notify_rmw(self->pool);
 }
 
-/* Owner only, whose slot is full: is it the slot's turn? After lifo_cap of these it is the queue's,
- * if there is something in it. */
+/* Owner only, whose slot is full: is it the slot's turn? After lifo_cap tasks from the slot it is
+ * the queue's turn, unless that is empty. */
 WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
     if (WSQI_LIKELY(self->lifo_left != 0)) {
         self->lifo_left--;
@@ -5167,7 +5167,7 @@ WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
     return wsqi_queue_length(self) == 0;
 }
 
-/* 1. The LIFO slot, then the own queue. */
+/* 1. The next task of the LIFO slot, or else of the worker's own queue. */
 WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (wsqi_load_hint(&self->lifo) != NULL && wsqi_slot_turn(self)) task = wsqi_slot_take(self);
@@ -5455,7 +5455,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_add_hint(&lane->count, 1u);
     wsqi_inject_push(lane, task, task);
     if (pinned) {
-        /* The woken thread finds the task: as a sleeper, or in a wait, perhaps for this task. */
+        /* The thread that wakes up finds the task, as a sleeper or in a wait (perhaps for it). */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
         wsqi_fence_rmw(); /* P4 */
     } else {
@@ -5765,8 +5765,8 @@ WSQ_API bool wsq_budget_take(void) {
  *            instead of 650 to fire one (2 cores of a Xeon, KVM).
  * ========================================================================== */
 
-/* Guesses: the timers that move or fire while a lock is held (about 50 us if none is in the cache);
- * and those of a list in which the first one's time is looked up. If there are more, the watcher
+/* Guesses: how many timers move or fire while a lock is held (about 50 us if none is in the cache);
+ * and how many a list may have for its first time to be looked up. For a longer list the watcher
  * wakes up at the list's own time, and then looks at shorter lists. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
@@ -5853,7 +5853,7 @@ static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     return WSQI_NEVER;
 }
 
-/* The lock's holder: the first timer of the open list. */
+/* The lock's holder: takes the first timer out of the open list. */
 static wsq_timer *wsqi_timers_take(wsqi_timers *timers) {
     wsqi_link *link = wsqi_get(&timers->open->next);
     wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
@@ -5876,7 +5876,7 @@ static bool wsqi_timers_make(wsq_pool *pool) {
     return pool->timers != NULL;
 }
 
-/* The pool is over: its timers are not set any more. In a child of fork() they are the parent's. */
+/* The pool is over: takes all timers back. In a child of fork() they are the parent's. */
 static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
         wsqi_timers *timers = &pool->timers[i];
@@ -5898,13 +5898,13 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_task *task = wsqi_get(&timer->task);
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
     if (!wsqi_task_notify(task)) return NULL;
-    /* N3: nobody uses the timer and its task any more. Pairs with N4. It cannot go before, for its
-     * task waits in our hands. */
+    /* N3: nobody uses the timer and its task any more. Pairs with N4. The timer cannot go before
+     * this, because its task waits for the caller to queue it. */
     wsqi_store_rel(&timer->timers, NULL);
     return task;
 }
 
-/* Any thread: no timer is due earlier. */
+/* Any thread: returns a time before which no timer is due. */
 static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     uint64_t first = WSQI_NEVER;
     for (unsigned i = 0; i < pool->workers; i++) {
@@ -6346,8 +6346,8 @@ static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     return first;
 }
 
-/* Lets the tasks from `first` to `last` wait for the group. The caller still counts in the group,
- * or must set WSQI_GROUP_THEN after this. */
+/* Lets the tasks from `first` to `last` wait for the group. The group counts a task of the caller's
+ * meanwhile, or the caller must set WSQI_GROUP_THEN after this. */
 static void wsqi_group_put(wsq_group *group, wsq_task *first, wsq_task *last) {
     void *head = wsqi_load_hint(&group->then);
     do {
@@ -6423,7 +6423,7 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
     self->frame.group = former;
-    if (!over || self->ends.group != group) wsqi_group_flush(self); /* the task may await these */
+    if (!over || self->ends.group != group) wsqi_group_flush(self); /* it may wait for these ends */
     if (!over) return;
     self->ends.group = group;
     self->ends.count++;
@@ -6434,7 +6434,7 @@ static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
 
-/* Any thread; pin: WSQI_FLAG_PINNED with the worker's index, or 0. */
+/* Any thread: spawns the task into the group. pin: WSQI_FLAG_PINNED with a worker's index, or 0. */
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
     void *home = (char *)group + 1;
@@ -6714,7 +6714,8 @@ static bool wsqi_jobs_allowed(const wsqi_worker *self) {
 /* What a thief takes: published jobs; these and tasks of rings; these and tasks in LIFO slots. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
-/* Owner only, not counted as a searcher: it has stolen tasks. */
+/* Owner only, which has stolen tasks, and is not counted as a searcher: wakes others for the
+ * rest. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     /* I6: the last searcher may have missed the tasks on their way, and the victim has told no
      * thread of what it pushed behind them. Either this sees that, or wsqi_notify_pushed sees that
@@ -6723,7 +6724,7 @@ static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
 
-/* Owner only. True: a job was stolen and has been run. */
+/* Owner only: steals from one victim. *task: a stolen task. True: a stolen job has been run. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.steal_attempts, 1);
@@ -6865,7 +6866,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
     if (over || wsqi_global_room(self, task != NULL) != 0) {
         self->turn.count++;
-        self->turn.left = self->tune.interval - 1; /* with the one that it finds now */
+        self->turn.left = self->tune.interval - 1; /* the task that it finds now counts, too */
     }
     task = wsqi_take_global(self, task);
     return task != NULL ? task : wsqi_take_local(self);
@@ -6934,7 +6935,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     self->frame.task = NULL; /* the former task is over; see wsqi_task_below */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
-    /* First it looks where its waker saw work, then at all, not counted yet. */
+    /* First it looks where its waker saw work, then at all workers; S does not count it yet. */
     if (wsqi_steal_lead(self, task)) return true;
     if (*task == NULL && !self->searching && !alone && wsqi_steal_pass(self, WSQI_TASKS, task))
         return true;
@@ -7089,7 +7090,7 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
 /* The thread that works: runs one task as any worker. False: there is nothing to do. */
 static bool wsqi_pump(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
-        /* The first one looks everywhere but into the inboxes of others. */
+        /* The first worker has looked everywhere, except into the inboxes of the others. */
         if (i != 0 && wsqi_inject_empty(&wsqi_block(pool, pool->turn)->inbox)) wsqi_pump_next(pool);
         else if (wsqi_pump_turn(pool)) return true;
     }
@@ -7174,7 +7175,7 @@ static bool wsqi_pinned_run(wsqi_worker *self, wsq_ctx floor) {
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    if (self->comes) wsqi_sleep(self, NULL); /* counted in S, it looks, as wsqi_thread_want says */
+    if (self->comes) wsqi_sleep(self, NULL); /* a new stand-in: S counts it, and then it looks */
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         if (may ? wsqi_step(self) : wsqi_pinned_run(self, self->frame.floor)) continue;
@@ -7759,7 +7760,7 @@ struct wsq_future {
     void *(*fn)(void *arg);  /* wsq_submit's */
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
-    wsq_edge then;       /* to the task of wsq_future_then */
+    wsq_edge then;       /* leads to the task of wsq_future_then */
     wsq_future *next;    /* of a free future: the next one of its batch */
     wsq_future *batch;   /* of the first free future of a batch: the next batch */
     wsqi_a32 references;
@@ -7842,7 +7843,7 @@ WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self
     return future;
 }
 
-/* Any thread. NULL: no memory. */
+/* Any thread: a future for a new call. NULL: no memory. */
 static wsq_future *wsqi_future_create(wsq_pool *pool) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_future *future = self != NULL ? wsqi_futures_pop(&self->futures) : NULL;
@@ -8256,8 +8257,8 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
 }
 
 /* Sleeps until the job is done; if `help`, also until jobs are published: then it returns true.
- * Both call the waiter of this block. asked: the last call was for no job that it found: perhaps
- * for a slot or a timer, which a watcher has seen. */
+ * Both call the waiter of this block. asked: it was called, and then found no job: perhaps a
+ * watcher has called it for a slot or a timer. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -8480,8 +8481,9 @@ WSQ_API int wsq_worker_self(void) {
 /* It gives work to a thief that is awake only if what is left takes longer than this. A guess. */
 #define WSQI_TINY_NS 1000u
 
-/* The last elements of a range may be heavy ones after many light ones. So the clock is read after
- * each step through so many. users/tail with 2 workers: 0: 1.42 ms, 16: 1.44, 32: 1.25. */
+/* The last elements of a range may be heavy ones after many light ones. So among the last 32 the
+ * clock is read after each step. (users/tail with 2 workers: 1.25 ms; with 16 1.44, with 0
+ * 1.42.) */
 enum { WSQI_LAST = 32 };
 
 /* How a range is cut into steps. Without a given grain, steps are powers of two that end on
@@ -8584,8 +8586,8 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 /* Rounds up to a cache line. Not every compiler can align a variable on the stack that far. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* Does a range that is longer than the grain, and offers its upper half meanwhile. If no thief
- * takes that, it adds to the same result. False: no memory for another result; nothing is done. */
+/* Runs a range that is longer than the grain, and offers its upper half meanwhile. A half that no
+ * thief takes adds to the same result. False: no memory for another result; nothing is done. */
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
                                      size_t begin, size_t end, void *partial) {
     size_t half = (end - begin) / 2, grain = pace->step;
@@ -8709,7 +8711,7 @@ typedef struct wsqi_listed {
     uint64_t since;   /* ns of the clock when `doing` began. Of a timer: when it fires */
     uint64_t others;  /* of a task: how many predecessors it had at its spawn */
     wsqi_doing doing;
-    unsigned worker;  /* that runs it, ran it last, or queued it; or WSQ_OUTSIDE */
+    unsigned worker;  /* the worker that runs it, ran it last, or queued it; or WSQ_OUTSIDE */
 } wsqi_listed;
 
 typedef struct wsqi_list {
@@ -8793,7 +8795,7 @@ static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
     return value == WSQ_YIELD ? WSQI_QUEUED : WSQI_OVER;
 }
 
-/* The hook of a pool that has a list. Any thread, about to do this to a task. */
+/* The hook of a pool that has a list. Any thread calls it, about to do this to a task. */
 static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
                             uint64_t value) {
     wsq_pool *pool = (wsq_pool *)user;
@@ -8830,7 +8832,7 @@ static bool wsqi_list_make(wsq_pool *pool) {
 
 /* ---- what is written ---- */
 
-/* Most lines of each kind; and most timers, or lines without memory for more. Guesses. */
+/* The most lines of each kind; and the most timers, or lines if there is no memory. Guesses. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
 #define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
