@@ -603,6 +603,7 @@
  *                                  recipes/share.c
  *     free a task's memory?        its function frees it and returns WSQ_GONE: recipes/memory.c. No
  *                                  thread may wait for this task or wake it
+ *     turn stealing off?           WSQ_SHARED: no worker has a queue of its own
  *     resize or pause a pool?      lend_only: recipes/resize.c
  *     find a hang?                 wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
  *     hear of long tasks?          recipes/stalls.c; recipes/latency.c: how long tasks are queued
@@ -1150,7 +1151,8 @@ typedef enum wsq_order {
     WSQ_FIFO,  /* each worker has a ring, oldest first, and a LIFO slot for the task woken last.
                 * With one worker: exactly in the order of the spawns */
     WSQ_LIFO,  /* each worker has a deque, the newest first; thieves take the oldest */
-    WSQ_SHARED /* all workers take from the global queue: exactly in the order of the spawns */
+    WSQ_SHARED /* all workers take from the global queue: exactly in the order of the spawns.
+                * No task is ever stolen from a worker; jobs are, as in every pool */
 } wsq_order;
 
 /* What a shutdown does with the work that is left. */

@@ -308,6 +308,43 @@ static void start_in_order(void) {
     atomic_store(&started, 0);
 }
 
+/* ---- no task is stolen in a WSQ_SHARED pool: that is how stealing is turned off ---- */
+
+static atomic_uint hatches;
+
+/* It spawns, yields, wakes, waits and blocks, all on a worker. */
+static wsq_poll hustle(wsq_ctx ctx, step *self) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    if (self->number % 64 == 0) { /* so each worker would have something to steal */
+        for (unsigned i = 1; i < 64; i++) CHECK_EQ(wsq_spawn(pool, &self[i].task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait(&self[63].task), WSQ_OK);
+        return WSQ_DONE;
+    }
+    unsigned turn = atomic_fetch_add(&hatches, 1) % 5;
+    if (turn == 0) return WSQ_YIELD;
+    if (turn == 1) return wsq_wake(&self->task), WSQ_PENDING;
+    for (volatile int i = 0; i < 300; i++) {}
+    return WSQ_DONE;
+}
+
+static uint64_t stolen_in(wsq_order order) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 4, .order = order});
+    wsq_stats stats;
+    step *steps = step_array(TASKS, hustle, NULL);
+    for (unsigned i = 0; i < TASKS; i++) steps[i].number = i;
+    for (unsigned i = 0; i + 64 <= TASKS; i += 64) CHECK_EQ(wsq_spawn(pool, &steps[i].task), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_stats(pool, &stats);
+    pool_end(pool);
+    free(steps);
+    return stats.tasks_stolen;
+}
+
+static void nothing_is_stolen(void) {
+    for (size_t round = 0; round < 1 + test_times(5); round++) CHECK_EQ(stolen_in(WSQ_SHARED), 0);
+    while (stolen_in(WSQ_FIFO) == 0) {} /* the same load has much to steal */
+}
+
 int main(void) {
     test_begin("test_order");
     RUN(spawned_outside);
@@ -317,5 +354,6 @@ int main(void) {
     RUN(a_fifth);
     RUN(each_waits_for_the_last);
     RUN(start_in_order);
+    RUN(nothing_is_stolen);
     return test_end();
 }
