@@ -4328,7 +4328,7 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
 }
 
 static bool wsqi_asleep(wsqi_worker *self) {
-    /* The last searcher's look, by I6 and I7, finds the work that the worker is woken for. */
+    /* A hint suffices: the last searcher's look (I6, I7) finds the work for which it is woken. */
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
@@ -6989,7 +6989,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
             task = wsqi_take_local(self);
         if (task != NULL) break;
         if (again) continue;
-        wsqi_group_flush(self); /* the last to run dry must see these ends */
+        wsqi_group_flush(self); /* the last worker to run dry must see these ends */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if (stolen || task != NULL) self->vain = 0;
         if (!stolen) break;
@@ -8565,7 +8565,7 @@ typedef struct wsqi_half {
     wsq_job job;
     wsqi_loop *loop;
     size_t begin, end;
-    void *partial; /* with a reducer: room for its own result, used if it is stolen, or fixed */
+    void *partial; /* of a reduction: room for its own result, if it is stolen, or that is fixed */
     uint64_t left_ns; /* an estimate: how long it takes */
 } wsqi_half;
 

@@ -132,6 +132,18 @@ how many threads?: #wsq_config
 wait for all tasks: #wsq_pool_wait
 nested wait deadlock: #-guide-waiting
 starvation: #-guide-priority
+main thread: #-gui-c
+vendored: #-library-c
+single threaded test: #-deterministic-c
+time out: #-timeout-c
+memory per task: #-memory-c
+parallel for: #wsq_for
+hot phase: #wsq_pool_set_spin
+goroutine: #wsq_go
+permit: #-concepts-waiting
+progress: #-concepts-progress
+tracing: #wsq_hooks
+wasm: #-systems
 END
 asked=$(sed 's/\(.*\): .*/"\1"/' "$work/asked" | paste -sd, -)
 with search "const ask = text => { box.value = text; show();
