@@ -2120,7 +2120,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  D4 D5  deque pop; steal             seq_cst       each other  both take the last item
  *  D6 D7  deque grow; steal: array     rel; acq      each other  a thief reads an unwritten slot
  *  D8 D9  deque steal; push: top       rel; acq      each other  a thief reads the slot's next item
- *  G1 G2  inject push; collect         rel; acq      each other  a task's links are garbage
+ *  G1 G2  chain pushed; taken          rel; acq      each other  a task's links are garbage
  *  G3 G4  inject lock; unlock          acq; rel      each other  two consumers take one task
  *  I1 I2  token wait; give             acq; rel      each other  a woken worker misses why
  *  I3     bitmap claim                 acq+rel       I5          a worker half asleep is woken
@@ -2147,7 +2147,6 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  E4     after closed                 acquire       E5          an edge's links are garbage
  *  E5     edge pushed: after           acq+rel       E4 E6       as E4; an edge is never resolved
  *  E6     after open again             release       E5          an edge is never resolved
- *  K1 K2  then taken; pushed           acq; rel      each other  a task's links are garbage
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          a waiter misses a task's result
  *  F3     reference dropped            acq+rel       itself      two uses of a future overlap
@@ -2252,9 +2251,11 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire, multiply-shift (2019).
  * ========================================================================== */
 
-/* The golden ratio spreads small seeds over all bits, as in Knuth's hashing. */
+/* The golden ratio spreads small differences to the upper bits, as in Knuth's hashing. */
+static inline uint64_t wsqi_hash(uint64_t key) { return key * 0x9E3779B97F4A7C15u; }
+
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
-    seed = (seed + 1) * 0x9E3779B97F4A7C15u;
+    seed = wsqi_hash(seed + 1);
     seed ^= seed >> 32;
     random->one = (uint32_t)(seed >> 32);
     random->two = (uint32_t)seed;
@@ -2841,7 +2842,7 @@ typedef struct wsqi_bucket {
 typedef struct wsqi_parking { wsqi_bucket buckets[WSQI_PARKING_BUCKETS]; } wsqi_parking;
 
 static wsqi_bucket *wsqi_parking_bucket(wsqi_parking *self, const wsqi_a32 *word) {
-    uint64_t hash = ((uint64_t)(uintptr_t)word >> 2) * 0x9E3779B97F4A7C15u;
+    uint64_t hash = wsqi_hash((uintptr_t)word >> 2);
     return &self->buckets[hash >> 60];
 }
 
@@ -3637,13 +3638,13 @@ struct wsqi_worker {
     bool events;          /* owner: the driver's wait has returned true, and dispatch is due */
     bool dispatching;     /* owner: it is inside the driver's dispatch */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
-    uint64_t told; /* owner: counters.finished when it last began to search; or UINT64_MAX */
+    uint64_t reported; /* owner: counters.finished when it last began to search; or UINT64_MAX */
     uint8_t vain;         /* owner: searches since one found something, modulo 256 */
-    bool late;            /* owner: it may look into LIFO slots whose owner is stuck in a task */
+    bool robs_slots;      /* owner: it may look into LIFO slots whose owner is stuck in a task */
     wsq_random random;
     wsq_tune tune;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_marks marks; /* others */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, late thieves empty */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
     uint32_t beside;  /* owner: how often in a row it woke up on its waker's processor */
@@ -3671,7 +3672,7 @@ enum {
     WSQI_TASK_AWAITED = 8,  /* a thread or a task waits for its end; cleared by the end */
     WSQI_TASK_POISONED = 16, /* it was cancelled, or will be: by a call, or with a predecessor */
     WSQI_TASK_OPEN = 32,    /* it is revocable, or a future, and has not started */
-    WSQI_TASK_BLOCKER = 64  /* and all bits above: how many ends hold it back from its queue */
+    WSQI_TASK_HOLD = 64  /* and all bits above: how many ends hold it back from its queue */
 };
 
 /* Timers in lists, by their times; see >>timer. The lists take 11 KiB, and those that no timer has
@@ -3717,7 +3718,7 @@ struct wsq_pool {
     uint32_t spin_rounds; /* looks before a sleep, if spin_ns is 0 */
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
     uint32_t wake_slot; /* lifo_cap; 0: there is no slot, or a hook hears of each wake first */
-    uint32_t turn; /* caller_runs: the worker whose turn it is */
+    uint32_t next; /* caller_runs: the worker whose turn it is */
     /* the block of each worker, stand-in and guest; NULL until there is one. It is written before
      * `threads_made` or `guests_made` counts it. The workers' blocks are adjacent */
     wsqi_worker **table;
@@ -3799,7 +3800,7 @@ static inline bool wsqi_task_cancelled(uint32_t state) {
 
 /* Is the task spawned, and not over? */
 static inline bool wsqi_task_live(uint32_t state) {
-    return ((state + WSQI_TASK_ACTIVE) & WSQI_TASK_PENDING) != 0;
+    return wsqi_task_is(state, WSQI_TASK_ACTIVE) || wsqi_task_is(state, WSQI_TASK_PENDING);
 }
 
 /* A block that `threads_made` or `guests_made` counts. A thread that has the index from elsewhere
@@ -3923,12 +3924,12 @@ static inline void wsqi_unlock(wsq_pool *pool, wsqi_a32 *lock) {
 
 #ifdef WSQ_NO_HOOKS
 #define WSQI_LISTS 0 /* is there code for wsq_config.list_tasks? */
-#define wsqi_told(pool, events) ((void)(pool), (void)(events), false)
+#define wsqi_hooked(pool, events) ((void)(pool), (void)(events), false)
 #define wsqi_event(self, event, subject, value) ((void)(self), (void)(event), (void)(subject))
 #define wsqi_event_here(pool, event, subject, value) wsqi_event(pool, event, subject, value)
 #else
 #define WSQI_LISTS 1
-#define wsqi_told(pool, bits) (!WSQI_LIKELY(((pool)->hooks.events & (bits)) == 0))
+#define wsqi_hooked(pool, bits) (!WSQI_LIKELY(((pool)->hooks.events & (bits)) == 0))
 
 WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker *self,
                                         wsq_event event, const void *subject, uint64_t value) {
@@ -3938,7 +3939,7 @@ WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker 
 
 #define wsqi_event_of(pool, self, what, subject, value) \
     do { \
-        if (wsqi_told(pool, 1u << (what))) \
+        if (wsqi_hooked(pool, 1u << (what))) \
             wsqi_event_report((pool), (self), (what), (subject), (uint64_t)(value)); \
     } while (0)
 
@@ -3973,14 +3974,15 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  *            into `ready`, under the lock: 93 instead of 43 ns a spawn with 2 workers (bench).
  * ========================================================================== */
 
-/* Any thread. Adds a chain of tasks, newest first. The caller must notify a worker, even if the
- * lane was not empty: the thread that filled it may be late with its own notify. */
-static void wsqi_inject_push(wsqi_inject *inject, wsq_task *newest, wsq_task *oldest) {
-    void *head = wsqi_load_hint(&inject->incoming);
+/* Any thread. Adds a chain of tasks, newest first, to a list that is taken whole: a lane's
+ * `incoming`, or a group's `then`. After a push into a lane the caller must notify a worker, even
+ * if the lane was not empty: the thread that filled it may be late with its own notify. */
+static void wsqi_chain_push(wsqi_aptr *list, wsq_task *newest, wsq_task *oldest) {
+    void *head = wsqi_load_hint(list);
     do {
         wsqi_set(&oldest->next, (wsq_task *)head);
         /* G1: the chain's links and tasks become visible. Pairs with G2. Failure: retried. */
-    } while (!wsqi_cas_rel(&inject->incoming, &head, newest));
+    } while (!wsqi_cas_rel(list, &head, newest));
 }
 
 /* Any thread; a snapshot. Tasks may just be moving from one list to the other; the thread that
@@ -4039,7 +4041,7 @@ static inline wsqi_inject *wsqi_share(wsq_pool *pool, uint32_t n) {
 }
 
 static inline uint32_t wsqi_thread_hash(void) {
-    return (uint32_t)((uint64_t)wsqi_thread_key() * 0x9E3779B97F4A7C15u >> 32);
+    return (uint32_t)(wsqi_hash(wsqi_thread_key()) >> 32);
 }
 
 /* The lane that this thread uses: always the same one, so that its tasks stay in order. */
@@ -4104,6 +4106,12 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
     tune->average_ns = average ? average : 1;
     return wsqi_tune_clamp(tune);
 }
+
+/* Is it worth another try, after `vain` in a row that were of no use? After 4 only every 16th time,
+ * for times may change. Both numbers are guesses. */
+enum { WSQI_VAIN = 4 };
+
+static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain % 16 == 0; }
 
 /* ==========================================================================
  * >>waiters: what a thread sleeps on, and what it waits for
@@ -4176,8 +4184,7 @@ struct wsqi_wait {
 enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE };
 
 static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
-    uint64_t hash = (uint64_t)(uintptr_t)key * 0x9E3779B97F4A7C15u;
-    return &pool->waiting[hash >> (64 - WSQI_BUCKET_BITS)];
+    return &pool->waiting[wsqi_hash((uintptr_t)key) >> (64 - WSQI_BUCKET_BITS)];
 }
 
 /* Any thread. The threads that wait for the object at this address (NULL: all that wait) look
@@ -4202,7 +4209,7 @@ static bool wsqi_wait_called(const wsqi_wait *wait) {
     return wsqi_load_hint(&wait->called) != 0; /* wsqi_wait_listen (W2) makes sure */
 }
 
-static bool wsqi_wait_late(const wsqi_wait *wait) {
+static bool wsqi_wait_expired(const wsqi_wait *wait) {
     return wait->deadline != WSQI_NEVER && wsqi_clock_ns() >= wait->deadline;
 }
 
@@ -4680,8 +4687,8 @@ static void wsqi_pass_on(wsq_pool *pool) {
 static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t finished = wsqi_load_own(&self->counters.finished);
-    bool news = finished != self->told;
-    self->told = finished;
+    bool news = finished != self->reported;
+    self->reported = finished;
     /* W6: the last thread to run dry sees what the others have finished. Pairs with itself. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
@@ -4702,7 +4709,7 @@ static void wsqi_search_begin(wsqi_worker *self) {
  * has seen. The last searcher passes the search on. */
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    self->searching = self->late = false;
+    self->searching = self->robs_slots = false;
     /* I9: that rest is visible to the look of the searcher that leaves last. Pairs with itself and
      * I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
@@ -4873,7 +4880,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
         wsqi_worker *worker = wsqi_block(pool, i);
         uint64_t run = wsqi_load_hint(&worker->counters.run) + 1; /* 0 means never seen */
         if (wsqi_load_hint(&worker->lifo) == NULL) run = 0;
-        else if (wsqi_load_hint(&worker->marks.run) == run) self->late = true;
+        else if (wsqi_load_hint(&worker->marks.run) == run) self->robs_slots = true;
         wsqi_store_hint(&worker->marks.run, run);
     }
 }
@@ -4883,12 +4890,12 @@ static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
     (void)wsqi_driver_take(self);
-    if (!self->late && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
+    if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
     if (wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0) {
         wsqi_wake_self(self);
         return;
     }
-    self->late = false; /* threads at work, or asleep in joins, hold all permits */
+    self->robs_slots = false; /* threads at work, or asleep in joins, hold all permits */
     wsqi_joiner_ask(pool);
 }
 
@@ -5014,7 +5021,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_fence_rmw();
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
-    self->comes = self->late = false;
+    self->comes = self->robs_slots = false;
     self->permit = self->searching = true; /* its waker hands these over */
     /* It watches before it looks: the look would make another thread the watcher. */
     wsqi_driver_rest(self, s);
@@ -5029,7 +5036,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
     /* It naps until its bit is gone. A shutdown gives tokens when the pool is over. */
     while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
-        bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_late(wait)
+        bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_expired(wait)
                                  : wsqi_dismissed(self);
         if (over || self->events || wsqi_inbox_calls(self)) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
@@ -5051,7 +5058,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * >>worker: its queue, and what it takes from other queues
  * Purpose:   a task goes to the back of a queue, or comes from the front of one.
  * Invariant: a task is in one place: a LIFO slot, a queue, the global queue, or running.
- * Writers:   the owner; its slot: late thieves too.
+ * Writers:   the owner; its slot: thieves too.
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
@@ -5065,7 +5072,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         else wsqi_set(&oldest->next, (wsq_task *)out[i]);
     }
     uint32_t lane = wsq_random_next(&self->random); /* so that several workers can take at once */
-    if (newest != NULL) wsqi_inject_push(wsqi_share(self->pool, lane), newest, oldest);
+    if (newest != NULL) wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, newest, oldest);
 }
 
 /* Owner only. Empties the LIFO slot. */
@@ -5096,7 +5103,7 @@ static bool wsqi_spill_all(wsqi_worker *self) {
         else wsqi_set(&task->next, newest);
         newest = task;
     }
-    if (newest != NULL) wsqi_inject_push(wsqi_share_own(self->pool), newest, oldest);
+    if (newest != NULL) wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, newest, oldest);
     return newest != NULL;
 }
 
@@ -5112,7 +5119,7 @@ static void wsqi_order_keep(wsqi_worker *self) {
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (self->order != WSQ_FIFO) {
-        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
+        wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         return;
     }
     wsqi_stat(self->counters.overflows, 1);
@@ -5137,7 +5144,7 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
  * look, or the watcher, finds a slot; so when none watches, an idle worker is woken to do so. */
 WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
-    /* I11: the task is visible to a late thief; and either this sees the sleepers and the watcher
+    /* I11: the task is visible to a thief; and either this sees the sleepers and the watcher
      * as they are, or a sleeper sees the slot full. Pairs with I10 and I12. */
     wsq_task *former = (wsq_task *)wsqi_xchg_sc(&self->lifo, task);
     if (former != NULL) {
@@ -5155,12 +5162,12 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
 static void wsqi_slot_tell(wsqi_worker *self) {
     uint32_t vain = wsqi_load_hint(&self->marks.vain);
     wsqi_store_hint(&self->marks.vain, vain + 1);
-    if ((vain < 4 || vain % 16 == 0) && !wsqi_alone(self->pool)) wsqi_notify_rmw(self->pool);
+    if (wsqi_worth(vain) && !wsqi_alone(self->pool)) wsqi_notify_rmw(self->pool);
 }
 
 /* Owner only, whose slot is full: is it the slot's turn? After lifo_cap tasks from the slot it is
  * the queue's turn, unless that is empty. */
-WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
+WSQI_HOT bool wsqi_slot_due(wsqi_worker *self) {
     if (WSQI_LIKELY(self->lifo_left != 0)) {
         self->lifo_left--;
         return true;
@@ -5172,7 +5179,7 @@ WSQI_HOT bool wsqi_slot_turn(wsqi_worker *self) {
 /* 1. The next task of the LIFO slot, or else of the worker's own queue. */
 WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     wsq_task *task = NULL;
-    if (wsqi_load_hint(&self->lifo) != NULL && wsqi_slot_turn(self)) task = wsqi_slot_take(self);
+    if (wsqi_load_hint(&self->lifo) != NULL && wsqi_slot_due(self)) task = wsqi_slot_take(self);
     if (task != NULL) {
         wsqi_stat(self->counters.lifo_hits, 1);
         return task;
@@ -5254,8 +5261,8 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
         return task;
     }
     self->looks += WSQI_HIGH_STREAK + 1 - streak; /* the streak ends */
-    bool turn = self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0;
-    return dry || turn ? wsqi_take_lane(self, &self->inbox) : NULL;
+    bool due = self->looks / (WSQI_HIGH_STREAK + 1) % 2 != 0;
+    return dry || due ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
 /* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
@@ -5364,10 +5371,10 @@ enum {
     WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, for that spawn */
     WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
     WSQI_FLAG_REVOCABLE = 32, /* the spawn sets WSQI_TASK_OPEN */
-    WSQI_FLAG_WORKER = 16,  /* the lowest bit of the index */
     WSQI_FLAGS_UNPINNED = WSQI_FLAG_LANE | WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE
 };
 
+#define WSQI_FLAG_INDEX_AT 16 /* the lowest bit of that index */
 #define WSQI_FLAGS_QUEUE (~(uint32_t)(WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE))
 #define WSQI_FLAGS_NEVER 0xffc0u /* bits that no task has */
 
@@ -5393,7 +5400,7 @@ static inline uint32_t wsqi_task_open(const wsq_task *task) {
 /* May a task with these flags be spawned into this pool? A pin of wsq_spawn_on is over by now. */
 static bool wsqi_flags_fit(const wsq_pool *pool, uint32_t flags) {
     bool pinned = (flags & (WSQI_FLAG_PINNED | WSQI_FLAG_ONCE)) == WSQI_FLAG_PINNED;
-    return !pinned || flags >> WSQI_FLAG_WORKER < pool->workers;
+    return !pinned || flags >> WSQI_FLAG_INDEX_AT < pool->workers;
 }
 
 /* The other members are written before they are read. */
@@ -5428,7 +5435,7 @@ WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
     uint32_t flags = wsqi_load_own(&task->flags);
     flags &= WSQI_FLAGS_UNPINNED;
     if (worker != WSQ_ANY_WORKER)
-        flags |= WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_WORKER;
+        flags |= WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_INDEX_AT;
     wsqi_store_own(&task->flags, flags);
     return WSQ_OK;
 }
@@ -5452,10 +5459,10 @@ static void wsqi_check_over(wsq_pool *pool);
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task);
     bool pinned = (flags & WSQI_FLAG_PINNED) != 0;
-    wsqi_worker *worker = pinned ? wsqi_block(pool, flags >> WSQI_FLAG_WORKER) : NULL;
+    wsqi_worker *worker = pinned ? wsqi_block(pool, flags >> WSQI_FLAG_INDEX_AT) : NULL;
     wsqi_inject *lane = pinned ? &worker->inbox : &pool->lanes[flags & WSQI_FLAG_LANE];
     wsqi_add_hint(&lane->count, 1u);
-    wsqi_inject_push(lane, task, task);
+    wsqi_chain_push(&lane->incoming, task, task);
     if (pinned) {
         /* The thread that wakes up finds the task, as a sleeper or in a wait (perhaps for it). */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
@@ -5495,7 +5502,7 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
     } while (!wsqi_cas_acqrel(&task->state, &state, next));
     if ((state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING)
         wsqi_task_schedule(wsqi_task_pool(task), task);
-    return (state & (WSQI_TASK_PENDING | WSQI_TASK_OPEN)) != 0 || state >= WSQI_TASK_BLOCKER;
+    return (state & (WSQI_TASK_PENDING | WSQI_TASK_OPEN)) != 0 || state >= WSQI_TASK_HOLD;
 }
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, no edge can be added */
@@ -5510,9 +5517,9 @@ static inline void wsqi_task_reopen(wsq_task *task) {
 
 /* Claims a task for a spawn. False: it is queued, running or waiting for a wake. *state: before the
  * call, what the caller last saw; after it, the state before the claim. home: see wsqi_task_home.
- * hold: 0, or bits to add, such as a WSQI_TASK_BLOCKER for wsqi_task_unblock. */
+ * hold: 0, or bits to add, such as a WSQI_TASK_HOLD for wsqi_task_let_go. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
-    const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_BLOCKER);
+    const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_HOLD);
     uint32_t next;
     do {
         next = (*state & keep) | WSQI_TASK_ACTIVE;
@@ -5582,7 +5589,7 @@ static void wsqi_admit_none(wsq_pool *pool) {
 /* Any thread: puts a chain of tasks, newest first, into the global queue, and wakes a worker. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject *inject = wsqi_share_own(pool);
-    wsqi_inject_push(inject, newest, oldest);
+    wsqi_chain_push(&inject->incoming, newest, oldest);
     bool full = newest != oldest || wsqi_load_hint(&inject->outside) / 2 % WSQI_SETTLE == 0;
     if (pool->shares == 1 || !full) {
         wsqi_notify_rmw(pool);
@@ -5655,12 +5662,12 @@ static void wsqi_task_unpin(wsq_task *task) {
     if (flags & WSQI_FLAG_ONCE) wsqi_store_own(&task->flags, flags & WSQI_FLAGS_UNPINNED);
 }
 
-/* Any thread: spawns and counts the task, but holds it back until wsqi_task_unblock. */
+/* Any thread: spawns and counts the task, but holds it back until wsqi_task_let_go. */
 static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_hint(&task->state);
     if (!wsqi_flags_fit(pool, wsqi_task_queue_flags(task))) return WSQ_ERR_INVALID;
-    uint32_t hold = WSQI_TASK_BLOCKER + wsqi_task_open(task);
+    uint32_t hold = WSQI_TASK_HOLD + wsqi_task_open(task);
     wsq_result result = wsqi_spawn_begin(pool, self, 1);
     if (result != WSQ_OK) return result;
     if (!wsqi_task_claim(task, &state, home, hold)) return wsqi_spawn_undo(pool, self, 1);
@@ -5668,17 +5675,17 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     return WSQ_OK;
 }
 
-/* What is known of a task when its last blocker goes. NONE: it was not held. TOLD: it was, and the
+/* What is known of a task when its last hold goes. NONE: it was not held. REPORTED: it was, and the
  * hooks were told. COUNTED: the pool counts it as held, too. */
-typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_TOLD, WSQI_HOLD_COUNTED } wsqi_hold;
+typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED } wsqi_hold;
 
-/* Any thread: takes one blocker away. If it was the last one, and the task has been spawned, this
+/* Any thread: takes one hold away. If it was the last one, and the task has been spawned, this
  * queues the task, and returns true. */
-static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
+static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     /* E3: all that the task waited for is visible to its run, and its spawn is visible here. Pairs
      * with itself and T6. */
-    uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_BLOCKER);
-    if (state / WSQI_TASK_BLOCKER != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
+    uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_HOLD);
+    if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     bool abroad = wsqi_inside(pool) == NULL;
     /* Relaxed: the task is not done, so no thread frees its pool before it sees this. */
@@ -5695,7 +5702,7 @@ static bool wsqi_task_unblock(wsq_task *task, wsqi_hold hold) {
 /* The thread that has reserved the task lets it go. It counts the task as held last, so that the
  * task never seems held while the end of its last predecessor is under way. */
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
-    if (wsqi_task_unblock(task, hold)) return;
+    if (wsqi_task_let_go(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
@@ -5703,9 +5710,9 @@ static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
 /* The thread that has reserved the task: reports the spawn. Relaxed: other threads only take
  * blockers away, and never the one of this thread. */
 static wsqi_hold wsqi_spawn_report(wsq_pool *pool, const wsq_task *task) {
-    uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_BLOCKER - 1;
+    uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_HOLD - 1;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
-    return others != 0 ? WSQI_HOLD_TOLD : WSQI_HOLD_NONE;
+    return others != 0 ? WSQI_HOLD_REPORTED : WSQI_HOLD_NONE;
 }
 
 /* Spawns a task with predecessors, a priority or a pin; or any task, if there are hooks. */
@@ -5713,7 +5720,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    if (pin != 0) { /* it is not queued before wsqi_task_unblock */
+    if (pin != 0) { /* it is not queued before wsqi_task_let_go */
         uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
         wsqi_store_own(&task->flags, kept | pin);
     }
@@ -5723,8 +5730,8 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
 
 /* Has the task no predecessors, priority, pin or group, and has the pool no hooks? */
 static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
-    return WSQI_LIKELY((flags | state / WSQI_TASK_BLOCKER) == 0) &&
-           !wsqi_told(pool, 1u << WSQ_EVENT_SPAWN);
+    return WSQI_LIKELY((flags | state / WSQI_TASK_HOLD) == 0) &&
+           !wsqi_hooked(pool, 1u << WSQ_EVENT_SPAWN);
 }
 
 static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
@@ -6080,7 +6087,7 @@ static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
         wsq_task *task = edge->task;
         next = wsqi_get(&edge->next);
         if (poisons) wsqi_task_poison(task);
-        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+        wsqi_task_let_go(task, WSQI_HOLD_COUNTED);
     }
 }
 
@@ -6142,10 +6149,10 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
     wsqi_check_task(predecessor);
     uint32_t state = wsqi_load_hint(&task->state);
     do {
-        if (wsqi_task_live(state) || state >= 0u - 2 * (uint32_t)WSQI_TASK_BLOCKER)
+        if (wsqi_task_live(state) || state >= 0u - 2 * (uint32_t)WSQI_TASK_HOLD)
             return WSQ_ERR_INVALID;
         /* Relaxed: the spawn orders it. Failure: decide again. */
-    } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_BLOCKER));
+    } while (!wsqi_cas_rlx(&task->state, &state, state + WSQI_TASK_HOLD));
     edge->task = task;
     wsqi_edge_link(edge, predecessor);
     return WSQ_OK;
@@ -6209,7 +6216,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
     /* A full ring is not spilled: its tasks come before those of the global queue. */
     if (!here || !wsq_ring_push(&self->ring, task)) {
-        wsqi_inject_push(&pool->lanes[WSQ_NORMAL], task, task);
+        wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         next = false;
     }
     if (!next) wsqi_notify_others(self);
@@ -6237,7 +6244,7 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
     return task->fn(self->frame.floor, task);
 }
 #else
-WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task) {
+WSQI_COLD static wsq_poll wsqi_call_hooked(wsqi_worker *self, wsq_task *task) {
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, task, 0);
     wsq_poll poll = task->fn(self->frame.floor, task);
     wsqi_event(self, WSQ_EVENT_TASK_END, task, poll);
@@ -6245,7 +6252,7 @@ WSQI_COLD static wsq_poll wsqi_task_call_told(wsqi_worker *self, wsq_task *task)
 }
 
 WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
-    if (wsqi_told(self->pool, 3u << WSQ_EVENT_TASK_BEGIN)) return wsqi_task_call_told(self, task);
+    if (wsqi_hooked(self->pool, 3u << WSQ_EVENT_TASK_BEGIN)) return wsqi_call_hooked(self, task);
     return task->fn(self->frame.floor, task);
 }
 #endif
@@ -6341,28 +6348,18 @@ static wsq_task *wsqi_group_last(wsq_task *then) {
 
 /* Takes the tasks that wait for the group, and puts them in front of the list `then`. */
 static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
-    /* K1: the tasks and their links are visible. Pairs with K2. */
+    /* G2: as in wsqi_inject_collect. */
     wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL);
     if (first == NULL) return then;
     wsqi_set(&wsqi_group_last(first)->next, then);
     return first;
 }
 
-/* Lets the tasks from `first` to `last` wait for the group. The group counts a task of the caller's
- * meanwhile, or the caller must set WSQI_GROUP_THEN after this. */
-static void wsqi_group_put(wsq_group *group, wsq_task *first, wsq_task *last) {
-    void *head = wsqi_load_hint(&group->then);
-    do {
-        wsqi_set(&last->next, (wsq_task *)head);
-        /* K2: the tasks and their links become visible. Pairs with K1. Failure: retried. */
-    } while (!wsqi_cas_rel(&group->then, &head, first));
-}
-
 /* Starts these tasks, which have waited for a group. */
 static void wsqi_group_start(wsq_task *task) {
     for (wsq_task *next; task != NULL; task = next) {
         next = wsqi_get(&task->next);
-        wsqi_task_unblock(task, WSQI_HOLD_COUNTED);
+        wsqi_task_let_go(task, WSQI_HOLD_COUNTED);
     }
 }
 
@@ -6376,7 +6373,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     for (;;) {
         bool last = word / WSQI_GROUP_TASK == n, take = last && (word & WSQI_GROUP_THEN);
         if (!last && then != NULL) {
-            wsqi_group_put(group, then, wsqi_group_last(then));
+            wsqi_chain_push(&group->then, then, wsqi_group_last(then)); /* it still counts here */
             then = NULL;
             /* K3: the tasks that were put back are visible to the thread that ends the group. */
             word = wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN) | WSQI_GROUP_THEN;
@@ -6464,7 +6461,7 @@ WSQ_API wsq_result wsq_spawn_on(wsq_pool *pool, unsigned worker, wsq_task *task)
     wsqi_check_pool(pool);
     wsqi_check_task(task);
     if (worker >= pool->workers) return WSQ_ERR_INVALID;
-    uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_WORKER;
+    uint32_t pin = WSQI_FLAG_PINNED | WSQI_FLAG_ONCE | (uint32_t)worker << WSQI_FLAG_INDEX_AT;
     wsq_group *group = wsqi_task_grouped(task);
     if (group == NULL) return wsqi_spawn_slow(pool, task, pool, pin);
     return group->pool == pool ? wsqi_spawn_into(group, task, pin) : WSQ_ERR_INVALID;
@@ -6486,7 +6483,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_grouped(task);
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
-    if (state >= WSQI_TASK_BLOCKER || !wsqi_flags_fit(pool, wsqi_task_queue_flags(task)))
+    if (state >= WSQI_TASK_HOLD || !wsqi_flags_fit(pool, wsqi_task_queue_flags(task)))
         return false;
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
     if (group != NULL) wsqi_group_up(group);
@@ -6565,9 +6562,9 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     }
     /* This holds the task back until this function is done with the group: the task may free the
      * group. Relaxed: E3 orders it. */
-    wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
+    wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     wsqi_hold hold = wsqi_spawn_report(pool, task);
-    wsqi_group_put(group, task, task);
+    wsqi_chain_push(&group->then, task, task); /* THEN is set below */
     uint64_t word = wsqi_load_hint(&group->word), next;
     do { /* if the group is done by now, count one, so that it ends once more */
         next = (word | WSQI_GROUP_THEN) + (word < WSQI_GROUP_TASK ? (uint64_t)WSQI_GROUP_TASK : 0);
@@ -6635,7 +6632,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
         self->frame.task = NULL; /* the former task is over: the cleanup may wait for it */
         wsqi_cancel_task(self->pool, task);
-        self->told = UINT64_MAX;
+        self->reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
         wsqi_task_run_grouped(self, task, group);
     } else if (wsqi_task_poll(self, task)) {
@@ -6666,7 +6663,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     } while (!wsqi_cas_acq(&victim->range, &range, next));
     /* A worker that joins has reported its finished tasks, except those that it ran in waits
      * since. */
-    if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->told) {
+    if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
         /* W4: as in wsqi_search_begin. It comes before the stores: a barrier would wait for
          * them. */
         wsqi_fence_rmw();
@@ -6744,7 +6741,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
-    bool all = self->late || pool->config.caller_runs;
+    bool all = self->robs_slots || pool->config.caller_runs;
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
     unsigned distance = ordered ? 0 : WSQI_ANYWHERE;
     uint64_t asleep = 0;
@@ -6896,7 +6893,7 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
-    if (wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_late(wait) : wsqi_dismissed(self))
+    if (wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_expired(wait) : wsqi_dismissed(self))
         return false;
     (void)wsqi_timers_fire(self->pool, 0);
     if (self->pool->config.driver != NULL) (void)wsqi_drive(self);
@@ -6904,23 +6901,19 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
     if (now < *watch) return true;
     *watch = now + WSQI_WATCH_NS;
     wsqi_slots_mark(self);
-    return !self->late;
+    return !self->robs_slots;
 }
 
 /* A search leaves LIFO slots alone for this many rounds, about 1 us: a task that its waker runs
  * next is gone by then. (Without these rounds ping-pong takes 63 instead of 60 ns.) */
 #define WSQI_SLOT_ROUNDS 2u
 
-/* A worker whose last 4 searches found nothing looks once and sleeps. Every 16th search still lasts
- * as long as before, for times may change. If single tasks come from outside, further apart than a
- * search lasts, searches find nothing, and hold a core that a thread outside could use. (libuv, one
- * request at a time: 54 us and 24 of processor time; with this rule 35 and 15; libuv's own threads
- * 36 and 14; 2 cores of EPYC, KVM.) Both numbers are guesses. */
-enum { WSQI_VAIN = 4, WSQI_VAIN_AGAIN = 16 };
-
+/* A worker whose last searches found nothing looks once and sleeps. If single tasks come from
+ * outside, further apart than a search lasts, searches find nothing, and hold a core that a thread
+ * outside could use. (libuv, one request at a time: 54 us and 24 of processor time; with this rule
+ * 35 and 15; libuv's own threads 36 and 14; 2 cores of EPYC, KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
-    return self->vain >= WSQI_VAIN && self->vain % WSQI_VAIN_AGAIN != 0 &&
-           wsqi_load_hint(&self->pool->spin_ns) == 0;
+    return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
@@ -6961,7 +6954,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     if (*task != NULL) return false;
     if (!self->searching) wsqi_search_begin(self);
     self->vain = (uint8_t)(self->vain + 1);
-    return (self->late || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
+    return (self->robs_slots || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
 /* The next task that is near. This leaves the worker's own cache lines only if a turn is due, or a
@@ -7021,7 +7014,7 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  * Purpose:   a pool without threads of its own, whose workers take turns on the stack of a caller.
  * Invariant: at most one thread works. Another one that wants to work marks the word and sleeps; it
  *            is called when the first one leaves.
- * Writers:   pump: any thread, by exchange. turn, and the order of the blocks on the stack: the
+ * Writers:   pump: any thread, by exchange. next, and the order of the blocks on the stack: the
  *            thread that works.
  * Source:    GLib's GMainContext, which one thread at a time owns; the mark is that of a lock on a
  *            futex (Drepper 2004).
@@ -7067,13 +7060,13 @@ static void wsqi_pump_leave(wsq_pool *pool) {
 
 /* The thread that works: it is the next worker's turn. */
 static void wsqi_pump_next(wsq_pool *pool) {
-    pool->turn = pool->turn + 1 < pool->workers ? pool->turn + 1 : 0;
+    pool->next = pool->next + 1 < pool->workers ? pool->next + 1 : 0;
 }
 
 /* The thread that works: runs one task as the worker whose turn it is. If it is that worker
  * already, further down its stack, the worker's block moves to the top of the chain meanwhile. */
-static bool wsqi_pump_turn(wsq_pool *pool) {
-    wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->turn);
+static bool wsqi_pump_run(wsq_pool *pool) {
+    wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
     bool nested = wsqi_inside(pool) != NULL; /* in the middle of a task */
     wsqi_pump_next(pool);
@@ -7093,8 +7086,8 @@ static bool wsqi_pump_turn(wsq_pool *pool) {
 static bool wsqi_pump(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
         /* The first worker has looked everywhere, except into the inboxes of the others. */
-        if (i != 0 && wsqi_inject_empty(&wsqi_block(pool, pool->turn)->inbox)) wsqi_pump_next(pool);
-        else if (wsqi_pump_turn(pool)) return true;
+        if (i != 0 && wsqi_inject_empty(&wsqi_block(pool, pool->next)->inbox)) wsqi_pump_next(pool);
+        else if (wsqi_pump_run(pool)) return true;
     }
     return false;
 }
@@ -7487,7 +7480,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     uint32_t vain = wsqi_load_hint(&pool->vain_looks);
     if (wsqi_self_get() != NULL || pool->config.caller_runs || pool->spin_rounds == 1) return;
-    if (vain < 4 || vain % 16 == 0) {
+    if (wsqi_worth(vain)) {
         uint64_t end = wsqi_clock_ns() + WSQI_LOOK_NS;
         if (end > wait->deadline) end = wait->deadline;
         while (!wsqi_wait_called(wait) && wsqi_clock_ns() < end) wsqi_backoff(2);
@@ -7527,7 +7520,7 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_sleep(first, wait);
         wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
-        pool->turn = 0; /* the first worker is a searcher now: its turn */
+        pool->next = 0; /* the first worker is a searcher now: its turn */
     }
     wsqi_pump_leave(pool);
 }
@@ -7612,7 +7605,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         if (!stuck || finished != before) stuck_until = WSQI_NEVER;
         if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
-        if (quiet || over || wsqi_wait_late(&wait)) break;
+        if (quiet || over || wsqi_wait_expired(&wait)) break;
         wsqi_wait_sleep(&wait);
     }
     wsqi_add_hint(&pool->waiters, 0u - 1u); /* seen late, it costs a needless call */
@@ -7702,7 +7695,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
         bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
         result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
         if (result == WSQ_ERR_TIMEOUT && over) result = WSQ_ERR_CANCELLED;
-        if (result != WSQ_ERR_TIMEOUT || wsqi_wait_late(&wait)) break;
+        if (result != WSQ_ERR_TIMEOUT || wsqi_wait_expired(&wait)) break;
         if (here) {
             here = false;
             wsqi_wait_here(wait.self, task, group);
@@ -8024,10 +8017,10 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
     /* The end event will name the future's address. */
-    bool told = wsqi_told(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
-    if (!told) wsqi_future_free(wsq_pool_of(ctx), future); /* first: the call may use it again */
+    bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
+    if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future); /* first: the call may use it again */
     go(arg);
-    if (told) wsqi_future_free(wsq_pool_of(ctx), future);
+    if (hooked) wsqi_future_free(wsq_pool_of(ctx), future);
     return WSQ_GONE;
 }
 
@@ -8146,10 +8139,10 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
     /* This holds the task back until the edge is linked. Relaxed: E3 orders it. */
-    wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_BLOCKER);
+    wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
-    wsqi_spawn_end(pool, task, WSQI_HOLD_TOLD);
+    wsqi_spawn_end(pool, task, WSQI_HOLD_REPORTED);
     return WSQ_OK;
 }
 
@@ -8726,7 +8719,7 @@ typedef struct wsqi_list {
 
 /* The task's place, or the free place where it would go. */
 static wsqi_listed *wsqi_list_at(const wsqi_list *listing, const void *task) {
-    size_t i = (size_t)(((uint64_t)(uintptr_t)task * 0x9E3779B97F4A7C15u) >> 32);
+    size_t i = (size_t)(wsqi_hash((uintptr_t)task) >> 32);
     for (;; i++) {
         wsqi_listed *place = &listing->places[i & (listing->capacity - 1)];
         if (place->task == NULL || place->task == task) return place;
@@ -9167,7 +9160,7 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     if (wait->group != NULL) return !wsqi_group_runs(wait->pool, wait->self, wait->group);
     if (wait->task == NULL) return false;
     uint32_t state = wsqi_load_hint(&wait->task->state);
-    return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_BLOCKER;
+    return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_HOLD;
 }
 
 /* The pool is still. The first round over the buckets looks for a thread that was called: it goes
@@ -9503,7 +9496,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     /* one lane, if its order is the order of the pool */
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
-    pool->wake_slot = wsqi_told(pool, 1u << WSQ_EVENT_WAKE) ? 0 : config->lifo_cap;
+    pool->wake_slot = wsqi_hooked(pool, 1u << WSQ_EVENT_WAKE) ? 0 : config->lifo_cap;
     pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
     wsqi_store_init(&pool->spin_ns, config->spin_ns);
     wsqi_pool_place(pool, config);

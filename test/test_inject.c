@@ -33,7 +33,7 @@ static void push(unsigned producer, uint32_t first, uint32_t count) {
         mine[i].number = i;
         if (i > first) mine[i].task.next = &mine[i - 1].task;
     }
-    wsqi_inject_push(&pool.lanes[WSQ_NORMAL], &mine[first + count - 1].task, &mine[first].task);
+    wsqi_chain_push(&pool.lanes[WSQ_NORMAL].incoming, &mine[first + count - 1].task, &mine[first].task);
 }
 
 /* Takes one batch, which must be parcels first, first + 1, ... of producer 0. */

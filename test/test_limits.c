@@ -118,11 +118,11 @@ static void most_predecessors(void) {
     CHECK_EQ(wsq_spawn(pool, &over), WSQ_OK);
     CHECK_EQ(wsq_task_wait(&over), WSQ_OK);
     /* as after so many calls, each with a predecessor that is not spawned */
-    wsqi_store_rlx(&task.state, (((uint32_t)1 << 26) - 3) * WSQI_TASK_BLOCKER);
+    wsqi_store_rlx(&task.state, (((uint32_t)1 << 26) - 3) * WSQI_TASK_HOLD);
     CHECK_EQ(wsq_task_after(&task, &over, &edge), WSQ_OK); /* whose edge is resolved at once */
-    wsqi_store_rlx(&task.state, (((uint32_t)1 << 26) - 2) * WSQI_TASK_BLOCKER);
+    wsqi_store_rlx(&task.state, (((uint32_t)1 << 26) - 2) * WSQI_TASK_HOLD);
     CHECK_EQ(wsq_task_after(&task, &over, &edge), WSQ_ERR_INVALID);
-    CHECK_EQ(wsqi_load_rlx(&task.state), (((uint32_t)1 << 26) - 2) * (uint32_t)WSQI_TASK_BLOCKER);
+    CHECK_EQ(wsqi_load_rlx(&task.state), (((uint32_t)1 << 26) - 2) * (uint32_t)WSQI_TASK_HOLD);
     wsq_pool_destroy(pool);
 }
 

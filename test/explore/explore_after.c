@@ -120,7 +120,7 @@ static void edge_against_refusal(void) {
     explore_start(spawner_refused, NULL);
     follow(1, 0);
     explore_join();
-    explore_check(items[1].task.state.v / WSQI_TASK_BLOCKER == 0);
+    explore_check(items[1].task.state.v / WSQI_TASK_HOLD == 0);
     explore_pool_end(pool);
 }
 

@@ -334,7 +334,7 @@ static wsq_poll get_here(wsq_ctx ctx, wsq_task *task) {
     explore_check(wsq_submit(pool, call_cancelled, NULL, &future) == WSQ_OK);
     explore_check(wsq_future_then(future, &items[1].task) == WSQ_OK);
     explore_check(wsq_future_get(future, NULL) == WSQ_OK);
-    explore_check(items[1].task.state.v < 2 * WSQI_TASK_BLOCKER);
+    explore_check(items[1].task.state.v < 2 * WSQI_TASK_HOLD);
     return WSQ_DONE;
 }
 

@@ -124,7 +124,7 @@ static void then_used_on(void) {
     group_spawn(1);
     explore_check(wsq_group_then(&group, &items[3].task) == WSQ_OK);
     explore_join();
-    explore_check(wsqi_load_rlx(&items[3].task.state) >= WSQI_TASK_BLOCKER);
+    explore_check(wsqi_load_rlx(&items[3].task.state) >= WSQI_TASK_HOLD);
     explore_check(wsq_pool_wait(pool) == WSQ_OK);
     for (int i = 1; i < 4; i++) explore_check(items[i].done);
     explore_pool_end(pool);

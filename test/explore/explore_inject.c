@@ -33,14 +33,14 @@ static item *make(void) {
 
 static void push_one(void) {
     wsq_task *task = &make()->task;
-    wsqi_inject_push(&pool.lanes[WSQ_NORMAL], task, task);
+    wsqi_chain_push(&pool.lanes[WSQ_NORMAL].incoming, task, task);
 }
 
 /* Newest first. */
 static void push_two(void) {
     item *older = make(), *newer = make();
     wsqi_set(&newer->task.next, &older->task);
-    wsqi_inject_push(&pool.lanes[WSQ_NORMAL], &newer->task, &older->task);
+    wsqi_chain_push(&pool.lanes[WSQ_NORMAL].incoming, &newer->task, &older->task);
 }
 
 /* Takes a batch; what one producer pushed comes in the order in which it was pushed. */

@@ -19,7 +19,7 @@ static model_task tasks[PRODUCERS];
 static void *produce(void *arg) {
     model_task *self = (model_task *)arg;
     model_write(&self->item);
-    wsqi_inject_push(&pool.lanes[WSQ_NORMAL], &self->task, &self->task);
+    wsqi_chain_push(&pool.lanes[WSQ_NORMAL].incoming, &self->task, &self->task);
     wsqi_notify(&pool);
     return NULL;
 }

@@ -17,7 +17,7 @@ static void model_push(model_task *newest, model_task *oldest) {
         model_write(&oldest->item);
         newest->task.next = &oldest->task;
     }
-    wsqi_inject_push(&lane, &newest->task, &oldest->task);
+    wsqi_chain_push(&lane.incoming, &newest->task, &oldest->task);
 }
 
 static void *producer(void *arg) {
