@@ -2021,7 +2021,8 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
 WSQ_API bool wsqi_ctx_here(wsq_ctx ctx);
 
 #define wsqi_check_ctx(ctx) \
-    WSQ_ASSERT("a stale wsq_ctx: another thread's, or a returned function's" && wsqi_ctx_here(ctx))
+    WSQ_ASSERT("this wsq_ctx is stale: another thread's, or of a function that has returned" && \
+               wsqi_ctx_here(ctx))
 
 static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
     return (wsqi_front *)((uintptr_t)entry & ~WSQI_BLOCK_MASK);
@@ -2050,7 +2051,7 @@ static inline bool wsq_reclaim(wsq_ctx *ctx, wsq_job *job) {
     wsq_ctx entry = *ctx - 1, opaque = entry;
     bool full = ((uintptr_t)(entry + 2) & WSQI_BLOCK_MASK) == 0; /* then fork did not advance it */
     wsqi_check_ctx(full ? *ctx : entry);
-    WSQ_ASSERT("a join out of order: the newest job first, by the function that forked it" &&
+    WSQ_ASSERT("join the newest job first, and in the function that forked it" &&
                (full || wsqi_get(&entry->job) == job));
     (void)job, (void)full;
     WSQI_OPAQUE(opaque);
@@ -3846,13 +3847,13 @@ static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
 WSQI_ONE char wsqi_copy; /* its address */
 
 #define wsqi_check_copy(pool) \
-    WSQ_ASSERT("a wsq_pool that another library, or with WSQ_STATIC another file, has created" && \
+    WSQ_ASSERT("another library, or with WSQ_STATIC another file, created this wsq_pool" && \
                (pool)->copy == &wsqi_copy)
 
 #define WSQI_ALIVE 0x77737121u /* wsq_pool.alive; no pattern that fills freed memory */
 
 #define wsqi_check_pool(pool) \
-    WSQ_ASSERT("a wsq_pool that was destroyed, or never created" && \
+    WSQ_ASSERT("this wsq_pool was destroyed, or never created" && \
                wsqi_load_hint(&(pool)->alive) == WSQI_ALIVE)
 
 /* The block in which this thread runs something of this pool, as a worker or a guest; or NULL. A
@@ -5382,8 +5383,8 @@ enum {
  * and so has a stack that was not initialised, most of the time. */
 #define wsqi_check_task(task) \
     do { \
-        WSQ_ASSERT("a wsq_task that is NULL" && (task) != NULL); \
-        WSQ_ASSERT("a wsq_task whose memory was freed, or that was never set up" && \
+        WSQ_ASSERT("the wsq_task is NULL" && (task) != NULL); \
+        WSQ_ASSERT("this wsq_task was never set up, or its memory was freed" && \
                    (wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0); \
     } while (0)
 
@@ -5784,7 +5785,7 @@ enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 #define WSQI_TIMERS_GRACE 1000000u
 
 #define wsqi_check_timer(timers, timer) \
-    WSQ_ASSERT("a wsq_timer whose memory was freed, or overwritten, while it was set" && \
+    WSQ_ASSERT("the memory of this wsq_timer was freed or overwritten while it was set" && \
                wsqi_load_locked(&(timer)->timers) == (timers))
 
 /* The lists in which this thread sets timers. */
@@ -5814,7 +5815,7 @@ static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
 /* The lock's holder: takes the timer out of its list. */
 static void wsqi_timer_unlink(wsq_timer *timer) {
     wsqi_link *next = wsqi_get(&timer->link.next), *prev = wsqi_get(&timer->link.prev);
-    WSQ_ASSERT("a wsq_timer that was set beside this one, and whose memory was freed since" &&
+    WSQ_ASSERT("the memory of a wsq_timer, set beside this one, was freed" &&
                wsqi_get(&next->prev) == &timer->link && wsqi_get(&prev->next) == &timer->link);
     wsqi_set(&next->prev, prev);
     wsqi_set(&prev->next, next);
@@ -6032,7 +6033,7 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
 }
 
 WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
-    WSQ_ASSERT("a wsq_timer that is NULL" && timer != NULL);
+    WSQ_ASSERT("the wsq_timer is NULL" && timer != NULL);
     for (;;) {
         /* N4: all use of the timer and its task is over. Pairs with N3. */
         void *where = wsqi_load_acq(&timer->timers);
@@ -6259,7 +6260,7 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only, after it has called a function: none of that function's jobs is still public. */
 #define wsqi_check_joined(self) \
-    WSQ_ASSERT("a job that was forked, and not joined by the function that forked it" && \
+    WSQ_ASSERT("a function returned without a join of a job that it had forked" && \
                wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
                    wsqi_entry_index((self)->frame.floor))
 
@@ -6339,7 +6340,7 @@ WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *paren
 }
 
 #define wsqi_check_group(group) \
-    WSQ_ASSERT("a wsq_group that wsq_group_init has not set up" && (group)->pool != NULL)
+    WSQ_ASSERT("wsq_group_init has not set up this wsq_group" && (group)->pool != NULL)
 
 static wsq_task *wsqi_group_last(wsq_task *then) {
     while (wsqi_get(&then->next) != NULL) then = wsqi_get(&then->next);
@@ -9537,7 +9538,7 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
 }
 
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
-    WSQ_ASSERT("wsq_pool_run_one needs caller_runs" && pool != NULL && pool->config.caller_runs);
+    WSQ_ASSERT("wsq_pool_run_one needs a caller_runs pool" && pool && pool->config.caller_runs);
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
     bool ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);

@@ -146,10 +146,10 @@ static void run_in_a_run(wsq_ctx ctx, void *arg) {
 static void contexts_that_are_right(wsq_pool *pool) { wsq_run(pool, run_in_a_run, NULL); }
 
 static void contexts(void) {
-    says(context_after_its_run, "a stale wsq_ctx");
-    says(context_of_another_thread, "a stale wsq_ctx");
-    says(context_of_who_waits_below, "a stale wsq_ctx");
-    says(loop_with_a_stale_one, "a stale wsq_ctx");
+    says(context_after_its_run, "this wsq_ctx is stale");
+    says(context_of_another_thread, "this wsq_ctx is stale");
+    says(context_of_who_waits_below, "this wsq_ctx is stale");
+    says(loop_with_a_stale_one, "this wsq_ctx is stale");
     says(block_end_alone, "wsq_block_end without its wsq_block_begin");
     passes(contexts_that_are_right);
 }
@@ -191,9 +191,9 @@ static void forked_and_not_joined(wsq_pool *pool) {
 }
 
 static void joins(void) {
-    says(join_oldest_first, "a join out of order");
+    says(join_oldest_first, "join the newest job first");
     says(join_without_fork, "wsq_ctx"); /* there is nothing below */
-    says(forked_and_not_joined, "a job that was forked, and not joined");
+    says(forked_and_not_joined, "returned without a join of a job");
 }
 
 /* ---- tasks ---- */
@@ -299,10 +299,10 @@ static void timer_freed_at_the_end(wsq_pool *pool) {
 static void cancel_no_timer(wsq_pool *pool) { (void)pool, (void)wsq_timer_cancel(NULL); }
 
 static void freed_timers(void) {
-    says(timer_freed, "a wsq_timer whose memory was freed");
-    says(timer_freed_beside, "a wsq_timer that was set beside this one");
-    says(timer_freed_at_the_end, "a wsq_timer whose memory was freed");
-    says(cancel_no_timer, "a wsq_timer that is NULL");
+    says(timer_freed, "the memory of this wsq_timer was freed");
+    says(timer_freed_beside, "the memory of a wsq_timer, set beside this one");
+    says(timer_freed_at_the_end, "the memory of this wsq_timer was freed");
+    says(cancel_no_timer, "the wsq_timer is NULL");
 }
 
 /* ---- groups that wsq_group_init has not seen ---- */
@@ -324,11 +324,11 @@ static void then_of_unset(wsq_pool *pool) {
 }
 
 static void groups(void) {
-    says(spawn_into_unset, "a wsq_group that wsq_group_init has not set up");
-    says(wait_for_unset, "a wsq_group that wsq_group_init has not set up");
-    says(then_of_unset, "a wsq_group that wsq_group_init has not set up");
-    says(wake_nothing, "a wsq_task that is NULL");
-    says(cancel_nothing, "a wsq_task that is NULL");
+    says(spawn_into_unset, "wsq_group_init has not set up this wsq_group");
+    says(wait_for_unset, "wsq_group_init has not set up this wsq_group");
+    says(then_of_unset, "wsq_group_init has not set up this wsq_group");
+    says(wake_nothing, "the wsq_task is NULL");
+    says(cancel_nothing, "the wsq_task is NULL");
     says(answer, "returned a value that is not a wsq_poll");
 }
 
@@ -391,7 +391,7 @@ static void tasks(void) {
         spawn_freed,      spawn_unset,      spawn_on_freed,   wake_freed, cancel_freed, wait_for_freed,
         wake_freed_later, batch_with_freed, group_with_freed, then_freed, after_freed};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
-        says(misuses[i], "a wsq_task whose memory was freed");
+        says(misuses[i], "this wsq_task was never set up");
     passes(zeroed_is_right);
 }
 
@@ -454,7 +454,7 @@ static void pools(void) {
     void (*misuses[])(wsq_pool *pool) = {spawn_there, spawn_on_there, wait_there,   run_there,  destroy_twice,
                                          count_there, print_there,    submit_there, group_there};
     for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++)
-        says(misuses[i], "a wsq_pool that was destroyed");
+        says(misuses[i], "this wsq_pool was destroyed");
 }
 
 int main(void) {
