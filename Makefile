@@ -28,7 +28,7 @@ words    = $(subst :, ,$(1))
 name     = $(subst $() ,,$(wordlist 1,2,$(words)))
 flags    = $(wordlist 3,9,$(words)) -DTEST_VARIANT=$(word 2,$(words))
 variants = $(foreach v,$(filter $(1)%,$(VARIANTS)),$(B)/$(call name,$(v)))
-BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
+BENCHES  = $(patsubst %.c,$(B)/%,$(wildcard bench/*.c)) $(call cpp,bench/*.cpp)
 # A thousand cores on one: the questions, and benchmarks as they stand, in virtual time.
 SIM      = $(patsubst %,$(B)/bench/sim/%,questions litmus published regress)
 VIRTUAL  = $(patsubst %,$(B)/bench/virtual/%,fib skynet spawn ring deque uts wake)
