@@ -4916,18 +4916,17 @@ static void wsqi_park_end(wsqi_worker *self) {
 }
 
 /* Owner only, asleep: one nap, until `deadline` at most. If it has the driver, it sleeps in the
- * driver's wait, and wakes up when that has events. Returns whether it still watches. */
+ * driver's wait. Returns whether it still watches. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
+    const wsq_driver *driver = wsqi_driver_mine(self) ? &pool->driver : NULL;
     uint64_t until = WSQI_NEVER, timeout = pool->config.park_timeout_ns;
     if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
     else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    bool polls = wsqi_driver_mine(self) && !self->events;
-    if (wsqi_park(&self->parker, deadline < until ? deadline : until, polls ? &pool->driver : NULL))
-        self->events = true;
-    if (self->events && wsqi_asleep(self)) wsqi_wake_self(self);
-    if (!wsqi_asleep(self) || until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
+    self->events = wsqi_park(&self->parker, deadline < until ? deadline : until, driver);
+    if (self->events || !wsqi_asleep(self)) return watching;
+    if (until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
     if (watching) wsqi_watch_end(self);
     else wsqi_park_end(self);
     return watching;
