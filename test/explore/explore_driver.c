@@ -1,6 +1,10 @@
 /* A pool with a driver in the explorer: threads sleep in its wait, are interrupted, hand it over; beside
  * spawns, timers, waits, groups, shutdowns. The driver orders nothing, so that wsq.h must: its words
  * are written relaxed, and what one use leaves for the next is plain memory. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_items.h"
 
 enum { POKED = 1, EVENT = 2 };
