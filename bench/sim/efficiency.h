@@ -21,6 +21,7 @@ static const workload workloads[] = {
     {.name = "loop", .what = "wsq_for, 100 ns each", .unit_ns = 100, .fork = run_loop},
     {.name = "uneven", .what = "wsq_for, 50 ns to 100 us each", .unit_ns = 100, .fork = run_uneven},
     {.name = "sort", .what = "mergesort, parallel merges", .unit_ns = 2, .fork = run_sort},
+    {.name = "quick", .what = "quicksort, each partition serial", .unit_ns = 2, .fork = run_quick},
     {.name = "all-0.5us", .what = "tasks, spawned by all workers", .unit_ns = 530, .task_ns = 500},
     {.name = "all-2us", .what = "", .unit_ns = 2030, .task_ns = 2000},
     {.name = "pin-2us", .what = "the spawners pinned to workers", .unit_ns = 2030,

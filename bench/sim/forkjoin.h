@@ -274,4 +274,38 @@ static double run_sort(wsq_pool *pool, double units) {
     return call.moves;
 }
 
+/* ---- quick: quicksort, the same price for each element that a partition looks at. Each partition
+ * is one thread's work; the cut is somewhere in the middle half. Unit: a look ---- */
+
+typedef struct quick_job { wsq_job job; long size; double looks; } quick_job;
+
+static void quick_run(wsq_ctx ctx, wsq_job *job);
+
+static double quick_all(wsq_ctx ctx, long size) {
+    quick_job upper;
+    if (size <= SORT_GRAIN) {
+        sim_work((uint64_t)size * SORT_NS * 11); /* its logarithm */
+        return (double)size * 11;
+    }
+    sim_work((uint64_t)size * SORT_NS);
+    upper.size = size / 4 + (long)((uint64_t)size * 2654435761u >> 8) % (size / 2);
+    wsq_fork(&ctx, &upper.job, quick_run);
+    double looks = quick_all(ctx, size - upper.size);
+    wsq_join(&ctx, &upper.job);
+    return (double)size + looks + upper.looks;
+}
+
+static void quick_run(wsq_ctx ctx, wsq_job *job) {
+    quick_job *self = wsq_container_of(job, quick_job, job);
+    self->looks = quick_all(ctx, self->size);
+}
+
+static void quick_root(wsq_ctx ctx, void *arg) { quick_run(ctx, &((quick_job *)arg)->job); }
+
+static double run_quick(wsq_pool *pool, double units) {
+    quick_job call = {.size = (long)(units / 20)};
+    run_root(pool, quick_root, &call);
+    return call.looks;
+}
+
 #endif /* SIM_FORKJOIN_H */

@@ -49,7 +49,7 @@ END
 }
 
 efficiency() { # question what
-    for cases in jobs:fib,skynet,uts,loop,uneven,sort tasks:all,pin,one outside:out; do
+    for cases in jobs:fib,skynet,uts,loop,uneven,sort,quick tasks:all,pin,one outside:out; do
         plot "$1-${cases%%:*}" "$1" efficiency "^($(echo "${cases#*:}" | tr , '|'))" \
             "Efficiency, the work $2 fixed: ${cases%%:*}" '' 'set yrange [0:1.05]'
     done
