@@ -2,6 +2,7 @@
  *
  *   WSQ_SEED    repeats a run: every test prints the seed that it used
  *   WSQ_SCALE   multiplies the length of the stress tests, 1 by default
+ *   WSQ_STOP    ends the program at the first check that fails
  *
  * No test asserts on time: a wake-up that is lost shows as a hang, which the watchdog ends. */
 #ifndef TEST_H
@@ -40,6 +41,7 @@ static atomic_ulong test_checks;
 static atomic_ulong test_failures;
 static uint64_t test_seed;
 static double test_scale;
+static bool test_stops;
 static char test_name[64];
 static const char *volatile test_running = "start";
 
@@ -56,6 +58,7 @@ static inline bool test_check(bool good, const char *text, const char *file, int
     if (good) return true;
     if (atomic_fetch_add(&test_failures, 1) < TEST_FAILURES_SHOWN)
         fprintf(stderr, "%s:%d: %s: failed: %s\n", file, line, test_running, text);
+    if (test_stops) _exit(EXIT_FAILURE);
     return false;
 }
 
@@ -108,6 +111,7 @@ static inline void test_begin(const char *name) {
                      : (uint64_t)now.tv_nsec * 1000003u + (uint64_t)now.tv_sec + (uint64_t)getpid();
     test_scale = scale ? strtod(scale, NULL) : 1.0;
     if (!(test_scale > 0)) test_scale = 1.0;
+    test_stops = getenv("WSQ_STOP") != NULL;
     signal(SIGALRM, test_watchdog);
     printf("%s: WSQ_SEED=%llu\n", test_name, (unsigned long long)test_seed);
     fflush(stdout);

@@ -1,12 +1,13 @@
-# Mutants of wsq.h by rule: reads it, and prints one line for each place where a rule applies:
+# Mutants of wsq.h by rule: reads it, and prints one line for each place where a rule applies, with tabs:
 #
-#     NAME TAB section TAB function TAB edits TAB what it says
+#     NAME section function what-it-says   line column text   line column text   constant, or nothing
 #
 #     N: a condition of if or while is negated            C: a call whose value nobody uses is dropped
 #     K: a constant is one more                           E: a result is the next one
 #
-# NAME is the rule, the line and a number. An edit is "line column length text", and several are
-# separated by "|". With -v edits=... it prints the header with them instead.
+# NAME is the rule, the line and a number. Each mutant is one or two insertions, in which @ stands for
+# WSQI_MUTANT(number): where that is 1, the mutant is there. With -v sample=FILE, such lines with a number
+# before each, it prints the header with all of them in it.
 
 function blank(text,   i, c, out, two) { # comments, strings and characters become blanks
     out = ""
@@ -49,10 +50,11 @@ function before(l, c,   text, i) {
     return text
 }
 
-function found(rule, l, edits, what) {
+function found(rule, l, column, text, what, end, end_column, end_text) {
     count[rule, l]++
     gsub(/[ \t]+/, " ", what)
-    printf "%s%d.%d\t%s\t%s\t%s\t%s\n", rule, l, count[rule, l], section, in_function, edits, what
+    printf "%s%d.%d\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%d\t%s\t%s\n", rule, l, count[rule, l], section, in_function,
+        what, l, column, text, end, end_column, end_text, constant
 }
 
 function negate(l,   rest, offset, open) {
@@ -61,7 +63,7 @@ function negate(l,   rest, offset, open) {
     while (match(rest, /(^|[^A-Za-z0-9_])(if|while) \(/)) {
         open = offset + RSTART + RLENGTH - 1
         if (closes(l, open))
-            found("N", l, l " " open " 0 (!|" at_line " " at_column " 0 )", "negated: " substr(code[l], open, 70))
+            found("N", l, open, "(@ == !", "negated: " substr(code[l], open, 70), at_line, at_column + 1, ")")
         offset += RSTART + RLENGTH - 1
         rest = substr(code[l], offset + 1)
     }
@@ -76,11 +78,11 @@ function drop(l,   rest, offset, at, name, tail) {
         offset += RSTART + RLENGTH - 1
         rest = substr(code[l], offset + 1)
         if (!(name in valueless) && name !~ /^wsqi_(store|add|sub|or|and|set|stat|event|fence|xchg)/) continue
-        if (before(l, at) !~ /([;{})]|else|do)$/ || before(l, at) ~ /\(void\)$/) continue
+        if (before(l, at) !~ /([;{})]|else|do)$/ || before(l, at) ~ /(\(void|\*)\)$/) continue
         if (!closes(l, at + length(name))) continue
         tail = substr(code[at_line], at_column + 1)
         if (tail !~ /^;/ || at_line != l) continue
-        found("C", l, l " " at " " (at_column - at + 1) " (void)0", "dropped: " substr(code[l], at, 70))
+        found("C", l, at, "{ if (!@) ", "dropped: " substr(code[l], at, 70), l, at_column + 2, " }")
     }
 }
 
@@ -94,7 +96,7 @@ function constants(l,   rest, offset, at, number) {
         offset = at + length(number) - 1
         rest = substr(code[l], offset + 1)
         if (rest ~ /^[A-Za-z_.]/) continue
-        found("K", l, l " " at " " length(number) " (" number "+1)", number " is one more: " substr(code[l], 1, 70))
+        found("K", l, at, "(@ + ", number " is one more: " substr(code[l], 1, 70), l, at + length(number), ")")
     }
 }
 
@@ -106,25 +108,38 @@ function results(l,   rest, offset, at, name, k, n, list) {
         at = offset + RSTART
         name = substr(rest, RSTART, RLENGTH)
         for (k = 1; k <= n && list[k] != name; k++) {}
-        found("E", l, l " " at " " length(name) " " list[k % n + 1], name " is " list[k % n + 1] ": " substr(code[l], 1, 70))
+        found("E", l, at, "(@ ? " list[k % n + 1] " : ", name " is " list[k % n + 1] ": " substr(code[l], 1, 70),
+            l, at + length(name), ")")
         offset = at + length(name) - 1
         rest = substr(code[l], offset + 1)
     }
 }
 
-{ text[NR] = $0; if (edits == "") code[NR] = blank($0) }
+# At one column the later insertion is the outer one's end, or the inner one's begin.
+function insert(l, column, what, number) {
+    gsub(/@/, "WSQI_MUTANT(" number ")", what)
+    inserted[l, column] = inserted[l, column] what
+}
+
+{ text[NR] = $0; if (sample == "") code[NR] = blank($0) }
 
 END {
-    if (edits != "") { # the last ones first, so that columns stay what they are
-        n = split(edits, edit, "|")
-        for (k = n; k >= 1; k--) {
-            split(edit[k], part, " ")
-            l = part[1]
-            to = edit[k]
-            sub(/^[^ ]* [^ ]* [^ ]* /, "", to)
-            text[l] = substr(text[l], 1, part[2] - 1) to substr(text[l], part[2] + part[3])
+    if (sample != "") {
+        while ((getline line < sample) > 0) {
+            split(line, part, "\t")
+            insert(part[6], part[7], part[8], part[1])
+            insert(part[9], part[10], part[11], part[1])
         }
-        for (l = 1; l <= NR; l++) print text[l]
+        for (l = 1; l <= NR; l++) {
+            out = ""
+            from = 1
+            for (at = 1; at <= length(text[l]) + 1; at++)
+                if ((l, at) in inserted) {
+                    out = out substr(text[l], from, at - from) inserted[l, at]
+                    from = at
+                }
+            print out substr(text[l], from)
+        }
         exit
     }
     for (l = 1; l <= NR; l++)
@@ -140,9 +155,13 @@ END {
         if (code[l] ~ /^[A-Za-z].*\(/) { in_function = code[l]; sub(/\(.*/, "", in_function); sub(/.*[ *]/, "", in_function) }
         if (!inside || section == "platform" || section == "atomic" || code[l] ~ /^[ \t]*#/) continue
         if (code[l] ~ /^[A-Za-z].*\(/ && code[l] !~ /^enum/) continue
+        if (code[l] ~ /^typedef char /) assertion = 1 # of the compiler's
+        if (assertion) { if (code[l] ~ /;/) assertion = 0; continue }
+        if (code[l] ~ /(^|[ \t])enum( [a-z_]+)? \{/) constant = "constant"
         negate(l)
         drop(l)
         constants(l)
         results(l)
+        if (code[l] ~ /\}/) constant = ""
     }
 }

@@ -1,14 +1,16 @@
 #!/bin/sh
 # usage: test/tools/rules.sh [-n COUNT] [-s SEED] [SECTION | NAME] ...
 #        test/tools/rules.sh -l [SECTION] ...        lists the mutants
-# Mutants by rule, not by choice (rules.awk says which rules): a sample of COUNT (20) by SEED (1), of
-# these sections of wsq.h (>>platform and >>atomic are never among them), each run against the tests
-# until one notices. One line per mutant; the last line is the share that was killed. A mutant that
-# does not compile, or of lines that are not compiled here, is not counted. A mutant that lives takes
-# two minutes: every program is compiled for it.
-CC=${CC:-cc} dir=${B:-build}/rules
-flags="-std=c11 -w -D_GNU_SOURCE -DWSQ_STATIC -O0 -pthread"
-count=20 seed=1 list=false
+# Mutants by rule, not by choice (rules.awk says which rules): a sample of COUNT (60) by SEED (1), of
+# these sections of wsq.h (>>platform and >>atomic are never among them). All are compiled into each
+# program, which WSQ_MUTANT tells the one that is there. The programs run one after the other, quick
+# ones first, with every mutant that is still alive and that they reach. One line per mutant; the last
+# line is the share that was killed. Constants that the compiler must know have programs of their own.
+# What is not compiled here is not counted, nor what equivalents.txt proves to make no difference.
+CC=${CC:-cc} dir=${B:-build}/rules jobs=${JOBS:-2}
+flags='-std=c11 -w -D_GNU_SOURCE -DWSQ_STATIC -pthread'
+export WSQ_SEED=1 WSQ_STOP=1 WSQ_SCALE="${WSQ_SCALE-0.3}"
+count=60 seed=1 list=false
 
 while getopts n:s:l option; do
     case $option in
@@ -26,62 +28,124 @@ mutants() {
         wanted ~ /^ *$/ || index(wanted, " " $2 " ") || index(wanted, " " $1 " ")'
 }
 if $list; then
-    mutants | cut -f 1-3,5
+    mutants | cut -f 1-4
     exit
 fi
 
-# Those that most often notice come first; what the section is called, before all.
-programs() { # section
-    for name in test/test_$1 test/explore/explore_$1 test/test_interface test/test_task test/test_pool \
-        test/test_corners test/test_standin test/test_faults test/stress/programs test/stress/programs2 \
-        test/test_hooks $(ls test/test_*.c test/stress/compose.c test/explore/explore_*.c |
-            grep -v 'litmus\|deque\.c' | sed 's/\.c$//') test/explore/explore_deque; do
-        [ -f "$name.c" ] && echo "$name"
+# Quick ones that notice much come first.
+programs() {
+    for name in progress/exact_calls progress/exact progress/exact_grain progress/hangs test_interface test_misuse test_cancel \
+        test_corners test_tune test_random test_topology test_dump test_timer_clock test_group_cancel test_hooks \
+        test_budget test_guest test_lent test_system test_standin test_fork test_limits test_pool test_timer \
+        test_driver test_priority test_fair test_shutdown test_spin test_host test_future test_order test_group \
+        test_after test_task test_lifo test_deque test_ring test_forkjoin test_parallel \
+        $(cd test && ls test_*.c | sed 's/\.c$//') stress/compose stress/lives stress/programs2 stress/configs \
+        $(cd test && ls explore/explore_*.c | grep -v 'litmus' | sed 's/\.c$//') stress/programs progress/oracle; do
+        [ -f "test/$name.c" ] && echo "$name"
     done | awk '!seen[$0]++'
 }
 
-say() { # verdict, rest
-    printf '%-9s %s\n' "$1" "$2" | tee -a "$dir/results"
+with() { # which mutants are in the header
+    awk -v sample="$dir/$1" -f "$dir/test/tools/rules.awk" "$dir/original.h" >"$dir/wsq.h"
 }
 
-mutant() { # name, section, function, edits, what
-    label="$1 >>$2 $3: $5"
-    rm -rf "$dir/one"
-    mkdir -p "$dir/one"
-    cp -r "$dir/test" "$dir/bench" "$dir/one"
-    awk -v edits="$4" -f test/tools/rules.awk "$dir/wsq.h" >"$dir/one/wsq.h"
-    $CC $flags -E -P "$dir/one/test/test_pool.c" -o "$dir/one/text" 2>/dev/null
-    if cmp -s "$dir/one/text" "$dir/text"; then
-        say skip "$label (not compiled here)"
-        return
-    fi
-    for program in $(programs "$2"); do
-        case $program in
-        *explore*) more='-O1' ;; # which may have its own switch of stacks
-        *) more= ;;
-        esac
-        if ! $CC $flags $more "$dir/one/$program.c" -o "$dir/one/program" -lm 2>"$dir/one/log"; then
-            say skip "$label (does not compile)"
-            return
-        fi
-        WSQ_SEED=1 WSQ_SCALE=0.3 WSQ_EXECUTIONS=1000 timeout 60 "$dir/one/program" >"$dir/one/log" 2>&1 && continue
-        say killed "$label ($program)"
-        return
+# Copies the sample without what does not compile as an expression: there a constant is needed.
+sort_out() {
+    awk -F '\t' '$12 == "constant"' "$dir/sample" >"$dir/own"
+    awk -F '\t' '$12 != "constant"' "$dir/sample" >"$dir/rest"
+    mv "$dir/rest" "$dir/sample"
+    with sample
+    $CC $flags -E -P -include $dir/test/tools/mutant.h "$dir/test/test_pool.c" 2>/dev/null |
+        grep -o 'wsqi_reached\[[0-9]*\]' | tr -dc '0-9\n' | sort -un >"$dir/compiled"
+    for try in 1 2 3 4 5 6; do
+        $CC $flags -fsyntax-only -fmax-errors=0 -include $dir/test/tools/mutant.h "$dir/test/test_pool.c" 2>"$dir/log" && break
+        # An array's size is reported where its declaration begins.
+        sed -n 's/.*wsq\.h:\([0-9]*\):.*error.*/\1/p' "$dir/log" | awk '{ print $1; print $1 + 1 }' >"$dir/lines"
+        awk -F '\t' 'NR == FNR { bad[$1]; next } $6 in bad || $9 in bad' "$dir/lines" "$dir/sample" >>"$dir/own"
+        awk -F '\t' 'NR == FNR { bad[$1]; next } !($6 in bad || $9 in bad)' "$dir/lines" "$dir/sample" >"$dir/rest"
+        mv "$dir/rest" "$dir/sample"
+        with sample
     done
-    say SURVIVED "$label"
 }
+
+compile() { # program, more flags
+    case $1 in
+    explore/* | progress/*) level=-Og ;;
+    *) level=-O0 ;;
+    esac
+    $CC $flags $level $2 "$dir/test/$1.c" -o "$dir/program" -lm 2>"$dir/log"
+}
+
+say() { # verdict, number, remark
+    awk -F '\t' -v verdict="$1" -v number="$2" -v remark="$3" '$1 == number {
+        printf "%-9s %s >>%s %s: %s%s\n", verdict, $2, $3, $4, $5, remark == "" ? "" : " (" remark ")" }' \
+        "$dir/all" | tee -a "$dir/results"
+}
+
+# Runs the program with each of these mutants. Those that it notices are dead.
+hunt() { # program; numbers from the standard input
+    xargs -P "$jobs" -I NUMBER sh -c '
+        ulimit -c 0; ulimit -t '$limit'
+        WSQ_MUTANT=NUMBER timeout -s KILL '"$((10 + 4 * limit)) $dir/program"' >/dev/null 2>&1 || echo NUMBER' |
+        while read -r number; do
+            echo "$number" >>"$dir/dead"
+            say killed "$number" "$1"
+        done
+}
+
+alive() { awk -v list="$dir/dead" 'BEGIN { while ((getline number < list) > 0) dead[number] } !($1 in dead)' "$dir/$1"; }
 
 rm -rf "$dir"
 mkdir -p "$dir/bench"
-cp wsq.h "$dir" # what is edited meanwhile does not count
+cp wsq.h "$dir/original.h" # what is edited meanwhile does not count
 cp -r test "$dir"
 cp -r bench/sim "$dir/bench"
-$CC $flags -E -P "$dir/test/test_pool.c" -o "$dir/text" || exit 2
-mutants | awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' | sort | head -n "$count" | cut -f 2- >"$dir/sample"
-while IFS='	' read -r name section in edits what; do
-    mutant "$name" "$section" "$in" "$edits" "$what" </dev/null
-done <"$dir/sample"
+mutants | awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' | sort | head -n "$count" |
+    cut -f 2- | awk '{ print NR "\t" $0 }' >"$dir/sample"
+cp "$dir/sample" "$dir/all"
+: >"$dir/dead"
+: >"$dir/results"
+: >"$dir/reached_ever"
+sort_out
+# What is not compiled here, and what makes no difference.
+awk -F '\t' '{ print $1 }' "$dir/sample" | awk 'NR == FNR { here[$1]; next } !($1 in here)' "$dir/compiled" - |
+    while read -r number; do
+        echo "$number" >>"$dir/dead"
+        say skip "$number" 'not compiled here'
+    done
+awk -F '\t' 'NR == FNR { if ($0 !~ /^#/ && NF >= 3) proof[$1 "\t" $2] = $3; next }
+    ($4 "\t" $5) in proof { print $1 "\t" proof[$4 "\t" $5] }' test/tools/equivalents.txt "$dir/all" |
+    while IFS='	' read -r number why; do
+        echo "$number" >>"$dir/dead"
+        say equal "$number" "$why"
+    done
+for program in $(programs); do
+    alive sample | cut -f 1 >"$dir/numbers"
+    [ -s "$dir/numbers" ] || break
+    compile "$program" "-include $dir/test/tools/mutant.h" || continue
+    before=$(date +%s)
+    WSQ_REACHED="$dir/reached" timeout 120 "$dir/program" >/dev/null 2>&1 || { echo "# $program fails by itself"; continue; }
+    limit=$((2 + 3 * ($(date +%s) - before))) # seconds of processor time
+    od -An -v -tu1 -w1 "$dir/reached" | awk 'NR == 1 { print 0 } $1 { print NR - 1 }' >"$dir/here"
+    cat "$dir/here" >>"$dir/reached_ever"
+    awk 'NR == FNR { here[$1]; next } $1 in here' "$dir/here" "$dir/numbers" | hunt "$program"
+done
+cut -f 1 "$dir/own" | while read -r number; do
+    grep -qx "$number" "$dir/dead" && continue
+    awk -F '\t' -v number="$number" '$1 == number' "$dir/own" >"$dir/sample_one"
+    with sample_one
+    limit=20
+    for program in $(programs); do
+        compile "$program" "-DWSQI_MUTANT(number)=1" || { say skip "$number" 'does not compile'; echo "$number" >>"$dir/dead"; break; }
+        echo "$number" | hunt "$program"
+        grep -qx "$number" "$dir/dead" && break
+    done </dev/null
+done
+alive all | cut -f 1 | while read -r number; do
+    if grep -qx "$number" "$dir/reached_ever"; then say SURVIVED "$number"; else say SURVIVED "$number" 'never reached'; fi
+done
 awk '{ n[$1]++ } END {
     all = n["killed"] + n["SURVIVED"]
-    printf "%d killed of %d (%.0f%%), %d skipped\n", n["killed"], all, all ? 100 * n["killed"] / all : 0, n["skip"]
+    printf "%d killed of %d (%.1f%%), %d equal, %d skipped\n", n["killed"], all, all ? 100 * n["killed"] / all : 0,
+        n["equal"], n["skip"]
     exit all == 0 }' "$dir/results"
