@@ -1,6 +1,8 @@
 /* What the manual states as a number, measured in virtual time: so exactly. */
 #include "exact.h"
 
+static item *other;
+
 /* ---- the slot: so many in a row ---- */
 
 typedef struct chain {

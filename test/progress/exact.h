@@ -16,6 +16,4 @@ static inline void in_world(void (*test)(void), unsigned cores) {
     CHECK(world_run(test, 100 * SECOND));
 }
 
-static item *other;
-
 #endif /* EXACT_H */

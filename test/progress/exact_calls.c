@@ -2,6 +2,8 @@
  * with a stall at each access in turn where it matters what comes between. */
 #include "exact.h"
 
+static item *other;
+
 /* ---- calls that are refused ---- */
 
 static unsigned called;

@@ -101,7 +101,10 @@ source_of() { # program
     case $1 in
     test_*) path=test/$1 ;;
     exact* | hangs | oracle) path=test/progress/$1 ;;
-    *) if [ -f "test/stress/$1.c" ]; then path=test/stress/$1; else path=test/explore/explore_$1; fi ;;
+    *)
+        path=test/explore/explore_$1
+        for folder in stress progress; do [ -f "test/$folder/$1.c" ] && path=test/$folder/$1; done
+        ;;
     esac
     sed -n "s|^$path ||p" $variants | grep . || echo "$path.c"
 }
@@ -182,11 +185,13 @@ rm -rf $dir
 mkdir -p $dir/test
 cp wsq.h $dir # what is edited meanwhile does not count
 cp test/*.[ch] $dir/test
-cp -r test/stress $dir/test
+cp -r test/stress test/progress $dir/test
+mkdir -p $dir/bench
+cp -r bench/sim $dir/bench
 mkdir -p $dir/test/explore
 cp test/explore/*.[ch] $dir/test/explore
 cp -r test/progress $dir/test
-mkdir $dir/bench
+mkdir -p $dir/bench
 cp -r bench/sim $dir/bench
 cp $table $dir/mutants.txt
 table=$dir/mutants.txt
