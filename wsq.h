@@ -262,8 +262,8 @@
  *     - wsq_reduce, for a partial result of more than 128 bytes, when a range is cut
  *     - the queue of a WSQ_LIFO pool, and the list of wsq_config.list_tasks, when they grow
  *     - wsq_pool_dump, until it returns
- *     - futures, stand-ins and threads in wsq_run (a block for each of the last two), when there
- *       are more of them at once than ever before
+ *     - futures; a block for each stand-in, thread in wsq_run, and task that runs inside a wait;
+ *       when there are more of them at the same time than ever before
  *
  * TASKS. wsq_spawn queues a task: in the ring of the calling worker, or, from outside, in the
  * global queue. wsq_spawn_batch spawns all of its tasks or none. A task that is queued, running or
@@ -508,7 +508,8 @@
  *     WSQ_MALLOC, WSQ_FREE  with the implementation; malloc, free. Used where no wsq_allocator is
  *                           given
  *     WSQ_GUESTS            with the implementation; 8. Outside threads in wsq_run at the same
- *                           time, and tasks and jobs that call it
+ *                           time, and tasks and jobs that call it. As many tasks that run inside
+ *                           a wait fork for others, too; the forks of more run immediately
  *     WSQ_NO_STATS          with the implementation: counts only what the scheduler itself needs
  *     WSQ_NO_HOOKS          with the implementation: hooks are never called, and no pool has a list
  *                           of its tasks
@@ -2377,7 +2378,8 @@ static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
     } while (!wsqi_cas_rel(&victim->head, &head, next));
 }
 
-WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
+/* Thief: takes half of the ring, but at most `most` items. */
+static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
     uint32_t tail = wsqi_load_own(&self->tail);
     /* The room comes first: while this thief steals, another one may still copy from it. */
     uint32_t room = wsqi_ring_room(self);
@@ -2389,6 +2391,7 @@ WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
     if (wsqi_head_steal(head) != real || available - 1 >= WSQ_RING_CAPACITY) return NULL;
     uint32_t n = available - available / 2; /* at most half the capacity */
     if (n > room + 1) n = room + 1;
+    if (n > most) n = most;
     uint64_t claim = wsqi_head_pack(real, real + n);
     /* R6: as in a pop, for wsq_ring_length. Failure: relaxed, another thread was faster. */
     if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
@@ -2401,6 +2404,10 @@ WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
     if (n > 1) wsqi_store_rel(&self->tail, tail + n - 1);
     wsqi_ring_steal_end(victim, claim);
     return first;
+}
+
+WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
+    return wsqi_ring_steal(victim, self, WSQ_RING_CAPACITY);
 }
 
 WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
@@ -3593,6 +3600,9 @@ typedef struct wsqi_turn {
     uint32_t count; /* turns so far; every WSQI_LOW_TURN-th runs a WSQ_LOW task */
     uint64_t start; /* when this one began; 0: the worker has run dry since */
     uint64_t run;   /* counters.run at that time */
+    uint32_t victim; /* see wsqi_take_stuck: the block that the last look was at */
+    uint32_t tail;   /* of the own ring at that time */
+    uint64_t seen;   /* 1 + that block's counters.run at that time; 0: there was no look */
 } wsqi_turn;
 
 /* Tasks of one group that are done, which the group does not know yet. */
@@ -3613,6 +3623,7 @@ typedef struct wsqi_futures {
 struct wsqi_worker {
     wsqi_front front; /* the traps; see >>forkjoin */
     wsq_pool *pool;
+    bool above;         /* a guest's block: for tasks above waits, not for runs */
     bool permit;        /* owner: it may run what is queued; a guest: S counts it as at work */
     bool comes;         /* owner: it is counted in pool.coming */
     bool asks;          /* owner: it must look before each task: it has no permit, or was lent */
@@ -3882,6 +3893,12 @@ static inline bool wsqi_is_guest(const wsqi_worker *self) {
     return self->index >= self->pool->guest_base && wsqi_local(self->pool) == NULL;
 }
 
+/* The number of the thread that uses this block: a worker's, if it has a queue here. */
+static unsigned wsqi_number(const wsqi_worker *block) {
+    const wsqi_worker *local = wsqi_local(block->pool);
+    return local != NULL ? local->index : block->index;
+}
+
 /* The pool of a spawned task, or 1 + its group. */
 static uintptr_t wsqi_task_home(const wsq_task *task) {
     /* Relaxed: a thread that may ask has seen the task active, which T6 wrote after this. */
@@ -3934,7 +3951,7 @@ static inline void wsqi_unlock(wsq_pool *pool, wsqi_a32 *lock) {
 
 WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker *self,
                                         wsq_event event, const void *subject, uint64_t value) {
-    unsigned index = self != NULL ? self->index : WSQ_OUTSIDE;
+    unsigned index = self != NULL ? wsqi_number(self) : WSQ_OUTSIDE;
     pool->hooks.event(pool->hooks.user, event, index, subject, value);
 }
 
@@ -5286,8 +5303,10 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     if (wsq_ring_length(&victim->ring) == 0) return NULL;
     /* Relaxed: no later read depends on it. Failure: another thief is there. */
     if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
+    /* Into a ring that has tasks none, for those that it has may be older. */
+    uint32_t most = wsq_ring_length(&self->ring) == 0 ? WSQ_RING_CAPACITY : 1;
     if (self->pool->config.caller_runs || !wsqi_fresh(victim))
-        item = wsq_ring_steal(&victim->ring, &self->ring);
+        item = wsqi_ring_steal(&victim->ring, &self->ring, most);
     wsqi_store_hint(&victim->marks.robbed, 0u);
     return item;
 }
@@ -5320,6 +5339,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool s
     if (item == NULL) return NULL;
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     self->source = victim->index + 1;
+    self->turn.tail = before + more; /* see wsqi_take_stuck */
     wsqi_stat(self->counters.steals, 1);
     wsqi_stat(self->counters.tasks_stolen, 1 + more);
     wsqi_event(self, WSQ_EVENT_STEAL, item, victim->index);
@@ -6260,7 +6280,8 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
 /* Owner only, after it has called a function: none of that function's jobs is still public. */
 #define wsqi_check_joined(self) \
     WSQ_ASSERT("a function returned without a join of a job that it had forked" && \
-               wsqi_range_bottom(wsqi_load_own(&(self)->range)) <= \
+               wsqi_range_bottom(wsqi_load_own( \
+                   &wsqi_worker_of((self)->frame.floor)->range)) <= \
                    wsqi_entry_index((self)->frame.floor))
 
 /* Owner only: one call of the function. True: the task is over. */
@@ -6590,6 +6611,10 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
+    /* The block of a task above a wait has only the jobs (wsqi_step_above). */
+    wsqi_worker *local = wsqi_local(self->pool);
+    if (local != NULL && self->frame.outer == NULL && local->frame.floor == wsqi_base(self))
+        self = local;
     if (self->frame.group != NULL && wsq_group_cancelled(self->frame.group)) return true;
     const wsq_task *task = self->frame.task;
     if (task != NULL && (wsqi_load_hint(&task->state) & WSQI_TASK_POISONED)) return true;
@@ -6813,23 +6838,26 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 /* Every so many turns, about 16 ms, a WSQ_LOW task runs though others wait. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* Owner only, in its turn: steals from a thread that is still in the task in which the last of
- * these looks found it. While all threads are at work, no thief does. Each turn looks at the next
- * thread. A worker that has tasks does not: older ones would lie behind younger ones in its
- * ring. */
+/* Owner only, in its turn: a task that another thread has queued, if that thread is still in the
+ * task in which the last look found it. While all threads are at work, no other thread takes it.
+ * Each look is at the next thread. What lay in the own ring at the last look must be gone: it may
+ * have come before the task, from the same thread, and would lie behind it. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
+    wsqi_turn *turn = &self->turn;
     unsigned made = wsqi_threads_made(pool);
-    if (made == 1 || pool->config.caller_runs) return NULL;
-    if (pool->config.order != WSQ_LIFO && wsqi_queue_length(self) != 0) return NULL;
-    unsigned next = self->index + 1 + self->turn.count % (made - 1);
-    wsqi_worker *victim = wsqi_block(pool, next % made);
-    uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
-    bool stuck = wsqi_load_hint(&victim->marks.run) == run;
-    wsqi_store_hint(&victim->marks.run, run);
+    uint32_t past = wsqi_head_real(wsqi_load_hint(&self->ring.head)) - turn->tail;
+    if (made == 1 || pool->config.caller_runs || past > UINT32_MAX / 2) return NULL;
+    wsqi_worker *victim = wsqi_block(pool, turn->victim);
+    bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
+    if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* for its slot */
     wsqi_stat(self->counters.steal_attempts, stuck);
     wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
+    do turn->victim = turn->victim + 1 < made ? turn->victim + 1 : 0;
+    while (turn->victim == self->index);
+    turn->seen = wsqi_load_hint(&wsqi_block(pool, turn->victim)->counters.run) + 1;
+    turn->tail = wsqi_load_own(&self->ring.tail);
     return task;
 }
 
@@ -7154,43 +7182,6 @@ static void wsqi_thread_clear(wsqi_worker *self) {
     wsqi_notify_quiet(self->pool);
 }
 
-/* Owner only: runs the oldest task that is pinned to this thread, permit or not, since no other
- * thread may. False: there is none. */
-static bool wsqi_pinned_run(wsqi_worker *self, wsq_ctx floor) {
-    if (wsqi_load_hint(&self->inbox.count) == 0) return false;
-    wsq_task *task = wsqi_take_lane(self, &self->inbox);
-    if (task != NULL && self->searching) wsqi_search_end(self);
-    if (task != NULL) wsqi_step_nested(self, task, floor);
-    return task != NULL;
-}
-
-/* What the thread of a worker or a stand-in does, and a thread that was lent. With a permit it runs
- * what it finds, without one only what is pinned to it. When it finds nothing it leaves, if the
- * pool is over, or sleeps. */
-static void wsqi_serve(wsqi_worker *self) {
-    wsq_pool *pool = self->pool;
-    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    if (self->comes) wsqi_sleep(self, NULL); /* a new stand-in: S counts it, and then it looks */
-    while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
-        bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
-        if (may ? wsqi_step(self) : wsqi_pinned_run(self, self->frame.floor)) continue;
-        if (!may) wsqi_thread_clear(self);
-        if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
-        wsqi_sleep(self, NULL);
-    }
-    if (self->permit) wsqi_permit_give(self);
-    wsqi_thread_clear(self);
-    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
-}
-
-static void wsqi_serve_main(void *arg) {
-    wsqi_worker *self = (wsqi_worker *)arg;
-    wsqi_self_set(self);
-    wsqi_serve(self);
-    wsqi_self_set(NULL);
-    wsqi_duty_end(self->pool);
-}
-
 /* False: no memory for its queue. */
 static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
     memset((void *)self, 0, sizeof *self);
@@ -7224,6 +7215,102 @@ static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
         wsqi_set(&pool->table[index], block);
     }
     return wsqi_worker_init(block, pool, index) ? block : NULL;
+}
+
+/* Takes the block, unless a thread has it. */
+static bool wsqi_lease_take(wsqi_worker *block) {
+    uint32_t lease = wsqi_load_hint(&block->lease);
+    /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
+    return (lease & WSQI_LEASE_MASK) == WSQI_LEASE_VACANT &&
+           wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
+}
+
+/* The thread that has the block leaves it. */
+static void wsqi_lease_end(wsqi_worker *block) {
+    /* B5: what this thread did in the block is visible to the next. Pairs with B4. Relaxed: only a
+     * dismissal changes it meanwhile, which comes too late. */
+    wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
+}
+
+/* A guest's block, for a run, or for a task above a wait, so that neither takes the other's. NULL:
+ * there is no memory for one more, or, *all, WSQ_GUESTS are taken. */
+static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
+    unsigned made, count;
+    bool more = true;
+    while (more) {
+        made = wsqi_guests_made(pool);
+        count = 0;
+        for (unsigned i = 0; i < made; i++) {
+            wsqi_worker *guest = wsqi_block(pool, pool->guest_base + i);
+            if (guest->above != above) continue;
+            if (wsqi_lease_take(guest)) return guest;
+            count++;
+        }
+        *all = count == WSQ_GUESTS;
+        if (*all) return NULL;
+        wsqi_lock(pool, &pool->lock);
+        if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread was faster */
+            wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
+            more = guest != NULL;
+            if (more) guest->above = above;
+            /* B2: as in wsqi_standin_start. */
+            if (more) wsqi_store_rel(&pool->guests_made, made + 1);
+        }
+        wsqi_unlock(pool, &pool->lock);
+    }
+    return NULL;
+}
+
+/* Owner only, in the middle of a task: runs a task above it, as wsqi_step_nested does. The jobs of
+ * that task lie in a guest's block, since in this one those of the task below may lie anywhere. If
+ * all guests' blocks are taken, its forks run immediately. */
+static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
+    bool all;
+    wsqi_worker *former = wsqi_self_get(), *guest = wsqi_guest_enter(self->pool, true, &all);
+    if (guest == NULL) return wsqi_step_nested(self, task, wsqi_full_mark(self));
+    guest->outer = former;
+    wsqi_self_set(guest);
+    bool ran = wsqi_step_nested(self, task, wsqi_base(guest));
+    wsqi_self_set(former);
+    wsqi_lease_end(guest);
+    return ran;
+}
+
+/* Owner only: runs the oldest task that is pinned to this thread, permit or not, since no other
+ * thread may. False: there is none. */
+static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
+    if (wsqi_load_hint(&self->inbox.count) == 0) return false;
+    wsq_task *task = wsqi_take_lane(self, &self->inbox);
+    if (task != NULL && self->searching) wsqi_search_end(self);
+    if (task == NULL) return false;
+    return above ? wsqi_step_above(self, task) : wsqi_step_nested(self, task, self->frame.floor);
+}
+
+/* What the thread of a worker or a stand-in does, and a thread that was lent. With a permit it runs
+ * what it finds, without one only what is pinned to it. When it finds nothing it leaves, if the
+ * pool is over, or sleeps. */
+static void wsqi_serve(wsqi_worker *self) {
+    wsq_pool *pool = self->pool;
+    wsqi_event(self, WSQ_EVENT_START, NULL, 0);
+    if (self->comes) wsqi_sleep(self, NULL); /* a new stand-in: S counts it, and then it looks */
+    while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
+        bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
+        if (may ? wsqi_step(self) : wsqi_pinned_run(self, false)) continue;
+        if (!may) wsqi_thread_clear(self);
+        if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
+        wsqi_sleep(self, NULL);
+    }
+    if (self->permit) wsqi_permit_give(self);
+    wsqi_thread_clear(self);
+    wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
+}
+
+static void wsqi_serve_main(void *arg) {
+    wsqi_worker *self = (wsqi_worker *)arg;
+    wsqi_self_set(self);
+    wsqi_serve(self);
+    wsqi_self_set(NULL);
+    wsqi_duty_end(self->pool);
 }
 
 static bool wsqi_worker_start(wsqi_worker *self) {
@@ -7325,6 +7412,8 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         if (!wsqi_takes_permits(block)) continue;
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
+        bool queued = !block->permit && !wsqi_is_guest(block) && wsqi_spill_all(block);
+        if (queued) wsqi_notify(block->pool); /* by a thread that went on without a permit */
         if (!block->permit) /* given back before; the last thread takes one again */
             all = all && (block != keeper || !wsqi_stranded(block->pool) ||
                           !wsqi_permit_take(block));
@@ -7556,8 +7645,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     if (pinned) wsqi_permits_take();
     self->wait_depth++;
     self->wait = wait;
-    if (pinned) ran = wsqi_pinned_run(self, wsqi_full_mark(self));
-    else ran = wsqi_step_nested(self, NULL, wsqi_full_mark(self));
+    ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
     self->wait = NULL; /* the wait below this one, if any, is in the middle of a task */
     self->wait_depth--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
@@ -7646,7 +7734,7 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     size_t left = wsqi_queue_length(self);
     while ((mine = wsqi_take_back(self, task, group, &left)) != NULL) {
         wsqi_notify_others(self);
-        wsqi_step_nested(self, mine, wsqi_full_mark(self));
+        wsqi_step_above(self, mine);
         if (task != NULL || wsq_group_pending(group) == 0) break;
     }
     wsqi_notify_others(self);
@@ -8347,25 +8435,6 @@ static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* Takes the first of these blocks that no thread has. NULL: there is none. */
-static wsqi_worker *wsqi_lease_take(wsq_pool *pool, unsigned first, unsigned end) {
-    for (unsigned i = first; i < end; i++) {
-        wsqi_worker *block = wsqi_block(pool, i);
-        uint32_t lease = wsqi_load_hint(&block->lease);
-        if ((lease & WSQI_LEASE_MASK) != WSQI_LEASE_VACANT) continue;
-        /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
-        if (wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE)) return block;
-    }
-    return NULL;
-}
-
-/* The thread that has the block leaves it. */
-static void wsqi_lease_end(wsqi_worker *block) {
-    /* B5: what this thread did in the block is visible to the next. Pairs with B4. Relaxed: only a
-     * dismissal changes it meanwhile, which comes too late. */
-    wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
-}
-
 /* A guest from outside comes. Relaxed: a thread that has a job of its run sees it, by J2. */
 static void wsqi_guest_begin(wsqi_worker *guest) {
     guest->permit = true;
@@ -8380,23 +8449,6 @@ static void wsqi_guest_end(wsqi_worker *guest) {
     guest->permit = false;
     wsqi_fence_rmw(); /* I8 */
     if (wsqi_searching(s) == 0) wsqi_pass_on(pool);
-}
-
-/* A guest block, or NULL: all are taken, or there is no memory for one more. */
-static wsqi_worker *wsqi_guest_enter(wsq_pool *pool) {
-    for (bool more = true; more;) {
-        unsigned made = wsqi_guests_made(pool);
-        wsqi_worker *guest = wsqi_lease_take(pool, pool->guest_base, pool->guest_base + made);
-        if (guest != NULL || made == WSQ_GUESTS) return guest;
-        wsqi_lock(pool, &pool->lock);
-        if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread was faster */
-            more = wsqi_block_make(pool, pool->guest_base + made) != NULL;
-            /* B2: as in wsqi_standin_start. */
-            if (more) wsqi_store_rel(&pool->guests_made, made + 1);
-        }
-        wsqi_unlock(pool, &pool->lock);
-    }
-    return NULL;
 }
 
 static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
@@ -8421,7 +8473,8 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     wsqi_worker *self = wsqi_inside(pool);
     if (self == NULL && (wsqi_load_hint(&pool->lanes[WSQ_NORMAL].outside) & 1))
         return WSQ_ERR_CLOSED;
-    wsqi_worker *guest = wsqi_guest_enter(pool);
+    bool all;
+    wsqi_worker *guest = wsqi_guest_enter(pool, false, &all);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) { /* no block is free: with a full job stack, forks run immediately */
@@ -8429,7 +8482,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
         self->frame.loop = NULL;
         fn(wsqi_full_mark(self), arg);
         self->frame.loop = loop;
-    } else if (wsqi_guests_made(pool) != WSQ_GUESTS) {
+    } else if (!all) {
         return WSQ_ERR_MEMORY;
     } else { /* a thread outside lets a worker do the run */
         wsqi_run_task run;
@@ -8450,11 +8503,11 @@ WSQ_API bool wsqi_ctx_here(wsq_ctx ctx) {
 
 WSQ_API wsq_pool *wsq_pool_of(wsq_ctx ctx) { return wsqi_worker_of(ctx)->pool; }
 
-WSQ_API unsigned wsq_worker_index(wsq_ctx ctx) { return wsqi_worker_of(ctx)->index; }
+WSQ_API unsigned wsq_worker_index(wsq_ctx ctx) { return wsqi_number(wsqi_worker_of(ctx)); }
 
 WSQ_API int wsq_worker_self(void) {
     wsqi_worker *self = wsqi_self_get();
-    return self != NULL ? (int)self->index : -1;
+    return self != NULL ? (int)wsqi_number(self) : -1;
 }
 
 /* ==========================================================================
@@ -9429,7 +9482,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
 /* A pool that has no workers yet; wsqi_pool_free frees it. NULL: no memory. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     unsigned guest_base = config->workers + config->max_standins;
-    unsigned blocks = guest_base + WSQ_GUESTS, words = (blocks + 63) / 64;
+    unsigned blocks = guest_base + 2 * (WSQ_GUESTS), words = (blocks + 63) / 64;
     size_t bytes = wsqi_pool_bytes(blocks, words);
     wsq_pool *pool = (wsq_pool *)wsqi_allocate(config->allocator, bytes, WSQ_CACHELINE);
     if (pool == NULL) return NULL;
@@ -9554,7 +9607,9 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     /* Relaxed: after a full barrier (P4) either this thread sees the pool stop, or the shutdown
      * waits for the end of its duty. */
     bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
-    wsqi_worker *self = running ? wsqi_lease_take(pool, 0, pool->workers) : NULL;
+    wsqi_worker *self = NULL;
+    for (unsigned i = 0; i < pool->workers && running && self == NULL; i++)
+        if (wsqi_lease_take(wsqi_block(pool, i))) self = wsqi_block(pool, i);
     if (self != NULL) {
         self->outer = wsqi_self_get();
         wsqi_self_set(self);

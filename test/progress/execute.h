@@ -36,9 +36,10 @@ typedef struct extra {
 
 static struct {
     const program *all;
-    actor actors[NODES];
-    unsigned threads_left, stalls_left, extras;
+    actor *actors; /* in the machine's memory: the scheduler hashes addresses of tasks */
+    unsigned threads_left, stalls_left, extras, inside;
     uint64_t stall_random;
+    sim_core *lent[WATCH_POOLS * 8]; /* threads inside a pool, which leave when it is shut down */
 } play;
 
 static watch_pool *pool_of(unsigned n) { return &watch.pools[n]; }
@@ -359,7 +360,7 @@ static void pump_main(void *arg) {
 
 static void lent_main(void *arg) {
     watch_pool *pool = (watch_pool *)arg;
-    while (wsq_worker_enter(pool->pool) == WSQ_OK && !play_over) {
+    while (wsq_worker_enter(pool->pool) == WSQ_OK) {
         uint64_t t = watch_now();
         memset(pool->dismissed, 0, sizeof pool->dismissed);
         nap(2 * MS);
@@ -392,9 +393,10 @@ static void pools_make(void) {
         pool->lend_only = config.lend_only;
         wsq_pool *made = NULL;
         if (wsq_pool_create(&made, &config) != WSQ_OK) sim_fail("no pool");
-        for (unsigned k = 0; config.lend_only && k < config.workers; k++) outside(lent_main, pool), pool->lent++;
         pool->pool = made;
-        if (config.caller_runs) outside(pump_main, pool);
+        for (unsigned k = 0; config.lend_only && k < config.workers; k++, pool->lent++)
+            play.lent[play.inside++] = outside(lent_main, pool);
+        if (config.caller_runs) play.lent[play.inside++] = outside(pump_main, pool);
     }
     nap(MS);
     for (unsigned i = 0; i < play.all->pools; i++) {
@@ -408,10 +410,10 @@ static void play_main(void) {
     const program *all = play.all;
     sim_core *cores[THREADS];
     watch_begin_all();
+    play.actors = (actor *)sim_allocate(NODES * sizeof *play.actors); /* zeroed */
     for (int i = 0; i < NODES; i++) {
         char name[12];
         snprintf(name, sizeof name, "t%d", i);
-        memset(&play.actors[i], 0, sizeof play.actors[i]);
         watched_init(&play.actors[i].w, actor_run, all->nodes[i].pool, name);
         play.actors[i].script = &all->nodes[i];
     }
@@ -425,8 +427,10 @@ static void play_main(void) {
         cores[i] = outside(thread_main, (void *)(uintptr_t)all->thread[i]);
     thread_ops(all->thread[0]);
     for (unsigned i = 1; i < all->threads; i++) sim_join(cores[i]);
-    for (unsigned i = 0; i < 2 * all->pools; i++) {
+    /* A task of one pool may spawn into the other: until a round finds nothing alive in either. */
+    for (unsigned i = 0, still = 0; still < all->pools; i++) {
         watch_pool *pool = pool_of(i % all->pools);
+        still = pool->live == 0 ? still + 1 : 0;
         waiting *wait = wait_begin(pool->pool, pool->live == 0, i % all->pools, WSQ_FOREVER, "a pool");
         wsq_result result = wsq_pool_wait(pool->pool);
         wait_end(wait);
@@ -438,6 +442,9 @@ static void play_main(void) {
         if (spawned(w) && w->state != WATCH_DONE) watch_fail("end", "the pools are done, and %s is not", w->name);
     }
     play_over = true;
+    for (unsigned i = 0; i < all->pools && !watch.failed; i++)
+        if (wsq_pool_shutdown(pool_of(i)->pool, WSQ_DRAIN) != WSQ_OK) watch_fail("result", "a shutdown failed");
+    for (unsigned i = 0; i < play.inside; i++) sim_join(play.lent[i]);
     for (unsigned i = 0; i < all->pools; i++) wsq_pool_destroy(pool_of(i)->pool);
 }
 
@@ -454,7 +461,7 @@ static void program_stuck(void) {
 /* True: every rule holds. Else watch.rule and watch.why say which one does not. */
 static bool program_holds(const program *all) {
     play.all = all;
-    play.extras = 0;
+    play.extras = play.inside = 0;
     play_over = false;
     sim_stall.left = 0;
     sim_stall.tell = NULL;

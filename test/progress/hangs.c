@@ -167,7 +167,7 @@ static const struct hang {
     {"7f", slot_beside_longer_calls, 1000, true, "the same, with longer calls and more workers"},
     {"8a", blocked_guests, 2000, true, "a loop beside guests that wait"},
     {"8b", guest_and_spinner, 2000, true, "a loop of a guest beside workers that spin"},
-    {"8c", awaited_loop, 1000, false, "a loop in a task that runs inside a wait"},
+    {"8c", awaited_loop, 1000, true, "a loop in a task that runs inside a wait"},
     {"9a", futures_one, 1000, true, "memory of futures, one worker, after an overflow"},
     {"9b", futures_shared, 1000, true, "memory of futures, WSQ_SHARED"},
     {"10", edge_across, 5000, true, "a pool is destroyed beside an edge from another"},
@@ -175,6 +175,8 @@ static const struct hang {
     {"12a", search_end, 50, true, "half of the workers go on searching, after tasks that end at once"},
     {"13a", pinned_yields, 50, true, "a pinned task that yields, while its worker waits for another"},
     {"13b", guest_pumps, 500, true, "a guest that waits in a caller_runs pool"},
+    {"14a", waits_without_permit, 500, true, "a thread without a permit queues a task and waits again"},
+    {"14b", behind_a_long_task, 500, true, "a task behind a long one, beside a worker that is never dry"},
     {"13c", order_beside_block, 500, false, "tasks queued by a worker that blocks for a moment"},
 };
 

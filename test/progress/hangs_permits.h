@@ -84,4 +84,58 @@ static void order_beside_block(void) {
     judge("a task queued before 1,500 others, beside a block, begins after", worst, 10 * MS);
 }
 
+/* ---- 14: what lies behind a thread while others always have something to do ---- */
+
+/* A thread lost its permit in a wait, went on without it, queues a task, and waits again. */
+static item *slow_event;
+
+static wsq_poll waits_twice_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < 2; i++) {
+        slow_event = item_make(US);
+        slow_event->pends = true;
+        item_spawn(wsq_pool_of(ctx), slow_event);
+        if (i == 1) item_spawn(wsq_pool_of(ctx), queued);
+        item_set_timer(wsq_pool_of(ctx), slow_event, i == 0 ? 100 * US : 50 * MS);
+        wsq_task_wait(&slow_event->task);
+    }
+    return WSQ_DONE;
+}
+
+static void waits_without_permit(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *waits = item_make(0), *yields = item_make(US);
+    queued = item_make(US);
+    waits->task.fn = waits_twice_run;
+    yields->until = queued;
+    yields->give_up = 30 * MS;
+    item_spawn(pool, yields);
+    item_spawn(pool, waits);
+    wsq_pool_wait(pool);
+    judge("a task queued by a thread without a permit, which then waits, begins after",
+          queued->began - queued->spawned, 5 * MS);
+}
+
+static wsq_poll computes_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    compute(100 * US);
+    item_spawn(wsq_pool_of(ctx), queued);
+    compute(30 * MS);
+    return WSQ_DONE;
+}
+
+static void behind_a_long_task(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *longer = item_make(0), *yields = item_make(US);
+    queued = item_make(US);
+    longer->task.fn = computes_run;
+    yields->until = queued;
+    yields->give_up = 25 * MS;
+    item_spawn(pool, longer);
+    item_spawn(pool, yields);
+    wsq_pool_wait(pool);
+    judge("a task behind a long one, beside a worker with a task that yields, begins after",
+          queued->began - queued->spawned, 5 * MS);
+}
+
 #endif /* HANGS_PERMITS_H */

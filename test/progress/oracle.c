@@ -16,7 +16,6 @@
 
 /* Each with its number in hangs.c. Take a line out when its fault is mended. */
 static const char *const open_faults[] = {
-    "loop",   /* 8c: a loop above a wait */
     "feed",   /* 13c */
 };
 

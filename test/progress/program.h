@@ -133,7 +133,7 @@ static void config_make(wsq_config *config, uint64_t *random) {
     if ((avoids("shared") && config->order == WSQ_SHARED) || (avoids("lifo") && config->order == WSQ_LIFO))
         config->order = WSQ_FIFO;
     if (config->caller_runs) config->workers = 1;
-    if (one_in(random, 6) && !avoids("spin")) config->spin_ns = one_in(random, 2) ? WSQ_SPIN_OFF : 4 * MS;
+    if (one_in(random, 6) && !avoids("spin")) config->spin_ns = one_in(random, 2) ? WSQ_SPIN_OFF : 2 * MS;
     if (one_in(random, 5)) config->min_interval = config->max_interval = 2 + below(random, 3);
     if (one_in(random, 8)) config->lifo_cap = one_in(random, 2) ? WSQ_LIFO_OFF : 1;
 }
@@ -212,7 +212,7 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
         break;
     case OP_WAKE: made.node = (uint8_t)below(random, NODES); break;
     case OP_FUTURE:
-        if (one_in(random, 10)) made.count = 1500, made.ns = 0;
+        if (one_in(random, 60)) made.count = 1500, made.ns = 0; /* these take the oracle's time */
         break;
     case OP_GROUP: made.ns2 = one_in(random, 3) ? some_ns(random) : 0; break;
     case OP_PEND: made.how = (uint8_t)(HOW_TIMER + below(random, 3));

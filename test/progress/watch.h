@@ -444,8 +444,9 @@ static void watch_begin(unsigned index, watched *self) {
  * overtaken much longer than what came before it took. */
 static void overtaken(watched *list, const watched *by, uint64_t ns, const watch_pool *pool) {
     for (watched *one = list; one != NULL; one = one->next) {
-        uint32_t most = one->priority == WSQ_LOW ? WATCH_LOW_RUNS : WATCH_RUNS;
-        uint64_t most_ns = (one->priority == WSQ_LOW ? 600 : 60) * MS * pool->workers;
+        bool low = one->priority == WSQ_LOW;
+        uint32_t most = low ? WATCH_LOW_RUNS : WATCH_RUNS;
+        uint64_t most_ns = (low ? 600 : 60) * MS * pool->workers;
         if (one->since >= by->ran_since) {
             one->older_ns += ns;
             one->older_runs++;
@@ -457,7 +458,8 @@ static void overtaken(watched *list, const watched *by, uint64_t ns, const watch
         one->over_ns += ns;
         one->over_runs++;
         bool long_ago = watch.last > one->since + 20 * MS; /* not if each run takes no time */
-        if ((long_ago && one->over_runs > most + 3 * one->older_runs) ||
+        /* A WSQ_LOW one that is older may have had a 16th turn of its own. */
+        if ((long_ago && one->over_runs > most + (low ? 16 * 256 : 3) * one->older_runs) ||
             (one->over_runs > WATCH_TURN_RUNS && one->over_ns > most_ns + 3 * one->older_ns))
             watch_fail("starved", "%s, %s, can run since %.3f ms; %u runs that could begin later, of "
                        "%.3f ms, have overtaken it (at %.3f ms)", one->name, cause_names[one->cause],
