@@ -1398,6 +1398,28 @@ typedef struct wsq_group {
     const struct wsq_group *parent; /* wsq_group_set_parent writes; NULL: none */
 } wsq_group;
 
+/* A graph of tasks that runs again and again. The caller owns its memory and that of its nodes and
+ * edges. All must stay while the graph runs. Wait for a run, or cancel it, by `group`; the other
+ * members are for the scheduler. */
+typedef struct wsq_graph {
+    wsq_group group;        /* of all nodes: wsq_group_wait, _then, _cancel, _error... */
+    struct wsq_node *first; /* of all nodes, the newest */
+    struct wsq_node *start; /* of those that follow no other, once `checked` */
+    uint64_t count;         /* of nodes */
+    bool checked;           /* no nodes follow each other in a circle */
+} wsq_graph;
+
+/* A task of a wsq_graph, in a struct of the caller's, as a wsq_task is. The members are for the
+ * scheduler; wsq_task_set_priority, _worker and _cleanup may be used on `task`. */
+typedef struct wsq_node {
+    wsq_task task;         /* wsq_graph_add sets it up */
+    wsq_edge *edges;       /* to the nodes that follow */
+    struct wsq_node *next; /* in the graph */
+    struct wsq_node *next_start; /* of those that follow no other */
+    uint32_t predecessors; /* how many nodes it follows */
+    wsqi_a32 left;         /* of these; the thread that ends one; the last one sets it anew */
+} wsq_node;
+
 /* A function, because gcc's -Wstrict-aliasing=1 warns about a cast of the difference. */
 static inline void *wsqi_container(char *member, size_t offset) { return member - offset; }
 
@@ -1932,6 +1954,38 @@ WSQ_API int wsq_group_error(const wsq_group *group);
  * too high by that many. */
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group);
 
+/* ---- graphs that run again ---- */
+
+/* This sets an empty graph up, and its group. The owner of the graph may call this, while it does
+ * not run.
+ * WSQ_ERR_INVALID: an argument is NULL. */
+WSQ_API wsq_result wsq_graph_init(wsq_graph *graph, wsq_pool *pool);
+
+/* This sets the node up, with no edges, and adds it to the graph: each run of the graph calls `fn`
+ * with the node's task. `fn` must not return WSQ_GONE. The owner of the graph may call this.
+ * WSQ_ERR_INVALID: the graph runs, or an argument is NULL. */
+WSQ_API wsq_result wsq_graph_add(wsq_graph *graph, wsq_node *node, wsq_task_fn fn);
+
+/* This lets the node follow another one of the same graph, in each run from the next one on. The
+ * edge is the caller's, one for each call. The owner of the graph may call this.
+ * WSQ_ERR_INVALID: the graph runs; the nodes are the same one, or not in one graph; the node
+ * follows 2^26 - 2 others; or an argument is NULL. */
+WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edge *edge);
+
+/* This runs the graph once: each node is spawned into the graph's group when all that it follows
+ * are done. wsq_group_wait(&graph->group) waits for the end of the run; after that the graph may
+ * run again, with the same edges. A run allocates nothing. If a node is cancelled, so are those
+ * that follow it. To cancel the rest of a run, cancel the group; then wsq_group_init(&graph->group,
+ * pool) comes before the next run.
+ * Any thread may call this, a task too. Only a run spawns a node's task, and it comes after nodes
+ * of its graph only. Other tasks may come after it (wsq_task_after), or wait for it once it has
+ * started.
+ * WSQ_ERR_INVALID: the graph runs, or has tasks of its group left; nodes follow each other in a
+ * circle; or the graph is NULL.
+ * WSQ_ERR_CANCELLED: its group was cancelled.
+ * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
+WSQ_API wsq_result wsq_graph_run(wsq_graph *graph);
+
 /* ---- fork and join: wsq_fork, wsq_join and wsq_reclaim follow in >>inline ---- */
 
 /* This calls fn(ctx, arg) on the calling thread, with a context in which it may fork, loop and
@@ -2149,6 +2203,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  E4     after closed                 acquire       E5          an edge's links are garbage
  *  E5     edge pushed: after           acq+rel       E4 E6       as E4; an edge is never resolved
  *  E6     after open again             release       E5          an edge is never resolved
+ *  E7     a node ends                  acq+rel       itself      a run misses what it waited for
  *  K3     group counts down            acq+rel       itself K4   a waiter misses a task's result
  *  K4     group read                   acquire       K3          a waiter misses a task's result
  *  F3     reference dropped            acq+rel       itself      two uses of a future overlap
@@ -5391,12 +5446,14 @@ enum {
     WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, for that spawn */
     WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
     WSQI_FLAG_REVOCABLE = 32, /* the spawn sets WSQI_TASK_OPEN */
-    WSQI_FLAGS_UNPINNED = WSQI_FLAG_LANE | WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE
+    WSQI_FLAG_NODE = 64,    /* it is in a wsq_node */
+    WSQI_FLAGS_KEPT = WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE | WSQI_FLAG_NODE,
+    WSQI_FLAGS_UNPINNED = WSQI_FLAG_LANE | WSQI_FLAGS_KEPT
 };
 
 #define WSQI_FLAG_INDEX_AT 16 /* the lowest bit of that index */
-#define WSQI_FLAGS_QUEUE (~(uint32_t)(WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE))
-#define WSQI_FLAGS_NEVER 0xffc0u /* bits that no task has */
+#define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAGS_KEPT)
+#define WSQI_FLAGS_NEVER 0xff80u /* bits that no task has */
 
 /* Patterns with which allocators fill freed memory (0xdd..., 0xdeadbeef) have some of these bits,
  * and so has a stack that was not initialised, most of the time. */
@@ -5417,9 +5474,11 @@ static inline uint32_t wsqi_task_open(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
 
-/* May a task with these flags be spawned into this pool? A pin of wsq_spawn_on is over by now. */
-static bool wsqi_flags_fit(const wsq_pool *pool, uint32_t flags) {
+/* May this task be spawned into this pool? A pin of wsq_spawn_on is over by now. */
+static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
+    uint32_t flags = wsqi_load_own(&task->flags);
     bool pinned = (flags & (WSQI_FLAG_PINNED | WSQI_FLAG_ONCE)) == WSQI_FLAG_PINNED;
+    if ((flags & WSQI_FLAG_NODE) != 0) return false; /* only its graph spawns it */
     return !pinned || flags >> WSQI_FLAG_INDEX_AT < pool->workers;
 }
 
@@ -5686,7 +5745,7 @@ static void wsqi_task_unpin(wsq_task *task) {
 static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_hint(&task->state);
-    if (!wsqi_flags_fit(pool, wsqi_task_queue_flags(task))) return WSQ_ERR_INVALID;
+    if (!wsqi_flags_fit(pool, task)) return WSQ_ERR_INVALID;
     uint32_t hold = WSQI_TASK_HOLD + wsqi_task_open(task);
     wsq_result result = wsqi_spawn_begin(pool, self, 1);
     if (result != WSQ_OK) return result;
@@ -6081,6 +6140,10 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
  * Source:    a list of waiters that the end closes: Rust's and Java's one-shot futures.
  * ========================================================================== */
 
+static bool wsqi_task_is_node(const wsq_task *task) {
+    return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
+}
+
 /* Any thread. A predecessor was cancelled, so this task will be. A task that is done, and will be
  * spawned again, becomes new: beside DONE, POISONED would mean that its last run was cancelled. */
 static void wsqi_task_poison(wsq_task *task) {
@@ -6167,6 +6230,7 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
         return WSQ_ERR_INVALID;
     wsqi_check_task(task);
     wsqi_check_task(predecessor);
+    if (wsqi_task_is_node(task)) return WSQ_ERR_INVALID;
     uint32_t state = wsqi_load_hint(&task->state);
     do {
         if (wsqi_task_live(state) || state >= 0u - 2 * (uint32_t)WSQI_TASK_HOLD)
@@ -6415,13 +6479,39 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
+/* Any thread. All that the node follows is done: the caller must queue its task. */
+static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
+    uint32_t state = wsqi_load_hint(&task->state);
+    void *home = wsqi_load_own(&task->pool); /* wsq_graph_add wrote it */
+    (void)wsqi_task_claim(task, &state, home, wsqi_task_open(task));
+    wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 0);
+}
+
+/* The thread that has ended a node's task, before it reports that to the group; self: its worker,
+ * or NULL. The nodes that follow go on. */
+static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
+    const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
+    for (; edge != NULL; edge = wsqi_get(&edge->next)) {
+        wsq_node *node = wsq_container_of(edge->task, wsq_node, task);
+        if (poisons) wsqi_task_poison(&node->task);
+        /* E7: what the nodes did that it follows is visible to its run. Pairs with itself. The last
+         * one need not count. */
+        if (wsqi_load_acq(&node->left) != 1 && wsqi_add_acqrel(&node->left, 0u - 1u) != 1) continue;
+        wsqi_store_hint(&node->left, node->predecessors); /* for the next run */
+        wsqi_node_claim(pool, &node->task);
+        wsqi_task_queue(pool, self, &node->task);
+    }
+}
+
 /* The thread that took the task out of its queue calls this: the task ends without a run. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
+    bool is_node = wsqi_task_is_node(task);
     /* The event of a future was sent when the future ended. */
     if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
+    if (is_node) wsqi_node_end(pool, wsqi_local(pool), task, true);
     if (group != NULL) wsqi_group_down(pool, group, 1, WSQI_GROUP_CANCELLED);
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1: what the cleanup did is visible. Pairs with P2. */
 }
@@ -6440,6 +6530,7 @@ static void wsqi_group_flush(wsqi_worker *self) {
 /* Owner only: runs a task of a group, and collects its end in `ends`. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
+    bool is_node = wsqi_task_is_node(task);
     self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
     self->frame.group = former;
@@ -6447,6 +6538,7 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     if (!over) return;
     self->ends.group = group;
     self->ends.count++;
+    if (is_node) wsqi_node_end(self->pool, self, task, false);
 }
 
 /* Counts one more task. Relaxed: the spawn orders it before the end of the task. */
@@ -6504,8 +6596,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_grouped(task);
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
-    if (state >= WSQI_TASK_HOLD || !wsqi_flags_fit(pool, wsqi_task_queue_flags(task)))
-        return false;
+    if (state >= WSQI_TASK_HOLD || !wsqi_flags_fit(pool, task)) return false;
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
     if (group != NULL) wsqi_group_up(group);
     if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
@@ -6566,6 +6657,113 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
     if (!wsqi_claim_batch(pool, tasks, count)) return wsqi_spawn_undo(pool, self, count);
     wsqi_queue_batch(pool, tasks, count);
     return WSQ_OK;
+}
+
+/* ---- graphs ---- */
+
+WSQ_API wsq_result wsq_graph_init(wsq_graph *graph, wsq_pool *pool) {
+    if (graph == NULL) return WSQ_ERR_INVALID;
+    graph->first = NULL;
+    graph->count = 0;
+    graph->checked = false;
+    return wsq_group_init(&graph->group, pool);
+}
+
+WSQ_API wsq_result wsq_graph_add(wsq_graph *graph, wsq_node *node, wsq_task_fn fn) {
+    if (graph == NULL || node == NULL || fn == NULL) return WSQ_ERR_INVALID;
+    if (wsq_group_pending(&graph->group) != 0) return WSQ_ERR_INVALID;
+    wsq_task_init(&node->task, fn);
+    wsq_task_set_group(&node->task, &graph->group);
+    wsqi_store_own(&node->task.flags, wsqi_load_own(&node->task.flags) | WSQI_FLAG_NODE);
+    node->edges = NULL;
+    node->next = graph->first;
+    node->predecessors = 0;
+    graph->first = node;
+    graph->count++;
+    graph->checked = false;
+    return WSQ_OK;
+}
+
+WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edge *edge) {
+    if (node == NULL || predecessor == NULL || edge == NULL || node == predecessor)
+        return WSQ_ERR_INVALID;
+    wsqi_check_task(&node->task);
+    wsqi_check_task(&predecessor->task);
+    wsq_group *group = wsqi_task_grouped(&node->task);
+    if (group == NULL || group != wsqi_task_grouped(&predecessor->task) ||
+        wsq_group_pending(group) != 0)
+        return WSQ_ERR_INVALID;
+    edge->task = &node->task;
+    wsqi_set(&edge->next, predecessor->edges);
+    predecessor->edges = edge;
+    node->predecessors++;
+    wsq_container_of(group, wsq_graph, group)->checked = false;
+    return WSQ_OK;
+}
+
+/* The graph does not run: finds where it starts. False: nodes follow each other in a circle. */
+static bool wsqi_graph_check(wsq_graph *graph) {
+    wsq_task *reached = NULL; /* tasks that would start, linked by `next` */
+    uint64_t count = 0;
+    graph->start = NULL;
+    for (wsq_node *node = graph->first; node != NULL; node = node->next) {
+        wsqi_store_init(&node->left, node->predecessors);
+        if (node->predecessors != 0) continue;
+        node->next_start = graph->start;
+        graph->start = node;
+        wsqi_set(&node->task.next, reached);
+        reached = &node->task;
+    }
+    for (; reached != NULL; count++) {
+        const wsq_edge *edge = wsq_container_of(reached, wsq_node, task)->edges;
+        reached = wsqi_get(&reached->next);
+        for (; edge != NULL; edge = wsqi_get(&edge->next)) {
+            wsq_node *node = wsq_container_of(edge->task, wsq_node, task);
+            uint32_t left = wsqi_load_own(&node->left) - 1;
+            wsqi_store_init(&node->left, left != 0 ? left : node->predecessors);
+            if (left != 0) continue;
+            wsqi_set(&edge->task->next, reached);
+            reached = edge->task;
+        }
+    }
+    return graph->checked = count == graph->count;
+}
+
+/* Any thread: queues the nodes that follow no other, from outside as a batch. Once the last one is
+ * queued, the graph may be gone. */
+static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph) {
+    wsq_task *newest = NULL, *oldest = NULL, *task;
+    for (wsq_node *node = graph->start, *next; node != NULL; node = next) {
+        next = node->next_start;
+        task = &node->task;
+        wsqi_node_claim(pool, task);
+        if (self != NULL || wsqi_task_queue_flags(task) != 0) {
+            wsqi_task_queue(pool, self, task);
+            continue;
+        }
+        if (oldest == NULL) oldest = task;
+        else wsqi_set(&task->next, newest);
+        newest = task;
+    }
+    if (newest != NULL) wsqi_inject_tasks(pool, newest, oldest);
+}
+
+WSQ_API wsq_result wsq_graph_run(wsq_graph *graph) {
+    if (graph == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_group(&graph->group);
+    wsq_pool *pool = graph->group.pool;
+    wsqi_worker *self = wsqi_local(pool);
+    uint64_t word = wsqi_load_hint(&graph->group.word), count = graph->count;
+    if (wsq_group_cancelled(&graph->group)) return WSQ_ERR_CANCELLED;
+    do {
+        if (word >= WSQI_GROUP_TASK) return WSQ_ERR_INVALID;
+        /* K4: of the last run nothing is left. Failure: decide again. */
+    } while (!wsqi_cas_acq(&graph->group.word, &word, word + count * WSQI_GROUP_TASK));
+    bool sound = graph->checked || wsqi_graph_check(graph);
+    wsq_result result = sound ? wsqi_spawn_begin(pool, self, count) : WSQ_ERR_INVALID;
+    if (result == WSQ_OK) wsqi_graph_start(pool, self, graph);
+    else if (count != 0) wsqi_group_down(pool, &graph->group, count, 0);
+    return result;
 }
 
 /* ---- then, cancel, error, count ---- */

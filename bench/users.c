@@ -8,7 +8,9 @@
  *   users/inside_8      eight tasks of 1.3 us in a group, inside a task
  *   users/loop_4        a loop of 4 us from outside, 50 us apart
  *   users/loop_empty    100 empty iterations from outside
- *   users/tail          a loop of 20,000 whose last 20 are heavy */
+ *   users/tail          a loop of 20,000 whose last 20 are heavy
+ *   users/graph_N       a grid of N empty nodes, each after the one above and the one before: run
+ *                       from outside, again and again */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "bench.h"
@@ -237,6 +239,43 @@ static double tail(const bench_case *self) {
     return loops(self, &(loop){20000, ns}, 0);
 }
 
+/* ---- graphs ---- */
+
+enum { GRAPH_MAX = 90000 };
+
+static wsq_node nodes[GRAPH_MAX];
+static wsq_edge edges[GRAPH_MAX][2];
+static wsq_graph graph;
+
+static wsq_poll node_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)task;
+    return WSQ_DONE;
+}
+
+static void node_after(long node, long other, wsq_edge *edge) {
+    bench_check(wsq_node_after(&nodes[node], &nodes[other], edge) == WSQ_OK, "an edge");
+}
+
+static double graph_of(const bench_case *self, long width, long count) {
+    wsq_graph_init(&graph, self->pool);
+    for (long i = 0; i < count; i++) {
+        bench_check(wsq_graph_add(&graph, &nodes[i], node_run) == WSQ_OK, "a node");
+        if (i >= width) node_after(i, i - width, &edges[i][0]);
+        if (i % width != 0) node_after(i, i - 1, &edges[i][1]);
+    }
+    uint64_t start = bench_now();
+    for (long i = 0; i < self->n; i++) {
+        bench_check(wsq_graph_run(&graph) == WSQ_OK, "run");
+        bench_check(wsq_group_wait(&graph.group) == WSQ_OK, "wait");
+    }
+    return bench_since(start) / 1e3 / (double)self->n;
+}
+
+static double graph_100(const bench_case *self) { return graph_of(self, 10, 100); }
+static double graph_1000(const bench_case *self) { return graph_of(self, 25, 1000); }
+static double graph_90000(const bench_case *self) { return graph_of(self, 300, 90000); }
+
 int main(int argc, char **argv) {
     bench_begin("users", argc, argv);
     bench_add_pair("users/pipeline_1", "us/item", pipeline_1, 20000);
@@ -253,6 +292,9 @@ int main(int argc, char **argv) {
     bench_add_pair("users/loop_4", "us", loop_4, 300);
     bench_add_pair("users/loop_empty", "us", loop_empty, 2000);
     bench_add_pair("users/tail", "us", tail, 10);
+    bench_add_pair("users/graph_100", "us", graph_100, 2000);
+    bench_add_pair("users/graph_1000", "us", graph_1000, 200);
+    bench_add_pair("users/graph_90000", "us", graph_90000, 3);
     bench_run();
     return bench_end();
 }
