@@ -278,7 +278,8 @@
  *
  * The attributes of a task are set before its spawn: wsq_task_set_priority, wsq_task_set_worker,
  * wsq_task_set_group, wsq_task_set_revocable, wsq_task_set_cleanup. They stay until they are set
- * anew, and they work in a batch, too. wsq_spawn_on and wsq_group_spawn set one for a single spawn.
+ * anew, and they work in a batch, too. wsq_spawn_on, wsq_group_spawn and wsq_group_spawn_batch set
+ * one for a single spawn.
  * A zeroed task with a function is ready to use; wsq_task_init is for memory that is not zero.
  *
  * ORDER. wsq_config.order says in which order the tasks of one spawning thread start. With one
@@ -436,6 +437,18 @@
  * all remaining tasks have been waiting for predecessors for one second, wsq_pool_wait returns
  * WSQ_ERR_INVALID instead of hanging. It can be called again. A WSQ_DRAIN shutdown waits on.
  *
+ * GRAPHS. wsq_task_after is for one spawn. A graph that runs again and again is a wsq_graph: its
+ * nodes and edges, which are members of structs of yours, stay from run to run.
+ *
+ *     wsq_graph_init(&graph, pool);
+ *     wsq_graph_add(&graph, &load.node, load_run);         a wsq_node is a wsq_task, and more
+ *     wsq_graph_add(&graph, &draw.node, draw_run);
+ *     wsq_node_after(&draw.node, &load.node, &edge);
+ *     while (playing) {
+ *         wsq_graph_run(&graph);                           starts what follows no other node
+ *         wsq_group_wait(&graph.group);
+ *     }
+ *
  * FORK AND JOIN. They may be used inside a run, a job or a task. If no other worker took the job,
  * wsq_join calls its function, while wsq_reclaim returns true and you call the function yourself. A
  * direct call lets the compiler inline the function into itself (make it static inline). A loop
@@ -592,6 +605,8 @@
  *     run tasks in order?          one worker, WSQ_SHARED, or recipes/strand.c
  *     run one after another?       wsq_task_after, wsq_group_then, wsq_future_then, before the
  *                                  later one is spawned
+ *     run a graph again and again? wsq_graph: recipes/graph.c
+ *     build a pipeline?            recipes/pipeline.c: a parallel stage between two in order
  *     replace my thread pool?      WSQ_SHARED starts tasks in the order of a queue: recipes/queue.c
  *                                  (examples/wsq_queue.h: limits, counts, purge, pause, resize)
  *     prepare each thread?         a hook at WSQ_EVENT_START and _STOP; it can also name the thread
@@ -794,6 +809,7 @@
  *        gcc and clang hide all functions: see LIBRARIES in >>host, if a shared library of yours
  *        exported them. A wait of a task for itself returns WSQ_ERR_INVALID. wsq_ring.slots is
  *        wsq_ring.items.
+ *        wsq_graph: graphs that run again, with edges that stay. wsq_group_spawn_batch.
  *        wsq_reducer.fixed: reductions that repeat bit by bit. wsq_pool_set_spin: hot phases.
  *        wsq_hooks.events: a hook for some events only. wsq_reducer and wsq_hooks each have a new
  *        member at their end: zero the struct (= {0}) before you set the members that you know.
@@ -1904,6 +1920,13 @@ WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *paren
  * WSQ_ERR_CANCELLED: the group is cancelled.
  * WSQ_ERR_INVALID, WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
 WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task);
+
+/* This spawns `count` tasks into the group, all or none, as wsq_spawn_batch does. Any thread may
+ * call this.
+ * WSQ_ERR_CANCELLED: the group is cancelled.
+ * WSQ_ERR_INVALID: the group is NULL, or as in wsq_spawn_batch.
+ * WSQ_ERR_CLOSED, WSQ_ERR_FORKED: as in wsq_spawn. */
+WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, size_t count);
 
 /* This sleeps until every task of the group is done. Then what the tasks did is visible to the
  * caller, and the group can be used again. Any number of threads may call this. A worker runs the
@@ -6589,11 +6612,12 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
 
 /* ---- batches ---- */
 
-/* Claims one task of a batch, and counts it in its group. False: it cannot be spawned. */
-static bool wsqi_claim_one(wsq_pool *pool, wsq_task *task) {
+/* Claims one task of a batch, and counts it in the group, or else in its own. False: it cannot be
+ * spawned. */
+static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (task == NULL || task->fn == NULL) return false;
     wsqi_check_task(task);
-    wsq_group *group = wsqi_task_grouped(task);
+    if (group == NULL) group = wsqi_task_grouped(task);
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = group != NULL ? (void *)((char *)group + 1) : (void *)pool;
     if (state >= WSQI_TASK_HOLD || !wsqi_flags_fit(pool, task)) return false;
@@ -6614,9 +6638,9 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
 }
 
 /* Claims all tasks. False: one cannot be spawned, and none is claimed. */
-static bool wsqi_claim_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+static bool wsqi_claim_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (wsqi_claim_one(pool, tasks[i])) continue;
+        if (wsqi_claim_one(pool, group, tasks[i])) continue;
         while (i-- > 0) wsqi_unclaim_one(pool, tasks[i]);
         return false;
     }
@@ -6648,15 +6672,27 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     else if (some) wsqi_notify_others(self);
 }
 
-WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+static wsq_result wsqi_spawn_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks,
+                                   size_t count) {
     if (pool == NULL || (tasks == NULL && count > 0)) return WSQ_ERR_INVALID;
     if (count == 0) return WSQ_OK;
     wsqi_worker *self = wsqi_local(pool);
     wsq_result result = wsqi_spawn_begin(pool, self, count);
     if (result != WSQ_OK) return result;
-    if (!wsqi_claim_batch(pool, tasks, count)) return wsqi_spawn_undo(pool, self, count);
+    if (!wsqi_claim_batch(pool, group, tasks, count)) return wsqi_spawn_undo(pool, self, count);
     wsqi_queue_batch(pool, tasks, count);
     return WSQ_OK;
+}
+
+WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
+    return wsqi_spawn_batch(pool, NULL, tasks, count);
+}
+
+WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, size_t count) {
+    if (group == NULL) return WSQ_ERR_INVALID;
+    wsqi_check_group(group);
+    if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
+    return wsqi_spawn_batch(group->pool, group, tasks, count);
 }
 
 /* ---- graphs ---- */

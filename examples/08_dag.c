@@ -14,7 +14,7 @@ enum { TARGETS_MAX = 4096, EDGES_MAX = 16384, COMMANDS_MAX = 16384 };
 enum visit { NOT_VISITED, BEING_VISITED, VISITED };
 
 struct target {
-    wsq_task task;
+    wsq_node node;
     char *name, *needs;
     size_t first, end; /* its commands */
     enum visit visit;
@@ -22,11 +22,10 @@ struct target {
 };
 
 static struct target targets[TARGETS_MAX];
-static struct target *order[TARGETS_MAX]; /* each behind all that it needs */
 static char *commands[COMMANDS_MAX];
 static wsq_edge edges[EDGES_MAX];
-static size_t target_count, ordered, edge_count, command_count;
-static wsq_group group;
+static size_t target_count, edge_count, command_count;
+static wsq_graph graph;
 static atomic_uint made, skipped;
 static double began;
 
@@ -105,10 +104,16 @@ static void give_up_cycle(const struct target *target) {
     exit(2);
 }
 
-/* Says what comes after what, before anything is spawned. */
+static wsq_poll make(wsq_ctx ctx, wsq_task *task);
+static wsq_poll skip(wsq_task *task);
+
+/* Adds the target, and what it needs, to the graph. (wsq_graph_run finds circles, too, but cannot
+ * say which.) */
 static void visit(struct target *target) {
     char *rest, *name = strtok_r(target->needs, " \t", &rest);
     target->visit = BEING_VISITED;
+    wsq_graph_add(&graph, &target->node, make);
+    wsq_task_set_cleanup(&target->node.task, skip);
     for (; name; name = strtok_r(NULL, " \t", &rest)) {
         struct target *other = find(name);
         if (!other && access(name, F_OK) == 0) continue; /* a file that nobody has to make */
@@ -118,16 +123,15 @@ static void visit(struct target *target) {
         if (is_cycle) give_up_cycle(other);
         if (other->visit == NOT_VISITED) visit(other);
         if (edge_count == EDGES_MAX) give_up("too many needs: ", target->name);
-        wsq_task_after(&target->task, &other->task, &edges[edge_count++]);
+        wsq_node_after(&target->node, &other->node, &edges[edge_count++]);
     }
     target->visit = VISITED;
-    order[ordered++] = target;
 }
 
 /* ---- doing it ---- */
 
 static wsq_poll make(wsq_ctx ctx, wsq_task *task) {
-    struct target *self = wsq_container_of(task, struct target, task);
+    struct target *self = wsq_container_of(task, struct target, node.task);
     double start = command_now() - began;
     int failure = 0;
     wsq_block_begin(ctx); /* from here on another thread works in this one's place */
@@ -136,8 +140,8 @@ static wsq_poll make(wsq_ctx ctx, wsq_task *task) {
     printf("%5.2f to %.2f s, worker %u: %s%s\n", start, command_now() - began,
            wsq_worker_index(ctx), self->name, failure ? " FAILED" : "");
     if (failure) {
-        wsq_group_fail(&group, failure);
-        wsq_group_cancel(&group);
+        wsq_group_fail(&graph.group, failure);
+        wsq_group_cancel(&graph.group);
     }
     atomic_fetch_add(&made, 1);
     return WSQ_DONE;
@@ -150,21 +154,12 @@ static wsq_poll skip(wsq_task *task) {
 }
 
 /* One worker, and a stand-in for each further command: no more commands than threads. */
-static void make_all(unsigned jobs) {
+static wsq_pool *pool_for(unsigned jobs) {
     wsq_config config = {.workers = 1,
                          .max_standins = jobs > 1 ? jobs - 1 : WSQ_STANDINS_OFF};
     wsq_pool *pool;
     if (wsq_pool_create(&pool, &config) != WSQ_OK) give_up("no pool", "");
-    wsq_group_init(&group, pool);
-    began = command_now();
-    /* In order: once the group is cancelled it takes no more tasks, and one that has been taken
-     * would wait for ever for one that was not. */
-    for (size_t i = 0; i < ordered; i++) {
-        if (wsq_group_spawn(&group, &order[i]->task) != WSQ_OK) skip(&order[i]->task);
-    }
-    wsq_group_wait(&group);
-    wsq_pool_destroy(pool);
-    printf("%u made, %u skipped, %.2f s\n", made, skipped, command_now() - began);
+    return pool;
 }
 
 static const char help[] =
@@ -181,11 +176,13 @@ int main(int argc, char **argv) {
     command_end(argc, argv);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* in order with what the commands print */
     read_graph(path ? text_of(path) : own_graph);
-    for (size_t i = 0; i < target_count; i++) {
-        wsq_task_init(&targets[i].task, make);
-        wsq_task_set_cleanup(&targets[i].task, skip);
-    }
+    wsq_pool *pool = pool_for(jobs);
+    wsq_graph_init(&graph, pool);
     visit(&targets[0]);
-    make_all(jobs);
-    return wsq_group_error(&group) ? 1 : 0;
+    began = command_now();
+    if (wsq_graph_run(&graph) != WSQ_OK) give_up("no run", "");
+    wsq_group_wait(&graph.group);
+    wsq_pool_destroy(pool);
+    printf("%u made, %u skipped, %.2f s\n", made, skipped, command_now() - began);
+    return wsq_group_error(&graph.group) ? 1 : 0;
 }

@@ -16,6 +16,7 @@ typedef struct spot {
     struct spot *after[3];
     unsigned runs, cleanups, calls; /* plain: an edge orders them, or the end of the graph */
     bool waits, yields;
+    unsigned worker; /* 1 + the one to which it is pinned; 0: none */
 } spot;
 
 static spot spots[NODES];
@@ -26,6 +27,7 @@ static unsigned runs, edges_used;
 static wsq_poll spot_run(wsq_ctx ctx, wsq_task *task) {
     spot *self = wsq_container_of(task, spot, node.task);
     self->calls++;
+    if (self->worker != 0 && wsq_worker_index(ctx) != self->worker - 1) FAIL("a pin does not hold");
     if (self->waits && self->calls % 2 != 0)
         return wsq_timer_set(wsq_pool_of(ctx), &self->timer, task, 1000) == WSQ_OK ? WSQ_PENDING : WSQ_DONE;
     if (self->yields && self->calls % 2 != 0) return WSQ_YIELD;
@@ -95,8 +97,8 @@ static void at_random(void) {
                 spots[i].yields = test_below(&random, 10) == 0;
                 spots[i].waits = odd && test_below(&random, 20) == 0;
                 wsq_task *task = &spots[i].node.task;
-                if (odd && test_below(&random, 10) == 0)
-                    CHECK_EQ(wsq_task_set_worker(task, test_below(&random, pool->workers)), WSQ_OK);
+                if (odd && test_below(&random, 10) == 0) spots[i].worker = 1 + test_below(&random, pool->workers);
+                if (spots[i].worker != 0) CHECK_EQ(wsq_task_set_worker(task, spots[i].worker - 1), WSQ_OK);
                 if (odd) CHECK_EQ(wsq_task_set_priority(task, (wsq_priority)test_below(&random, 3)), WSQ_OK);
                 wsq_task_set_revocable(task, test_below(&random, 10) == 0);
             }

@@ -36,6 +36,37 @@ static void reuse_of(wsq_pool *pool) {
 
 static void reuse(void) { on_every_kind(reuse_of); }
 
+/* All or none, and none is counted; a task that has a group moves. */
+static void in_a_batch(void) {
+    enum { COUNT = 300 };
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+    wsq_group group, other;
+    step *steps = step_array(COUNT, NULL, NULL);
+    wsq_task *tasks[COUNT];
+    group_new(&group, pool);
+    group_new(&other, pool);
+    for (int i = 0; i < COUNT; i++) tasks[i] = &steps[i].task;
+    wsq_task_set_group(tasks[1], &other);
+    CHECK_EQ(wsq_group_spawn_batch(NULL, tasks, COUNT), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_spawn_batch(&group, NULL, 0), WSQ_OK);
+    gate doors[2];
+    gates_close(doors, pool);
+    CHECK_EQ(wsq_group_spawn_batch(&group, tasks, COUNT), WSQ_OK);
+    CHECK_EQ(wsq_group_pending(&group), COUNT);
+    CHECK_EQ(wsq_group_pending(&other), 0);
+    CHECK_EQ(wsq_group_spawn_batch(&other, tasks, 1), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_pending(&other), 0);
+    gates_open(doors, pool);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    for (int i = 0; i < COUNT; i++) CHECK_EQ(steps[i].runs, 1);
+    wsq_group_cancel(&group);
+    CHECK_EQ(wsq_group_spawn_batch(&group, tasks, COUNT), WSQ_ERR_CANCELLED);
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn_batch(&other, tasks, COUNT), WSQ_ERR_CLOSED);
+    pool_end(pool);
+    free(steps);
+}
+
 static wsq_poll fail_with_number(wsq_ctx ctx, step *self) {
     (void)ctx;
     if (self->number != 0) wsq_group_fail(self->arg, -(int)self->number);
@@ -605,6 +636,7 @@ static void pool_wait_with_groups(void) { on_every_kind(pool_wait_of); }
 int main(void) {
     test_begin("test_group");
     RUN(reuse);
+    RUN(in_a_batch);
     RUN(errors);
     RUN(misuse);
     RUN(time_outs);

@@ -177,7 +177,7 @@ static void followed_between_refusals(void) {
 /* Batches that fail take a task that is over, twice; it is followed in between, and each time another
  * thread follows it, too, whose view may be older: of the second batch it sees what is open again. */
 static void refused(bool followed) {
-    explore_check(wsqi_claim_one(pool, &items[0].task));
+    explore_check(wsqi_claim_one(pool, NULL, &items[0].task));
     if (followed) follow(1, 0);
     wsqi_unclaim_one(pool, &items[0].task);
 }

@@ -9,6 +9,7 @@ typedef struct spot {
     wsq_node node;
     struct spot *after[2];
     int letter;        /* plain: how often it ran */
+    int company;       /* so many meet in their runs */
     int done, cleaned; /* the explorer's own */
 } spot;
 
@@ -16,7 +17,7 @@ static spot spots[SPOTS];
 static wsq_edge edges[2 * SPOTS];
 static wsq_graph graph;
 static wsq_pool *pool;
-static int edge_count, started;
+static int edge_count, started, gate;
 
 static wsq_poll run_spot(wsq_ctx ctx, wsq_task *task) {
     spot *it = wsq_container_of(task, spot, node.task);
@@ -24,6 +25,7 @@ static wsq_poll run_spot(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     for (int i = 0; i < 2; i++)
         if (it->after[i]) explore_check(wsqi_get(&it->after[i]->letter) == letter);
+    if (it->company) explore_meet(&gate, it->company);
     wsqi_set(&it->letter, letter);
     it->done++;
     return WSQ_DONE;
@@ -43,7 +45,7 @@ static void edge(int node, int predecessor) {
 static void begin(unsigned workers) {
     pool = explore_pool_make(workers, (wsq_config){.workers = 0});
     memset(spots, 0, sizeof spots);
-    edge_count = started = 0;
+    edge_count = started = gate = 0;
     explore_check(wsq_graph_init(&graph, pool) == WSQ_OK);
     for (int i = 0; i < 4; i++) {
         explore_check(wsq_graph_add(&graph, &spots[i].node, run_spot) == WSQ_OK);
@@ -65,6 +67,16 @@ static void runs_again(void) {
         explore_check(wsq_group_wait(&graph.group) == WSQ_OK);
         check_runs(run);
     }
+    explore_pool_end(pool);
+}
+
+/* Two end at the same time, on two workers: one of them starts what follows both. */
+static void two_meet(void) {
+    begin(2 + (unsigned)explore_choose(2));
+    spots[1].company = spots[2].company = 2;
+    explore_check(wsq_graph_run(&graph) == WSQ_OK);
+    explore_check(wsq_group_wait(&graph.group) == WSQ_OK);
+    check_runs(1);
     explore_pool_end(pool);
 }
 
@@ -132,6 +144,7 @@ static void shut_down(void) {
 
 int main(void) {
     explore_random("graph: runs again", runs_again, 3000);
+    explore_random("graph: two meet", two_meet, 3000);
     explore_random("graph: two run it", two_run_it, 2000);
     explore_random("graph: cancelled", cancelled, 3000);
     explore_random("graph: shut down", shut_down, 2000);
