@@ -1,5 +1,9 @@
 /* Graphs that run again, in the explorer: two workers end what a node follows; a run against another, against
  * a cancel, against a shutdown. */
+#include "explore_small.h"
+#define WSQ_STATIC
+#define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
 #include "explore_pool.h"
 
 enum { SPOTS = 5 };
