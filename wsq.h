@@ -4424,6 +4424,22 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * thread, which searches or goes to sleep, does not see the work. A producer publishes the work,
  * passes a full barrier, and reads S. The other thread writes S, passes a full barrier, and looks
  * at every queue. So one of the two sees the other.
+ *
+ * NOTIFICATIONS. While S counts a sleeper and a task is queued, S counts a searcher too, or some
+ * thread is obliged to notify: it passes a full barrier and reads S before it does anything of
+ * unknown length. It does so in wsqi_pass_on, or in a function whose name begins with wsqi_notify.
+ * A thread is obliged when it has queued, stolen or moved tasks, and when it stops to search and no
+ * other thread searches. The functions that move tasks notify, but not (the lint checks this list)
+ *   callers: wsqi_inject_take, wsqi_inject_settle, wsqi_push_local, wsqi_spill, wsqi_spill_all,
+ *            wsqi_order_keep, wsqi_ring_rob, wsqi_steal_tasks, wsqi_take_back and
+ *            wsqi_tombstones_sweep, which oblige their callers;
+ *   nobody:  wsqi_group_down and wsq_group_then, whose tasks wait for a group; wsqi_cancel_lane,
+ *            whose tasks are cancelled; wsqi_take_turn, which moves tasks of a pool's only worker;
+ * and some notify only
+ *   sometimes: wsqi_notify_pushed not for a task behind an older one, whose push has notified;
+ *            wsqi_requeue not for a task that the worker runs next; wsqi_take_global and
+ *            wsqi_take_lane not as a searcher, which notifies when it stops; wsqi_slot_put not
+ *            while a thread watches the slots. A worker alone in its pool never notifies.
  * ========================================================================== */
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {

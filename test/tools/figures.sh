@@ -75,6 +75,19 @@ BEGIN {
     bit("TASK", code); bit("GROUP", code); bit("FUTURE", code)
     if (!platform) names(code)
 }
+begins && !ends && !platform {
+    kind += gsub(/config(\.|->)(caller_runs|lend_only)|wsqi_(is_guest|takes_permits)\(|->host (=|!)= NULL|->member|(<|>=|==|!=) pool->guest_base/, "&", code)
+    orders += gsub(/order (=|!)= WSQ_/, "&", code)
+    hashes += gsub(/0x9E3779B97F4A7C15/, "&", code)
+    if (code ~ /wsqi_cas[a-z_]*\(.*newest\)|wsqi_cas[a-z_]*\(.*, edge\)/) pushes++
+    if (code ~ /->parking, &/) parkings++
+    if (code ~ /^static.* \*?wsqi_(inside|local|is_guest|takes_permits|blocker|worker_of|wait_host)\(.*\{$/) whos++
+    if (tag == ">>thread") { if (code ~ /^[A-Za-z].*\(.*\{$/) comers++; came++ }
+    if (inside == "pool" && code ~ / (coming|active|absent|joined|dormant|blocked|exhausted|replaced|guests|asleep);/) missing++
+}
+/^ \*   sometimes: / { listed = 1 }
+/^ \* ===/ { listed = 0 }
+listed { omit = $0; omits += gsub(/wsqi_[a-z_]+/, "&", omit) }
 /^[A-Za-z].*\(/ && begins && !ends { # a function: declared, or defined
     name = code
     sub(/\(.*/, "", name)
@@ -104,13 +117,23 @@ END {
         for (i = 1; i <= count; i++) if (word[i] in stands) printf "%-8s%s\n", word[i] ":", stands[word[i]]
         exit
     }
-    line("lines of the implementation, without the platform section", ends - begins - (platform_ends - platform_begins), "3,700")
+    line("lines of the implementation, without the platform section", ends - begins - (platform_ends - platform_begins), "5,827")
     line("functions that look for work (kinds of worker loop)", kinds, "1")
     line("functions that sleep", sleepers, "3")
     line("locks that threads wait for", mutexes, "3")
     line("words that are locks for who comes first", tries + 0, "")
-    line("fields of a worker", fields["worker"], "40")
-    line("fields of a pool", fields["pool"], "45")
+    line("fields of a worker", fields["worker"], "34")
+    line("fields of a pool", fields["pool"], "37")
+    line("tests of what kind a thread or pool is", kind, "10")
+    line("tests of a pool\047s order", orders, "5")
+    line("functions that find the block of a thread", whos, "2")
+    line("functions of >>thread", comers, "12")
+    line("lines of >>thread", came, "160")
+    line("counts of threads that are missing somewhere, beside S", missing, "1")
+    line("functions that notify only sometimes", omits, "")
+    line("multiplicative hashes", hashes, "1")
+    line("pushes to a list by compare-and-swap", pushes, "2")
+    line("locks taken by the parking of the pool", parkings + 0, "0")
     line("bits of the state of a task, beside its count", bits["TASK"], "6")
     line("of a group", bits["GROUP"], "3")
     line("of a future", bits["FUTURE"] + 0, "3")

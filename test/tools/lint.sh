@@ -17,7 +17,8 @@
 #   words      the comments have no more of some words than $words allows: words that stand where a noun
 #              is missing ("who has it" for "the worker that has it"), or that slow a reader down
 #
-# and contracts.awk: every public name has its contract, every error is named, no text names a ghost.
+# and contracts.awk: every public name has its contract, every error is named, no text names a ghost;
+# and notify.awk: a function that moves tasks notifies, or stands in the list that >>idle has of those which do not.
 cd "$(dirname "$0")/../.." || exit 1
 
 # How often each may stand in the header ("such as" is not counted). Lower a number when you can; never raise one.
@@ -25,6 +26,7 @@ words='who:3 whoever:0 such:12 to_be_had:0 in_vain:0 likewise:0'
 
 awk -f test/tools/contracts.awk "${1:-wsq.h}" README.md */README.md */*/README.md .github/*.md .docs/*.txt
 contracts=$?
+awk -f test/tools/notify.awk "${1:-wsq.h}" || contracts=1
 awk -v words="$words" '
 function breach(line, text) {
     printf "%s:%d: %s\n", FILENAME, line, text
