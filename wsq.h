@@ -2659,8 +2659,7 @@ static void wsqi_thread_join(wsqi_thread *thread) {
 }
 
 /* The cores of the affinity mask, which covers one group of at most 64 cores. Since Windows 11,
- * which has the function below, threads run in every group, unless the process is confined to some
- * cores. */
+ * which has the function below, threads run in every group, unless it is confined to some. */
 static unsigned wsqi_cpu_count(void) {
     DWORD_PTR mine = 0, all = 0;
     unsigned count = 0;
@@ -3430,8 +3429,7 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 
 static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
     uint32_t free = 0;
-    /* M1: what the last holder wrote is visible. Pairs with M2. Failure: another thread holds
-     * it. */
+    /* M1: what the last holder wrote is visible. Pairs with M2. Failure: it is held. */
     if (wsqi_cas_acq(mutex, &free, 1u)) return;
     while (wsqi_xchg_acq(mutex, 2u) != 0) wsqi_parking_wait(self, mutex, 2, 0); /* M1: as above. */
 }
@@ -3553,8 +3551,8 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
 
 WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
     uint64_t top = wsqi_load_sc(&victim->top); /* D5: this load comes before that of bottom. */
-    /* D5: this load comes after that of top. D2: the slots below this bottom are visible. Pairs
-     * with D1 and D4. */
+    /* D5: after the load of top. D2: the slots below this bottom are visible. Pairs with D1 and
+     * D4. */
     uint64_t bottom = wsqi_load_sc(&victim->bottom);
     if ((int64_t)(bottom - top) <= 0) return WSQ_STEAL_EMPTY;
     /* D7: the copies in a grown array are visible. Pairs with D6. */
@@ -3597,8 +3595,7 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 typedef char wsqi_guests_fit_into_eight_bits_of_S[(WSQ_GUESTS) <= 255 ? 1 : -1];
 
 /* The members of wsq_stats in their order, but its last. The first three are never left out:
- * wsq_pool_wait adds up spawned and finished, and run tells a slot's watcher that the owner moved
- * on. */
+ * wsq_pool_wait adds up spawned and finished, and run tells a slot's watcher of a new task. */
 typedef struct wsqi_counters {
     wsqi_a64 spawned, run, finished;
     wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
@@ -3613,7 +3610,7 @@ typedef struct wsqi_inject {
     wsqi_a64 outside; /* 2 * (tasks spawned from outside by way of this lane) + closed */
     wsqi_a32 count;   /* tasks here, if this is not the global queue; written by push and take */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
-    wsqi_a32 length;                                /* tasks in `ready`; the lock's holder */
+    wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
     wsq_task *ready, *last;                         /* the lock's holder: oldest first */
 } wsqi_inject;
 
@@ -3696,8 +3693,7 @@ typedef struct wsqi_futures {
     wsq_future *batch; /* one more batch, which is full, or NULL */
 } wsqi_futures;
 
-/* One worker: the start of its block; its job stack fills the rest. A stand-in and a guest have a
- * block, too. */
+/* A worker, stand-in or guest: the start of its block. Its job stack fills the rest. */
 struct wsqi_worker {
     wsqi_front front; /* the traps; see >>forkjoin */
     wsq_pool *pool;
@@ -3765,8 +3761,8 @@ enum {
     WSQI_TASK_HOLD = 64  /* and all bits above: how many ends hold it back from its queue */
 };
 
-/* Timers in lists, by their times; see >>timer. The lists take 11 KiB, and those that no timer has
- * used are not touched. */
+/* Timers in lists, by their times; see >>timer. The lists take 11 KiB; unused ones are not
+ * touched. */
 enum {
     WSQI_TIMER_BITS = 6,
     WSQI_TIMER_LISTS = 1 << WSQI_TIMER_BITS,
@@ -3790,8 +3786,7 @@ typedef struct wsqi_duty {
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
 } wsqi_duty;
 
-/* Which threads are near each other; see >>idle. Only `of_block` changes once workers have
- * started. */
+/* Which threads are near each other; see >>idle. Only `of_block` changes once workers run. */
 typedef struct wsqi_places {
     bool matter;         /* not all are the same */
     unsigned cpus;       /* places in `of_cpu`; 0: the topology knows them */
@@ -4359,8 +4354,7 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* Any thread, after a full barrier (W4). Calls the threads that wait for the pool if it is
- * quiet. */
+/* Any thread, after a full barrier (W4). If the pool is quiet, calls its waiters. */
 static inline void wsqi_notify_quiet(wsq_pool *pool) {
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
@@ -4384,9 +4378,8 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* Any thread that may run or cancel tasks, and is awake again. If the pool stops, it first waits
- * for the pool's lock: a thread that finds the pool still, under the lock, releases waits before
- * this one goes on. */
+/* Any thread that may run or cancel tasks, and is awake again. If the pool stops, it passes the
+ * pool's lock: a thread that finds the pool still, under the lock, releases waits before that. */
 static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or the thread that looks sees this one awake. */
     wsqi_fence_sc();
@@ -4468,8 +4461,7 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 
 /* Any thread: is there a driver, and does no thread wait in it? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
-    /* I10: either this sees the driver free or the thread that left it sees the sleeper. Pairs with
-     * I11. */
+    /* I10: either this sees the driver free, or its last user sees the sleeper. Pairs with I11. */
     return pool->config.driver != NULL && (wsqi_load_sc(&pool->poller) & 1) == 0;
 }
 
@@ -4485,8 +4477,8 @@ static void wsqi_place_update(wsqi_worker *self) {
 
 /* Clears the lowest bit, of the blocks near `self` or, if that is NULL, of all. Returns its number,
  * or -1 if all are clear. So the same sleepers are woken again and again, and stay warm. (Rejected:
- * each in turn. One request at a time through libuv takes 14.8 instead of 11.0 us; 4 workers, 2
- * cores of EPYC, KVM.) */
+ * each in turn. One request at a time through libuv: 14.8 instead of 11.0 us; 2 cores of EPYC,
+ * KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -4544,8 +4536,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 
 /* Any thread that has changed S, which is `s` now, and passed a full barrier. If more permits sleep
  * than there are threads for them, and no stand-ins are left to start, a thread that waits without
- * a permit takes one. (In a pool without stand-ins only the first of these permits needs a
- * call.) */
+ * a permit takes one. (Without stand-ins only the first of these permits needs a call.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
     if (wsqi_sleeping(s) <= threads || wsqi_threads_made(pool) != pool->guest_base) return;
@@ -4581,8 +4572,7 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
         /* I6: either this sees the joiner's bit, or the joiner sees that the mark is gone. */
         wsqi_fence_rmw();
         if (!wsqi_joiners_sleep(pool)) return;
-        /* A thread that slept in a join before the mark went must look for tasks that came
-         * since. */
+        /* A thread that slept in a join before the mark went looks for later tasks. */
         (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
         wsqi_fence_rmw(); /* I8 */
         index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
@@ -4638,8 +4628,7 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
 }
 
 /* Owner only, which has pushed tasks. If an older task is queued, its own push has woken a worker,
- * or a searching worker will see it. So S, which is one line for all, is read only if there is no
- * older task. */
+ * or a searching worker will see it. So S, one line for all, is read only if there is none. */
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
@@ -4672,8 +4661,7 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
-/* The n-th block in use, of made + wsqi_guests_made: stand-ins that were never started do not
- * count. */
+/* The n-th block in use, of made + wsqi_guests_made: not a stand-in that never started. */
 static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
     return wsqi_block(pool, n < made ? n : n - made + pool->guest_base);
 }
@@ -4687,8 +4675,8 @@ enum { WSQI_WAKES = 4 };
  * after 61. With 4 those taken wait too long for their wake-ups (a burst of 64: 24, not 12). */
 enum { WSQI_TAKEN = 2 };
 
-/* A worker that has a public job, or NULL. Asks the others to publish some. The caller passed a
- * full barrier. */
+/* After a full barrier: a worker that has a public job, or NULL. Asks the others to publish
+ * some. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     const wsqi_worker *self = wsqi_inside(pool); /* so that callers begin at different workers */
@@ -4704,8 +4692,7 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 /* Counts queued tasks: 0 if there is none, else some of them. `where`: two of their queues, or
  * NULL. Looks at `most` workers: this one, then on from the one that it stole from last. The caller
  * passed a full barrier. If there is no watcher, a full LIFO slot, a timer and a driver in which no
- * thread waits count as work, because they need one. Relaxed: that barrier orders the reads
- * here. */
+ * thread waits count as work, because they need one. Relaxed: that barrier orders it. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -4732,8 +4719,7 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     return amount;
 }
 
-/* Has a thread time for a job? (A guest works in the place of a sleeper.) The caller passed a full
- * barrier. */
+/* After a full barrier: has a thread time for a job? A guest works in the place of a sleeper. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
     return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
@@ -4805,9 +4791,8 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: as in wsqi_check_quiet. Also, if a worker is in a job of a guest, either this sees the
-     * guest, or that worker, when it took the job, saw what this one has finished. Pairs with
-     * itself. */
+    /* W4: as in wsqi_check_quiet. Also, of a worker in a guest's job: either this sees the guest,
+     * or that worker, when it took the job, saw what this one finished. Pairs with itself. */
     wsqi_fence_rmw();
     /* Is this the last one? A thread whose permit S counts neither as sleeping nor as searching has
      * work, and comes here later, or it is a guest, or in a job of a guest's run. */
@@ -4822,8 +4807,7 @@ static void wsqi_search_begin(wsqi_worker *self) {
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->robs_slots = false;
-    /* I9: that rest is visible to the look of the searcher that leaves last. Pairs with itself and
-     * I8. */
+    /* I9: that rest is visible to the look of the last searcher. Pairs with itself and I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
     /* I7: a producer that saw this searcher woke no thread, so its work, and the threads that sleep
      * in joins, must be seen here. Pairs with I6, J5 and J7. */
@@ -4853,8 +4837,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: it watches slots, too, not only timers */
 
-/* A slot was filled, or the first timer is earlier now. The caller has read `watcher` after
- * that. */
+/* A slot was filled, or the first timer is earlier now; the caller then read `watcher`. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
@@ -4865,8 +4848,7 @@ static bool wsqi_slots_full(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
     if (wsqi_unpolled(pool)) return true;
     for (unsigned i = 0; i < made; i++) {
-        /* I10: either this sees the slot full, or the thread that fills it sees no watcher. Pairs
-         * with I11. */
+        /* I10: either this sees the slot full, or its owner sees no watcher. Pairs with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
     }
     return false;
@@ -4876,12 +4858,10 @@ static bool wsqi_slots_full(wsq_pool *pool) {
 static bool wsqi_watch_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t none = 0;
-    /* I10: either this sees the timer, or the thread that sets it sees no watcher. Pairs with
-     * I11. */
+    /* I10: either this sees the timer, or its setter sees no watcher. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
     /* B6: its block is visible to a thread that gives it a token. Pairs with I11. Seen late, it
-     * costs a needless wake-up; the looks that count follow, in wsqi_watch_until. Failure: another
-     * thread watches. */
+     * costs a needless wake-up; wsqi_watch_until looks again. Failure: another watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
@@ -4919,8 +4899,8 @@ static bool wsqi_driver_mine(wsqi_worker *self) {
     return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
 }
 
-/* Owner only: takes the driver, if there is one and no thread has it. In a child of fork() it
- * belongs to the parent. */
+/* Owner only: takes the driver, if there is one, free, and not (in a child of fork()) the
+ * parent's. */
 static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
@@ -4983,8 +4963,7 @@ static void wsqi_wake_self(wsqi_worker *self) {
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* A thread that watches: sets `late` if a slot is full whose owner is in the same task as at the
- * last look. */
+/* A thread that watches: sets `robs_slots` if a slot's owner is in the task of the last look. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool);
@@ -5064,8 +5043,7 @@ static bool wsqi_dismissed(wsqi_worker *self) {
  * there. Then the two take turns on one core, and each search delays its victim (skynet with 2
  * workers: 1.43 instead of 0.71 ms, as long as the process lived; Linux 6.18, KVM). So a worker
  * that was woken for jobs, twice in a row on its waker's processor, moves to another one; if that
- * does not help, again at the fourth time, the eighth... (Rejected: the same for tasks; `wake`
- * gained nothing.) */
+ * does not help, again at the fourth time, the eighth... (Not for tasks: `wake` gained nothing.) */
 static void wsqi_leave_waker(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t from = wsqi_load_hint(&pool->jobs_from);
@@ -5189,8 +5167,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
-    /* I11: the owner's own task is here again; acquire, for a slot that a thief emptied
-     * meanwhile. */
+    /* I11: the owner's task is here again; acquire, for a slot that a thief has emptied. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -5202,8 +5179,7 @@ static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
 
 /* Owner only, of a thread that blocks or leaves. The slot and the queue go into the global queue as
  * one chain, in the order in which they would have run. A long deque stays where it is, and every
- * turn steals from one thread (wsqi_take_turn). True: there was something, and the caller must
- * notify. */
+ * turn steals from one thread (wsqi_take_turn). True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     wsq_task *task = wsqi_slot_take(self), *newest = NULL, *oldest = NULL;
     self->lifo_left = 0;
@@ -5649,8 +5625,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
          * task into two pools at the same time is a mistake of the caller. */
         wsqi_store_rlx(&task->pool, home);
         /* T6: the last run, and what came with an early wake, is visible to this run; a thread that
-         * sees the task active sees its pool. Pairs with T2, T4 and W3. Failure: relaxed, decide
-         * again. */
+         * sees the task active sees its pool. Pairs with T2, T4, W3. Failure: decide again. */
     } while (!wsqi_cas_acqrel(&task->state, state, next + hold));
     if (wsqi_task_is(*state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
     return true;
@@ -5672,8 +5647,7 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     do {
         if (outside & 1) return false;
         /* Relaxed: closing and counting are one word, and a read-modify-write sees its newest
-         * value, so a shutdown waits for every task that was admitted; G1 and P1 order the rest.
-         * Failure: retried. */
+         * value, so a shutdown waits for each admitted task; G1 and P1 order the rest. */
     } while (!wsqi_cas_rlx(word, &outside, outside + 2 * count));
     return true;
 }
@@ -5718,8 +5692,8 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
     wsqi_check_over(pool);
 }
 
-/* Any thread: puts the task at the back of a queue. self: the worker whose queue it owns, or
- * NULL. */
+/* Any thread: puts the task at the back of the queue of `self`, or, if NULL, of the global
+ * queue. */
 static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
@@ -5800,8 +5774,8 @@ typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED }
 /* Any thread: takes one hold away. If it was the last one, and the task has been spawned, this
  * queues the task, and returns true. */
 static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
-    /* E3: all that the task waited for is visible to its run, and its spawn is visible here. Pairs
-     * with itself and T6. */
+    /* E3: all that the task waited for is visible to its run, and its spawn here. Pairs with
+     * itself, T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_HOLD);
     if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
@@ -6046,7 +6020,7 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1 */
     while (at < next) {
         /* I11: either this thread sees the sleepers and the watcher, or a sleeper sees the timer.
-         * Pairs with I10. Failure: decide anew. */
+         * Pairs with I10. Failure: decide again. */
         if (!wsqi_cas_sc(&pool->timer_next, &next, at)) continue;
         wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watcher)); /* I11 */
         return;
@@ -6067,8 +6041,7 @@ static void wsqi_timers_raise(wsq_pool *pool) {
  * keeps the order of their times, so it does not use the LIFO slot. It fires a bounded number, and
  * the next look goes on. Other workers' timers must be late by `grace` ns, and it passes lists
  * whose lock is held. It queues the tasks after it has left the locks, because a pool that is over
- * cancels them there. True: timers moved, but none fired, so a caller with nothing to do looks
- * again. */
+ * cancels them there. True: timers moved, but none fired: look again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6141,8 +6114,7 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
     wsqi_set(&timer->at, at);
     if (moves) wsqi_timer_link(timers, timer); /* a later time moves it when its list is opened */
     bool first = at < wsqi_load_locked(&timers->next);
-    /* N1: either this thread sees timer_next as it is when others have fired, or they see this.
-     * Pairs with N2. */
+    /* N1: either this sees timer_next as others left it, or they see this. Pairs with N2. */
     if (first) wsqi_store_sc(&timers->next, at);
     wsqi_unlock(pool, &timers->lock);
     if (first) wsqi_timers_lower(pool, at);
@@ -6300,8 +6272,7 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
     wsqi_call(pool, task);
 }
 
-/* Any thread that has the task to itself. state: DONE, or DONE and POISONED. After this the task's
- * memory may be gone. */
+/* Any thread that has the task to itself. state: DONE, perhaps POISONED. Then its memory may go. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = WSQI_TASK_ACTIVE; /* mostly no other bit is set */
     /* T2: what the task did is visible to a thread that sees it done. Pairs with T1 and W3.
@@ -6933,14 +6904,12 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
             return false;
         }
         next = range + 1; /* top is the lower half */
-        /* J2: the entry and the job are visible. Pairs with J1. Failure: another thread moved the
-         * range; decide again. */
+        /* J2: the entry and the job are visible. Pairs with J1. Failure: the range moved; decide
+         * again. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* A worker that joins has reported its finished tasks, except those that it ran in waits
-     * since. */
+    /* A worker that joins has told of its finished tasks, except those of waits since then. */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: as in wsqi_search_begin. It comes before the stores: a barrier would wait for
-         * them. */
+        /* W4: as in wsqi_search_begin; before the stores, for which a barrier would wait. */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
@@ -6962,8 +6931,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_check_joined(self);
     wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
     wsqi_frame_pop(self, &frame);
-    /* J3: what the job did is visible to its join; from here on its memory may be gone. Pairs with
-     * J4. */
+    /* J3: what the job did is visible to its join; then its memory may be gone. Pairs with J4. */
     if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
         wsqi_call(self->pool, victim);
     if (guest) wsqi_duty_end(self->pool);
@@ -6988,8 +6956,7 @@ static bool wsqi_jobs_allowed(const wsqi_worker *self) {
 /* What a thief takes: published jobs; these and tasks of rings; these and tasks in LIFO slots. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
-/* Owner only, which has stolen tasks, and is not counted as a searcher: wakes others for the
- * rest. */
+/* Owner only, which has stolen tasks, not counted as a searcher: wakes others for the rest. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     /* I6: the last searcher may have missed the tasks on their way, and the victim has told no
      * thread of what it pushed behind them. Either this sees that, or wsqi_notify_pushed sees that
@@ -7077,8 +7044,7 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* Owner only, when it runs dry: stops the clock of the turn. A turn of few tasks is not
- * measured. */
+/* Owner only, when it runs dry: stops the turn's clock. A turn of few tasks is not measured. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
@@ -7111,8 +7077,7 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     return task;
 }
 
-/* Owner only, awake: asks the driver for events, unless another thread has it. True: it had
- * some. */
+/* Owner only, awake: asks the driver for events, if that is free. True: it had some. */
 WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     const wsq_driver *driver = &self->pool->driver;
     if (!wsqi_driver_take(self)) return false;
@@ -7235,8 +7200,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     return (self->robs_slots || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
-/* The next task that is near. This leaves the worker's own cache lines only if a turn is due, or a
- * task is urgent. */
+/* The next task that is near. It leaves the worker's cache lines only if a turn is due or a task
+ * urgent. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
@@ -7605,7 +7570,7 @@ static void wsqi_thread_want(wsq_pool *pool) {
     wsqi_lock(pool, &pool->lock);
     bool comes = wsqi_load_hint(&pool->coming) != 0 || wsqi_standin_start(pool);
     wsqi_unlock(pool, &pool->lock);
-    /* No memory for one: a waiting thread shall do it. (If none is left, wsqi_permit_offer
+    /* No memory for one: a waiting thread shall do it. (With none left, wsqi_permit_offer
      * calls.) */
     if (!comes && wsqi_threads_made(pool) != pool->guest_base) wsqi_call(pool, NULL);
 }
@@ -7735,8 +7700,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wsqi_store_init(&wait->asleep, 0u);
     wsqi_store_init(&wait->own.token, WSQI_TOKEN_NONE);
     wait->own.parking = &pool->parking;
-    /* A worker sleeps on its own parker; in a run inside a task, too, where `block` is a
-     * guest's. */
+    /* A worker sleeps on its own parker, also in a run, where `block` is a guest's. */
     if (wait->self != NULL) block = wait->self;
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
@@ -7809,12 +7773,12 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 }
 
 /* A thread outside looks this long before it sleeps: longer than a wake-up, which takes 20 us where
- * idle processors sleep (KVM). A spawn and its wait take 1 us instead of 40; with 10 us here it
- * still was 40. */
+ * idle processors sleep (KVM). A spawn and its wait take 1 us instead of 40; with 10 us here still
+ * 40. */
 #define WSQI_LOOK_NS 50000u
 
-/* A thread outside, for what may be over soon. If the last four looks were too short, only every
- * 16th wait looks. */
+/* A thread outside, for what may be over soon. If the last four were too short, only every 16th
+ * wait looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     uint32_t vain = wsqi_load_hint(&pool->vain_looks);
@@ -7866,8 +7830,7 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
 
 /* One round of a wait: the thread runs one task or sleeps, until its deadline at most. It runs
  * tasks that are pinned to it, which no other thread may run; and any task, if it keeps its permit.
- * A join runs no tasks. In a shutdown a thread inside cancels what it finds, until the pool is
- * still. */
+ * A join runs no tasks. In a shutdown a thread inside cancels what it finds. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -8270,8 +8233,7 @@ static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
     return true;
 }
 
-/* Any thread: takes tombstones out of a lane, and counts them. False: another thread has its
- * lock. */
+/* Any thread: takes tombstones out of a lane, and counts them. False: its lock is held. */
 static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *count) {
     wsq_task *kept = NULL, *task, *next;
     uint32_t length, purged = 0;
@@ -8511,7 +8473,7 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     }
     do {
         next = wsqi_range_pack(bottom + n, wsqi_range_top(range));
-        /* J1: entries and jobs become visible to thieves. Pairs with J2. Failure: a thief moved
+        /* J1: entries and jobs are visible to thieves. Pairs with J2. Failure: a thief moved
          * top. */
     } while (!wsqi_cas_rel(&self->range, &range, next));
     wsqi_stat(self->counters.published, n);
@@ -8780,8 +8742,7 @@ WSQ_API int wsq_worker_self(void) {
 #define WSQI_TINY_NS 1000u
 
 /* The last elements of a range may be heavy ones after many light ones. So among the last 32 the
- * clock is read after each step. (users/tail with 2 workers: 1.25 ms; with 16 1.44, with 0
- * 1.42.) */
+ * clock is read after each step. (users/tail, 2 workers: 1.25 ms; with 16 1.44, 0 1.42.) */
 enum { WSQI_LAST = 32 };
 
 /* How a range is cut into steps. Without a given grain, steps are powers of two that end on
@@ -9423,8 +9384,7 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3. Failure: another sweep is under way, perhaps further down this stack: it looks
-         * again. */
+        /* G3. Failure: another sweep, perhaps further down this stack, looks again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4 */
