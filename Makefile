@@ -71,7 +71,7 @@ matrix: ## test platforms and languages, one line each; ROWS='musl wasm': only t
 
 docs: ## make the reference page, one file: build/docs/index.html
 	@mkdir -p $(B)/docs
-	sh .docs/page.sh > $(B)/docs/index.html
+	sh examples/docs/page.sh > $(B)/docs/index.html
 
 install: ## install the headers, wsq.pc and wsqConfig.cmake under DESTDIR and PREFIX
 	install -d "$(INTO)/include" "$(INTO)/lib/pkgconfig" "$(INTO)/lib/cmake/wsq"

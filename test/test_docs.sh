@@ -21,7 +21,7 @@ fail() {
 # ---- the text ----
 
 mkdir -p "$build/docs" "$pictures"
-sh .docs/page.sh >"$page" || exit 1
+sh examples/docs/page.sh >"$page" || exit 1
 grep -o 'id="[^"]*"' "$page" | sed 's/^id="//; s/"$//' | sort >"$work/ids"
 grep -o 'href="#[^"]*"' "$page" | sed 's/^href="#//; s/"$//' | sort -u >"$work/links"
 sed -n '/^#ifndef WSQ_H$/,/^#endif .* WSQ_H/p' wsq.h >"$work/declarations"
@@ -53,7 +53,7 @@ dead=$(comm -13 "$work/ids" "$work/links" | grep .)
 ! grep -nE '(src|href)="[^#]|@import|url\(' "$page" || fail 'the page loads something'
 
 # The cookbook: a question for each recipe and a recipe for each question; words only for places that exist.
-sed -n 's/^\([a-z_]*\.c\) | [a-z].*/\1/p' .docs/cookbook.txt | sort >"$work/questions"
+sed -n 's/^\([a-z_]*\.c\) | [a-z].*/\1/p' examples/docs/cookbook.txt | sort >"$work/questions"
 ls examples/recipes | comm -3 - "$work/questions" | while read -r name; do
     echo "FAIL  $name: no recipe, or no question"
 done | tee "$work/missing"

@@ -1,15 +1,9 @@
 #!/bin/sh
-# usage: test/tools/figures.sh [--words] [header]
+# usage: test/tools/figures.sh [header]
 # How simple is the header? Counts what its design has an aim for, one line each: what it counts, how much
 # that is, the aim. It says what is, and never fails: where the aim is not reached, that is a figure, too.
-# --words: each word that only this project uses, with the names that it stands in.
 cd "$(dirname "$0")/../.." || exit 1
-words=false
-if [ "${1-}" = --words ]; then
-    words=true
-    shift
-fi
-awk -v words=$words '
+awk '
 function line(text, value, aim) { printf "%-62s %6s   %s\n", text, value, aim }
 
 # What is code in this line; comments are left out.
@@ -37,23 +31,6 @@ function bit(kind, code) {
     bits[kind]++
 }
 
-# The parts of the private names in this line.
-function names(code,   n, i, k, m, name, part) {
-    gsub(/[^A-Za-z0-9_]+/, " ", code)
-    n = split(code, name, " ")
-    for (i = 1; i <= n; i++) {
-        if (name[i] ~ /^(wsq_|WSQ_)/ || name[i] in known) continue
-        known[name[i]] = 1
-        m = split(tolower(name[i]), part, "_")
-        for (k = 1; k <= m; k++) if (part[k] in private) stands[part[k]] = stands[part[k]] " " name[i]
-    }
-}
-
-BEGIN {
-    count = split("astir stir calm rest bell rung heard crew lent missed stray settle doomed stale tell row excess poke lot", word, " ")
-    for (i = 1; i <= count; i++) private[word[i]] = 1
-}
-
 /^ \* >>pairs/ { begins = NR }
 /^ \* >>licence/ { ends = NR }
 /^ \* >>[a-z]/ && begins { # a section of the implementation
@@ -73,7 +50,6 @@ BEGIN {
     if (code ~ /^\}/) inside = ""
     if (inside != "") fields[inside] += members(code)
     bit("TASK", code); bit("GROUP", code); bit("FUTURE", code)
-    if (!platform) names(code)
 }
 begins && !ends && !platform {
     kind += gsub(/config(\.|->)(caller_runs|lend_only)|wsqi_(is_guest|takes_permits)\(|->host (=|!)= NULL|->member|(<|>=|==|!=) pool->guest_base/, "&", code)
@@ -112,11 +88,6 @@ begins && !ends && code ~ /wsqi_lock\([a-z>-]*, &/ {
 begins && !ends && code ~ /wsqi_xchg_acq\(&[^,]*, 1u?\)/ { tries++ }
 
 END {
-    for (i = 1; i <= count; i++) if (word[i] in stands) used++
-    if (words == "true") {
-        for (i = 1; i <= count; i++) if (word[i] in stands) printf "%-8s%s\n", word[i] ":", stands[word[i]]
-        exit
-    }
     line("lines of the implementation, without the platform section", ends - begins - (platform_ends - platform_begins), "5,827")
     line("functions that look for work (kinds of worker loop)", kinds, "1")
     line("functions that sleep", sleepers, "3")
@@ -139,5 +110,4 @@ END {
     line("of a future", bits["FUTURE"] + 0, "3")
     line("functions declared in a section before theirs", early + 0, "3")
     line("comments that say why an access is relaxed", relaxed + 0, "under 60")
-    line("private words that stand in names, of " count, used + 0, "0")
 }' "${1:-wsq.h}"

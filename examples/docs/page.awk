@@ -153,10 +153,10 @@ function manual_line(line,   tag) {
     }
 }
 
-# Chapters of the page alone: .docs/manual.txt, in the manual's own form.
+# Chapters of the page alone: examples/docs/manual.txt, in the manual's own form.
 function more_chapters(   line, tag) {
     in_manual = 0
-    while ((getline line < ".docs/manual.txt") > 0) {
+    while ((getline line < "examples/docs/manual.txt") > 0) {
         if (match(line, /^>>[a-z]+: /)) {
             tag = substr(line, 3, RLENGTH - 4)
             section_title[tag] = capital_first(substr(line, RLENGTH + 1))
@@ -164,7 +164,7 @@ function more_chapters(   line, tag) {
         }
         manual_line(line)
     }
-    close(".docs/manual.txt")
+    close("examples/docs/manual.txt")
     manual_flush()
 }
 
@@ -464,15 +464,15 @@ function whole_example(name,   title) {
 
 # What hpp.awk makes of the C++ layer.
 function cpp_chapter(part,   command, line, out) {
-    command = "awk -v part=" part " -f .docs/hpp.awk examples/wsq.hpp examples/wsq_algorithm.hpp"
+    command = "awk -v part=" part " -f examples/docs/hpp.awk examples/wsq.hpp examples/wsq_algorithm.hpp"
     while ((command | getline line) > 0) out = out line "\n"
     close(command)
     return out
 }
 
-# .docs/cookbook.txt: the questions that recipes answer.
+# examples/docs/cookbook.txt: the questions that recipes answer.
 function read_cookbook(   line, part) {
-    while ((getline line < ".docs/cookbook.txt") > 0) {
+    while ((getline line < "examples/docs/cookbook.txt") > 0) {
         if (line ~ /^#/) continue
         split(line, part, / *\| */)
         if (part[2] != "") {
@@ -480,7 +480,7 @@ function read_cookbook(   line, part) {
             recipes[++recipe_count] = part[1]
         }
     }
-    close(".docs/cookbook.txt")
+    close("examples/docs/cookbook.txt")
 }
 
 BEGIN { read_cookbook() }
