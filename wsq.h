@@ -602,7 +602,8 @@
  *                                  recipes/periodic.c
  *     let the caller help?         wsq_run; with caller_runs, wsq_pool_wait and wsq_pool_run_one
  *     give a task a priority?      wsq_task_set_priority: three levels: recipes/priority.c
- *     run tasks in order?          one worker, WSQ_SHARED, or recipes/strand.c
+ *     run tasks in order?          one worker, WSQ_SHARED, or recipes/strand.c. To write results in
+ *                                  order: recipes/writer.c
  *     run one after another?       wsq_task_after, wsq_group_then, wsq_future_then, before the
  *                                  later one is spawned
  *     run a graph again and again? wsq_graph: recipes/graph.c
@@ -612,7 +613,7 @@
  *     prepare each thread?         a hook at WSQ_EVENT_START and _STOP; it can also name the thread
  *                                  and tell when all have started: recipes/threads.c
  *     pin work to one worker?      wsq_spawn_on; for data of each worker recipes/per_worker.c
- *     run n bodies together?       recipes/gang.c
+ *     run n bodies together?       recipes/gang.c; tasks that meet: recipes/barrier.c
  *     keep workers awake?          wsq_config.spin_ns: how long they look for work before they
  *                                  sleep; wsq_pool_set_spin changes it between two phases
  *     share the machine?           with another pool or library: fewer workers, and WSQ_SPIN_OFF:
@@ -626,6 +627,7 @@
  *     see what the pool does?      wsq_hooks, wsq_worker_stats, each with a worker's index;
  *                                  recipes/figures.c counts bytes and waiting tasks;
  *                                  examples/trace.c draws a timeline
+ *     nest loops?                  call wsq_for in a body, with its ctx: recipes/nested.c
  *     get the same sum each time?  wsq_reducer.fixed: the same bits, however many workers
  *     write tests that repeat?     caller_runs and a seed, so no threads and one order:
  *                                  recipes/deterministic.c

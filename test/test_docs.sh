@@ -57,6 +57,9 @@ sed -n 's/^\([a-z_]*\.c\) | [a-z].*/\1/p' examples/docs/cookbook.txt | sort >"$w
 ls examples/recipes | comm -3 - "$work/questions" | while read -r name; do
     echo "FAIL  $name: no recipe, or no question"
 done | tee "$work/missing"
+ls examples/recipes | while read -r name; do
+    grep -q "recipes/$name" README.md || echo "FAIL  README.md does not lead to $name"
+done | tee -a "$work/missing"
 [ ! -s "$work/missing" ] || failed=1
 sed -n '/^const synonyms/,/^};/s/^    "\([^"]*\)": .*/\1/p' "$page" | sort | comm -23 - "$work/ids" |
     while read -r name; do echo "FAIL  words for $name, which is not on the page"; done | tee "$work/missing"
