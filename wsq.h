@@ -202,7 +202,7 @@
  *     wsq_worker_enter              yes       of another pool (of a lend_only pool)
  *     wsq_spawn.., _wake, _go,      yes       yes             yes
  *       _submit, _task_after, _timer..,
- *       _cancel, _then, groups
+ *       _cancel, _then, groups, graphs
  *     wsq_task_wait, _future_get,   yes       yes: WAITING in >>guide says what runs meanwhile
  *       _group_wait
  *     wsq_task_done, statistics,    yes       yes             yes
@@ -738,7 +738,7 @@
  * >>from
  *
  * The left side is what you know, the right side is what you write. The reference page (`make
- * docs`) also has OpenMP, std::async, GCD, Rayon and enkiTS.
+ * docs`) also has OpenMP, std::async, GCD, Rayon, enkiTS and Taskflow.
  *
  * oneTBB:
  *     task_group::run, wait   wsq_group_spawn, wsq_group_wait; recursive: wsq_fork, wsq_join
@@ -746,7 +746,7 @@
  *     cancel_group_execution  wsq_group_cancel; in a loop: wsq_loop_stop
  *     task_arena              a wsq_pool of its own
  *     arena::enqueue          wsq_spawn, wsq_go
- *     flow::graph             wsq_task_after; stages that wake each other
+ *     flow::graph             wsq_task_after, wsq_graph; stages: recipes/pipeline.c
  *     suspend, resume         WSQ_PENDING, wsq_wake
  *
  * Tokio:
