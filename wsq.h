@@ -4420,21 +4420,20 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * passes a full barrier, and reads S. The other thread writes S, passes a full barrier, and looks
  * at every queue. So one of the two sees the other.
  *
- * NOTIFICATIONS. While S counts a sleeper and a task is queued, S counts a searcher too, or some
+ * NOTIFICATIONS. While S counts a sleeper and a task is queued, S also counts a searcher, or a
  * thread is obliged to notify: it passes a full barrier and reads S before it does anything of
- * unknown length. It does so in wsqi_pass_on, or in a function whose name begins with wsqi_notify.
- * A thread is obliged when it has queued, stolen or moved tasks, and when it stops to search and no
- * other thread searches. The functions that move tasks notify, but not (the lint checks this list)
+ * unknown length, in wsqi_pass_on or in a function whose name begins with wsqi_notify. A thread is
+ * obliged when it has queued, stolen or moved tasks, and when it stops searching and no other
+ * thread searches. Every function that moves tasks notifies, except these, which the lint checks:
  *   callers: wsqi_inject_take, wsqi_inject_settle, wsqi_push_local, wsqi_spill, wsqi_spill_all,
  *            wsqi_order_keep, wsqi_ring_rob, wsqi_steal_tasks, wsqi_take_back and
- *            wsqi_tombstones_sweep, which oblige their callers;
+ *            wsqi_tombstones_sweep oblige their callers;
  *   nobody:  wsqi_group_down and wsq_group_then, whose tasks wait for a group; wsqi_cancel_lane,
  *            whose tasks are cancelled; wsqi_take_turn, which moves tasks of a pool's only worker;
- * and some notify only
- *   sometimes: wsqi_notify_pushed not for a task behind an older one, whose push has notified;
- *            wsqi_requeue not for a task that the worker runs next; wsqi_take_global and
- *            wsqi_take_lane not as a searcher, which notifies when it stops; wsqi_slot_put not
- *            while a thread watches the slots. A worker alone in its pool never notifies.
+ *   sometimes: wsqi_notify_pushed does not notify for a task behind an older one, whose push has
+ *            done so; nor wsqi_requeue for a task that the worker runs next; nor wsqi_take_global
+ *            and wsqi_take_lane while the worker searches, because it notifies when it stops; nor
+ *            wsqi_slot_put while a thread watches the slots; nor a worker alone in its pool.
  * ========================================================================== */
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
