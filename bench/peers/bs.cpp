@@ -26,4 +26,9 @@ static void push(void (*fn)(void *), void *arg) {
     pool->detach_task([fn, arg] { fn(arg); });
 }
 
+#define HAS_ASK
+static void ask() {
+    pool->submit_task([] {}).wait();
+}
+
 #include "groups.hpp"

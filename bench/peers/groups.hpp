@@ -4,6 +4,7 @@
  *   HAS_FORK    enter(f): calls f within the pool, returns when f has
  *               fork_all(n, f): f(0) .. f(n - 1), together; returns when all have
  *   HAS_LOOP    loop(n, f): f(begin, end) for pieces that together are [0, n)
+ *   HAS_ASK     ask(): a small task, and its end, waited for as the library does
  *   HAS_PUSH    push(f, arg): f(arg) some time, on a worker; from any thread
  *
  * and defines that name; HAS_OWN_CASES: lines of more cases, its own. Who waits for what was pushed
@@ -145,6 +146,14 @@ static peer_result run_uneven(long) {
 
 #endif
 
+#ifdef HAS_ASK
+
+static peer_result run_ask(long) {
+    return peer_ask(ask);
+}
+
+#endif
+
 #ifdef HAS_PUSH
 
 static std::atomic<long> left_to_do;
@@ -253,6 +262,9 @@ int main(int argc, char **argv) {
 #ifdef HAS_LOOP
         {"loop", "ms", run_loop, 1, 0},
         {"uneven", "ms", run_uneven, 1, 0},
+#endif
+#ifdef HAS_ASK
+        {"ask", "us", run_ask, 1, 0},
 #endif
 #ifdef HAS_PUSH
         {"spawn", "ns/task", run_spawn, 100000, 0},

@@ -171,6 +171,39 @@ static peer_result run_wake(long size) {
     return result;
 }
 
+/* ---- two threads that hand over to each other, each asleep until it is its turn ---- */
+
+static atomic_int turn; /* 0: the one that asks; 1: the one that answers; 2: the end */
+
+static void turn_pass(int from, int to) {
+    atomic_store(&turn, to);
+    syscall(SYS_futex, &turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    while (from != to && atomic_load(&turn) == to)
+        syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, to, NULL, NULL, 0);
+}
+
+static void *answer(void *arg) {
+    (void)arg;
+    while (atomic_load(&turn) == 0) syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    while (atomic_load(&turn) == 1) turn_pass(1, 0);
+    return NULL;
+}
+
+static void ask(void) {
+    turn_pass(0, 1);
+}
+
+static peer_result run_ask(long size) {
+    pthread_t thread;
+    (void)size;
+    atomic_store(&turn, 0);
+    pthread_create(&thread, NULL, answer, NULL);
+    peer_result result = peer_ask(ask);
+    turn_pass(2, 2);
+    pthread_join(thread, NULL);
+    return result;
+}
+
 /* ---- a cache line that goes from one processor to another and back ---- */
 
 static atomic_long ball;
@@ -204,6 +237,7 @@ int main(int argc, char **argv) {
         {"queens", "ms", run_queens, 1, 0},  {"uts", "ms", run_uts, 1, 0},
         {"sort", "ms", run_sort, 1, 0},      {"matmul", "ms", run_matmul, 1, 0},
         {"uneven", "ms", run_uneven, 1, 0},  {"loop", "ms", run_loop, 1, 0},
+        {"ask", "us", run_ask, 1, 0},
         {"wake", "us", run_wake, 1, 0},      {"line", "ns", run_line, 10000, 0},
     };
     return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, start, stop);

@@ -141,7 +141,7 @@ rows() {
                 "|sort=quicksort|matmul=matrix product|loop=loop over memory|uneven=uneven loop" \
                 "|spawn=spawn from a worker|chain=each task spawns the next|yield=tasks that yield" \
                 "|ping_pong=two tasks wake each other|outside=spawn from outside|submit=4 threads spawn" \
-                "|busy=spawn into a busy pool|one_by_one=spawn, wait, repeat|wake=wake a sleeping pool" \
+                "|busy=spawn into a busy pool|one_by_one=spawn, wait, repeat|ask=ask and wait|ask_p90=ask and wait: 90th percentile|ask_p99=ask and wait: 99th percentile|wake=wake a sleeping pool" \
                 "|wake_p90=wake a pool: 90th percentile|wake_p99=wake a pool: 99th percentile|fifo=queue: push and pop" \
                 "|lifo=stack: push and pop|steal=steal one item", pair, "|")
             for (i = 1; i <= n; i++) { split(pair[i], part, "="); words[part[1]] = part[2] }

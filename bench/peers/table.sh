@@ -57,7 +57,7 @@ sort -t, -k1,1 -k2,2n -k3,3n -k4,4 -k6,6g "$1" | awk -F, -v mode="$2" '
     function sort_rows(   topics, topic, t, part, cases, c, i, first) {
         topics = "fork and join:fib skynet uts queens sort matmul;loops:loop uneven grain_loop"
         topics = topics ";tasks from a worker:spawn chain yield ping_pong"
-        topics = topics ";tasks from outside:outside submit busy one_by_one"
+        topics = topics ";tasks from outside:outside submit busy one_by_one ask ask_p90 ask_p99"
         topics = topics ";sleep:wake wake_p90 wake_p99 idle;queues:fifo lifo steal"
         topics = topics ";timers:timer_set_1k timer_set_1m timer_cancel_1k timer_cancel_1m timer_again_1k timer_again_1m timer_fire_1k timer_fire_1m"
         split(topics, topic, ";")

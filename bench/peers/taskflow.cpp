@@ -35,6 +35,11 @@ template <class F> static void loop(long n, const F &f) {
     pool->run(flow).wait();
 }
 
+#define HAS_ASK
+static void ask() {
+    pool->async([] {}).get();
+}
+
 #define HAS_PUSH
 static void push(void (*fn)(void *), void *arg) {
     pool->silent_async([fn, arg] { fn(arg); });

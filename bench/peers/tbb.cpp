@@ -297,6 +297,18 @@ static peer_result run_wake(long) {
     return peer_wake(wake_give, wake_wait);
 }
 
+static void ask() {
+    tbb::task_group group;
+    group.run([] {});
+    group.wait(); /* the caller takes part */
+}
+
+static peer_result run_ask(long) {
+    peer_result result = {0, 1};
+    arena->execute([&] { result = peer_ask(ask); });
+    return result;
+}
+
 static peer_result run_idle(long size) {
     run_one_by_one(size);
     return peer_idle();
@@ -319,6 +331,7 @@ int main(int argc, char **argv) {
         {"chain", "ns/task", run_chain, 100000, 0},
         {"submit", "ns/task", run_submit, 200000, 0},
         {"one_by_one", "ns/task", run_one_by_one, 2000, 0},
+        {"ask", "us", run_ask, 1, 0},
         {"wake", "us", run_wake, 1, 0},
         {"idle", "%", run_idle, 100, 0},
     };

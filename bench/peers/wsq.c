@@ -406,6 +406,22 @@ static peer_result run_wake(long size) {
     return peer_wake(wake_give, wake_wait);
 }
 
+static wsq_poll answer(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return WSQ_DONE;
+}
+
+static void ask(void) {
+    wsq_task_init(&tasks[0], answer);
+    wsq_spawn(pool, &tasks[0]);
+    wsq_task_wait(&tasks[0]);
+}
+
+static peer_result run_ask(long size) {
+    (void)size;
+    return peer_ask(ask);
+}
+
 static peer_result run_idle(long size) {
     run_one_by_one(size);
     return peer_idle();
@@ -549,6 +565,7 @@ int main(int argc, char **argv) {
         {"grain_task", "x", run_grain_task, 1, 0},
         {"yield", "ns", run_yield, 200000, 0},
         {"ping_pong", "ns/trip", run_ping_pong, 50000, 0},
+        {"ask", "us", run_ask, 1, 0},
         {"wake", "us", run_wake, 1, 0},
         {"idle", "%", run_idle, 100, 0},
         {"fifo", "ns", run_fifo, 1000000, 0},
