@@ -3688,7 +3688,7 @@ typedef struct wsqi_ends {
     uint64_t count;
 } wsqi_ends;
 
-/* Free futures of a worker's own, or of all threads outside; see >>future. */
+/* The free futures of one worker, or of all threads outside; see >>future. */
 typedef struct wsqi_futures {
     wsq_future *first; /* the newest */
     uint32_t count;
@@ -7083,7 +7083,7 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     const wsq_driver *driver = &self->pool->driver;
     if (!wsqi_driver_take(self)) return false;
     bool events = self->events = driver->wait(0, driver->user);
-    wsqi_group_flush(self); /* first: a worker that begins to search ends a wait for the pool */
+    wsqi_group_flush(self); /* first: as a searcher it may find the pool quiet, and say so */
     if (!self->searching) wsqi_search_begin(self); /* or leaving would wake a sleeper each time */
     wsqi_driver_leave(self);
     return events;
@@ -8375,7 +8375,7 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
         size_t left = wsqi_queue_length(self);
         *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
         if (*whole) {
-            /* if not, another thread is cancelling it */
+            /* False: another thread is cancelling it. */
             bool ours = wsqi_future_claim(future, true);
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
@@ -9650,7 +9650,7 @@ static void wsqi_config_fill(wsq_config *config) {
     if (config->park_timeout_ns >= WSQI_NEVER / 2) config->park_timeout_ns = 0;
     if (config->caller_runs) config->spin_ns = 0;
     if (config->lifo_cap == 0) config->lifo_cap = 3;
-    /* no slot: in WSQ_SHARED no task overtakes, and in WSQ_LIFO all newer ones do */
+    /* WSQ_SHARED and WSQ_LIFO have an order of their own, and need no slot. */
     if (config->lifo_cap == WSQ_LIFO_OFF || config->order != WSQ_FIFO) config->lifo_cap = 0;
     if (config->budget == 0) config->budget = 128;
     if (config->stack_size == 0) config->stack_size = wsqi_stack_default();
