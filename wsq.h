@@ -1421,9 +1421,9 @@ typedef struct wsq_group {
  * members are for the scheduler. */
 typedef struct wsq_graph {
     wsq_group group;        /* of all nodes: wsq_group_wait, _then, _cancel, _error... */
-    struct wsq_node *first; /* of all nodes, the newest */
-    struct wsq_node *start; /* of those that follow no other, once `checked` */
-    uint64_t count;         /* of nodes */
+    struct wsq_node *first; /* the newest of all nodes */
+    struct wsq_node *start; /* once `checked`: the first node that follows no other */
+    uint64_t count;         /* how many nodes there are */
     bool checked;           /* no nodes follow each other in a circle */
 } wsq_graph;
 
@@ -1432,10 +1432,10 @@ typedef struct wsq_graph {
 typedef struct wsq_node {
     wsq_task task;         /* wsq_graph_add sets it up */
     wsq_edge *edges;       /* to the nodes that follow */
-    struct wsq_node *next; /* in the graph */
-    struct wsq_node *next_start; /* of those that follow no other */
+    struct wsq_node *next; /* the next node of the graph */
+    struct wsq_node *next_start; /* the next node that follows no other */
     uint32_t predecessors; /* how many nodes it follows */
-    wsqi_a32 left;         /* of these; the thread that ends one; the last one sets it anew */
+    wsqi_a32 left;         /* how many of these are not done; the thread that ends one writes */
 } wsq_node;
 
 /* A function, because gcc's -Wstrict-aliasing=1 warns about a cast of the difference. */
@@ -4200,8 +4200,8 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
     return wsqi_tune_clamp(tune);
 }
 
-/* Is it worth another try, after `vain` in a row that were of no use? After 4 only every 16th time,
- * for times may change. Both numbers are guesses. */
+/* Is one more try worth it, after `vain` tries in a row that were of no use? After 4 of them only
+ * every 16th time, for times may change. Both numbers are guesses. */
 enum { WSQI_VAIN = 4 };
 
 static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain % 16 == 0; }
@@ -5374,7 +5374,7 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     if (wsq_ring_length(&victim->ring) == 0) return NULL;
     /* Relaxed: no later read depends on it. Failure: another thief is there. */
     if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
-    /* Into a ring that has tasks none, for those that it has may be older. */
+    /* Nothing is stolen into a ring that has tasks: these may be older. */
     uint32_t most = wsq_ring_length(&self->ring) == 0 ? WSQ_RING_CAPACITY : 1;
     if (self->pool->config.caller_runs || !wsqi_fresh(victim))
         item = wsqi_ring_steal(&victim->ring, &self->ring, most);
@@ -6505,8 +6505,8 @@ static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, boo
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
         wsq_node *node = wsq_container_of(edge->task, wsq_node, task);
         if (poisons) wsqi_task_poison(&node->task);
-        /* E7: what the nodes did that it follows is visible to its run. Pairs with itself. The last
-         * one need not count. */
+        /* E7: what its predecessors did is visible to its run. Pairs with itself. The last of them
+         * need not count. */
         if (wsqi_load_acq(&node->left) != 1 && wsqi_add_acqrel(&node->left, 0u - 1u) != 1) continue;
         wsqi_store_hint(&node->left, node->predecessors); /* for the next run */
         wsqi_node_claim(pool, &node->task);
@@ -6781,7 +6781,7 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph) {
     if (wsq_group_cancelled(&graph->group)) return WSQ_ERR_CANCELLED;
     do {
         if (word >= WSQI_GROUP_TASK) return WSQ_ERR_INVALID;
-        /* K4: of the last run nothing is left. Failure: decide again. */
+        /* K4: nothing is left of the last run. Failure: decide again. */
     } while (!wsqi_cas_acq(&graph->group.word, &word, word + count * WSQI_GROUP_TASK));
     bool sound = graph->checked || wsqi_graph_check(graph);
     wsq_result result = sound ? wsqi_spawn_begin(pool, self, count) : WSQ_ERR_INVALID;
@@ -7448,8 +7448,8 @@ static void wsqi_lease_end(wsqi_worker *block) {
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* A guest's block, for a run, or for a task above a wait, so that neither takes the other's. NULL:
- * there is no memory for one more, or, *all, WSQ_GUESTS are taken. */
+/* A guest's block, for a run, or for a task above a wait; neither kind takes the other's. NULL: no
+ * memory for one more, or, if *all is true, WSQ_GUESTS blocks are taken. */
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
     unsigned made, count;
     bool more = true;
