@@ -1,0 +1,213 @@
+/* What hooks hear of a program that does everything once: each event has the subject and the value that the
+ * manual says, and its counterpart on the same worker. In virtual time. */
+#include "exact.h"
+
+static unsigned heard[WSQ_EVENT_UNBLOCK + 1], spawned_after[3], slots;
+static int open_tasks[1024], parked[1024], blocked[1024], alive[1024]; /* of each worker */
+
+static bool nothing_said(wsq_event event) {
+    return event == WSQ_EVENT_START || event == WSQ_EVENT_STOP || event == WSQ_EVENT_PARK || event == WSQ_EVENT_UNPARK;
+}
+
+/* One begins, the other ends; the first count cannot be negative. */
+static void pair(int *count, wsq_event event, wsq_event begin, wsq_event end, int most) {
+    if (event == begin) ++*count;
+    if (event == end) --*count;
+    CHECK(*count >= 0 && *count <= most);
+}
+
+static void hear(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    CHECK(user == &heard && (unsigned)event <= WSQ_EVENT_UNBLOCK);
+    CHECK(worker < slots || worker == WSQ_OUTSIDE);
+    heard[event]++;
+    if (nothing_said(event) || event == WSQ_EVENT_PUBLISH) CHECK(subject == NULL);
+    if (nothing_said(event) || event == WSQ_EVENT_TASK_BEGIN || event == WSQ_EVENT_BLOCK ||
+        event == WSQ_EVENT_UNBLOCK || event == WSQ_EVENT_CANCEL)
+        CHECK_EQ(value, 0);
+    if (event == WSQ_EVENT_SPAWN || event == WSQ_EVENT_WAKE || event == WSQ_EVENT_CANCEL || event == WSQ_EVENT_STEAL)
+        CHECK(subject != NULL);
+    if (event == WSQ_EVENT_TASK_END) CHECK(value <= WSQ_GONE);
+    if (event == WSQ_EVENT_TASK_END && subject == NULL) CHECK_EQ(value, WSQ_DONE);
+    if (event == WSQ_EVENT_WAKE) CHECK(value <= WSQ_CAUSE_EARLY);
+    if (event == WSQ_EVENT_PUBLISH) CHECK(value >= 1 && value <= 2);
+    if (event == WSQ_EVENT_STEAL) CHECK(value < slots && value != worker);
+    if (event == WSQ_EVENT_SPAWN) {
+        CHECK(value <= 2);
+        if (value <= 2) spawned_after[value]++;
+    }
+    if (worker == WSQ_OUTSIDE) {
+        CHECK(event == WSQ_EVENT_SPAWN || event == WSQ_EVENT_WAKE || event == WSQ_EVENT_CANCEL);
+        return;
+    }
+    pair(&open_tasks[worker], event, WSQ_EVENT_TASK_BEGIN, WSQ_EVENT_TASK_END, 9);
+    pair(&parked[worker], event, WSQ_EVENT_PARK, WSQ_EVENT_UNPARK, 1);
+    pair(&blocked[worker], event, WSQ_EVENT_BLOCK, WSQ_EVENT_UNBLOCK, 9);
+    pair(&alive[worker], event, WSQ_EVENT_START, WSQ_EVENT_STOP, 1);
+}
+
+static const wsq_hooks ears = {.event = hear, .user = &heard};
+
+static wsq_pool *hearing_pool(wsq_config config) {
+    memset(heard, 0, sizeof heard);
+    memset(spawned_after, 0, sizeof spawned_after);
+    config.hooks = &ears;
+    slots = 1024; /* until the pool is there */
+    wsq_pool *pool = pool_make(&config);
+    slots = wsq_pool_slots(pool);
+    return pool;
+}
+
+static void pool_over(wsq_pool *pool) {
+    wsq_pool_destroy(pool);
+    for (int i = 0; i < 1024; i++) CHECK(open_tasks[i] == 0 && parked[i] == 0 && blocked[i] == 0 && alive[i] == 0);
+    CHECK_EQ(heard[WSQ_EVENT_TASK_BEGIN], heard[WSQ_EVENT_TASK_END]);
+    CHECK_EQ(heard[WSQ_EVENT_PARK], heard[WSQ_EVENT_UNPARK]);
+    CHECK_EQ(heard[WSQ_EVENT_BLOCK], heard[WSQ_EVENT_UNBLOCK]);
+    CHECK_EQ(heard[WSQ_EVENT_START], heard[WSQ_EVENT_STOP]);
+}
+
+static void *call(void *arg) {
+    compute(US);
+    return arg;
+}
+
+static void go(void *arg) { (void)call(arg); }
+
+/* ---- spawns of every kind ---- */
+
+static void spawns(void) {
+    wsq_pool *pool = hearing_pool((wsq_config){.workers = 2});
+    item *one = item_make(US), *pinned = item_make(US), *member = item_make(US), *then = item_make(US);
+    item *first = item_make(MS), *second = item_make(2 * MS), *last = item_make(US), *follows = item_make(US);
+    item *batch[3];
+    wsq_task *list[3];
+    wsq_edge edges[2];
+    wsq_group group;
+    wsq_future *future;
+    item_spawn(pool, one);
+    item_spawn_on(pool, 1, pinned);
+    for (int i = 0; i < 3; i++) list[i] = &(batch[i] = item_make(US))->task;
+    CHECK_EQ(wsq_spawn_batch(pool, list, 3), WSQ_OK);
+    wsq_group_init(&group, pool);
+    CHECK_EQ(wsq_group_spawn(&group, &member->task), WSQ_OK);
+    CHECK_EQ(wsq_go(pool, go, NULL), WSQ_OK);
+    CHECK_EQ(wsq_submit(pool, call, NULL, &future), WSQ_OK);
+    wsq_pool_wait(pool);
+    CHECK_EQ(spawned_after[0], 8);
+    CHECK_EQ(heard[WSQ_EVENT_WAKE], 0);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_task_after(&last->task, &(i == 0 ? first : second)->task, &edges[i]), WSQ_OK);
+    item_spawn(pool, last); /* after two */
+    CHECK_EQ(spawned_after[2], 1);
+    item_spawn(pool, first);
+    item_spawn(pool, second);
+    CHECK_EQ(spawned_after[0], 10);
+    member->ns = MS;
+    CHECK_EQ(wsq_group_spawn(&group, &member->task), WSQ_OK);
+    CHECK_EQ(wsq_group_then(&group, &then->task), WSQ_OK); /* after one */
+    CHECK_EQ(wsq_submit(pool, call, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_then(future, &follows->task), WSQ_OK);
+    CHECK_EQ(spawned_after[1], 2);
+    wsq_pool_wait(pool);
+    CHECK_EQ(spawned_after[0], 12);
+    CHECK_EQ(heard[WSQ_EVENT_WAKE], 3); /* the three that came after others */
+    CHECK_EQ(heard[WSQ_EVENT_SPAWN], 15);
+    CHECK_EQ(heard[WSQ_EVENT_TASK_BEGIN], 15);
+    CHECK_EQ(wsq_group_then(&group, &then->task), WSQ_OK); /* the group is done: after none */
+    CHECK_EQ(spawned_after[0], 13);
+    wsq_pool_wait(pool);
+    CHECK_EQ(heard[WSQ_EVENT_WAKE], 3);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    CHECK_EQ(heard[WSQ_EVENT_CANCEL], 0);
+    pool_over(pool);
+}
+
+/* ---- cancels ---- */
+
+static void cancels(void) {
+    wsq_pool *pool = hearing_pool((wsq_config){.workers = 1});
+    item *busy = item_make(MS), *queued = item_make(US), *pends = item_make(US), *member = item_make(US);
+    item *held = item_make(US), *follows = item_make(US);
+    wsq_edge edge;
+    wsq_group group;
+    wsq_future *future;
+    pends->pends = true;
+    item_spawn(pool, pends);
+    nap(MS);
+    item_spawn(pool, busy);
+    nap(20 * US);
+    item_spawn(pool, queued);
+    wsq_group_init(&group, pool);
+    CHECK_EQ(wsq_group_spawn(&group, &member->task), WSQ_OK);
+    CHECK_EQ(wsq_submit(pool, call, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_then(future, &follows->task), WSQ_OK);
+    CHECK_EQ(wsq_task_after(&held->task, &queued->task, &edge), WSQ_OK);
+    item_spawn(pool, held);
+    CHECK(wsq_future_cancel(future));
+    CHECK_EQ(heard[WSQ_EVENT_CANCEL], 1); /* a future's call is known not to have begun */
+    (void)wsq_task_cancel(&queued->task);
+    CHECK(wsq_task_cancel(&pends->task));
+    wsq_group_cancel(&group);
+    wsq_pool_wait(pool);
+    CHECK_EQ(heard[WSQ_EVENT_CANCEL], 5); /* the task after a cancelled one, too */
+    CHECK_EQ(heard[WSQ_EVENT_TASK_BEGIN], 3);
+    CHECK(follows->ended != 0 && held->ended == 0);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_ERR_CANCELLED);
+    pool_over(pool);
+}
+
+/* ---- jobs, waits, blocks ---- */
+
+static void pieces_run(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx, (void)arg;
+    compute((end - begin) * (begin + 1) * 100 * US);
+}
+
+static void jobs_run(wsq_ctx ctx, void *arg) { (void)arg, wsq_for(ctx, 0, 4, 1, pieces_run, NULL); }
+
+static item *long_one;
+
+static wsq_poll waits_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_group group;
+    item *member = item_make(MS);
+    wsq_future *future;
+    (void)task;
+    CHECK_EQ(wsq_task_wait(&long_one->task), WSQ_OK);
+    wsq_block_begin(ctx);
+    wsq_block_begin(ctx); /* in it, nothing more is said */
+    nap(US);
+    wsq_block_end(ctx);
+    wsq_block_end(ctx);
+    wsq_group_init(&group, wsq_pool_of(ctx));
+    wsq_task_set_worker(&member->task, 1);
+    CHECK_EQ(wsq_group_spawn(&group, &member->task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    CHECK_EQ(wsq_submit(wsq_pool_of(ctx), call, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK); /* it calls the function itself: no wait */
+    return WSQ_DONE;
+}
+
+static void waits(void) {
+    wsq_pool *pool = hearing_pool((wsq_config){.workers = 2});
+    item *waits_all = item_make(0);
+    long_one = item_make(MS);
+    item_spawn_on(pool, 1, long_one);
+    waits_all->task.fn = waits_run;
+    item_spawn_on(pool, 0, waits_all);
+    wsq_pool_wait(pool);
+    CHECK_EQ(heard[WSQ_EVENT_BLOCK], 3);
+    CHECK_EQ(heard[WSQ_EVENT_SPAWN], 4);
+    CHECK_EQ(heard[WSQ_EVENT_TASK_BEGIN], 4);
+    CHECK_EQ(wsq_run(pool, jobs_run, NULL), WSQ_OK);
+    CHECK(heard[WSQ_EVENT_PUBLISH] >= 1);
+    CHECK_EQ(heard[WSQ_EVENT_TASK_BEGIN], 5 + heard[WSQ_EVENT_STEAL]); /* the run, and stolen jobs */
+    pool_over(pool);
+}
+
+int main(void) {
+    test_begin("exact_events");
+    IN_WORLD(spawns);
+    IN_WORLD(cancels);
+    IN_WORLD(waits);
+    return test_end();
+}
