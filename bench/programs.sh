@@ -18,7 +18,7 @@ cases=${PROGRAM_CASES:-queens uts sort skynet fib}
 [ -s "$dir/list" ] || sh "$here/peers/build.sh" "$dir" >&2
 peers=${PROGRAM_PEERS:-wsq plain wool lace rayon tbb gomp libomp}
 
-# Who has the case, as arguments of hyperfine.
+# The programs that have the case, as arguments of hyperfine.
 run() { # case, workers
     case_name=$1 w=$2
     set --

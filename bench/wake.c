@@ -107,7 +107,7 @@ static void begin_job(wsq_ctx ctx, wsq_job *job) {
     wsqi_store_rel(&begun_at, bench_now());
 }
 
-/* Does not join before somebody has taken the job, like one that computes for long. */
+/* Does not join before a thief has taken the job, like one that computes for long. */
 static void fork_and_wait(wsq_ctx ctx, void *arg) {
     wsq_job job;
     wsq_fork(&ctx, &job, begin_job);

@@ -17,7 +17,7 @@ typedef struct step {
     wsq_timer timer;
     unsigned number;
     unsigned runs, cleanups;
-    unsigned long began, ended; /* plain: whoever may read them is ordered behind the run */
+    unsigned long began, ended; /* plain: a thread that may read them is ordered after the run */
 } step;
 
 static atomic_ulong step_clock;

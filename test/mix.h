@@ -195,7 +195,7 @@ static void mix_affine_body(wsq_ctx ctx, size_t begin, size_t end, void *partial
     }
 }
 
-/* Recursion, a reduction and, for whoever comes first, a loop. */
+/* Recursion, a reduction and, for the thread that comes first, a loop. */
 static void mix_jobs(wsq_ctx ctx, void *arg) {
     mix *all = arg;
     static const wsq_reducer reducer = {sizeof(mix_affine), mix_affine_init, mix_affine_body,

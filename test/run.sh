@@ -7,7 +7,7 @@ both='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-align -Werror -pthre
 strict="$both -Wstrict-prototypes"
 dir=test/port/compile
 
-claim() { # name: true for the first who asks
+claim() { # name: true for the first test that asks
     out=$runs/$(echo "$1" | tr ' /' __)
     mkdir "$out" 2>/dev/null
 }

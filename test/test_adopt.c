@@ -65,7 +65,7 @@ static wsq_poll node_run(wsq_ctx ctx, wsq_task *task) {
     pthread_mutex_lock(&self->lock);
     if (self->deferred != NULL && self->busy <= self->limit) next = bounded_grant(self);
     else self->busy--;
-    one->next = self->free; /* from here on it may be somebody else's */
+    one->next = self->free; /* from here on another thread may have it */
     self->free = one;
     pthread_mutex_unlock(&self->lock);
     if (next != NULL) wsq_wake(&next->task);

@@ -489,7 +489,7 @@ static void circle_under_a_waiter(void) {
     pool_end(pool);
 }
 
-/* Tasks that are held for a moment only, by threads outside: whoever waits for the pool sees no circle. */
+/* Tasks that are held for a moment only, by threads outside: a thread that waits for the pool sees no circle. */
 static void hold_or_wait(test_thread *self) {
     wsq_pool *pool = self->arg;
     for (size_t i = 0; i < test_times(3000); i++) {

@@ -101,7 +101,7 @@ static void beside_other_attributes(void) {
     pool_end(pool);
 }
 
-/* Whoever asks while it is being cancelled hears so. */
+/* A thread that asks while it is being cancelled hears so. */
 static wsq_poll ask_and_clean(wsq_task *task) {
     CHECK(wsq_task_cancel(task));
     return step_clean(task);

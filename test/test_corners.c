@@ -124,7 +124,7 @@ static void pumped_in_turn(void) {
     close_both();
 }
 
-/* Whoever sleeps as the other pool's worker is missed in its own, where the task that wakes it is
+/* A thread that sleeps as the other pool's worker is missed in its own pool, where the task that wakes it is
  * queued. */
 static void worker_pumps_another_pool(void) {
     start((wsq_config){.workers = 1}, (wsq_config){.workers = 1, .caller_runs = true});
@@ -254,8 +254,8 @@ static wsq_poll shut_there(wsq_ctx ctx, step *self) {
     return WSQ_DONE;
 }
 
-/* A shutdown on another pool's worker blocks that: somebody else has to run what is queued behind
- * it. */
+/* A shutdown on another pool's worker blocks that: another thread has to run what is queued
+ * behind it. */
 static void shutdown_on_anothers_worker(void) {
     start((wsq_config){.workers = 1}, (wsq_config){.workers = 1});
     step_new(&first, NULL, NULL);
@@ -291,7 +291,7 @@ static wsq_poll then_and_get(wsq_ctx ctx, step *self) {
     return WSQ_DONE;
 }
 
-/* Who gives up a future that nobody starts any more ends it, with what comes after it. */
+/* A thread that gives up a future that nobody starts any more ends it, with what comes after it. */
 static void future_given_up(void) {
     start_one((wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
     step_new(&first, NULL, NULL);

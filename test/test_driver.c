@@ -144,14 +144,14 @@ static wsq_poll client_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_PENDING;
 }
 
-/* Waits for `left` events of somebody else's. */
+/* Waits for `left` events of another driver. */
 static wsq_poll count_run(wsq_ctx ctx, wsq_task *task) {
     client *self = wsq_container_of(task, client, task);
     (void)ctx;
     return self->runs++ < self->left ? WSQ_PENDING : WSQ_DONE;
 }
 
-/* Waits for one event of somebody else's. */
+/* Waits for one event of another driver. */
 static wsq_poll once_run(wsq_ctx ctx, wsq_task *task) {
     client *self = wsq_container_of(task, client, task);
     (void)ctx;
@@ -207,7 +207,7 @@ static void every_kind_of_pool(void) {
     rounds_with(2, 8, 3, 500, (wsq_config){.park_timeout_ns = 100000});
 }
 
-/* The ends of a group's tasks are collected, and still the last worker to run dry tells who waits. */
+/* The ends of a group's tasks are collected, and still the last worker to run dry tells the waiting thread. */
 static void groups(void) {
     world at;
     client one;

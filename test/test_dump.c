@@ -137,7 +137,7 @@ static void without_a_list(void) {
     pool_end(pool);
 }
 
-/* ---- who waits ---- */
+/* ---- threads that wait ---- */
 
 static atomic_bool open_gate;
 static wsq_task gate;
@@ -208,7 +208,7 @@ static void many_waits(void) {
     pool_end(pool);
 }
 
-/* ---- who joins ---- */
+/* ---- threads that join ---- */
 
 static atomic_bool job_started, job_may_end;
 static wsq_job held_up;
@@ -262,7 +262,7 @@ typedef struct brief {
 
 static atomic_ulong briefs_left;
 
-/* Frees itself: who still looked at it would be found by a sanitizer. */
+/* Frees itself: a sanitizer would find a later look at it. */
 static wsq_poll brief_run(wsq_ctx ctx, wsq_task *task) {
     brief *self = wsq_container_of(task, brief, task);
     (void)ctx;

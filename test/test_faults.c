@@ -255,7 +255,7 @@ static void life_without(wsq_config config, int allocation, bool gone) {
 }
 
 /* Every allocation of a whole life: those of create make it fail, the others are made do without.
- * How many there are depends on who was fast enough to steal; the first 40 are tried at least. */
+ * How many there are depends on which thief was fast enough; the first 40 are tried at least. */
 static void every_allocation(void) {
     mix_memory_fails = true;
     for (int order = WSQ_FIFO; order <= WSQ_LIFO; order++) {

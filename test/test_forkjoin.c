@@ -87,7 +87,7 @@ static uint64_t chain(wsq_ctx ctx, uint64_t depth) {
     return rest + call_join(&ctx, &side, depth % 2);
 }
 
-/* Every level is the job of the one above: whoever joins it goes down. */
+/* Every level is the job of the one above: the thread that joins it goes down. */
 static uint64_t ladder(wsq_ctx ctx, uint64_t depth) {
     call down;
     if (depth == 0) return 0;

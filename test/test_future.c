@@ -255,7 +255,7 @@ static void no_allocation_in_steady_state(void) {
     }
 }
 
-/* What was run by who waited leaves its place in the queue behind; places must not pile up. */
+/* A future that its waiter ran leaves its place in the queue behind; places must not pile up. */
 static void stale_places_are_bounded(void) {
     const wsq_config some[] = {{.workers = 1}, {.workers = 1, .order = WSQ_LIFO}, {.workers = 2}};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {

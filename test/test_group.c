@@ -264,7 +264,7 @@ static void many_waiters_of(wsq_pool *pool) {
 
 static void many_waiters(void) { on_every_kind(many_waiters_of); }
 
-/* The last task of a group ends while somebody is about to wait for it; then the group is gone. */
+/* The last task of a group ends while a thread is about to wait for it; then the group is gone. */
 static void wait_and_free(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 2});
     uint64_t random = test_seed;

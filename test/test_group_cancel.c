@@ -282,7 +282,7 @@ static void shutdown_beside_a_group_on_a_stack(void) {
 
 /* ---- trees ---- */
 
-/* Who is below whom, and who is not. */
+/* Which group is below which. */
 static void tree(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 1, .caller_runs = true});
     wsq_group root, left, right, leaf;

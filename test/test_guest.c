@@ -160,7 +160,7 @@ static wsq_poll runs_here(wsq_ctx ctx, step *self) {
     return WSQ_DONE;
 }
 
-/* Likewise, and the guest is a worker of another pool: it is missed in both. */
+/* The same, and the guest is a worker of another pool: it is missed in both. */
 static void worker_waits_as_guest(void) {
     start((wsq_config){.workers = 2}, (wsq_config){.workers = 1});
     step_new(&first, NULL, NULL);

@@ -9,7 +9,7 @@
 
 enum { EVENTS = WSQ_EVENT_UNBLOCK + 1, WORKERS = 3, TASKS = 2000, BLOCKS = WORKERS + 8 + 64 };
 
-/* Where a task is, as far as one knows who hears of the events alone. */
+/* Where a task is, as far as the events alone say. */
 enum { UNKNOWN, HELD, QUEUED, RUNNING, PENDING, OVER };
 
 static struct { wsq_task task; wsq_edge edge; atomic_int place; int runs; } tasks[TASKS];
@@ -286,7 +286,7 @@ static wsq_poll finish(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* A future's end is told once, whoever ends it; what remains of it in a queue is no event. */
+/* A future's end is told once, whichever thread ends it; what remains of it in a queue is no event. */
 static void futures(void) {
     static witness all;
     wsq_pool *pool = watched(&all, (wsq_config){.caller_runs = true});

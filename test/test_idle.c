@@ -12,7 +12,7 @@ static wsq_poll ping_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* Spins for longer than a wake-up takes: who sleeps meanwhile finds everybody asleep afterwards. */
+/* Spins for longer than a wake-up takes: a worker that sleeps meanwhile finds all asleep afterwards. */
 static void await(const wsq_task *task) {
     for (uint32_t spins = 0; !wsq_task_done(task); spins++)
         if (spins > 20000) sched_yield();

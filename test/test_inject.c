@@ -98,7 +98,7 @@ static void busy(void) {
     CHECK_EQ(take_in_order(0, 64, &left), 10);
 }
 
-/* Closed, it counts nobody in; and nobody who came before is forgotten. */
+/* Closed, it counts no task in; and no task that came before is forgotten. */
 static void closed(void) {
     queue_new(1, 1);
     CHECK(wsqi_admit(&pool, 1));

@@ -96,7 +96,7 @@ static void errors_stay(void) {
 
 typedef struct relay { wsqi_a32 *words; uint32_t rounds, count; uint64_t timeout_ns; } relay;
 
-/* The baton goes round: the thread `turn mod count` moves it on, and wakes who sleeps on it. */
+/* The baton goes round: the thread `turn mod count` moves it on, and wakes the threads that sleep on it. */
 static void relay_run(test_thread *self) {
     relay *shared = (relay *)self->arg;
     wsqi_a32 *word = shared->words;

@@ -1,5 +1,5 @@
 /* Priorities and pinned tasks: what is WSQ_HIGH comes next, what is WSQ_LOW comes last but comes, what is
- * pinned runs on its worker and nowhere else, whoever wakes it and however that worker spends its time. */
+ * pinned runs on its worker and nowhere else, whichever thread wakes it and however that worker spends its time. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
@@ -20,7 +20,7 @@ static void priority(step *task, wsq_priority one) {
     if (wsq_task_set_priority(&task->task, one) != WSQ_OK) FAIL("a priority");
 }
 
-/* ---- one worker, held at a gate: who comes first? ---- */
+/* ---- one worker, held at a gate: which task comes first? ---- */
 
 static void overtake_on(wsq_config config) {
     enum { COUNT = 30 };

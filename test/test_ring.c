@@ -1,5 +1,5 @@
 /* The ring: full, empty, across the wrap of its indices, every size of a steal, the spill, and an owner
- * against thieves who rob each other, with every item accounted for exactly once. Variants run the
+ * against thieves that rob each other, with every item accounted for exactly once. Variants run the
  * same with the smallest capacities. */
 #ifndef WSQ_RING_START
 #define WSQ_RING_START (0u - 300u)

@@ -1,5 +1,5 @@
 /* Shutdown: while others submit, twice at once, with tasks everywhere; whatever was accepted has run or is
- * cancelled, and who waits for it is told. */
+ * cancelled, and a thread that waits for it is told. */
 #include "refuse.h"
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
@@ -207,7 +207,7 @@ static void cancel_everywhere(void) {
     check_nothing_left();
 }
 
-/* Who waits for a task that a cancellation leaves behind, is told: outside, and on a worker. */
+/* A thread that waits for a task which a cancellation leaves behind is told: outside, and on a worker. */
 typedef struct widow {
     wsq_task task;
     wsq_task *awaited;
@@ -259,7 +259,7 @@ static void cancel_tells_waiters(void) {
     check_nothing_left();
 }
 
-/* ---- waits for groups end one after the other, while the shutdown looks at who has the others ---- */
+/* ---- waits for groups end one after the other, while the shutdown looks at the others ---- */
 
 enum { KEEPERS = 6 };
 

@@ -1,4 +1,4 @@
-/* How long a worker looks for work before it sleeps: less, once that was in vain several times. */
+/* How long a worker looks for work before it sleeps: less, once it has found nothing several times. */
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #include "test.h"
@@ -33,7 +33,7 @@ static void in_vain(void) {
     pool_end(pool);
 }
 
-/* What the user asked for is done, however often it is in vain. */
+/* What the user asked for is done, however often it finds nothing. */
 static void as_the_user_wants(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 1, .spin_ns = 1000});
     one_by_one(pool, 3 * WSQI_VAIN);
@@ -65,7 +65,7 @@ static void meet_root(wsq_ctx ctx, void *arg) {
 /* A worker that steals a job looks on for as long as before. */
 static void encouraged(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 2});
-    int looks_on = 0; /* it may have searched in vain again since */
+    int looks_on = 0; /* it may have searched for nothing again since */
     for (int round = 0; round < 10; round++) {
         one_by_one(pool, 40);
         for (int i = 0; i < 2; i++) wsqi_block(pool, (unsigned)i)->vain = WSQI_VAIN; /* it is at rest */

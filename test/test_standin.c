@@ -91,8 +91,8 @@ static void two_hundred_blocked(void) { all_blocked_on((wsq_config){.workers = 2
 
 /* ---- waits in waits: a chain of tasks, each waits for the next, the last one for a key ---- */
 
-/* With fewer stand-ins than waits (`first` is true then) whoever waits must come before what it waits for:
- * else that could lie beneath it, on the same stack. */
+/* With fewer stand-ins than waits (`first` is true then) a waiting task must come before what it waits for:
+ * otherwise that could lie beneath it, on the same stack. */
 static void nested_on(wsq_config config, unsigned depth, bool first) {
     wsq_pool *pool = pool_new(config);
     for (size_t round = 0; round < 1 + test_times(20); round++) {

@@ -221,7 +221,7 @@ static void odd_machines(void) {
     for (uint32_t i = 0; i < MOST; i++) CHECK_EQ(places[i], i < 60 ? 0 : 1 << 16);
 }
 
-/* A pool on such a machine knows who is near. */
+/* A pool on such a machine knows which workers are near. */
 static void pool_is_placed(void) {
     static const fake_file machine[] = {{"cpu/possible", "0-3\n"},
                                         {CACHE(0, 3), "0\n"},

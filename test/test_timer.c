@@ -397,7 +397,7 @@ static void ticks_of(wsq_pool *pool) {
 
 static void ticks(void) { on_every_kind(ticks_of); }
 
-/* ---- who watches ---- */
+/* ---- the watcher ---- */
 
 /* The watcher sleeps for a later timer when an earlier one is set. */
 static void earlier_of(wsq_pool *pool) {

@@ -50,7 +50,7 @@ static void distances(void) {
     pool_end(pool);
 }
 
-/* Everybody has one task: whoever robs comes home with one from its own cache. With those gone, with
+/* Every worker has one task: a thief comes home with one from its own cache. With those gone, with
  * one from its node, and only then from afar. */
 static void thieves_stay_near(void) {
     wsq_pool *pool = still();

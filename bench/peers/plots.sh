@@ -133,7 +133,7 @@ draw() { # NAME: gnuplot's commands on stdin
 }
 
 # How many times as long as wsq the best peer of each case takes. A bar begins at 1: to the right wsq is
-# faster, to the left the peer is. The label says what the case is, in words, and who the peer is.
+# faster, to the left the peer is. The label says what the case is, in words, and the peer's name.
 rows() {
     awk -v w="$cores" '
         BEGIN {

@@ -1,5 +1,5 @@
 /* The kernels of the peers' cases, compiled once: every peer in C, C++ and Rust calls the same
- * machine code, so that what differs is who calls it. */
+ * machine code, so that only the calling library differs. */
 #include "work.h"
 
 /* Each step waits for the one before. The barrier keeps compilers from folding steps together. */

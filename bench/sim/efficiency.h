@@ -11,7 +11,7 @@ typedef struct workload {
     uint32_t task_ns;
     unsigned spawners;                     /* 0: all workers */
     unsigned outside;                      /* threads that submit instead */
-    bool pinned;                           /* who spawns, each to a worker */
+    bool pinned;                           /* true: each spawning thread spawns to one worker */
 } workload;
 
 static const workload workloads[] = {
@@ -48,7 +48,7 @@ enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 
 typedef struct outcome {
     double units, ns; /* of the whole, by the clock */
-    double feed_ns;   /* of a spawn, for who spawned */
+    double feed_ns;   /* of a spawn, in the spawning thread */
     double worst;     /* the share of all time that was lost on one line */
     sim_meter meter;
 } outcome;
@@ -76,7 +76,7 @@ static outcome workload_measure(const workload *load, const sim_machine *machine
     return result;
 }
 
-/* What one worker takes for a unit, and who feeds it for a spawn. */
+/* The time that one worker takes for a unit, and its feeder for a spawn. */
 static outcome workload_alone(const workload *load, const sim_machine *machine, double ns) {
     workload alone = *load;
     if (load->outside != 0) alone.outside = 1;

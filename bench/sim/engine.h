@@ -3,7 +3,7 @@
  * The core that is furthest behind runs next, up to its next access to memory that others may
  * share; equal clocks go by the number of the core. So a run depends on nothing but its program.
  * A core that only uses lines that it holds may run ahead of the others by half of the shortest
- * transfer: whoever asks for such a line meanwhile gets it no sooner than that.
+ * transfer: a core that asks for one of these lines meanwhile gets it no sooner than that.
  *
  *   sim_begin(machine)            a machine without threads; the caller becomes a core of it
  *   sim_thread(fn, arg)           starts a thread on the next core, from 0 on; or
@@ -68,7 +68,7 @@ typedef struct sim_core {
     explore_context context;
     unsigned id, cluster, socket;
     sim_state state;
-    const void *word;        /* asleep on; or waited for by who joins it */
+    const void *word;        /* what it sleeps on; or by which its joiner waits */
     struct sim_core *next;   /* in the same bucket */
     uint16_t wait_next;      /* behind it, waiting for a line: 1 + number; 0: none */
     void (*fn)(void *arg);
@@ -119,7 +119,7 @@ static void *sim_map(uintptr_t where, size_t size) {
     return memory;
 }
 
-/* ---- who is next: a tournament of clocks ---- */
+/* ---- the next core: a tournament of clocks ---- */
 
 static inline void sim_tree_set(unsigned id, uint64_t key) {
     unsigned i = id + sim.leaves;
@@ -143,7 +143,7 @@ static inline uint64_t sim_key(const sim_core *core, uint64_t at) {
     return at << SIM_ID_BITS | core->id;
 }
 
-/* Goes on with whoever is furthest behind. The caller has said when it will go on itself. */
+/* Goes on with the core that is furthest behind. The caller has said when it will go on itself. */
 static void sim_next(void) {
     sim_core *from = sim.running;
     if (sim.tree[1] == SIM_NEVER) sim_fail("every thread sleeps, and nobody wakes one");
@@ -204,7 +204,7 @@ static __attribute__((noinline)) void sim_switch(void) {
     sim_next();
 }
 
-/* Those who are further behind run first. */
+/* Cores that are further behind run first. */
 static inline void sim_turn(void) {
     if (sim.running->clock > sim.horizon) sim_switch();
 }
@@ -221,7 +221,7 @@ static void sim_bucket_leave(sim_core *core) {
     *link = core->next;
 }
 
-/* The running core sleeps until somebody wakes it at this address, or until `deadline`. */
+/* The running core sleeps until another core wakes it at this address, or until `deadline`. */
 static void sim_sleep(const void *word, uint64_t deadline) {
     sim_core *core = sim.running, **end = sim_bucket(word);
     core->word = word;

@@ -3,9 +3,9 @@
  *   - A core alone has a line, or any number of cores have copies that they only read. What a core
  *     has costs it an access; nothing is ever evicted.
  *   - What it has not is brought from the nearest core that has it, or from memory. Half of the way
- *     is the request's, half the answer's: until the request arrives, who has the line works on.
+ *     is the request's, half the answer's: until the request arrives, the core that has the line works on.
  *   - Where the machine has `home`, a line that is at home in the other socket comes by way of it.
- *   - A line moves to one core at a time; who comes meanwhile is served in turn. Readers of a line
+ *   - A line moves to one core at a time; others that ask for it are served in turn. Readers of a line
  *     that is shared already follow one another more quickly.
  *   - A write takes the line from all others: as long as the way to the furthest of them.
  *   - A store waits for its line in the store buffer, its core does not; a read-modify-write or a
@@ -271,7 +271,7 @@ static inline void sim_drain(sim_core *core) {
     core->clock = core->drained;
 }
 
-/* Waits until the line can move, and those who came before have been served. */
+/* Waits until the line can move, and the cores that came before have been served. */
 static void sim_queue(sim_line *line) {
     sim_core *core = sim.running;
     if (line->first == 0 && line->free_at <= core->clock) return;
@@ -281,7 +281,7 @@ static void sim_queue(sim_line *line) {
     if (line->first == 0) line->first = name;
     else sim.cores[line->last - 1].wait_next = name;
     line->last = name;
-    /* Who is not the first is told when it is. */
+    /* A core that is not the first is told when it is. */
     sim_tree_set(core->id, line->first == name ? sim_key(core, line->free_at) : SIM_NEVER);
     sim_next();
     while (core->clock < line->free_at) { /* again when a store has moved it meanwhile */
@@ -309,7 +309,7 @@ static void sim_take(sim_line *line, sim_kind kind) {
 }
 
 /* A store: the core goes on, unless its buffer is full. So the line changes hands at once, and the
- * time that this takes is that of whoever wants it next. */
+ * next core that wants it waits for as long as this takes. */
 static void sim_store_miss(sim_line *line, const void *p, const sim_site *site) {
     sim_core *core = sim.running;
     uint64_t occupied, begin = core->clock > line->free_at ? core->clock : line->free_at;
@@ -329,7 +329,7 @@ static __attribute__((noinline)) void sim_miss(const void *p, sim_kind kind,
     sim_core *core = sim.running;
     uint64_t occupied;
     if (kind == SIM_FOLLOW) core->row = 0;
-    sim_turn(); /* first those who are behind, and may want it, too */
+    sim_turn(); /* first the cores that are behind, and may want it, too */
     sim_line *line = sim_line_at(p);
     if (kind == SIM_WRITE) {
         sim_store_miss(line, p, site);
@@ -354,7 +354,7 @@ static struct {
     uint64_t left; /* accesses until then; 0: never */
     uint64_t ns;   /* how long it lasts */
     unsigned only; /* 1 + number of the core whose accesses count; 0: all of them */
-    void (*tell)(sim_core *core, uint64_t until_ns); /* NULL, or who wants to know */
+    void (*tell)(sim_core *core, uint64_t until_ns); /* NULL, or a function that wants to know */
     uint64_t accesses; /* so far */
 } sim_stall;
 

@@ -113,7 +113,7 @@ static void rule_in_turn(const sim_machine *m) {
            m->transfer[0] + m->rmw, 0.1);
 }
 
-/* Two at once: who has it works on until the request of the other arrives, half of the way. */
+/* Two at the same time: the core that has the line works on until the request of the other arrives, half of the way. */
 static void rule_contended(const sim_machine *m) {
     actor actors[] = {{.times = 20000, .act = act_add}, {.times = 20000, .act = act_add}};
     begin(m);
@@ -244,7 +244,7 @@ static void rule_sleep(const sim_machine *m) {
     expect("a time-out comes late", woken_at - rung_at, 1e6 + m->timer_latency, 2 * m->memory);
 }
 
-/* A wake is not lost between the look at the word and the sleep: whoever writes first is seen. */
+/* A wake is not lost between the look at the word and the sleep: the first writer is seen. */
 static void rule_refused(const sim_machine *m) {
     begin(m);
     bell = (wsqi_a32 *)sim_allocate(64);

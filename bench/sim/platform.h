@@ -24,7 +24,7 @@ static inline void wsqi_parking_wait(wsqi_parking *parking, wsqi_a32 *word, uint
     (void)parking;
     SIM_EVENT();
     sim_kernel(sim.price.wait_call);
-    sim_turn(); /* whoever has changed the word by now did so before the kernel looks */
+    sim_turn(); /* a core that has changed the word by now did so before the kernel looks */
     if (wsqi_load_rlx(word) != expected) return;
     if (timeout_ns == 0) deadline = SIM_NEVER;
     if (deadline != SIM_NEVER) deadline += sim.price.timer_latency;

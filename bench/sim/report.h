@@ -22,7 +22,7 @@ typedef struct heat {
     double transfer, queue, worst; /* ps; worst: on one line */
 } heat;
 
-/* "&self->ring.head" is ring.head, whoever self is. */
+/* "&self->ring.head" is ring.head, whatever self is. */
 static const char *field_of(const sim_site *site) {
     const char *name = site->what, *arrow;
     while ((arrow = strstr(name, "->")) != NULL) name = arrow + 2;

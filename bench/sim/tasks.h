@@ -27,7 +27,7 @@ static wsq_poll unit_poll(wsq_ctx ctx, wsq_task *task) {
 
 static uint64_t feed_ps, fed; /* how long the spawns took, and how many they were */
 
-/* By whoever spawns it, which is when its line comes to that core. */
+/* Its line comes to the core of the thread that spawns it at that moment. */
 static void unit_spawn(wsq_pool *pool, unit *self) {
     uint64_t start = sim.running->clock;
     sim_touch(self, sizeof *self, SIM_WRITE, &unit_site);

@@ -9,7 +9,7 @@
  * counts add up to 0, no rank has work and no gift is under way. Questions and empty answers do not
  * count: they make nobody active.
  *
- * Nobody leaves while somebody may still ask: after the end each rank waits for its last answer,
+ * Nobody leaves while another rank may still ask: after the end each rank waits for its last answer,
  * enters a non-blocking barrier, and goes on answering until that is complete. */
 enum {
     BALANCE_NODES = 1024,     /* at most, in one answer: 24 KiB */

@@ -67,7 +67,7 @@ static inline int scale_thread_join(pthread_t handle, void **result) {
     return 0;
 }
 
-/* A real lock that nobody waits for: who finds it taken sleeps on its address. */
+/* A real lock that nobody waits for: a thread that finds it taken sleeps on its address. */
 static inline int scale_lock(pthread_mutex_t *mutex) {
     int result;
     scale_out();

@@ -107,7 +107,7 @@ static void edge_against_cancel(void) {
 
 /* ---- the first spawn is refused ---- */
 
-/* The predecessor is spawned again meanwhile, in vain: the pool is closed. */
+/* The predecessor is spawned again meanwhile; this fails, because the pool is closed. */
 static void spawner_refused(void *arg) {
     if (arg != NULL) explore_meet(&gate, 2);
     explore_check(wsq_spawn(pool, &items[0].task) == WSQ_ERR_CLOSED);
@@ -134,7 +134,7 @@ static void wait_against_refusal(void) {
     explore_pool_end(pool);
 }
 
-/* Likewise of a batch, in which another task cannot be spawned. */
+/* The same for a batch, in which another task cannot be spawned. */
 static void batch_refused(void *arg) {
     wsq_task *twice[] = {&items[0].task, &items[0].task};
     (void)arg;
@@ -205,7 +205,7 @@ static void one_batch(void *arg) {
     refused(false);
 }
 
-/* It was cancelled; who follows it while a batch has it learns that all the same. */
+/* It was cancelled; a task that follows it while a batch has it still learns that. */
 static void cancelled_and_refused(void) {
     begin(1, (wsq_config){.caller_runs = true});
     spawn(0);
@@ -237,8 +237,8 @@ static void cancel_and_follower(void) {
     end(0);
 }
 
-/* Its first end is told late, when it runs again: followed now, cancelled perhaps, freed by who
- * follows. */
+/* Its first end is told late, when it runs again: followed now, cancelled perhaps, and freed by the task
+ * that follows. */
 static void followed_again(void) {
     begin_group(2, plain);
     item *first = explore_malloc(sizeof *first);

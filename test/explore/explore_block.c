@@ -1,4 +1,4 @@
-/* Blocks that come later than the pool: a stand-in's and a guest's. Whoever reaches one by a number, from
+/* Blocks that come later than the pool: a stand-in's and a guest's. A thread that reaches one by a number, from
  * a count, a bitmap, a hint or the watcher's word, sees where it lies, and sees it filled. */
 #define WSQ_GUESTS 2
 #include "explore_small.h"
@@ -51,7 +51,7 @@ static void blocks(wsq_ctx ctx) {
     wsq_block_end(ctx);
 }
 
-/* ---- a worker wakes whoever is near, and that is a stand-in that another one has started ---- */
+/* ---- a worker wakes a near thread, a stand-in that another one has started ---- */
 
 static uint32_t place_of(unsigned worker, void *user) {
     (void)user;
@@ -84,7 +84,7 @@ static void near_standin(void) {
     end(4);
 }
 
-/* ---- a stand-in watches: who sets an earlier timer gives it a token ---- */
+/* ---- a stand-in watches: a thread that sets an earlier timer gives it a token ---- */
 
 static wsq_task timed;
 static wsq_timer timer;

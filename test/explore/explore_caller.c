@@ -72,7 +72,7 @@ static void keeper_without_threads(void) {
     end_keeper();
 }
 
-/* Likewise what is pinned to that worker, which is about to run it. */
+/* The same for a task that is pinned to that worker, which is about to run it. */
 static wsq_poll run_pinning(wsq_ctx ctx, wsq_task *task) {
     bool spawned = true;
     (void)ctx;
@@ -128,7 +128,7 @@ static void waits_above_each_other(void) {
     end_keeper();
 }
 
-/* Who sleeps for all is called where it sleeps: a group has one task more, which is refused. */
+/* The thread that sleeps for all is called where it sleeps: a group has one task more, which is refused. */
 static void refused(void *arg) {
     (void)arg;
     explore_check(wsq_group_spawn(&group, &items[0].task) != WSQ_OK);
@@ -136,7 +136,7 @@ static void refused(void *arg) {
 
 static void called_where_it_sleeps(void) {
     begin_group(1, (wsq_config){.caller_runs = true});
-    pool->spin_rounds = 0; /* who spins gives way */
+    pool->spin_rounds = 0; /* a spinning thread gives way */
     items[0].waits = true;
     spawn(0);
     explore_check(wsq_pool_run_one(pool));

@@ -1,5 +1,5 @@
 /* One task, or one future, is cancelled in the explorer: while it is queued, runs, falls asleep, is
- * woken, waits for another, ends. Each ends once, as done or as cancelled, and who waits hears which. */
+ * woken, waits for another, ends. Each ends once, as done or as cancelled, and a waiting thread hears which. */
 #include "explore_small.h"
 #define WSQ_STATIC
 #define WSQ_IMPLEMENTATION
@@ -8,7 +8,7 @@
 
 typedef struct item {
     wsq_task task;
-    int note;           /* plain: who cancels writes it, the cleanup reads it */
+    int note;           /* plain: the cancelling thread writes it, the cleanup reads it */
     int pends;          /* so many runs return WSQ_PENDING */
     int runs, done, cleaned; /* the explorer's own */
 } item;
@@ -272,7 +272,7 @@ static void from_the_only_worker(wsq_task_fn fn) {
     items[0].task.fn = fn;
     spawn(0);
     explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
-    while (wsq_pool_wait(pool) != WSQ_OK) {} /* who cancels may take longer than it waits for a circle */
+    while (wsq_pool_wait(pool) != WSQ_OK) {} /* a cancel may take longer than the wait for a circle */
     end();
 }
 
@@ -289,7 +289,7 @@ static wsq_poll cancel_beside_getter(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* Who sleeps until it is done hears of it, and may free it before who cancels returns. */
+/* A thread that sleeps until it is done hears of it, and may free it before the cancel returns. */
 static void future_against_its_getter(void) {
     from_the_only_worker(cancel_beside_getter);
     explore_check(called == 0);

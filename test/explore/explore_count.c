@@ -1,4 +1,4 @@
-/* Counts in the explorer: nothing is pending only when all is done, and who waits for that hears of it. */
+/* Counts in the explorer: nothing is pending only when all is done, and a thread that waits for that hears of it. */
 #define WSQ_GUESTS 1
 #include "explore_small.h"
 #define WSQ_STATIC
@@ -74,7 +74,7 @@ static void follower(void *arg) {
     explore_check(wsq_spawn(pool, &items[1].task) == WSQ_OK);
 }
 
-/* All that is left waits for what nobody has spawned: who waits for the pool hears of it. */
+/* All that is left waits for what nobody has spawned: a thread that waits for the pool hears of it. */
 static void stuck_is_told(void) {
     begin(1, plain);
     explore_fiber *other = explore_start(follower, NULL);

@@ -7,7 +7,7 @@
 enum { ITEMS = 16 };
 
 typedef struct item {
-    int number; /* written before the push: whoever has the item must see it */
+    int number; /* written before the push: the thread that has the item must see it */
     int taken;  /* the explorer's own count: no access of the program */
 } item;
 

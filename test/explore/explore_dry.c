@@ -1,4 +1,4 @@
-/* Who waits for the pool while a run goes on, in the explorer: no task is left, but a worker is in one of
+/* A wait for the pool while a run goes on, in the explorer: no task is left, but a worker is in one of
  * the run's jobs, or goes there as soon as its last task is done. The run ends when the wait has. */
 #define WSQ_GUESTS 1
 #include "explore_small.h"

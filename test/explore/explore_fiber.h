@@ -1,7 +1,7 @@
 /* explore_fiber.h - switching between stacks on one thread, for explore.h.
  *
  *   explore_context_make(context, stack, size, entry)  entry runs at the first switch; never ends
- *   explore_context_switch(from, to)                   goes on with `to`, until somebody comes back
+ *   explore_context_switch(from, to)                   goes on with `to`, until another fiber comes back
  *   explore_context_top(context)                       stack pointer of a context that does not run
  */
 #ifndef EXPLORE_FIBER_H

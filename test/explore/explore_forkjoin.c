@@ -208,7 +208,7 @@ static void two_runs(void) {
     end();
 }
 
-/* A job meets its joiner: whoever is idle must get it. */
+/* A job meets its joiner: an idle worker must get it. */
 static void run_meeting(wsq_ctx ctx, wsq_job *job) {
     item *it = wsq_container_of(job, item, job);
     (void)ctx;
@@ -227,7 +227,7 @@ static void fork_and_meet(wsq_ctx ctx, void *arg) {
         forks++;
         wsq_fork(&ctx, &items[i].job, run_meeting);
     }
-    /* What is private is published at the next fork or join after somebody asked for it. */
+    /* What is private is published at the next fork or join after a thief has asked for it. */
     while (company > 2 && gate < company - 1) {
         item more;
         fork_item(&ctx, &more, 0);

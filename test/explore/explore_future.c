@@ -77,8 +77,8 @@ static void hold_back(void *user, wsq_event event, unsigned worker, const void *
     if (event == WSQ_EVENT_SPAWN && subject == &items[0].task) explore_slow(16);
 }
 
-/* Somebody has waited for a moment before: its end tells whoever follows, and that gives it back while it
- * is still being followed. */
+/* A thread has waited for a moment before: the end of the future tells the task that follows, which gives
+ * the future back while it is still being followed. */
 static void then_after_a_look(void) {
     static const wsq_hooks hooks = {.event = hold_back};
     begin_futures(1 + (unsigned)explore_choose(2), (wsq_config){.hooks = &hooks});
@@ -177,7 +177,7 @@ static void futures_come_back(void) {
     end(0);
 }
 
-/* Likewise, from a thread that never learns that its function was called. */
+/* The same from a thread that never learns that its function was called. */
 static void dropped_futures_come_back(void) {
     begin(1, plain);
     memset(results, 0, sizeof results);

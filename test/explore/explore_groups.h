@@ -76,7 +76,7 @@ static inline void begin_futures(unsigned workers, wsq_config config) {
 
 static wsq_future *shared;
 
-/* A task gets its own future, here if nobody stole it, and somebody else's, which it may have to
+/* A task gets its own future, here if nobody stole it, and another task's, which it may have to
  * wait for. */
 static inline wsq_poll run_getter(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);

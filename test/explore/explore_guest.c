@@ -9,7 +9,7 @@
 static void (*stolen)(wsq_ctx ctx, wsq_job *job);
 static bool began, released; /* the explorer's own */
 
-/* Whoever takes it from the guest is held up, so that the guest helps. */
+/* The thief that takes it from the guest is held up, so that the guest helps. */
 static void job_holds(wsq_ctx ctx, wsq_job *job) {
     (void)ctx, (void)job;
     explore_meet(&gate, 2);
@@ -83,7 +83,7 @@ static void guest_wakes(void) {
     end_guest();
 }
 
-/* It waits for the same in vain. */
+/* It waits for the same, which never comes. */
 static void job_waits(wsq_ctx ctx, wsq_job *job) {
     (void)ctx, (void)job;
     explore_check(wsq_task_wait(&items[1].task) == WSQ_ERR_CANCELLED);

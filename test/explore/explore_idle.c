@@ -1,4 +1,4 @@
-/* Who sleeps, who searches, who wakes whom: tasks that cannot end unless others run beside them. A
+/* Threads that sleep, search and wake each other: tasks that cannot end unless others run beside them. A
  * runnable task beside an idle worker, for ever, is a deadlock here. */
 #include "explore_small.h"
 #define WSQ_STATIC
@@ -145,7 +145,7 @@ static void batch(void) {
     end(4);
 }
 
-/* Deadlines pass at any moment: who wakes by itself must leave S and the bitmap in agreement. */
+/* Deadlines pass at any moment: a worker that wakes up by itself must leave S and the bitmap in agreement. */
 static void deadlines(void) {
     wsq_config config = {.park_timeout_ns = 1000};
     begin(2, config);

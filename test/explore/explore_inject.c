@@ -9,7 +9,7 @@ enum { ITEMS = 8 };
 
 typedef struct item {
     wsq_task task;
-    int number; /* written before the push: whoever has the task must see it */
+    int number; /* written before the push: the thread that has the task must see it */
     int taken;  /* the explorer's own count: no access of the program */
 } item;
 

@@ -1,5 +1,5 @@
-/* Joiners and guests in the explorer: who waits for a stolen job, and who leaves a run, works for others
- * or is replaced. */
+/* Joiners and guests in the explorer: a thread that waits for a stolen job, or leaves a run, works for
+ * others or is replaced. */
 #define WSQ_GUESTS 1
 #include "explore_small.h"
 #define WSQ_STATIC
@@ -31,7 +31,7 @@ static void fork_small(wsq_ctx ctx) {
     wsqi_pause();
 }
 
-/* Its job meets it: until then it forks, so that it hears who asks. */
+/* Its job meets it: until then it forks, so that it hears a thief that asks. */
 static void date(wsq_ctx ctx) {
     dated it = {.runs = 0};
     wsq_fork(&ctx, &it.job, run_dated);
@@ -49,7 +49,7 @@ static wsq_poll run_date(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* The others are asked while nothing is there to be had, and again later. */
+/* The others are asked while they have nothing, and again later. */
 static void jobs_come_and_go(void) {
     begin(2, plain);
     wsq_task_init(&items[0].task, run_date);
@@ -57,7 +57,7 @@ static void jobs_come_and_go(void) {
     explore_wait_quiet();
     explore_check(wsq_spawn(pool, &items[0].task) == WSQ_OK);
     explore_wait_quiet();
-    explore_check(pool->threads_made.v == 2); /* nobody takes the place of who joins */
+    explore_check(pool->threads_made.v == 2); /* nobody takes the place of a thread that joins */
     end(1);
 }
 
@@ -100,7 +100,7 @@ static void joiner_is_needed(void) {
 
 static unsigned joins_first; /* the worker of task 1 */
 static bool in_time;         /* its join did help */
-static dated third;          /* the job that needs somebody */
+static dated third;          /* the job that needs a thread */
 
 static void run_third(wsq_ctx ctx, wsq_job *job) {
     run_small(ctx, job);
@@ -108,7 +108,7 @@ static void run_third(wsq_ctx ctx, wsq_job *job) {
     if (!in_time) explore_meet(&gate, 2);
 }
 
-/* Task 2: keeps whoever is free. */
+/* Task 2: keeps a free worker busy. */
 static wsq_poll until_third(item *it) {
     (void)it;
     while (third.runs == 0) {
@@ -118,7 +118,7 @@ static wsq_poll until_third(item *it) {
     return WSQ_DONE;
 }
 
-/* Task 0 waits for this job, which has one of its own for whoever helps; task 1 is asked first, or
+/* Task 0 waits for this job, which has one of its own for a helper; task 1 is asked first, or
  * it is. */
 static void run_asker(wsq_ctx ctx, wsq_job *job) {
     wsqi_worker *self = wsqi_self_get();
@@ -167,7 +167,7 @@ static void joiner_hands_on(void) {
     end(3);
 }
 
-/* It waits for who joins: a searcher that was about has found a task instead. */
+/* It waits for the thread that joins: a searcher nearby has found a task instead. */
 static void run_asker_alone(wsq_ctx ctx, wsq_job *job) {
     started = 1;
     explore_meet(&second_gate, 2);

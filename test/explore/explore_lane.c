@@ -16,7 +16,7 @@ static void low_1(void *arg) {
     spawn_as(1, WSQ_LOW);
 }
 
-/* They run side by side: no queue is forgotten by who goes to sleep. */
+/* They run side by side: a worker that goes to sleep forgets no queue. */
 static void high_and_low(void) {
     begin(2, plain);
     items[0].company = items[1].company = 2;

@@ -109,7 +109,7 @@ static void comes_in(void *arg) {
 
 static void dismissed_at_any_moment(void) {
     begin_lent();
-    pool->spin_rounds = 0; /* who spins gives way */
+    pool->spin_rounds = 0; /* a spinning thread gives way */
     explore_fiber *first = explore_start(comes_in, NULL);
     explore_wait_quiet();
     explore_fiber *other = explore_start(dismisser, NULL);
@@ -123,7 +123,7 @@ static void dismissed_at_any_moment(void) {
     explore_pool_end(pool);
 }
 
-/* Who leaves behind the last task tells who waits for the pool. */
+/* A thread that leaves after the last task tells the thread that waits for the pool. */
 static wsq_poll sends_itself_away(item *it) {
     (void)it;
     wsq_worker_dismiss(pool, 0);

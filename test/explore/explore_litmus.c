@@ -191,7 +191,7 @@ THREAD(chain_sc_3, b = wsqi_load_sc(&y); c = wsqi_load_sc(&x);)
 SCENARIO(chain_acq, 4 * a + 2 * b + c, chain_1, chain_2, chain_acq_3)
 SCENARIO(chain_sc, 4 * a + 2 * b + c, chain_1, chain_2, chain_sc_3)
 
-/* ---- write to read causality: x, then y by who saw x; 6 (saw x; y seen, x not) is weak ---- */
+/* ---- write to read causality: x, then y by a thread that saw x; 6 (saw x; y seen, x not) is weak ---- */
 
 THREAD(wrc_rlx, a = wsqi_load_rlx(&x); if (a) wsqi_store_rlx(&y, 1u);)
 THREAD(wrc_ra, a = wsqi_load_acq(&x); if (a) wsqi_store_rel(&y, 1u);)

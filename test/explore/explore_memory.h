@@ -41,7 +41,7 @@ static inline const explore_view *explore_release(void) {
     return view;
 }
 
-/* Who knows a fiber's clock knows all that this fiber knew then. */
+/* A fiber that knows another one's clock knows all that this fiber knew then. */
 static inline bool explore_covers(const explore_time *times, const explore_view *view) {
     return view->fiber >= 0 && times[view->fiber] >= view->clock;
 }
@@ -114,7 +114,7 @@ static __attribute__((noinline)) int explore_find_block(uintptr_t address) {
     return low;
 }
 
-/* The memory is alive; remembers who used it last. */
+/* The memory is alive; remembers its last user. */
 static inline void explore_use(int block, uintptr_t address) {
     int me = explore_me();
     if (block == EXPLORE_GLOBAL || block == ~me) return;

@@ -11,7 +11,7 @@ typedef explore_fiber *wsqi_thread;
 static unsigned explore_cpus = 2;
 static int explore_threads_left = EXPLORE_FIBERS;
 static uint32_t explore_threads; /* fibers that wsq.h started; explore_pool_make clears it */
-static void (*explore_before_thread)(void *arg); /* called with its argument, by who starts it */
+static void (*explore_before_thread)(void *arg); /* called with its argument, by the thread that starts it */
 
 static inline bool wsqi_parking_init(wsqi_parking *parking) {
     parking->unused = 0;

@@ -12,7 +12,7 @@
 enum { CAPACITY = WSQ_RING_CAPACITY, ITEMS = 24, WORKERS = 3 };
 
 typedef struct item {
-    int number; /* written before the push: whoever has the item must see it */
+    int number; /* written before the push: the thread that has the item must see it */
     int taken;  /* the explorer's own count: no access of the program */
 } item;
 
@@ -177,7 +177,7 @@ static void robbed(void *arg) {
     pop(&rings[1]);
 }
 
-/* The thief has items of its own, its room counts while somebody copies out of them. */
+/* The thief has items of its own, its room counts while another thief copies out of them. */
 static void robbed_while_copying(void) {
     begin();
     while (push(&rings[0])) {}

@@ -99,7 +99,7 @@ static void any_lane(void) {
     explore_pool_end(pool);
 }
 
-/* Who is woken for what is in a lane takes it, whatever its own lane is: it does not go to sleep and
+/* A worker that is woken for a task in a lane takes it, whatever its own lane is: it does not go to sleep and
  * look again until that lane's turn has come. */
 static int parks;
 

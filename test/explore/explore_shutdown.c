@@ -37,7 +37,7 @@ static void shutdown_against_spawn(void) {
     explore_pool_end(pool);
 }
 
-/* Two threads use one task in vain: the pool is closed. Each puts it back as it was. */
+/* Two threads spawn one task and fail: the pool is closed. Each puts it back as it was. */
 static void refused(void *arg) {
     wsq_task *one = &items[0].task;
     (void)arg;

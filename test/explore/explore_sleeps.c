@@ -27,7 +27,7 @@ static wsq_poll forks(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* S never counts more idle threads than there are bits: who takes one from S finds a bit. */
+/* S never counts more idle threads than there are bits: a thread that takes one from S finds a bit. */
 static void check_places(void) {
     uint64_t bits = 0;
     for (unsigned w = 0; w < pool->words; w++) bits |= pool->sleepers[w].v;

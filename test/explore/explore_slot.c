@@ -1,4 +1,4 @@
-/* The slot in the explorer: who was woken last waits there, or is moved; the worker that watches it. */
+/* The slot in the explorer: the task that was woken last waits there, or is moved; the worker that watches it. */
 #define WSQ_GUESTS 1
 #include "explore_small.h"
 #define WSQ_STATIC
@@ -59,7 +59,7 @@ static void slot_changes(void) {
     end(3);
 }
 
-/* No slot: who was woken waits in the ring. */
+/* No slot: a woken task waits in the ring. */
 static void wake_into_ring(void) {
     wsq_config config = {.lifo_cap = WSQ_LIFO_OFF};
     begin(2, config);
@@ -69,7 +69,7 @@ static void wake_into_ring(void) {
     end(2);
 }
 
-/* ---- a task moves to the queue: somebody shall look there ---- */
+/* ---- a task moves to the queue: a worker must look there ---- */
 
 static wsq_poll yields_and_meets(item *it) {
     if (it->runs > 1) return meets(it);

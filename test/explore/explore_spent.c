@@ -1,5 +1,5 @@
 /* No more stand-ins come in the explorer, and a thread that could use a permit waits without one, or one
- * is on its way to be too many: somebody still runs what the others wait for. */
+ * is on its way to be too many: a thread still runs what the others wait for. */
 #define WSQ_GUESTS 1
 #include "explore_small.h"
 #define WSQ_STATIC

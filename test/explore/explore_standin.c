@@ -5,7 +5,7 @@
 #include "../../wsq.h"
 #include "explore_items.h"
 
-/* Waits for task 1, which somebody else has to run. */
+/* Waits for task 1, which another thread has to run. */
 static wsq_poll run_blocked(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
     (void)ctx;
@@ -15,7 +15,7 @@ static wsq_poll run_blocked(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* Sometimes there is no thread to be had. */
+/* Sometimes the system starts no thread. */
 static void wait_inside(void) {
     wsq_config config = {.max_standins = 1 + (unsigned)explore_choose(2)};
     unsigned workers = 1 + (unsigned)explore_choose(2);
@@ -58,7 +58,7 @@ static void impatient_inside(void) {
     end(3);
 }
 
-/* Likewise for task 4. */
+/* The same for task 4. */
 static wsq_poll run_blocked_too(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     explore_check(wsq_task_wait(&items[4].task) == WSQ_OK);
@@ -112,7 +112,7 @@ static void blocking_call(void) {
     end(3);
 }
 
-/* What it wakes it leaves behind; for whoever is left, and not only for a watcher. */
+/* It leaves behind what it wakes, for any thread that is left, and not only for a watcher. */
 static wsq_poll run_leaving(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
     explore.rested = 0;

@@ -37,10 +37,10 @@ typedef struct explore_word {
     void *address;
     explore_raise *raises; /* the last one */
     explore_store *last; /* newest */
-    explore_time woken;  /* sleepers see this store or a newer one: somebody was woken after it */
+    explore_time woken;  /* sleepers see this store or a newer one: a thread was woken after it */
     int block;           /* EXPLORE_GLOBAL, index of a block, or below that ~fiber: its stack */
     int size;
-    int writer, changes; /* who wrote last; how often that was another than before */
+    int writer, changes; /* the last writer; how often that was another one than before */
     bool fresh; /* in heap memory, and the first store is what was found there */
 } explore_word;
 
@@ -129,7 +129,7 @@ static struct {
     /* a load that reads ahead */
     uint64_t ahead_every;        /* WSQ_AHEAD */
     bool seeks, guesses;         /* the first time; the second */
-    int ahead_step, ahead_fiber; /* the step that does, and who */
+    int ahead_step, ahead_fiber; /* the step that does, and its fiber */
     uint64_t ahead_value;        /* what it shall read */
     explore_store *ahead;        /* what it read, and nobody has stored yet; or NULL */
     int ahead_word;              /* of which word */

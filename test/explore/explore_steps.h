@@ -8,7 +8,7 @@
 typedef struct item {
     wsq_task task;
     wsq_poll (*step)(struct item *it); /* of its run number `runs` */
-    int letter;                        /* plain: who was woken for it reads it */
+    int letter;                        /* plain: the thread that was woken for it reads it */
     wsqi_a32 sent;                     /* for a first run that may be too early */
     int runs, done;                    /* the explorer's own */
 } item;

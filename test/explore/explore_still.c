@@ -1,5 +1,5 @@
-/* The end of a pool, in the explorer: when all its threads are still, waits that are in vain return, and
- * what is queued after that is cancelled by whoever queued it. */
+/* The end of a pool, in the explorer: when all its threads are still, waits whose end will never come return,
+ * and a task that is queued after that is cancelled by the thread that queued it. */
 #define WSQI_SHARE_WORKERS 1 /* a lane of the global queue for each worker */
 #include "explore_small.h"
 #define WSQ_STATIC
@@ -116,7 +116,7 @@ static void wait_beside_a_wake(void) {
     end_awaiting();
 }
 
-/* Who was called goes on, and wakes what another one awaits: that wait is not in vain before. */
+/* A thread that was called goes on, and wakes what another one awaits: that wait must not return before. */
 static wsq_poll run_waking_after(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     wsq_result result = wsq_task_wait(&items[3].task);
@@ -254,7 +254,7 @@ static void join_beside_the_end(void) {
 }
 
 /* Where the caller runs: the thread that pumps waits in the middle of a task, and is released; or a task
- * is left for whoever shuts down. */
+ * is left for the thread that shuts down. */
 static void pumper(void *arg) {
     (void)arg;
     for (int i = 0; i < 3; i++) (void)wsq_pool_run_one(pool);

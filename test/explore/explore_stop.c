@@ -53,7 +53,7 @@ static wsq_poll run_joining(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* Who waits for that task, and for one in vain, too. */
+/* Threads that wait for that task, and for one that never ends. */
 static wsq_poll run_above_join(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     group_spawn(1);
@@ -177,7 +177,7 @@ static void keeper_outside_beside_wakes(void) {
     end_keeper();
 }
 
-/* What a future writes lies on the stack of who waits for it: no more once that wait is over. */
+/* What a future writes lies on the stack of the thread that waits for it: no more once that wait is over. */
 static wsq_poll run_asking(wsq_ctx ctx, wsq_task *task) {
     int *result = explore_malloc(sizeof *result);
     wsq_future *future = NULL;
@@ -203,8 +203,8 @@ static void get_inside_against_cancel(void) {
     end_keeper();
 }
 
-/* Two stand-ins, one for a worker that waits and one for the first of them. Whoever stops the pool has
- * heard of neither, but for the barrier. */
+/* Two stand-ins, one for a worker that waits and one for the first of them. The thread that stops the pool
+ * would have heard of neither without the barrier. */
 static wsq_poll run_awaiting(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
     (void)ctx;

@@ -12,7 +12,7 @@ enum { FLAGS = 3, PEERS = 3 };
 typedef struct item {
     wsq_task task;
     wsqi_a32 flag[FLAGS];
-    int letter[FLAGS]; /* plain: whoever sees the flag, or was woken for it, reads it */
+    int letter[FLAGS]; /* plain: a thread that sees the flag, or was woken for it, reads it */
     int needed, yields;
     int runs, running, done; /* the explorer's own */
 } item;
@@ -196,7 +196,7 @@ static void wait_and_free(void) {
     explore_start(poster_0, it);
     explore_check(wsq_task_wait(&it->task) == WSQ_OK);
     explore_check(wsq_task_done(&it->task) && letters(it) == 1);
-    join_from(first); /* who wakes still uses it */
+    join_from(first); /* the waker still uses it */
     explore_free(it);
     end();
 }

@@ -107,7 +107,7 @@ static void slot_before_timer(void) {
     end(3);
 }
 
-/* Who watches the timer gets a task, which is over when the timer has come: another one watches. */
+/* The watcher of the timer gets a task, which is over when the timer has come: another one watches. */
 static void watcher_has_work(void) {
     begin(2, plain);
     items[0].waits = true;
@@ -120,8 +120,8 @@ static void watcher_has_work(void) {
     end(2);
 }
 
-/* A watcher has nothing to watch any more, it seems: it finds the timer, or who set that does not
- * tell it. */
+/* A watcher has nothing to watch any more, it seems: it finds the timer, or the thread that set
+ * it does not tell. */
 static void give_up(void *arg) {
     bool *watches = arg;
     *watches = wsqi_watch_drop(wsqi_block(pool, 0));

@@ -10,7 +10,7 @@ enum { TASKS = 4 };
 
 typedef struct item {
     wsq_task task;
-    int letter;               /* plain: written by the run, read by who waited */
+    int letter;               /* plain: written by the run, read by the thread that waited */
     int yields, wakes, waits; /* how often it yields; which tasks it wakes and waits for */
     int runs, done, running;  /* the explorer's own */
 } item;
@@ -39,7 +39,7 @@ static void await(item *it) {
     explore_check(it->done && wsqi_get(&it->letter) == 1);
 }
 
-/* First it pends if somebody is to wake it. */
+/* First it pends if another task is to wake it. */
 static wsq_poll run_item(wsq_ctx ctx, wsq_task *task) {
     item *it = wsq_container_of(task, item, task);
     (void)ctx;

@@ -1,5 +1,5 @@
-/* Waiters in the explorer: whatever the worker goes on with, and whatever becomes of the pool, who waits
- * for the end of a task is told, once. */
+/* Waiters in the explorer: whatever the worker goes on with, and whatever becomes of the pool, a
+ * thread that waits for the end of a task is told, once. */
 #define WSQ_GUESTS 1
 #include "explore_small.h"
 #define WSQ_STATIC
@@ -18,7 +18,7 @@ static void done_before_long(void) {
     end(2);
 }
 
-/* Runs 1 inside, then meets who waits for that one. */
+/* Runs 1 inside, then meets the thread that waits for that one. */
 static wsq_poll runs_inside(item *it) {
     post(&items[1]);
     wait_for(1);
@@ -37,7 +37,7 @@ static void done_inside(void) {
 
 static wsq_group group;
 
-/* Likewise, as one of a group: the end of 1 is a store, which only the barrier behind it tells. */
+/* The same, as one of a group: the end of 1 is a store, which only the barrier behind it tells. */
 static wsq_poll runs_group_inside(item *it) {
     post(&items[1]);
     explore_check(wsq_group_wait(&group) == WSQ_OK);
@@ -50,7 +50,7 @@ static wsq_poll runs_one_of_group(item *it) {
     return meets(it);
 }
 
-/* Who waits for the task, or for its group. */
+/* The thread that waits for the task, or for its group. */
 static void done_inside_group(void) {
     bool whole = explore_choose(2);
     begin(1, plain);
@@ -93,7 +93,7 @@ static void cancel_wait_inside(void) {
     explore_pool_end(pool);
 }
 
-/* Who has said that he waits is held up; then the task ends, and the pool is over. */
+/* A thread that has said that it waits is held up; then the task ends, and the pool is over. */
 static wsq_poll until_waited_for(item *it) {
     while ((wsqi_load_rlx(&it->task.state) & WSQI_TASK_AWAITED) == 0) wsqi_pause();
     return WSQ_DONE;
@@ -107,7 +107,7 @@ static void over_while_waiting(void) {
     explore_pool_end(pool);
 }
 
-/* Who waits is held up anywhere; one thread does all the rest. */
+/* The waiting thread is held up anywhere; one thread does all the rest. */
 static void patient_with_group(void *arg) {
     item *it = arg;
     wsq_result result = wsq_group_wait(&group);
@@ -117,7 +117,7 @@ static void patient_with_group(void *arg) {
 static void over_at_any_moment(void (*waiter)(void *arg)) {
     wsq_config config = {.caller_runs = true, .max_standins = WSQ_STANDINS_OFF};
     begin(1, config);
-    pool->spin_rounds = 0; /* who spins gives way */
+    pool->spin_rounds = 0; /* a spinning thread gives way */
     explore_check(wsq_group_init(&group, pool) == WSQ_OK);
     items[0].step = at_once;
     explore_check(wsq_group_spawn(&group, &items[0].task) == WSQ_OK);
@@ -131,7 +131,7 @@ static void over_at_any_moment(void (*waiter)(void *arg)) {
 static void task_over_at_any_moment(void) { over_at_any_moment(patient); }
 static void group_over_at_any_moment(void) { over_at_any_moment(patient_with_group); }
 
-/* Likewise before he has said so. */
+/* The same before it has said so. */
 static void held_up(void *arg) {
     item *it = arg;
     explore_meet(&gate, 2);

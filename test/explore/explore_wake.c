@@ -1,4 +1,4 @@
-/* Who is woken, in the explorer: a near sleeper first, each once; and the last look of a searcher. */
+/* Which sleeper is woken, in the explorer: a near sleeper first, each once; and the last look of a searcher. */
 #define WSQ_GUESTS 1
 #include "explore_small.h"
 #define WSQ_STATIC

@@ -97,9 +97,9 @@ static void explore_raise_sc(int id, explore_time time) {
 
 /* ---- reading ahead: load buffering ----
  *
- * In C11 a relaxed load may return a store that comes later, if who stores it did not learn of the
+ * In C11 a relaxed load may return a store that comes later, if its thread did not learn of the
  * load in between. Such a load is served with a guess: what another fiber stored to this word soon
- * after, when the same execution was done without one. Until somebody stores just that, the others
+ * after, when the same execution was done without one. Until a fiber stores just that, the others
  * see the word as it was before, nothing counts as a failure, and the execution is given up as soon
  * as it cannot be any more. There is no look at dependencies: what RC11 and the hardware forbid for
  * their sake is shown, too.
@@ -117,7 +117,7 @@ static void explore_remember_load(int id, explore_kind kind, uint64_t expected) 
     explore.load[i].expected = expected;
 }
 
-/* The next store to that word, soon, by somebody else; NULL: there was none, or it does not do. */
+/* The next store to that word, soon, by another fiber; NULL: there was none, or it does not do. */
 static const explore_store *explore_next_store(int load) {
     int step = explore.load[load].step;
     const explore_store *next = NULL, *store = explore.word[explore.load[load].word].last;
@@ -158,8 +158,8 @@ static explore_store *explore_guess(int id) {
     return store;
 }
 
-/* Access to a word while what was read ahead is still to come; its newest store that counts. Who
- * read it learns nothing by it: it would have to learn what is still to come. */
+/* Access to a word while what was read ahead is still to come; its newest store that counts. The
+ * reader learns nothing by it: it would have to learn what is still to come. */
 static explore_store *explore_newest(int id, int order, explore_kind kind, explore_time floor) {
     explore_store *ahead = explore.ahead;
     if (!ahead || explore.ahead_word != id) return explore.word[id].last;
@@ -308,7 +308,7 @@ EXPLORE_SLOW static void explore_note_access(const char *what, int id, int order
                  stale ? " (stale)" : "", at);
 }
 
-/* A word that nobody else writes (but who set it up): a load of it commutes with whatever others
+/* A word that nobody else writes (except the thread that set it up): a load of it commutes with whatever others
  * do, so that it need not be a point. */
 static inline bool explore_is_own(const void *address, const uint32_t *number) {
     int id = (int)*number;

@@ -23,7 +23,7 @@ static inline uint64_t wsqi_clock_ns(void) {
 
 static inline unsigned wsqi_cpu_count(void) { return 2; }
 
-/* ---- one bed for all sleepers: whoever is woken for nothing looks again ---- */
+/* ---- one bed for all sleepers: a thread that is woken for nothing looks again ---- */
 
 typedef struct wsqi_parking { mtx_t mutex; cnd_t changed; } wsqi_parking;
 

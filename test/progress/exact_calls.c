@@ -1,4 +1,4 @@
-/* What calls return, what hooks and statistics say, and who may touch what until when: in virtual time,
+/* What calls return, what hooks and statistics say, and until when each thread may touch what: in virtual time,
  * with a stall at each access in turn where it matters what comes between. */
 #include "exact.h"
 

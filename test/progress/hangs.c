@@ -140,7 +140,7 @@ static void search_end(void) {
 static const struct hang {
     const char *number;
     void (*run)(void);
-    uint64_t limit_ms; /* virtual: whoever is not done by then hangs */
+    uint64_t limit_ms; /* virtual: a program that is not done by then hangs */
     bool mended;
     const char *what;
 } hangs[] = {

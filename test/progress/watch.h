@@ -1,4 +1,4 @@
-/* watch.h - the oracle's record of a program: who can run, who runs, who is idle, in virtual time.
+/* watch.h - the oracle's record of a program: which task can run, which runs, which worker is idle, in virtual time.
  *
  * The program reports each spawn, wake, start, return and wait of its own; nothing is read from the
  * scheduler. From this follows, for each pool, how many of its workers run a function at any moment,

@@ -129,7 +129,7 @@ static void sum_combine(void *left, const void *right, void *arg) {
 
 static void sum_run(wsq_ctx ctx, void *arg) {
     const wsq_reducer reducer = {.size = 256, .init = sum_init, .body = sum_body, .combine = sum_combine};
-    wsqi_steal_request(wsqi_worker_of(ctx)); /* somebody wants work: it is cut */
+    wsqi_steal_request(wsqi_worker_of(ctx)); /* a thief wants work: it is cut */
     CHECK_EQ(wsq_reduce(ctx, 0, LENGTH, 50, &reducer, arg), WSQ_OK);
 }
 

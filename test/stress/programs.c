@@ -502,7 +502,7 @@ static void finish(program *all) {
     for (unsigned i = 0; i < all->tasks && !all->cancels; i++)
         if (atomic_load(&all->actors[i].accepted)) wsq_task_wait(&all->actors[i].task);
     CHECK_EQ(wsq_pool_shutdown(all->pool, WSQ_DRAIN), WSQ_OK);
-    /* Who was pending when the pool was cancelled is cancelled when it is woken. */
+    /* A task that was pending when the pool was cancelled is cancelled when it is woken. */
     for (unsigned i = 0; i < all->tasks && all->cancels; i++) wsq_wake(&all->actors[i].task);
     CHECK_EQ(wsq_pool_pending(all->pool), 0);
     look_at_stats(all);

@@ -1,7 +1,7 @@
 /* More random programs, of what programs.c leaves out: two pools at once whose tasks wait in each
  * other, lent threads that come and go, several threads around a caller_runs pool, 70 workers, timers
  * taken back, time-outs, blocks, futures dropped and followed, groups with pending members, batches with
- * duplicates. The model is short: what a spawn accepted ends once, and no wait is in vain.
+ * duplicates. The model is short: what a spawn accepted ends once, and no wait lasts for ever.
  *
  * Waits go to leaves, which never wait, so that no circle can come about; across pools both ways only where
  * there are stand-ins. */
@@ -165,7 +165,7 @@ static void cancel_timer(program *all, wsq_pool *pool, uint64_t *random) {
     waited(all, result);
 }
 
-/* A pending member is woken by who waits. */
+/* The waiting thread wakes a pending member. */
 static void group(program *all, wsq_pool *pool, uint64_t *random) {
     unsigned index = atomic_fetch_add(&all->groups_used, 1), count = test_below(random, 12);
     leaf *members[12], *then = leaf_new(all, pool, PLAIN, random);
