@@ -5939,9 +5939,9 @@ static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
         for (; *filled != 0; *filled &= *filled - 1) {
             unsigned digit = wsqi_lowest_bit(*filled);
             wsqi_link *ring = &timers->lists[level][digit];
-            if (wsqi_get(&ring->next) == ring) continue;
+            if (wsqi_get(&ring->next) == ring) continue; /* empty by now */
             uint64_t start = (above << WSQI_TIMER_BITS | digit) << shift;
-            if (start > now) {
+            if (start > now) { /* the first list is not due yet */
                 if (timers->base < now) timers->base = now;
                 return wsqi_timers_first(timers, ring, start, start | (((uint64_t)1 << shift) - 1));
             }
@@ -6049,7 +6049,7 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t now = wsqi_clock_ns();
     wsq_task *first = NULL, **end = &first, *task;
     if (next > now) return false;
-    bool all = now - next >= grace;
+    bool all = now - next >= grace; /* other workers' timers, too */
     unsigned own = (unsigned)(wsqi_timers_own(pool) - pool->timers), count = 0;
     for (unsigned i = 0; i < (all ? pool->workers : 1); i++) {
         wsqi_timers *timers = &pool->timers[(own + i) % pool->workers];
@@ -6068,7 +6068,7 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     wsqi_set(end, (wsq_task *)NULL);
     if (all) wsqi_timers_raise(pool);
     bool moved = count != 0 && first == NULL;
-    while ((task = first) != NULL) {
+    while ((task = first) != NULL) { /* no lock is held here */
         wsq_pool *home = wsqi_task_pool(task);
         first = wsqi_get(&task->next);
         wsqi_event_here(home, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
@@ -6639,7 +6639,7 @@ static bool wsqi_claim_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks,
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false;
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* into its queue */
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
@@ -6651,7 +6651,7 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
         some = some || fits; /* once the ring is full, the rest goes to the global queue */
         if (fits && self->order == WSQ_LIFO) wsqi_push_local(self, tasks[i]);
         if (fits) continue;
-        if (oldest == NULL) oldest = tasks[i];
+        if (oldest == NULL) oldest = tasks[i]; /* the others are one chain */
         else wsqi_set(&tasks[i]->next, newest);
         newest = tasks[i];
     }
@@ -7464,7 +7464,7 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
         }
         *all = count == WSQ_GUESTS;
         if (*all) return NULL;
-        wsqi_lock(pool, &pool->lock);
+        wsqi_lock(pool, &pool->lock); /* no block is free: makes one more */
         if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread was faster */
             wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
             more = guest != NULL;
@@ -7904,7 +7904,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         before = finished;
         finished = wsqi_finished(pool);
         stuck = wsqi_stuck(pool);
-        if (!stuck || finished != before) stuck_until = WSQI_NEVER;
+        if (!stuck || finished != before) stuck_until = WSQI_NEVER; /* something moves */
         if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_expired(&wait)) break;
@@ -8406,7 +8406,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
     if (!done && self != NULL && timeout_ns != 0 &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
-        done = wsqi_future_here(self, future, &whole);
+        done = wsqi_future_here(self, future, &whole); /* calls it here, if it can */
     if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns); /* another thread calls it */
     if (outcome == WSQ_ERR_TIMEOUT) return outcome;
     if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
@@ -8862,16 +8862,16 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
     upper.end = end;
     upper.left_ns = pace->left_ns / 2;
     upper.partial = room + (WSQI_LINE_UP((uintptr_t)room) - (uintptr_t)room);
-    if (size > WSQI_PARTIAL_INLINE) {
+    if (size > WSQI_PARTIAL_INLINE) { /* too large for the stack */
         upper.partial = wsqi_allocate(allocator, bytes, WSQ_CACHELINE);
         if (upper.partial == NULL) {
             if (loop->fixed) wsqi_store_hint(&loop->stopped, WSQI_LOOP_LACKS);
             return false;
         }
     }
-    wsq_fork(&ctx, &upper.job, wsqi_half_run);
+    wsq_fork(&ctx, &upper.job, wsqi_half_run); /* offers the upper half, and runs the lower */
     wsqi_loop_range(ctx, loop, begin, middle, partial, upper.left_ns, true);
-    bool ours = wsq_reclaim(&ctx, &upper.job);
+    bool ours = wsq_reclaim(&ctx, &upper.job); /* no thief took it */
     if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
     if (ours && !loop->fixed) wsqi_loop_range(ctx, loop, middle, end, partial, upper.left_ns, true);
     else if (reducer != NULL) reducer->combine(partial, upper.partial, reducer->arg);
@@ -9755,7 +9755,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     char *blocks = (char *)wsqi_blocks_take(config->allocator, bytes);
     if (blocks == NULL) return false;
     snprintf(pool->name, sizeof pool->name, "%.13s", config->name != NULL ? config->name : "wsq");
-    pool->shares = pool->workers / WSQI_SHARE_WORKERS;
+    pool->shares = pool->workers / WSQI_SHARE_WORKERS; /* how many lanes */
     if (pool->shares > 8) pool->shares = pool->workers <= 64 ? 8 : pool->workers / 8;
     /* one lane, if its order is the order of the pool */
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
