@@ -437,8 +437,8 @@
  * all remaining tasks have been waiting for predecessors for one second, wsq_pool_wait returns
  * WSQ_ERR_INVALID instead of hanging. It can be called again. A WSQ_DRAIN shutdown waits on.
  *
- * GRAPHS. wsq_task_after is for one spawn. A graph that runs again and again is a wsq_graph: its
- * nodes and edges, which are members of structs of yours, stay from run to run.
+ * GRAPHS. A wsq_graph runs the same tasks again and again, in the order that its edges say. Nodes
+ * and edges are members of structs of yours, and stay from run to run.
  *
  *     wsq_graph_init(&graph, pool);
  *     wsq_graph_add(&graph, &load.node, load_run);         a wsq_node is a wsq_task, and more
@@ -521,8 +521,8 @@
  *     WSQ_MALLOC, WSQ_FREE  with the implementation; malloc, free. Used where no wsq_allocator is
  *                           given
  *     WSQ_GUESTS            with the implementation; 8. Outside threads in wsq_run at the same
- *                           time, and tasks and jobs that call it. As many tasks that run inside
- *                           a wait fork for others, too; the forks of more run immediately
+ *                           time, and tasks and jobs that call it; and tasks that run inside a
+ *                           wait and fork for other workers. With more, forks run immediately
  *     WSQ_NO_STATS          with the implementation: counts only what the scheduler itself needs
  *     WSQ_NO_HOOKS          with the implementation: hooks are never called, and no pool has a list
  *                           of its tasks
