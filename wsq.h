@@ -5632,13 +5632,6 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
     return true;
 }
 
-/* Any thread: undoes a wsqi_admit. */
-static void wsqi_unadmit(wsq_pool *pool, uint64_t count) {
-    /* Relaxed: as in wsqi_admit. */
-    wsqi_add_rlx(&wsqi_share_own(pool)->outside, 0u - 2 * count);
-    wsqi_check_quiet(pool);
-}
-
 /* Any thread: counts tasks from outside. False: the pool takes no more. Each lane has a count, on
  * the cache line that the push needs, too. A compare-and-swap, because an addition that is taken
  * back would meanwhile tell a wait that tasks are left. */
@@ -5664,8 +5657,13 @@ static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uin
 
 /* Undoes a wsqi_spawn_begin. */
 static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
-    if (self != NULL) wsqi_count(&self->counters.spawned, 0u - count);
-    else wsqi_unadmit(pool, count);
+    if (self != NULL) {
+        wsqi_count(&self->counters.spawned, 0u - count);
+    } else {
+        /* Relaxed: as in wsqi_admit. */
+        wsqi_add_rlx(&wsqi_share_own(pool)->outside, 0u - 2 * count);
+        wsqi_check_quiet(pool);
+    }
     return WSQ_ERR_INVALID;
 }
 
@@ -5825,13 +5823,6 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
 static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
     return WSQI_LIKELY((flags | state / WSQI_TASK_HOLD) == 0) &&
            !wsqi_hooked(pool, 1u << WSQ_EVENT_SPAWN);
-}
-
-static inline wsq_result wsqi_spawn(wsq_pool *pool, wsq_task *task, void *home) {
-    uint32_t state = wsqi_load_hint(&task->state);
-    uint32_t flags = wsqi_load_own(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
-    if (wsqi_task_plain(pool, flags, state)) return wsqi_spawn_plain(pool, task, state, home);
-    return wsqi_spawn_slow(pool, task, home, 0);
 }
 
 /* The group that wsq_task_set_group has set, or NULL. */
@@ -6317,11 +6308,6 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     if (!next) wsqi_notify_others(self);
 }
 
-static void wsqi_requeue_woken(wsqi_worker *self, wsq_task *task) {
-    wsqi_event(self, WSQ_EVENT_WAKE, task, WSQ_CAUSE_EARLY);
-    wsqi_requeue(self, task);
-}
-
 /* The function returned WSQ_PENDING: the task waits for a wake, unless one came while it ran. */
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
@@ -6331,7 +6317,8 @@ WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
             return;
     }
-    wsqi_requeue_woken(self, task);
+    wsqi_event(self, WSQ_EVENT_WAKE, task, WSQ_CAUSE_EARLY);
+    wsqi_requeue(self, task);
 }
 
 #ifdef WSQ_NO_HOOKS
@@ -6561,10 +6548,13 @@ static inline void wsqi_group_up(wsq_group *group) {
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
     void *home = (char *)group + 1;
+    uint32_t state = wsqi_load_hint(&task->state);
+    uint32_t flags = wsqi_load_own(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
     if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
     wsqi_group_up(group);
-    wsq_result result = pin == 0 ? wsqi_spawn(pool, task, home)
-                                 : wsqi_spawn_slow(pool, task, home, pin);
+    wsq_result result = wsqi_task_plain(pool, flags | pin, state)
+                            ? wsqi_spawn_plain(pool, task, state, home)
+                            : wsqi_spawn_slow(pool, task, home, pin);
     if (result != WSQ_OK) wsqi_group_down(pool, group, 1, 0);
     return result;
 }
@@ -7033,9 +7023,9 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
  * the worker ran dry. With caller_runs the interval stays as it is: the time between two calls is
  * not the pool's, and the order must not depend on the clock. */
 static void wsqi_turn_clock(wsqi_worker *self) {
-    uint64_t now = self->pool->config.caller_runs ? 1 : wsqi_clock_ns();
-    uint64_t run = wsqi_load_own(&self->counters.run);
-    if (self->turn.start != 0 && !self->pool->config.caller_runs) {
+    if (self->pool->config.caller_runs) return;
+    uint64_t now = wsqi_clock_ns(), run = wsqi_load_own(&self->counters.run);
+    if (self->turn.start != 0) {
         wsq_tune_update(&self->tune, now - self->turn.start, (uint32_t)(run - self->turn.run));
         wsqi_store_stat(&self->counters.average_task_ns, self->tune.average_ns);
         wsqi_store_stat(&self->counters.interval, self->tune.interval);
@@ -7601,18 +7591,26 @@ static bool wsqi_stranded(wsq_pool *pool) {
 
 /* ---- a thread that blocks does so in every pool in which it is in the middle of something ---- */
 
-/* Is the block one by which its thread counts in the pool? Only the lowest block of a pool is, and
- * none in a pool without threads, or of the parent process. */
-static bool wsqi_takes_permits(const wsqi_worker *block) {
-    for (const wsqi_worker *below = block->outer; below != NULL; below = below->outer)
-        if (below->pool == block->pool) return false;
-    return !block->pool->config.caller_runs && !wsqi_forked(block->pool);
+/* The first of these blocks, from `block` outward, by which the thread counts in a pool; or NULL.
+ * Only the outermost block in a pool is one, and none in a caller_runs pool, or in a child of
+ * fork(). */
+static wsqi_worker *wsqi_counts(wsqi_worker *block) {
+    for (; block != NULL; block = block->outer) {
+        const wsqi_worker *below = block->outer;
+        while (below != NULL && below->pool != block->pool) below = below->outer;
+        if (below == NULL && !block->pool->config.caller_runs && !wsqi_forked(block->pool)) break;
+    }
+    return block;
 }
+
+/* Each block by which this thread counts in a pool, from `first` outward. */
+#define wsqi_each_pool(block, first) \
+    for (wsqi_worker *block = wsqi_counts(first); block != NULL; block = wsqi_counts(block->outer))
 
 /* The thread goes on: in each of these pools it takes a permit, if one sleeps. */
 static void wsqi_permits_take(void) {
-    for (wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer) {
-        if (!wsqi_takes_permits(block) || block->permit != (block->blocking != 0)) continue;
+    wsqi_each_pool(block, wsqi_self_get()) {
+        if (block->permit != (block->blocking != 0)) continue;
         if (block->permit) wsqi_permit_give(block); /* taken by a wait after wsq_block_begin */
         else (void)wsqi_permit_take(block);
     }
@@ -7624,8 +7622,7 @@ static void wsqi_permits_take(void) {
  * (Rejected: a join that always gives it back: fib on 128 simulated cores 0.54 instead of 0.65.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
-    for (wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer) {
-        if (!wsqi_takes_permits(block)) continue;
+    wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
         bool queued = !block->permit && !wsqi_is_guest(block) && wsqi_spill_all(block);
@@ -7643,8 +7640,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
 
 WSQ_API void wsq_block_begin(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
-    for (wsqi_worker *block = wsqi_worker_of(ctx); block != NULL; block = block->outer) {
-        if (!wsqi_takes_permits(block)) continue;
+    wsqi_each_pool(block, wsqi_worker_of(ctx)) {
         if (block->blocking++ == 0) wsqi_event(block, WSQ_EVENT_BLOCK, NULL, 0);
     }
     (void)wsqi_permits_give(NULL, NULL);
@@ -7652,8 +7648,7 @@ WSQ_API void wsq_block_begin(wsq_ctx ctx) {
 
 WSQ_API void wsq_block_end(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
-    for (wsqi_worker *block = wsqi_worker_of(ctx); block != NULL; block = block->outer) {
-        if (!wsqi_takes_permits(block)) continue;
+    wsqi_each_pool(block, wsqi_worker_of(ctx)) {
         WSQ_ASSERT("wsq_block_end without its wsq_block_begin" && block->blocking != 0);
         if (--block->blocking == 0) wsqi_event(block, WSQ_EVENT_UNBLOCK, NULL, 0);
     }
@@ -7783,7 +7778,7 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     uint32_t vain = wsqi_load_hint(&pool->vain_looks);
-    if (wsqi_self_get() != NULL || pool->config.caller_runs || pool->spin_rounds == 1) return;
+    if (wsqi_self_get() != NULL || pool->spin_rounds == 1) return;
     if (wsqi_worth(vain)) {
         uint64_t end = wsqi_clock_ns() + WSQI_LOOK_NS;
         if (end > wait->deadline) end = wait->deadline;
@@ -7842,7 +7837,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         return;
     }
     /* May it run tasks on top of this wait? To cancel them it needs no permit, and has no bound. */
-    works = works && self != NULL && !pool->config.caller_runs;
+    works = works && self != NULL; /* with caller_runs it has entered the pump */
     if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
     bool pinned = false;
     if (running || !works) {
@@ -8116,16 +8111,6 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* The list's owner, when the first batch is full: makes it the second batch. Returns the former
- * second batch, which the pool gets, or NULL. */
-static wsq_future *wsqi_futures_shift(wsqi_futures *own) {
-    wsq_future *surplus = own->batch;
-    own->batch = own->first;
-    own->first = NULL;
-    own->count = 0;
-    return surplus;
-}
-
 /* Any thread; a worker calls this when its list is empty. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
@@ -8152,9 +8137,11 @@ WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     if (wsqi_forked(pool)) return; /* in a child, the lock's holder may not exist */
     wsqi_lock(pool, &pool->lock);
-    if (own->count == WSQI_FUTURE_BATCH) {
-        wsq_future *surplus = wsqi_futures_shift(own);
-        if (surplus != NULL) wsqi_batch_give(pool, surplus);
+    if (own->count == WSQI_FUTURE_BATCH) { /* it becomes the second batch; the pool gets that */
+        if (own->batch != NULL) wsqi_batch_give(pool, own->batch);
+        own->batch = own->first;
+        own->first = NULL;
+        own->count = 0;
     }
     wsqi_futures_push(own, future);
     wsqi_unlock(pool, &pool->lock);
@@ -8648,12 +8635,6 @@ static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* A guest from outside comes. Relaxed: a thread that has a job of its run sees it, by J2. */
-static void wsqi_guest_begin(wsqi_worker *guest) {
-    guest->permit = true;
-    wsqi_add_rlx(&guest->pool->permits, WSQI_GUEST + WSQI_ACTIVE);
-}
-
 /* The guest leaves: the sleeper in whose place it worked may have jobs to do. */
 static void wsqi_guest_end(wsqi_worker *guest) {
     wsq_pool *pool = guest->pool;
@@ -8669,7 +8650,9 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     wsqi_worker *former = wsqi_self_get();
     bool outside = wsqi_inside(pool) == NULL;
     guest->outer = former;
-    if (outside) wsqi_guest_begin(guest);
+    guest->permit = outside;
+    /* Relaxed: a thread that has a job of this run sees the guest, by J2. */
+    if (outside) wsqi_add_rlx(&pool->permits, WSQI_GUEST + WSQI_ACTIVE);
     wsqi_self_set(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
     fn(wsqi_base(guest), arg);
