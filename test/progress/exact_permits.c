@@ -58,6 +58,77 @@ static void order_without_a_permit(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a permit that is free is taken back ---- */
+
+static unsigned ran_on[9];
+
+static wsq_poll where_run(wsq_ctx ctx, wsq_task *task) {
+    ran_on[wsq_worker_index(ctx)]++;
+    return item_run(ctx, task);
+}
+
+static wsq_poll back_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task), *late = item_make(US);
+    if (self->runs++ == 0) {
+        wsq_block_begin(ctx);
+        nap(MS);
+        wsq_block_end(ctx);
+    } else {
+        CHECK_EQ(wsq_task_wait_for(&three[0]->task, MS), WSQ_ERR_TIMEOUT);
+    }
+    late->task.fn = where_run;
+    item_spawn(wsq_pool_of(ctx), late);
+    return self->runs == 2 ? WSQ_DONE : WSQ_YIELD;
+}
+
+/* Nobody took its permit meanwhile, so the worker goes on, and runs what it spawns: no other one wakes. */
+static void back_with_its_permit(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *goes_on = item_make(0);
+    make_three();
+    three[0]->pends = true;
+    item_spawn(pool, three[0]);
+    nap(MS);
+    goes_on->task.fn = back_run;
+    memset(ran_on, 0, sizeof ran_on);
+    item_spawn(pool, goes_on);
+    CHECK_EQ(wsq_task_wait(&goes_on->task), WSQ_OK);
+    item_wake(three[0]);
+    wsq_pool_wait(pool);
+    CHECK_EQ(ran_on[0], 2);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a batch wakes as many as it has tasks ---- */
+
+/* Each begins within 20 us, on a worker of its own, while there are any; for a few, no other one wakes. */
+
+static void batch_wakes(void) {
+    for (unsigned n = 1; n <= 9; n++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 8});
+        wsq_task *list[9];
+        item *items[9];
+        wsq_stats all;
+        unsigned late = 0;
+        memset(ran_on, 0, sizeof ran_on);
+        for (unsigned i = 0; i < n; i++) {
+            items[i] = item_make(MS);
+            items[i]->task.fn = where_run;
+            items[i]->spawned = now();
+            list[i] = &items[i]->task;
+        }
+        CHECK_EQ(wsq_spawn_batch(pool, list, n), WSQ_OK);
+        wsq_pool_wait(pool);
+        wsq_pool_stats(pool, &all);
+        if (n <= 3) CHECK_EQ(all.wakes_sent, n);
+        CHECK(all.wakes_sent <= 8);
+        for (unsigned i = 0; i < n; i++) late += items[i]->began - items[i]->spawned > 20 * US;
+        CHECK_EQ(late, n == 9);
+        for (unsigned i = 0; i < 8; i++) CHECK(ran_on[i] <= (n == 9 ? 2 : 1));
+        wsq_pool_destroy(pool);
+    }
+}
+
 /* ---- behind a long task, beside a worker that always has its own ---- */
 
 static wsq_poll spawns_three_run(wsq_ctx ctx, wsq_task *task) {
@@ -97,6 +168,8 @@ int main(void) {
     test_begin("exact_permits");
     IN_WORLD(order_after_a_block);
     IN_WORLD(order_without_a_permit);
+    IN_WORLD(back_with_its_permit);
+    IN_WORLD(batch_wakes);
     IN_WORLD(stuck_tasks);
     return test_end();
 }

@@ -88,7 +88,7 @@ say() { # verdict, number, remark
 hunt() { # program; numbers from the standard input
     xargs -P "$jobs" -I NUMBER sh -c '
         ulimit -c 0; ulimit -t '$limit'
-        WSQ_MUTANT=NUMBER timeout -s KILL '"$((10 + 4 * limit)) $dir/program"' >/dev/null 2>&1 || echo NUMBER' |
+        WSQ_MUTANT=NUMBER timeout -s KILL '"$((20 + 4 * limit)) $dir/program"' >/dev/null 2>&1 || echo NUMBER' |
         while read -r number; do
             echo "$number" >>"$dir/dead"
             say killed "$number" "$1"
@@ -127,7 +127,7 @@ for program in $(programs); do
     compile "$program" "-include $dir/test/tools/mutant.h" || continue
     before=$(date +%s)
     WSQ_REACHED="$dir/reached" timeout 120 "$dir/program" >/dev/null 2>&1 || { echo "# $program fails by itself"; continue; }
-    limit=$((2 + 3 * ($(date +%s) - before))) # seconds of processor time
+    limit=$(($(date +%s) - before < 2 ? 4 : 10)) # seconds of processor time
     od -An -v -tu1 -w1 "$dir/reached" | awk 'NR == 1 { print 0 } $1 { print NR - 1 }' >"$dir/here"
     cat "$dir/here" >>"$dir/reached_ever"
     awk 'NR == FNR { here[$1]; next } $1 in here' "$dir/here" "$dir/numbers" | hunt "$program"
