@@ -23,6 +23,23 @@ static void sequence(void) {
     }
 }
 
+/* A seed that a user wrote down gives the same numbers in the next version. */
+static void known(void) {
+    static const struct {
+        uint64_t seed;
+        uint32_t numbers[3], below_1000;
+    } cases[] = {{0, {0x6e5f1d47u, 0xf3f5ec79u, 0x2c93e157u}, 813},
+                 {1, {0xdcbf3a8eu, 0xe5ecd8f3u, 0x5728c2afu}, 626},
+                 {42, {0x780fcd5fu, 0xc2fe4418u, 0x33ccdabdu}, 910},
+                 {UINT64_MAX, {0x3c6f6147u, 0x91e07281u, 0x95ca540du}, 905}}; /* the state would be zero */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        wsq_random random;
+        wsq_random_seed(&random, cases[i].seed);
+        for (int k = 0; k < 3; k++) CHECK_EQ(wsq_random_next(&random), cases[i].numbers[k]);
+        CHECK_EQ(wsq_random_below(&random, 1000), cases[i].below_1000);
+    }
+}
+
 /* From the zero state the generator would never leave. */
 static void no_zero_state(void) {
     uint64_t state = test_seed;
@@ -109,6 +126,7 @@ static void small_seeds(void) {
 int main(void) {
     test_begin("test_random");
     RUN(sequence);
+    RUN(known);
     RUN(no_zero_state);
     RUN(same_seed_same_sequence);
     RUN(reduction);

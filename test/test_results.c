@@ -3,11 +3,12 @@
 #include "test.h"
 
 static void *scarce_malloc(size_t size);
+static void scarce_free(void *memory);
 static int scarce_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*fn)(void *), void *arg);
 
 #define pthread_create scarce_create
 #define WSQ_MALLOC(size) scarce_malloc(size)
-#define WSQ_FREE(pointer) free(pointer)
+#define WSQ_FREE(pointer) scarce_free(pointer)
 #define WSQ_IMPLEMENTATION
 #include "../wsq.h"
 #undef pthread_create
@@ -16,7 +17,20 @@ static int scarce_create(pthread_t *thread, const pthread_attr_t *attributes, vo
 
 static atomic_bool memory_gone, threads_gone;
 
-static void *scarce_malloc(size_t size) { return atomic_load(&memory_gone) ? NULL : malloc(size); }
+static atomic_long memory_live;
+
+/* What is not initialized has strange values. */
+static void *scarce_malloc(size_t size) {
+    void *memory = atomic_load(&memory_gone) ? NULL : malloc(size);
+    if (memory != NULL) memset(memory, 0xa5, size);
+    atomic_fetch_add(&memory_live, memory != NULL);
+    return memory;
+}
+
+static void scarce_free(void *memory) {
+    atomic_fetch_sub(&memory_live, memory != NULL);
+    free(memory);
+}
 
 static int scarce_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*fn)(void *), void *arg) {
     return atomic_load(&threads_gone) ? EAGAIN : pthread_create(thread, attributes, fn, arg);
@@ -56,12 +70,24 @@ static void texts(void) {
 
 static void queues(void) {
     wsq_deque deque;
+    wsq_ring ring;
     int items[9];
+    memset((void *)&ring, 0xa5, sizeof ring);
+    memset((void *)&deque, 0xa5, sizeof deque);
+    wsq_ring_init(&ring);
+    CHECK_EQ(wsq_ring_length(&ring), 0);
+    CHECK(wsq_ring_pop(&ring) == NULL);
+    CHECK(wsq_ring_push(&ring, &items[0]));
+    CHECK_EQ(wsq_ring_length(&ring), 1);
+    CHECK(wsq_ring_pop(&ring) == &items[0]);
     CHECK_EQ(wsq_deque_init(NULL, 4), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_deque_init(&deque, 0), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_deque_init(&deque, 3), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_deque_init(&deque, 1), WSQ_OK);
+    CHECK_EQ(wsq_deque_length(&deque), 0);
     wsq_deque_fini(&deque);
+    memset((void *)&deque, 0xa5, sizeof deque);
+    CHECK_EQ(atomic_load(&memory_live), 0);
     atomic_store(&memory_gone, true);
     CHECK_EQ(wsq_deque_init(&deque, 4), WSQ_ERR_MEMORY);
     atomic_store(&memory_gone, false);
@@ -86,6 +112,8 @@ static void arguments(void) {
     wsq_timer timer = {0};
     wsq_edge edge;
     void *result = NULL;
+    memset((void *)&task, 0xa5, sizeof task);
+    memset((void *)&group, 0xa5, sizeof group);
     memset(&empty, 0, sizeof empty); /* it has no function */
     wsq_task_init(&task, count_run);
     wsq_task_init(&more, count_run);
@@ -335,6 +363,32 @@ static void scarce(void) {
     pool_end(pool);
 }
 
+/* Lists grow, rings and deques grow, futures and blocks are kept: all of it goes with the pool. */
+static void nothing_left(void) {
+    for (int i = 0; i < 8; i++) {
+        wsq_config config = {.workers = 2, .list_tasks = i % 2 != 0, .order = (wsq_order)(i / 2 % 3)};
+        wsq_pool *pool = pool_new(config);
+        static wsq_task tasks[1000];
+        static wsq_edge edges[1000];
+        static wsq_future *futures[100];
+        static wsq_task gate;
+        wsq_task_init(&gate, count_run);
+        for (int k = 0; k < 1000; k++) {
+            wsq_task_init(&tasks[k], count_run);
+            CHECK_EQ(wsq_task_after(&tasks[k], &gate, &edges[k]), WSQ_OK);
+            CHECK_EQ(wsq_spawn(pool, &tasks[k]), WSQ_OK);
+        }
+        for (int k = 0; k < 100; k++) CHECK_EQ(wsq_submit(pool, echo, NULL, &futures[k]), WSQ_OK);
+        CHECK_EQ(wsq_pool_pending(pool) >= 1000, true);
+        CHECK_EQ(wsq_spawn(pool, &gate), WSQ_OK);
+        for (int k = 0; k < 100; k++) CHECK_EQ(wsq_future_get(futures[k], NULL), WSQ_OK);
+        CHECK_EQ(wsq_run(pool, run_count, NULL), WSQ_OK);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        pool_end(pool);
+        CHECK_EQ(atomic_load(&memory_live), 0);
+    }
+}
+
 int main(void) {
     test_begin("test_results");
     RUN(texts);
@@ -344,5 +398,6 @@ int main(void) {
     RUN(from_inside);
     RUN(closed);
     RUN(scarce);
+    RUN(nothing_left);
     return test_end();
 }
