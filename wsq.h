@@ -3734,11 +3734,11 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_marks marks; /* others */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr lifo;   /* owner fills and empties, thieves empty */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, anybody unparks */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
     uint32_t beside;  /* owner: how often in a row it woke up on its waker's processor */
     wsqi_a32 lead;    /* its waker writes: 1 + the block to look at first; 0: none */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (how many so far) + WSQI_LEASE_* */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, anybody reads */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
     wsqi_inject inbox; /* tasks pinned to this worker; only it takes, until the pool stops */
@@ -5851,7 +5851,7 @@ WSQ_API bool wsq_budget_take(void) {
  *            than the first timer, unless the thread that set it is about to lower them. While a
  *            worker sleeps and a timer is set, the watcher sleeps until timer_next at most.
  * Writers:   the lists, `next` and the timers in the lists: the holder of their lock. timer_next:
- *            everybody, by compare-and-swap.
+ *            any thread, by compare-and-swap.
  * Source:    timing wheels (Varghese and Lauck 1987); digits of ns, for an exact order, are the
  *            radix heap's (Ahuja et al. 1990). Rejected: a binomial heap of links for each worker.
  *            Beside 10^6 timers it takes 300 instead of 120 ns to cancel and set one, and 930
