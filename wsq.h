@@ -3097,8 +3097,8 @@ static size_t wsqi_stack_default(void) {
 #endif
 
 #if defined(__linux__)
-/* QEMU's user mode accepts advice that it does not know, and does nothing. So an invalid advice
- * must fail first. */
+/* QEMU's user mode accepts advice that it does not know, and does nothing. So an invalid one must
+ * fail first. */
 static bool wsqi_guard_wipe(void *page) {
     return syscall(SYS_madvise, page, 4096L, -1L) != 0 &&
            syscall(SYS_madvise, page, 4096L, 18L) == 0;
@@ -3199,8 +3199,7 @@ static bool wsqi_cgroup_has_cpu(const char *rest) {
 }
 
 /* Stores the path of a line of /proc/self/cgroup, "number:controllers:path", if it is a better one.
- * The line of version 2 is "0::path". If a line of version 1 has the controller "cpu", that line
- * counts. */
+ * The line of version 2 is "0::path". A line of version 1 with the controller "cpu" counts. */
 static void wsqi_cgroup_line(const char *line, char *path) {
     const char *rest = strchr(line, ':'), *end = rest != NULL ? strchr(rest + 1, ':') : NULL;
     if (end == NULL || end[1] != '/') return;
@@ -3553,8 +3552,7 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
 
 WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
     uint64_t top = wsqi_load_sc(&victim->top); /* D5: this load comes before that of bottom. */
-    /* D5: after the load of top. D2: the slots below this bottom are visible. Pairs with D1 and
-     * D4. */
+    /* D5: after the load of top. D2: the slots below this bottom are visible. Pairs with D1, D4. */
     uint64_t bottom = wsqi_load_sc(&victim->bottom);
     if ((int64_t)(bottom - top) <= 0) return WSQ_STEAL_EMPTY;
     /* D7: the copies in a grown array are visible. Pairs with D6. */
@@ -3763,8 +3761,7 @@ enum {
     WSQI_TASK_HOLD = 64  /* and all bits above: how many ends hold it back from its queue */
 };
 
-/* Timers in lists, by their times; see >>timer. The lists take 11 KiB; unused ones are not
- * touched. */
+/* Timers in lists, by their times; see >>timer. The lists take 11 KiB, if they are used. */
 enum {
     WSQI_TIMER_BITS = 6,
     WSQI_TIMER_LISTS = 1 << WSQI_TIMER_BITS,
@@ -3890,8 +3887,8 @@ static inline bool wsqi_task_live(uint32_t state) {
     return wsqi_task_is(state, WSQI_TASK_ACTIVE) || wsqi_task_is(state, WSQI_TASK_PENDING);
 }
 
-/* A block that `threads_made` or `guests_made` counts. A thread that has the index from elsewhere
- * got it by an acquire. */
+/* A block that `threads_made` or `guests_made` counts. An index from elsewhere came by an
+ * acquire. */
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return wsqi_get(&pool->table[index]);
 }
@@ -4478,8 +4475,7 @@ static void wsqi_place_update(wsqi_worker *self) {
 
 /* Clears the lowest bit, of the blocks near `self` or, if that is NULL, of all. Returns its number,
  * or -1 if all are clear. So the same sleepers are woken again and again, and stay warm. (Rejected:
- * each in turn. One request at a time through libuv: 14.8 instead of 11.0 us; 2 cores of EPYC,
- * KVM.) */
+ * each in turn. One request at a time through libuv: 14.8 instead of 11.0 us; 2 cores, KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -4504,8 +4500,8 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
 }
 
 /* The caller has taken an idle thread and a permit from S, and gives them to any sleeper. A bit is
- * set before S counts it, so there are always enough bits. The work is at `lead`; NULL: at the
- * caller, if it is inside. */
+ * set before S counts it, so there are always enough bits. The work is at `lead` (NULL: at the
+ * caller). */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
     const wsqi_worker *around = pool->places.matter ? self : NULL;
@@ -4676,8 +4672,7 @@ enum { WSQI_WAKES = 4 };
  * after 61. With 4 those taken wait too long for their wake-ups (a burst of 64: 24, not 12). */
 enum { WSQI_TAKEN = 2 };
 
-/* After a full barrier: a worker that has a public job, or NULL. Asks the others to publish
- * some. */
+/* After a full barrier: a worker that has a public job, or NULL. Asks others to publish some. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     const wsqi_worker *self = wsqi_inside(pool); /* so that callers begin at different workers */
@@ -4900,8 +4895,7 @@ static bool wsqi_driver_mine(wsqi_worker *self) {
     return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
 }
 
-/* Owner only: takes the driver, if there is one, free, and not (in a child of fork()) the
- * parent's. */
+/* Owner only: takes the driver, if there is one, and it is free, and not the parent process's. */
 static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
@@ -4912,8 +4906,8 @@ static bool wsqi_driver_take(wsqi_worker *self) {
 
 /* Owner only, awake, and it has the driver: dispatches if there are events, then leaves the driver.
  * The tasks that it wakes go into its queue, in order; or, without a permit, to the global queue. A
- * caller that has a permit is a searcher, so it wakes others for all these tasks once, when it has
- * found its own next task. */
+ * caller that has a permit is a searcher, so it wakes others for these tasks when it has found its
+ * own next one. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get(), *outer = self->outer;
@@ -5691,7 +5685,7 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
     wsqi_check_over(pool);
 }
 
-/* Any thread: puts the task at the back of the queue of `self`, or, if NULL, of the global
+/* Any thread: puts the task at the back of self's queue, or, if that is NULL, of the global
  * queue. */
 static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
@@ -5773,8 +5767,8 @@ typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED }
 /* Any thread: takes one hold away. If it was the last one, and the task has been spawned, this
  * queues the task, and returns true. */
 static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
-    /* E3: all that the task waited for is visible to its run, and its spawn here. Pairs with
-     * itself, T6. */
+    /* E3: what the task waited for is visible to its run, and its spawn here. Pairs with itself,
+     * T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_HOLD);
     if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
@@ -6492,8 +6486,8 @@ static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, boo
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
         wsq_node *node = wsq_container_of(edge->task, wsq_node, task);
         if (poisons) wsqi_task_poison(&node->task);
-        /* E7: what its predecessors did is visible to its run. Pairs with itself. The last of them
-         * need not count. */
+        /* E7: what its predecessors did is visible to its run. Pairs with itself. The last need not
+         * count. */
         if (wsqi_load_acq(&node->left) != 1 && wsqi_add_acqrel(&node->left, 0u - 1u) != 1) continue;
         wsqi_store_hint(&node->left, node->predecessors); /* for the next run */
         wsqi_node_claim(pool, &node->task);
@@ -6895,8 +6889,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
             return false;
         }
         next = range + 1; /* top is the lower half */
-        /* J2: the entry and the job are visible. Pairs with J1. Failure: the range moved; decide
-         * again. */
+        /* J2: the entry and the job are visible. Pairs with J1. Failure: the range moved;
+         * retried. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
     /* A worker that joins has told of its finished tasks, except those of waits since then. */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
@@ -7191,7 +7185,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     return (self->robs_slots || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
-/* The next task that is near. It leaves the worker's cache lines only if a turn is due or a task
+/* The next task that is near. It leaves the worker's lines only if a turn is due or a task
  * urgent. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
@@ -7377,8 +7371,8 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (!guest) wsqi_permit_offer(pool, s + change);
 }
 
-/* Owner only, without a permit, at the end of its task, or about to leave the pool: what it has
- * queued is for others. */
+/* Owner only, without a permit, its task over, or about to leave: what it has queued is for
+ * others. */
 static void wsqi_thread_clear(wsqi_worker *self) {
     wsqi_group_flush(self);
     (void)wsqi_spill_all(self);
@@ -7411,8 +7405,8 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
-/* The holder of the pool's lock: makes the block of a new stand-in or guest, which is not counted
- * yet. NULL: no memory. */
+/* The holder of the pool's lock: makes the block of a stand-in or guest, not counted yet. NULL: no
+ * memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
     wsqi_worker *block = wsqi_block(pool, index); /* not NULL: left by an attempt that failed */
     if (block == NULL) {
@@ -7493,8 +7487,8 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
 }
 
 /* What the thread of a worker or a stand-in does, and a thread that was lent. With a permit it runs
- * what it finds, without one only what is pinned to it. When it finds nothing it leaves, if the
- * pool is over, or sleeps. */
+ * what it finds, without one only what is pinned to it. When it finds nothing it sleeps, or, if the
+ * pool is over, leaves. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
@@ -7561,8 +7555,7 @@ static void wsqi_thread_want(wsq_pool *pool) {
     wsqi_lock(pool, &pool->lock);
     bool comes = wsqi_load_hint(&pool->coming) != 0 || wsqi_standin_start(pool);
     wsqi_unlock(pool, &pool->lock);
-    /* No memory for one: a waiting thread shall do it. (With none left, wsqi_permit_offer
-     * calls.) */
+    /* No memory: a waiting thread must do it. (With none left, wsqi_permit_offer calls.) */
     if (!comes && wsqi_threads_made(pool) != pool->guest_base) wsqi_call(pool, NULL);
 }
 
@@ -7769,12 +7762,11 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 }
 
 /* A thread outside looks this long before it sleeps: longer than a wake-up, which takes 20 us where
- * idle processors sleep (KVM). A spawn and its wait take 1 us instead of 40; with 10 us here still
- * 40. */
+ * idle processors sleep (KVM). A spawn and its wait: 1 us instead of 40 (with 10 us here 40). */
 #define WSQI_LOOK_NS 50000u
 
-/* A thread outside, for what may be over soon. If the last four were too short, only every 16th
- * wait looks. */
+/* A thread outside: looks, for the end may be near. After four looks too short every 16th wait
+ * looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     uint32_t vain = wsqi_load_hint(&pool->vain_looks);
@@ -7804,7 +7796,7 @@ static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     return wsqi_permits_give(wait, keeper);
 }
 
-/* With caller_runs the thread that waits works; when there is nothing to do, it sleeps as the first
+/* With caller_runs the thread that waits works; with nothing to do it sleeps as the first
  * worker. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
@@ -8461,8 +8453,7 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     }
     do {
         next = wsqi_range_pack(bottom + n, wsqi_range_top(range));
-        /* J1: entries and jobs are visible to thieves. Pairs with J2. Failure: a thief moved
-         * top. */
+        /* J1: entries and jobs are visible to thieves. Pairs with J2. Failure: top moved. */
     } while (!wsqi_cas_rel(&self->range, &range, next));
     wsqi_stat(self->counters.published, n);
     wsqi_event(self, WSQ_EVENT_PUBLISH, NULL, n);
@@ -8730,8 +8721,7 @@ WSQ_API int wsq_worker_self(void) {
 enum { WSQI_LAST = 32 };
 
 /* How a range is cut into steps. Without a given grain, steps are powers of two that end on
- * multiples of their size. Otherwise, having grown from 1, the body would always begin at odd
- * elements. */
+ * multiples of their size. Otherwise the body would always begin at odd elements. */
 typedef struct wsqi_pace {
     size_t grain;       /* the loop's, or what takes about WSQI_GRAIN_NS */
     size_t step;        /* the grain, or less towards the end of the range */
@@ -9379,8 +9369,8 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* Any thread that has queued a task, then passed a full barrier: no worker of a pool that is over
- * would take the task. */
+/* Any thread that has queued a task, then passed a full barrier: a pool that is over has no
+ * workers. */
 static void wsqi_check_over(wsq_pool *pool) {
     /* P4: see wsqi_pool_stop. */
     if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
