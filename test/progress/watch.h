@@ -163,12 +163,18 @@ static inline double ms(uint64_t ns) { return (double)ns / 1e6; }
  * tasks. 0: it should not, while there are tasks. */
 static bool watch_joins_sleep = true;
 
+static bool helps(const watch_loop *loop, unsigned core) {
+    unsigned depth = watch.depth[core];
+    return (loop->helpers[core / 64] >> (core % 64) & 1) != 0 &&
+           (depth == 0 || watch.frames[core][depth - 1].state == WAITS); /* above a wait */
+}
+
 static unsigned joins_asleep(unsigned pool) {
     unsigned count = 0;
     for (const watch_loop *loop = watch.loops; loop != NULL; loop = loop->next)
         for (unsigned i = 0; loop->pool == pool && i < SIM_CORES; i++) {
             if (loop->helpers[i / 64] == 0) i |= 63;
-            else count += (loop->helpers[i / 64] >> (i % 64) & 1) != 0 && watch.depth[i] == 0;
+            else count += helps(loop, i);
         }
     return count;
 }
@@ -282,6 +288,8 @@ static void waits_look(uint64_t t) {
         if (!wait->used) continue;
         if (wait->ready == 0 && t > wait->deadline + 50 * US) wait->ready = wait->deadline + 50 * US;
         if (watch.depth[wait->core] > wait->depth || no_thread_lent(wait->what)) wait->held = t;
+        for (const watch_loop *loop = watch.loops; loop != NULL; loop = loop->next)
+            if (helps(loop, wait->core)) wait->held = t;
         if (wait->ready != 0 && t > latest(latest(wait->ready, wait->held), watch.stalled) + WATCH_NS)
             watch_fail("wait", "a wait for %s could return at %.3f ms (at %.3f ms)", wait->name,
                        ms(wait->ready), ms(t));
