@@ -52,7 +52,7 @@ static void guest_pumps(void) {
           late->began - late->spawned, 2 * MS);
 }
 
-/* A task blocks for a moment: what it has queued goes behind all that came later. */
+/* A task blocks for a moment: what its worker has fetched came before the rest, and stays before it. */
 static item *queued;
 
 static wsq_poll blocks_shortly_run(wsq_ctx ctx, wsq_task *task) {
