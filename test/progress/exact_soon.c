@@ -1,0 +1,144 @@
+/* How soon a task starts that another worker could run, when the one that made it runnable computes on. In
+ * virtual time. */
+#include "exact.h"
+
+enum { HOW_MANY = 4 };
+
+typedef struct maker {
+    void (*make)(wsq_ctx ctx);
+    item *made[HOW_MANY];
+    uint64_t later; /* it computes so long first */
+} maker;
+
+static maker current;
+
+static wsq_poll make_run(wsq_ctx ctx, wsq_task *task) {
+    compute(current.later);
+    current.make(ctx);
+    compute(item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+/* The longest time until one of them began, of those that worker 0 made, and computed on for 10 ms. */
+static uint64_t soon(wsq_pool *pool, void (*make)(wsq_ctx ctx)) {
+    uint64_t most = 0;
+    item *makes = item_make(10 * MS);
+    current.make = make;
+    makes->task.fn = make_run;
+    item_spawn_on(pool, 0, makes);
+    wsq_pool_wait(pool);
+    for (int i = 0; i < HOW_MANY; i++) {
+        if (current.made[i] == NULL) continue;
+        uint64_t took = current.made[i]->began - current.made[i]->spawned;
+        if (took > most) most = took;
+    }
+    memset(&current, 0, sizeof current);
+    return most;
+}
+
+/* ---- spawns of every kind ---- */
+
+static item *made(int i) { return current.made[i] = item_make(US); }
+
+static void spawn_one(wsq_ctx ctx) { item_spawn(wsq_pool_of(ctx), made(0)); }
+
+static void spawn_high(wsq_ctx ctx) {
+    wsq_task_set_priority(&made(0)->task, WSQ_HIGH);
+    item_spawn(wsq_pool_of(ctx), current.made[0]);
+}
+
+static void spawn_low(wsq_ctx ctx) {
+    wsq_task_set_priority(&made(0)->task, WSQ_LOW);
+    item_spawn(wsq_pool_of(ctx), current.made[0]);
+}
+
+static void spawn_pinned(wsq_ctx ctx) { item_spawn_on(wsq_pool_of(ctx), 1, made(0)); }
+
+static void spawn_batch(wsq_ctx ctx) {
+    wsq_task *list[3];
+    for (int i = 0; i < 3; i++) {
+        list[i] = &made(i)->task;
+        current.made[i]->spawned = now();
+    }
+    CHECK_EQ(wsq_spawn_batch(wsq_pool_of(ctx), list, 3), WSQ_OK);
+}
+
+static void spawn_high_batch(wsq_ctx ctx) {
+    wsq_task *list[3];
+    for (int i = 0; i < 3; i++) {
+        list[i] = &made(i)->task;
+        wsq_task_set_priority(list[i], i == 1 ? WSQ_HIGH : WSQ_NORMAL);
+        current.made[i]->spawned = now();
+    }
+    CHECK_EQ(wsq_spawn_batch(wsq_pool_of(ctx), list, 3), WSQ_OK);
+}
+
+static void spawns(void) {
+    static void (*const kinds[])(wsq_ctx) = {spawn_one,    spawn_high,  spawn_low,
+                                             spawn_pinned, spawn_batch, spawn_high_batch};
+    static const wsq_order orders[] = {WSQ_FIFO, WSQ_LIFO, WSQ_SHARED};
+    for (int o = 0; o < 3; o++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 4, .order = orders[o]});
+        for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            nap(MS); /* all sleep */
+            CHECK(soon(pool, kinds[k]) < 20 * US);
+        }
+        wsq_pool_destroy(pool);
+    }
+}
+
+/* ---- tasks that are woken, into the slot ---- */
+
+static void wake_one(wsq_ctx ctx) {
+    (void)ctx;
+    item_wake(current.made[0]);
+}
+
+static wsq_poll short_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    (void)ctx;
+    compute(200);
+    return --self->runs != 0 ? WSQ_YIELD : WSQ_DONE;
+}
+
+static uint64_t slot_time(wsq_config config, bool short_tasks, uint64_t later) {
+    wsq_pool *pool = pool_make(&config);
+    wsq_stats stats;
+    if (short_tasks) { /* so that the average is some 200 ns */
+        item *runs = item_make(0);
+        runs->task.fn = short_run;
+        runs->runs = 20000;
+        item_spawn_on(pool, 0, runs);
+        wsq_pool_wait(pool);
+        wsq_worker_stats(pool, 0, &stats);
+        CHECK(stats.average_task_ns < 500);
+    }
+    made(0)->pends = true;
+    item_spawn(pool, current.made[0]);
+    nap(2 * MS);
+    current.later = later;
+    uint64_t took = soon(pool, wake_one);
+    wsq_pool_destroy(pool);
+    sim.threads = 0; /* the next pool has these cores again */
+    return took;
+}
+
+/* Whether tasks are long or short, early or late in the waker's task, with a slot or without, beside sleepers or
+ * one that spins. */
+static void slots(void) {
+    for (unsigned workers = 2; workers <= 4; workers += 2) {
+        for (uint64_t later = 0; later < 3 * MS; later += 700 * US) {
+            CHECK(slot_time((wsq_config){.workers = workers}, false, later) < 20 * US);
+            CHECK(slot_time((wsq_config){.workers = workers}, true, later) < 20 * US);
+        }
+        CHECK(slot_time((wsq_config){.workers = workers, .lifo_cap = WSQ_LIFO_OFF}, true, 0) < 20 * US);
+        CHECK(slot_time((wsq_config){.workers = workers, .spin_ns = 100 * MS}, true, 0) < 20 * US);
+    }
+}
+
+int main(void) {
+    test_begin("exact_soon");
+    IN_WORLD(spawns);
+    IN_WORLD(slots);
+    return test_end();
+}
