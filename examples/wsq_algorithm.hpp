@@ -293,63 +293,275 @@ Out scan_in(Where &&where, It first, It last, Out out, std::optional<T> init, Op
     });
 }
 
-// Two sorted runs become one elsewhere; of equal elements, those of the first run come first. The
-// longer run is cut in its middle, the other one where that element belongs.
-template <class In, class Out, class Less>
-void merge(wsq_ctx ctx, In a, size_t n, In b, size_t m, Out out, Less &less) {
-    if (n + m < 8192) {
-        In a_end = at(a, n), b_end = at(b, m);
-        while (a != a_end && b != b_end) *out++ = less(*b, *a) ? std::move(*b++) : std::move(*a++);
-        std::move(b, b_end, std::move(a, a_end, out));
-        return;
+// ---- sorting ----
+
+// Elements for which left(x) holds come first; returns how many. No branch depends on the data: the
+// element at `l` moves to the gap, and the next one takes its place (O. Peters, cyclic Lomuto).
+template <class T, class Left> size_t split(T *a, size_t n, Left &&left) {
+    T first = a[0];
+    size_t l = 0, gap = 0;
+    while (gap + 1 < n) {
+        a[gap] = a[l];
+        T x = a[++gap];
+        a[l] = x;
+        l += left(x);
     }
-    size_t i = n / 2, j = m / 2;
-    if (n >= m) j = length(b, std::lower_bound(b, at(b, m), *at(a, i), std::ref(less)));
-    else i = length(a, std::upper_bound(a, at(a, n), *at(b, j), std::ref(less)));
-    auto front = [&](wsq_ctx c) { merge(c, a, i, b, j, out, less); };
-    auto back = [&](wsq_ctx c) {
-        merge(c, at(a, i), n - i, at(b, j), m - j, at(out, i + j), less);
-    };
-    both(ctx, front, back);
+    a[gap] = a[l];
+    a[l] = first;
+    return l + left(first);
 }
 
-// Sorts data, which ends there or in the other place, whichever is asked for: no level copies.
-template <class Data, class Other, class Less> struct merge_sort {
-    size_t grain;
-    bool stable;
-    Less &less;
-
-    void leaf(Data data, Other other, size_t n, bool into_other) {
-        if (stable) std::stable_sort(data, at(data, n), std::ref(less));
-        else std::sort(data, at(data, n), std::ref(less));
-        if (into_other) std::move(data, at(data, n), other);
+template <class T, class Less> void insertion_sort(T *a, size_t n, Less &less) {
+    for (size_t i = 1; i < n; i++) {
+        T x = a[i];
+        size_t j = i;
+        for (; j > 0 && less(x, a[j - 1]); j--) a[j] = a[j - 1];
+        a[j] = x;
     }
-    void run(wsq_ctx ctx, Data data, Other other, size_t n, bool into_other) {
-        if (n <= grain) return leaf(data, other, n, into_other);
-        size_t h = n / 2;
-        auto front = [&](wsq_ctx c) { run(c, data, other, h, !into_other); };
-        auto back = [&](wsq_ctx c) { run(c, at(data, h), at(other, h), n - h, !into_other); };
-        both(ctx, front, back);
-        if (into_other) merge(ctx, data, h, at(data, h), n - h, other, less);
-        else merge(ctx, other, h, at(other, h), n - h, data, less);
+}
+
+// The median of three medians of three.
+template <class T, class Less> T ninther(const T *a, size_t n, Less &less) {
+    auto median = [&](const T &x, const T &y, const T &z) -> const T & {
+        if (less(x, y)) return less(y, z) ? y : less(x, z) ? z : x;
+        return less(x, z) ? x : less(y, z) ? z : y;
+    };
+    size_t e = n / 10;
+    return median(median(a[e], a[2 * e], a[3 * e]), median(a[4 * e], a[5 * e], a[6 * e]),
+                  median(a[7 * e], a[8 * e], a[9 * e]));
+}
+
+template <class T>
+constexpr bool small = std::is_trivially_copyable_v<T> && sizeof(T) <= 16; // cheap to copy
+
+// Quicksort of small trivial elements: half the time of std::sort for random integers.
+template <class T, class Less> void quicksort(T *a, size_t n, Less &less, unsigned depth) {
+    while (n > 20) {
+        if (depth-- == 0) return std::sort(a, a + n, std::ref(less)); // bad luck, or an adversary
+        T pivot = ninther(a, n, less);
+        size_t l = split(a, n, [&](const T &x) { return less(x, pivot); });
+        if (l == 0) { // the pivot is the least: what equals it is in its place
+            l = split(a, n, [&](const T &x) { return !less(pivot, x); });
+        } else {
+            quicksort(a, l, less, depth);
+        }
+        a += l;
+        n -= l;
+    }
+    insertion_sort(a, n, less);
+}
+
+template <class T, class Less> void quicksort(T *a, size_t n, Less &less) {
+    unsigned depth = 8;
+    for (size_t i = n; i > 1; i /= 2) depth += 2;
+    quicksort(a, n, less, depth);
+}
+
+// Sorts what is nearly sorted, in one pass, and returns true. What is out of order is taken out,
+// sorted, and merged again (E. Ernerfeldt, drop-merge sort). False: that is too much, and the elements
+// are in some order.
+template <class It, class Less> bool mend(It a, size_t n, Less &less) {
+    constexpr size_t many = 8; // so many taken out in a row: the last ones kept are too large
+    std::vector<typename std::iterator_traits<It>::value_type> out;
+    size_t kept = 1, left = 0; // so many are in order, then come as many gaps as there are in `out`
+    auto back = [&](size_t count) { // the last ones
+        std::move(at(out.begin(), left - count), at(out.begin(), left), at(a, kept + left - count));
+        for (left -= count; count > 0; count--) out.pop_back();
+    };
+    auto take = [&](It x) {
+        out.push_back(std::move(*x));
+        left++;
+    };
+    try {
+        for (size_t i = 1, row = 0; i < n; i++) {
+            It x = at(a, i), last = kept > 0 ? at(a, kept - 1) : x;
+            if (!less(*x, *last)) {
+                if (kept != i) *at(a, kept) = std::move(*x);
+                kept++;
+                row = 0;
+            } else if (left > 8 + i / 8) {
+                return back(left), false;
+            } else if (kept > 1 && !less(*x, *at(a, kept - 2))) {
+                take(last); // the last one kept was too large
+                *last = std::move(*x);
+                row = 0;
+            } else if (take(x), ++row == many) {
+                auto &most = *std::max_element(at(out.begin(), left - many), out.end(), std::ref(less));
+                if (kept > many && less(most, *at(a, kept - many))) continue; // rather these
+                size_t above = kept;
+                while (above > 0 && less(most, *at(a, above - 1))) above--;
+                back(many);
+                for (i -= many, row = 0; kept > above; kept--) take(at(a, kept - 1));
+            }
+        }
+        if (left != 0) quicksort(out.data(), left, less);
+        for (size_t to = n; left != 0;) {
+            bool larger = kept != 0 && less(out[left - 1], *at(a, kept - 1));
+            *at(a, --to) = std::move(larger ? *at(a, --kept) : out[--left]);
+        }
+    } catch (...) {
+        std::move(out.begin(), at(out.begin(), left), at(a, kept));
+        throw;
+    }
+    return true;
+}
+
+// Sample sort: splitters out of a sample cut the values into parts; each element moves to its part
+// elsewhere; the parts are sorted, and move back. Elements that equal a splitter are a part of their
+// own, which is sorted. All of it runs in parallel, and keeps the order of equal elements.
+template <class It, class Less> struct sample_sort {
+    using T = typename std::iterator_traits<It>::value_type;
+    using key = std::conditional_t<std::is_trivially_copyable_v<T>, T, It>; // of a splitter
+    using part_id = uint16_t;
+    It first;
+    size_t n, workers;
+    Less &less;
+    bool stable;
+    unsigned levels = 0;              // of the tree
+    size_t splits = 1, blocks = 0;    // splits: 2^levels, one more than splitters
+    std::vector<key> line, tree;      // splitters, sorted, and as a tree: below i are 2i and 2i + 1
+    std::unique_ptr<part_id[]> ids;   // of each element
+    std::vector<size_t> counts, ends; // of each block and part, then where it writes next
+    T *other = nullptr;
+
+    sample_sort(It f, size_t size, size_t w, Less &l, bool s)
+        : first(f), n(size), workers(w), less(l), stable(s) {}
+    sample_sort(const sample_sort &) = delete;
+    ~sample_sort() { std::allocator<T>().deallocate(other, other != nullptr ? n : 0); }
+
+    static decltype(auto) value(const key &k) {
+        if constexpr (std::is_same_v<key, T>) return static_cast<const T &>(k);
+        else return *k;
+    }
+    size_t block(size_t b) const { return n / blocks * b + (std::min)(b, n % blocks); }
+
+    void choose() {
+        while (splits < 256 && splits * 4096 < n) splits *= 2, levels++;
+        size_t over = 8, size = over * splits, stride = n / size;
+        uint32_t random = 1;
+        std::vector<It> sample;
+        for (size_t i = 0; i < size; i++) {
+            random = random * 1664525 + 1013904223;
+            sample.push_back(at(first, i * stride + (random >> 8) % stride));
+        }
+        std::sort(sample.begin(), sample.end(), [&](It a, It b) { return less(*a, *b); });
+        auto take = [&](size_t j) {
+            if constexpr (std::is_same_v<key, T>) return *sample[j * over];
+            else return sample[j * over];
+        };
+        for (size_t j = 1; j < splits; j++) line.push_back(take(j));
+        tree.push_back(take(0)); // not used
+        for (size_t width = splits; width > 1; width /= 2)
+            for (size_t j = width / 2; j < splits; j += width) tree.push_back(take(j));
+    }
+    part_id part_of(const T &x) const {
+        size_t i = 1;
+        for (unsigned l = 0; l < levels; l++) i = 2 * i + !less(x, value(tree[i]));
+        i -= splits; // so many splitters are not above x
+        return static_cast<part_id>(2 * i - (i > 0 && !less(value(line[i - 1]), x)));
+    }
+    void count(size_t b) {
+        size_t *mine = &counts[b * 2 * splits];
+        for (size_t i = block(b), end = block(b + 1); i < end; i++)
+            mine[ids[i] = part_of(*at(first, i))]++;
+    }
+    void place() {
+        size_t sum = 0;
+        for (size_t p = 0; p < 2 * splits; p++) {
+            for (size_t b = 0; b < blocks; b++)
+                sum += std::exchange(counts[b * 2 * splits + p], sum);
+            ends.push_back(sum);
+        }
+    }
+    void scatter(size_t b) {
+        size_t *mine = &counts[b * 2 * splits];
+        for (size_t i = block(b), end = block(b + 1); i < end; i++)
+            ::new (static_cast<void *>(other + mine[ids[i]]++)) T(std::move(*at(first, i)));
+    }
+    // Sorts the part, or pointers to its elements, which are moved then only once.
+    template <class Item, class L> void sort_items(Item *items, size_t size, L less_than) {
+        if (stable) std::stable_sort(items, items + size, less_than);
+        else if (!mend(items, size, less_than)) quicksort(items, size, less_than);
+    }
+    void finish(size_t p, first_error &error) {
+        size_t begin = p > 0 ? ends[p - 1] : 0, size = ends[p] - begin;
+        T *a = other + begin;
+        It to = at(first, begin);
+        std::vector<T *> order;
+        bool ordered = false;
+        error.guard([&] {
+            if (p % 2 != 0 || size < 2) return;
+            if constexpr (small<T>) return sort_items(a, size, std::ref(less));
+            for (size_t i = 0; i < size; i++) order.push_back(a + i);
+            sort_items(order.data(), size, [&](T *x, T *y) { return less(*x, *y); });
+            ordered = true;
+        });
+        if (!ordered) std::move(a, a + size, to);
+        else for (T *x : order) *to++ = std::move(*x);
+        std::destroy_n(a, size);
+    }
+    template <class F> void each(wsq_ctx ctx, size_t many, F &&f) {
+        pieces(ctx, many, 1, [&](wsq_ctx, size_t i, size_t end) {
+            for (; i < end; i++) f(i);
+        });
+    }
+    void run(wsq_ctx ctx) {
+        first_error error; // whatever happens, all elements come back
+        choose();
+        blocks = 8 * workers;
+        ids.reset(new part_id[n]);
+        counts.resize(blocks * 2 * splits);
+        each(ctx, blocks, [&](size_t b) { count(b); });
+        place();
+        other = std::allocator<T>().allocate(n);
+        each(ctx, blocks, [&](size_t b) { scatter(b); });
+        each(ctx, 2 * splits, [&](size_t p) { finish(p, error); });
+        error.rethrow();
     }
 };
 
-// Some runs for each worker are sorted as the standard does it, and merged.
+// As std::is_sorted. It ends where the order does.
+template <class It, class Less> bool is_sorted(wsq_ctx ctx, It first, size_t n, Less &&less) {
+    std::atomic<bool> sorted{true};
+    pieces(ctx, n - 1, 0, [&](wsq_ctx c, size_t i, size_t end) {
+        if (std::is_sorted(at(first, i), at(first, end + 1), std::ref(less))) return;
+        sorted = false;
+        wsq_loop_stop(c);
+    });
+    return sorted;
+}
+
+// Of a thousand neighbours, few are out of order.
+template <class It, class Less> bool nearly(It first, size_t n, Less &less) {
+    size_t falls = 0;
+    for (size_t i = 0; i < 1000; i++) {
+        It x = at(first, n / 1000 * i);
+        falls += less(*at(x, 1), *x);
+    }
+    return falls < 50;
+}
+
 template <class It, class Less>
 void sort(wsq_ctx ctx, It first, It last, Less &less, bool stable) {
     using T = typename std::iterator_traits<It>::value_type;
+    constexpr bool safe = std::is_nothrow_move_constructible_v<T> &&
+                          std::is_nothrow_move_assignable_v<T>;
     size_t n = length(first, last), workers = wsq_pool_workers(wsq_pool_of(ctx));
-    size_t grain = workers > 1 ? std::max<size_t>(n / (8 * workers), 2048) : n;
-    if (n <= grain) {
-        merge_sort<It, T *, Less>{grain, stable, less}.leaf(first, nullptr, n, false);
-    } else if constexpr (std::is_trivially_default_constructible_v<T>) {
-        std::unique_ptr<T[]> other(new T[n]);
-        merge_sort<It, T *, Less>{grain, stable, less}.run(ctx, first, other.get(), n, false);
-    } else {
-        std::vector<T> data(std::make_move_iterator(first), std::make_move_iterator(last));
-        merge_sort<T *, It, Less>{grain, stable, less}.run(ctx, data.data(), first, n, true);
+    if (n < 2 || is_sorted(ctx, first, n, less)) return;
+    if (is_sorted(ctx, first, n, [&](auto &&y, auto &&x) { return !less(y, x); })) { // descending
+        pieces(ctx, n / 2, 0, [&](wsq_ctx, size_t i, size_t end) {
+            for (; i < end; i++) std::iter_swap(at(first, i), at(first, n - 1 - i));
+        });
+        return;
     }
+    if constexpr (safe)
+        if (workers > 1 && n >= 16384) {
+            if constexpr (small<T>)
+                if (!stable && workers < 8 && nearly(first, n, less) && mend(first, n, less)) return;
+            return sample_sort<It, Less>(first, n, workers, less, stable).run(ctx);
+        }
+    if (stable) std::stable_sort(first, last, std::ref(less));
+    else std::sort(first, last, std::ref(less));
 }
 
 } // namespace detail
@@ -367,8 +579,9 @@ template <class Where, class It, class Out, class T, class Op = std::plus<>>
 Out exclusive_scan(Where &&where, It first, It last, Out out, T init, Op op = {}) {
     return detail::scan_in<T>(where, first, last, out, std::optional<T>(init), op, false);
 }
-// This does what std::sort does; it needs room for a second copy. If `less` throws, elements may be
-// lost.
+// This does what std::sort does; it needs room for a second copy. What is sorted already, or strictly
+// descending, takes one pass. If a move of an element may throw, or the pool has one worker, the
+// caller sorts alone. If `less` throws, elements may be lost.
 template <class Where, class It, class Less = std::less<>>
 void sort(Where &&where, It first, It last, Less less = {}) {
     detail::in(where, [&](wsq_ctx ctx) { detail::sort(ctx, first, last, less, false); });

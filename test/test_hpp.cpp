@@ -2,7 +2,9 @@
 // with types that own something. The algorithms are compared with those of the standard.
 #define WSQ_IMPLEMENTATION
 #include "../examples/wsq.hpp"
+#include <array>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -328,6 +330,94 @@ template <class Where> static void sorts(Where &&where, size_t n) {
     CHECK(std::is_sorted(owners.begin(), owners.end()));
 }
 
+// What sorts get wrong: inputs that are in some order already, or almost, or full of equals.
+static std::vector<std::vector<long>> patterns(size_t n) {
+    std::vector<std::vector<long>> all;
+    auto add = [&](auto &&f) {
+        all.emplace_back(n);
+        for (size_t i = 0; i < n; i++) all.back()[i] = long(f(i));
+    };
+    std::mt19937_64 random(n);
+    auto below = [&](size_t most) { return size_t(random() % most); };
+    add([](size_t) { return 7; });
+    add([](size_t i) { return i; });
+    add([&](size_t i) { return n - i; });
+    add([&](size_t i) { return i == n - 1 ? 0 : i; });                // one at the end
+    add([&](size_t i) { return i == 0 ? n : i; });                    // one at the beginning
+    add([&](size_t i) { return i < n / 2 ? i : n - i; });             // up and down
+    add([](size_t i) { return i % 100; });                            // a saw
+    add([&](size_t i) { return (i + n / 3) % n; });                   // two runs
+    add([&](size_t i) { return i < n - n / 50 ? i : below(n); });     // some appended
+    add([&](size_t i) { return i < n / 50 ? below(n) : i; });         // some in front
+    add([&](size_t i) { return below(100) == 0 ? below(n) : i; });    // some elsewhere
+    add([&](size_t i) { return i / 20 % 50 == 0 ? n + below(n) : i; }); // whole stretches too large
+    add([&](size_t i) { return i / 20 % 50 == 0 ? below(3) : i; });   // whole stretches too small
+    add([&](size_t i) { return i ^ 1; });
+    add([&](size_t i) { return i ^ 31; });
+    add([&](size_t) { return below(10) == 0 ? below(n) : n / 2; }); // mostly one value
+    add([&](size_t) { return random(); });
+    return all;
+}
+
+template <class T> struct wide { // sorted by pointers
+    T value;
+    std::array<char, 40> more;
+    bool operator<(const wide &other) const { return value < other.value; }
+};
+
+static void sort_patterns(wsq::pool &pool, size_t n) {
+    for (auto &v : patterns(n)) {
+        auto expected = v, got = v;
+        std::sort(expected.begin(), expected.end());
+        wsq::sort(pool, got.begin(), got.end());
+        CHECK(got == expected);
+        std::vector<wide<long>> wides(n);
+        for (size_t i = 0; i < n; i++) wides[i].value = v[i];
+        wsq::sort(pool, wides.begin(), wides.end());
+        for (size_t i = 0; i < n; i++) CHECK(wides[i].value == expected[i]);
+        std::vector<std::pair<long, size_t>> pairs(n);
+        for (size_t i = 0; i < n; i++) pairs[i] = {v[i], i};
+        wsq::stable_sort(pool, pairs.begin(), pairs.end(),
+                         [](auto &a, auto &b) { return a.first < b.first; });
+        CHECK(std::is_sorted(pairs.begin(), pairs.end()));
+        std::vector<std::string> words(n), sorted;
+        for (size_t i = 0; i < n; i++) words[i] = std::to_string(v[i]);
+        sorted = words;
+        std::sort(sorted.begin(), sorted.end());
+        wsq::sort(pool, words.begin(), words.end());
+        CHECK(words == sorted);
+    }
+}
+
+// A comparison throws after so many: of elements that are not trivial, none is lost or doubled.
+static void sort_throws(wsq::pool &pool, size_t n) {
+    auto all = patterns(n);
+    for (size_t p = 8; p < all.size(); p += 2) {
+        for (size_t after = 1; after < 40 * n; after = after * 8 + n / 7) {
+            std::vector<counted> c;
+            for (long x : all[p]) c.emplace_back(int(x));
+            std::atomic<size_t> calls{0};
+            auto less = [&](const counted &a, const counted &b) {
+                if (calls++ == after) throw oops();
+                return a.value < b.value;
+            };
+            bool threw = throws<oops>([&] { wsq::sort(pool, c.begin(), c.end(), less); });
+            CHECK(threw == (calls > after));
+            std::vector<int> left, right(all[p].begin(), all[p].end());
+            for (auto &one : c) left.push_back(one.value);
+            std::sort(left.begin(), left.end());
+            std::sort(right.begin(), right.end());
+            CHECK(left == right);
+        }
+    }
+    CHECK(alive == 0);
+    // An order that is none: any order comes out, of the same elements.
+    std::vector<double> odd(n);
+    for (size_t i = 0; i < n; i++) odd[i] = i % 7 == 0 ? std::nan("") : double(i * 7919 % n);
+    wsq::sort(pool, odd.begin(), odd.end());
+    CHECK(size_t(std::count_if(odd.begin(), odd.end(), [](double x) { return x != x; })) == (n + 6) / 7);
+}
+
 static void algorithm_errors(wsq::pool &pool) {
     auto v = numbers<long>(100000, 1u << 30);
     std::vector<counted> c(10000, counted(1));
@@ -438,6 +528,9 @@ int main() {
             pool.run([&](wsq_ctx ctx) { loops(ctx, n); });
             pool.submit([&](wsq_ctx ctx) { sums(ctx, n), sorts(ctx, n); }).get();
         }
+        sort_patterns(pool, 1000);
+        sort_patterns(pool, 40000);
+        if (workers > 1) sort_throws(pool, 20000);
         wsq::pool moved(std::move(pool));
         CHECK(moved.workers() == workers);
     }
