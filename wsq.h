@@ -8434,7 +8434,7 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
 
 WSQ_API bool wsq_future_cancel(wsq_future *future) {
     wsq_pool *pool = wsqi_task_pool(&future->task);
-    if (wsqi_forked(pool)) return false; /* as in wsqi_future_return */
+    if (wsqi_forked(pool)) return false; /* the lock would be the parent's */
     if (wsqi_future_revoke(pool, future)) return true;
     uint32_t state = wsqi_load_hint(&future->task.state);
     return (state & (WSQI_TASK_POISONED | WSQI_TASK_OPEN)) == WSQI_TASK_POISONED;
