@@ -4095,7 +4095,7 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     if (wsqi_load_hint(&inject->incoming) == NULL) return length;
     /* G2: the tasks and their links are visible. Pairs with G1. */
     void *item = wsqi_xchg_acq(&inject->incoming, NULL);
-    wsq_task *oldest[2] = {NULL, NULL}, *newest[2] = {NULL, NULL}; /* [1]: that come back */
+    wsq_task *oldest[2] = {NULL, NULL}, *newest[2] = {NULL, NULL}; /* [1]: those that come back */
     for (; item != NULL; length++) {
         wsq_task *task = wsqi_unmarked(item);
         bool back = (void *)task != item;
@@ -5202,7 +5202,7 @@ static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
  * thread (wsqi_take_turn). True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     void *item = wsqi_slot_take(self);
-    wsq_task *newest[2] = {NULL, NULL}, *oldest[2] = {NULL, NULL}; /* [1]: that go back */
+    wsq_task *newest[2] = {NULL, NULL}, *oldest[2] = {NULL, NULL}; /* [1]: those that go back */
     self->lifo_left = 0;
     size_t length = wsqi_queue_length(self);
     if (length > WSQ_RING_CAPACITY || (length == 0 && item == NULL)) return length != 0;
