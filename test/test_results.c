@@ -342,6 +342,21 @@ static void reduce_run(wsq_ctx ctx, void *arg) {
     CHECK_EQ(sum[0], 0);
 }
 
+/* The upper half needs a partial result of its own; a reduction whose pieces are fixed cannot do without. */
+static void reduce_without_memory(wsq_ctx ctx, void *arg) {
+    wsq_reducer fixed = sums;
+    size_t sum[512];
+    (void)arg;
+    fixed.fixed = true;
+    atomic_store(&memory_gone, true);
+    CHECK_EQ(wsq_reduce(ctx, 0, 1000, 1, &sums, sum), WSQ_OK);
+    CHECK_EQ(sum[0], 1000);
+    CHECK_EQ(wsq_reduce(ctx, 0, 1000, 1, &fixed, sum), WSQ_ERR_MEMORY);
+    atomic_store(&memory_gone, false);
+    CHECK_EQ(wsq_reduce(ctx, 0, 1000, 1, &fixed, sum), WSQ_OK);
+    CHECK_EQ(sum[0], 1000);
+}
+
 static void scarce(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 1}), *none = NULL;
     wsq_config config = {.workers = 3};
@@ -360,6 +375,56 @@ static void scarce(void) {
     for (unsigned i = 0; i < WSQI_FUTURE_CHUNK; i++) CHECK_EQ(wsq_submit(pool, echo, NULL, &kept[i]), WSQ_OK);
     for (unsigned i = 0; i < WSQI_FUTURE_CHUNK; i++) CHECK_EQ(wsq_future_get(kept[i], NULL), WSQ_OK);
     CHECK_EQ(wsq_run(pool, reduce_run, NULL), WSQ_OK);
+    pool_end(pool);
+    pool = pool_new((wsq_config){.workers = 2});
+    CHECK_EQ(wsq_run(pool, reduce_without_memory, NULL), WSQ_OK);
+    pool_end(pool);
+}
+
+/* ---- who owns a future ---- */
+
+static atomic_bool gate_open;
+
+static wsq_poll gate_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    while (!atomic_load(&gate_open)) test_nap(100000);
+    return WSQ_DONE;
+}
+
+static void futures(void) {
+    enum { MORE = 4 * WSQI_FUTURE_CHUNK };
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1});
+    wsq_future *first, *more[MORE];
+    wsq_task gate;
+    void *result = NULL;
+    wsq_task_init(&gate, gate_run);
+    atomic_store(&gate_open, false);
+    CHECK_EQ(wsq_spawn(pool, &gate), WSQ_OK);
+    CHECK_EQ(wsq_submit(pool, echo, &gate, &first), WSQ_OK);
+    CHECK_EQ(wsq_future_get_for(first, 0, &result), WSQ_ERR_TIMEOUT);
+    CHECK_EQ(wsq_future_get_for(first, 1000, &result), WSQ_ERR_TIMEOUT); /* it is still the caller's */
+    CHECK(result == NULL);
+    atomic_store(&gate_open, true);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    for (int i = 0; i < MORE; i++) {
+        CHECK_EQ(wsq_submit(pool, echo, &more[i], &more[i]), WSQ_OK);
+        CHECK(more[i] != first);
+    }
+    for (int i = 0; i < MORE; i++) {
+        CHECK_EQ(wsq_future_get(more[i], &result), WSQ_OK);
+        CHECK(result == &more[i]);
+    }
+    CHECK_EQ(wsq_future_get(first, &result), WSQ_OK);
+    CHECK(result == &gate);
+    long live = atomic_load(&memory_live);
+    for (int i = 0; i < 20 * MORE; i++) { /* dropped before and after, or cancelled: none leaks */
+        CHECK_EQ(wsq_submit(pool, echo, NULL, &first), WSQ_OK);
+        if (i % 3 == 0) CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        if (i % 3 == 1) (void)wsq_future_cancel(first);
+        wsq_future_drop(first);
+        if (i % 64 == 0) CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    }
+    CHECK(atomic_load(&memory_live) <= live + 2);
     pool_end(pool);
 }
 
@@ -398,6 +463,7 @@ int main(void) {
     RUN(from_inside);
     RUN(closed);
     RUN(scarce);
+    RUN(futures);
     RUN(nothing_left);
     return test_end();
 }
