@@ -17,6 +17,7 @@
 #   words      the comments have no more of some words than $words allows: words that stand where a noun
 #              is missing ("who has it" for "the worker that has it"), or that slow a reader down
 #
+# and progress.sh: the tests that the manual's promises name exist;
 # and contracts.awk: every public name has its contract, every error is named, no text names a ghost;
 # and notify.awk: a function that moves tasks notifies, or stands in the list that >>idle has of those which do not.
 cd "$(dirname "$0")/../.." || exit 1
@@ -27,6 +28,7 @@ words='who:3 whoever:0 such:12 to_be_had:0 in_vain:0 likewise:0'
 awk -f test/tools/contracts.awk "${1:-wsq.h}" README.md */README.md */*/README.md .github/*.md examples/docs/*.txt
 contracts=$?
 awk -f test/tools/notify.awk "${1:-wsq.h}" || contracts=1
+sh test/tools/progress.sh "${1:-wsq.h}" || contracts=1
 awk -v words="$words" '
 function breach(line, text) {
     printf "%s:%d: %s\n", FILENAME, line, text
