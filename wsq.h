@@ -3762,6 +3762,7 @@ struct wsqi_worker {
     uint32_t tombstones;   /* owner: futures that it called in waits; they may still be queued */
     bool suspicious;      /* owner: at its last time-out no thread looked for a task */
     bool events;          /* owner: the driver's wait has returned true, and dispatch is due */
+    bool polling;         /* owner: it is inside the driver's wait */
     bool dispatching;     /* owner: it is inside the driver's dispatch */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
     uint64_t reported; /* owner: counters.finished when it last began to search; or UINT64_MAX */
@@ -3985,6 +3986,7 @@ static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
     wsqi_check_pool(pool);
     wsqi_check_copy(pool);
+    WSQ_ASSERT("a driver's wait that calls wsq" && (self == NULL || !self->polling));
     while (self != NULL && self->pool != pool) self = self->outer;
     return self;
 }
@@ -3995,6 +3997,7 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
     wsqi_check_pool(pool);
     wsqi_check_copy(pool);
+    WSQ_ASSERT("a driver's wait that calls wsq" && (self == NULL || !self->polling));
     while (self != NULL && (self->pool != pool || self->index >= pool->guest_base))
         self = self->outer;
     return self;
@@ -4274,19 +4277,28 @@ static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain %
 
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP, WSQI_TOKEN_POLLING };
 
+/* Owner only: it has the driver, and waits in it. True: that has events. */
+static bool wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
+    const wsq_driver *driver = &self->pool->driver;
+    self->polling = true;
+    bool events = driver->wait(timeout_ns, driver->user);
+    self->polling = false;
+    return events;
+}
+
 /* Owner only. Sleeps until it has a token, or until the deadline (WSQI_NEVER: none). It may return
- * for no reason, too, so every caller loops on a condition of its own. With `driver`, which the
- * caller has taken, it sleeps in the driver's wait. True: that wait has brought events. */
-static bool wsqi_park(wsqi_parker *self, uint64_t deadline, const wsq_driver *driver) {
-    uint32_t how = driver != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
+ * for no reason, too, so every caller loops on a condition of its own. If the caller is `poller`, a
+ * worker that has the driver, it sleeps in the driver's wait. True: that has brought events. */
+static bool wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller) {
+    uint32_t how = poller != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
     bool events = false;
     uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
     uint64_t timeout_ns = deadline == WSQI_NEVER ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
     /* Relaxed: no later read depends on it. Failure: the token is here already. */
     if (wsqi_cas_rlx(&self->token, &token, how)) {
-        if (driver == NULL) wsqi_parking_sleep(self->parking, &self->token, how, timeout_ns);
-        else events = driver->wait(timeout_ns != 0 ? timeout_ns : WSQ_FOREVER, driver->user);
+        if (poller == NULL) wsqi_parking_sleep(self->parking, &self->token, how, timeout_ns);
+        else events = wsqi_driver_wait(poller, timeout_ns != 0 ? timeout_ns : WSQ_FOREVER);
     }
     /* I1: what was done before the token was given is visible. Pairs with I2. */
     wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
@@ -4966,19 +4978,17 @@ static bool wsqi_driver_take(wsqi_worker *self) {
  * own next one. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_worker *former = wsqi_self_get(), *outer = self->outer;
+    wsqi_worker *former = wsqi_self_get();
     if (self->events && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         uint32_t wake_slot = self->wake_slot;
         wsq_order order = self->order;
         self->wake_slot = 0;
         if (!self->permit) self->order = WSQ_SHARED;
-        if (wsqi_inside(pool) == NULL) self->outer = former; /* caller_runs: it acts as a worker */
-        wsqi_self_set(self);
+        wsqi_self_set(self); /* caller_runs: the caller acts as a worker */
         self->dispatching = true;
         pool->driver.dispatch(pool, pool->driver.user);
         self->dispatching = false;
         wsqi_self_set(former);
-        self->outer = outer;
         self->order = order;
         self->wake_slot = wake_slot;
     }
@@ -5060,12 +5070,12 @@ static void wsqi_park_end(wsqi_worker *self) {
  * driver's wait. Returns whether it still watches. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
-    const wsq_driver *driver = wsqi_driver_mine(self) ? &pool->driver : NULL;
+    wsqi_worker *poller = wsqi_driver_mine(self) ? self : NULL;
     uint64_t until = WSQI_NEVER, timeout = pool->config.park_timeout_ns;
     if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
     else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    self->events = wsqi_park(&self->parker, deadline < until ? deadline : until, driver);
+    self->events = wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
     if (self->events || !wsqi_asleep(self)) return watching;
     if (until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
     if (watching) wsqi_watch_end(self);
@@ -5136,7 +5146,7 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     uint64_t run = wsqi_load_own(&self->counters.run);
     bool last = wsqi_load_hint(&pool->poller) == WSQI_HAS_DRIVER(self->index) - 1;
     bool works = run != self->slept_at || wsqi_sleeping(s) >= pool->workers;
-    if (works || last || pool->config.caller_runs) (void)wsqi_driver_take(self);
+    if (works || last) (void)wsqi_driver_take(self);
     self->slept_at = run;
 }
 
@@ -5769,10 +5779,11 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
     }
 }
 
-/* Any thread: as wsqi_task_queue, but on a worker the task goes into its slot, if it has one. */
+/* Any thread: as wsqi_task_queue, but on a worker the task goes into its slot, if it has one. What
+ * a dispatch wakes stays in order. */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
-    if (self != NULL && self->permit && pool->config.lifo_cap != 0 &&
+    if (self != NULL && self->permit && !self->dispatching && pool->config.lifo_cap != 0 &&
         wsqi_task_queue_flags(task) == 0) {
         wsqi_slot_put(self, task);
         if (self->tune.average_ns >= WSQI_SLOT_NS) wsqi_slot_tell(self);
@@ -7135,9 +7146,8 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
 
 /* Owner only, awake: asks the driver for events, if that is free. True: it had some. */
 WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
-    const wsq_driver *driver = &self->pool->driver;
     if (!wsqi_driver_take(self)) return false;
-    bool events = self->events = driver->wait(0, driver->user);
+    bool events = self->events = wsqi_driver_wait(self, 0);
     wsqi_group_flush(self); /* first: as a searcher it may find the pool quiet, and say so */
     if (!self->searching) wsqi_search_begin(self); /* or leaving would wake a sleeper each time */
     wsqi_driver_leave(self);

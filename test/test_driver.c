@@ -34,6 +34,7 @@ typedef struct world {
     atomic_uint inside;    /* threads in wait or dispatch */
     atomic_uint waiting;   /* in wait, without end or for long */
     atomic_bool stops;     /* the pool is cancelled: events of its last moments are not dispatched */
+    atomic_size_t ran;     /* runs of count_run */
     atomic_size_t waits, looks, dispatches, interrupts; /* looks: waits with a time-out of 0 */
     client *ready;         /* between wait and dispatch: the thread that has the driver */
     void (*extra)(wsq_pool *pool, struct world *self); /* dispatch calls this, too, or NULL */
@@ -78,6 +79,7 @@ static void world_dispatch(wsq_pool *pool, void *user) {
     world *self = user;
     client *next;
     if (atomic_fetch_add(&self->inside, 1) != 0) FAIL("two threads dispatch");
+    if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) FAIL("dispatch after the end of the pool");
     atomic_fetch_add(&self->dispatches, 1);
     for (client *one = self->ready; one != NULL; one = next) {
         next = one->next;
@@ -148,6 +150,7 @@ static wsq_poll client_run(wsq_ctx ctx, wsq_task *task) {
 static wsq_poll count_run(wsq_ctx ctx, wsq_task *task) {
     client *self = wsq_container_of(task, client, task);
     (void)ctx;
+    atomic_fetch_add(&self->world->ran, 1);
     return self->runs++ < self->left ? WSQ_PENDING : WSQ_DONE;
 }
 
@@ -230,16 +233,78 @@ static void looks(void) {
     world at;
     client one;
     wsq_pool *pool = world_pool(&at, 0, (wsq_config){.workers = 1});
-    client_init(&one, &at, 0);
+    client_init(&one, &at, EVENTS);
     one.task.fn = count_run;
-    one.left = EVENTS;
     CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
     for (size_t i = 0; i < EVENTS; i++) {
-        while (atomic_load(&at.dispatches) != i || atomic_load(&at.waiting) == 0) test_nap(20000);
+        while (atomic_load(&at.ran) != i + 1 || atomic_load(&at.waiting) == 0) test_nap(20000);
         post(&at, &one);
     }
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     CHECK(atomic_load(&at.looks) < EVENTS / 2);
+    world_end(&at, pool);
+}
+
+/* A search that lasts looks into the driver, too. */
+static void while_it_searches(void) {
+    world at;
+    client one;
+    wsq_pool *pool = world_pool(&at, 0, (wsq_config){.workers = 2, .spin_ns = 3600000000000u});
+    client_init(&one, &at, 5);
+    one.task.fn = count_run;
+    CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+    for (size_t i = 0; i < 5; i++) {
+        while (atomic_load(&at.ran) != i + 1) test_nap(20000);
+        test_nap(2000000); /* it searches by now */
+        post(&at, &one);
+    }
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_set_spin(pool, WSQ_SPIN_OFF);
+    world_end(&at, pool);
+}
+
+/* What one dispatch wakes runs in that order. */
+static client *order_first;
+
+static wsq_poll order_run(wsq_ctx ctx, wsq_task *task) {
+    client *self = wsq_container_of(task, client, task);
+    (void)ctx;
+    if (self->runs++ == 0) return WSQ_PENDING;
+    CHECK(order_first == self);
+    order_first = self + 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll often_run(wsq_ctx ctx, wsq_task *task) {
+    client *self = wsq_container_of(task, client, task);
+    (void)ctx;
+    return self->runs++ < 20000 ? WSQ_YIELD : WSQ_DONE;
+}
+
+static void in_order(void) {
+    enum { COUNT = 10 };
+    static client all[COUNT + 1];
+    world at;
+    wsq_pool *pool = world_pool(&at, 0, (wsq_config){.workers = 1});
+    client_init(&all[0], &at, 0); /* so that tasks seem short: else a wake does not use the slot */
+    all[0].task.fn = often_run;
+    CHECK_EQ(wsq_spawn(pool, &all[0].task), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    for (size_t round = 0; round < test_times(20); round++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            client_init(&all[i], &at, 0);
+            all[i].task.fn = order_run;
+            CHECK_EQ(wsq_spawn(pool, &all[i].task), WSQ_OK);
+        }
+        pool_rest(pool);
+        order_first = all;
+        for (size_t i = 0; i < COUNT; i++) all[i].next = i + 1 < COUNT ? &all[i + 1] : NULL;
+        pthread_mutex_lock(&at.lock);
+        at.first = all;
+        pthread_cond_signal(&at.changed);
+        pthread_mutex_unlock(&at.lock);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    }
     world_end(&at, pool);
 }
 
@@ -253,6 +318,13 @@ static void run_one(void) {
     for (int i = 0; i <= 100; i++) CHECK(wsq_pool_run_one(pool));
     CHECK(!wsq_pool_run_one(pool));
     CHECK(wsq_task_done(&one.task));
+    client_init(&one, &at, 1);
+    one.task.fn = count_run;
+    CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+    CHECK(wsq_pool_run_one(pool));
+    for (int i = 0; i < 10; i++) CHECK(!wsq_pool_run_one(pool));
+    post(&at, &one);
+    CHECK(wsq_pool_run_one(pool)); /* it looks, however often it has found nothing */
     world_end(&at, pool);
 }
 
@@ -533,6 +605,17 @@ static void waits_in_dispatch(wsq_pool *pool, world *self) {
     atomic_fetch_add(&refused, 1);
 }
 
+/* One thread waits for the pool; the other posts each event while some thread waits in the driver. */
+static void waits_or_posts(test_thread *self) {
+    lending *what = self->arg;
+    world *at = what->one->world;
+    if (self->index == 0) CHECK_EQ(wsq_pool_wait(what->pool), WSQ_OK);
+    for (size_t i = 0; self->index != 0 && i < what->one->left; i++) {
+        while (atomic_load(&at->ran) != i + 1 || atomic_load(&at->waiting) == 0) test_nap(20000);
+        post(at, what->one);
+    }
+}
+
 static void misuse(void) {
     for (int runs = 0; runs < 2; runs++) {
         world at;
@@ -542,8 +625,9 @@ static void misuse(void) {
         wsq_group_init(&some_group, pool);
         CHECK_EQ(wsq_submit(pool, some_function, &at, &some_future), WSQ_OK);
         client_init(&some_client, &at, 10);
+        some_client.task.fn = count_run;
         CHECK_EQ(wsq_group_spawn(&some_group, &some_client.task), WSQ_OK);
-        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        test_threads(2, waits_or_posts, &(lending){.pool = pool, .one = &some_client});
         CHECK(atomic_load(&refused) != 0);
         void *result = NULL;
         CHECK_EQ(wsq_future_get(some_future, &result), WSQ_OK);
@@ -609,6 +693,8 @@ int main(void) {
     RUN(every_kind_of_pool);
     RUN(groups);
     RUN(looks);
+    RUN(while_it_searches);
+    RUN(in_order);
     RUN(run_one);
     RUN(lent_threads);
     RUN(thousands);

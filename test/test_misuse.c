@@ -457,6 +457,31 @@ static void pools(void) {
         says(misuses[i], "this wsq_pool was destroyed");
 }
 
+/* ---- drivers ---- */
+
+static wsq_pool *driven;
+
+static bool wait_that_spawns(uint64_t timeout_ns, void *user) {
+    if (timeout_ns == 0) return false;
+    wsq_spawn(driven, (wsq_task *)user);
+    return false;
+}
+
+static void dispatch_nothing(wsq_pool *pool, void *user) { (void)pool, (void)user; }
+
+static void interrupt_nothing(void *user) { (void)user; }
+
+static void wait_calls(wsq_pool *pool) {
+    static wsq_driver driver = {wait_that_spawns, dispatch_nothing, interrupt_nothing, &freed};
+    wsq_config config = {.workers = 1, .driver = &driver};
+    driven = pool; /* until there is another */
+    wsq_task_init(&freed, done);
+    (void)wsq_pool_create(&driven, &config);
+    test_nap(2000000000);
+}
+
+static void drivers(void) { says(wait_calls, "a driver's wait that calls wsq"); }
+
 int main(void) {
     test_begin("test_misuse");
     RUN(contexts);
@@ -466,6 +491,7 @@ int main(void) {
     RUN(freed_timers);
     RUN(forgotten);
     RUN(pools);
+    RUN(drivers);
     return test_end();
 }
 #endif /* there are processes */

@@ -272,7 +272,7 @@ static void caller(void) {
     if (explore_choose(2)) explore_check(wsq_task_wait(&items[0].task) == WSQ_OK);
     post(1);
     explore_check(wsq_pool_wait(pool) == WSQ_OK);
-    explore_check(items[0].done && items[1].done);
+    explore_check(items[0].done && items[1].done && explore.rested == 0);
     explore_pool_end(pool);
 }
 
