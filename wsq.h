@@ -3618,8 +3618,9 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *   task      new -> active (its spawn) -> pending (its run) -> active (its next run, which a wake
  *             has queued) -> done, cancelled or not (its run, or the thread that cancels it)
  *   thread    at work -> searching -> idle (itself) -> searching (the thread that wakes it, which
- *             hands it a permit) -> at work; at work -> blocked in a wait, a join or a call,
- *             without its permit -> at work (itself, with a permit if one sleeps); see >>thread
+ *             hands it a permit) -> at work; at work -> blocked in a wait, a join or a call
+ *             (itself: it gives its permit back, or keeps it if no other thread could use it) -> at
+ *             work (itself, with a permit if one sleeps, else to the end of its task); see >>thread
  *   lease     vacant -> here (the thread that enters) -> dismissed (any) -> vacant (the thread)
  *   pool      running -> closed (any shutdown, in each lane's `outside`; the phase is still
  *             running) -> cancelling (the first shutdown) -> over (the thread that finds it still);
@@ -4484,6 +4485,15 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * thread, which searches or goes to sleep, does not see the work. A producer publishes the work,
  * passes a full barrier, and reads S. The other thread writes S, passes a full barrier, and looks
  * at every queue. So one of the two sees the other.
+ *
+ * CHANGES OF S. No other function changes it (the lint checks that).
+ *   wsqi_search_begin, _end   a thread begins to search, or ends its search
+ *   wsqi_sleep                a thread is idle; if it had a permit, that sleeps from here on
+ *   wsqi_idle_take            a waker takes idle threads and sleeping permits: searchers now
+ *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
+ *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; it goes on, and takes one
+ *   wsqi_guest_run, _end      a guest from outside comes, or leaves
+ *   wsqi_joiner_mark, _ask    a thread sleeps in a join with its permit; it is asked for that
  *
  * NOTIFICATIONS. While S counts a sleeper and a task is queued, S also counts a searcher, or a
  * thread is obliged to notify: it passes a full barrier and reads S before it does anything of
@@ -7409,7 +7419,13 @@ static bool wsqi_pump(wsq_pool *pool) {
  *            it. A thread that blocks moves what it has queued to the global queue, gives its
  *            permit back, and then looks at all queues, as a thread that goes idle does. A wait
  *            gives the permit back only if an idle thread can use it. Otherwise the thread keeps it
- *            and runs other tasks on top of the one that waits.
+ *            and runs other tasks on top of the one that waits. A thread that goes on takes a
+ *            permit if one sleeps. If none does, it ends its task without one, moves what it has
+ *            queued to the global queue, and is idle.
+ *            A stand-in is a thread beyond the first `workers`. One is started when a permit
+ *            sleeps, or is about to, and no idle thread could use it. It stays until the pool is
+ *            over. A guest from outside takes no tasks and no permit: S counts it as at work, and
+ *            for each guest one sleeper leaves the jobs to it.
  * Writers:   permit: its thread, and for an idle thread the one that wakes it, through the token.
  *            started: the holder of the pool's lock.
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.

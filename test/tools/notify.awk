@@ -5,6 +5,7 @@
 #
 #   moves tasks, and does not notify      the function is in no list
 #   obliges nobody any more               the function is in a list, and need not be
+#   changes S                             the function is not in the list "CHANGES OF S"
 #
 # Comments do not count. The queues themselves, in the sections before >>inject, know of no workers.
 function breach(name, text) {
@@ -33,6 +34,18 @@ list == "callers" || list == "nobody" {
     }
 }
 
+/^ \* CHANGES OF S\./ { changes = 1 }
+changes && /^ \* *$/ { changes = 0 }
+changes && /^ \*   wsqi_/ {
+    changer[$2] = 1
+    sub(/,$/, "", $2)
+    changer[$2] = 1
+    if ($3 ~ /^_/) { # wsqi_a_begin, _end
+        sub(/_[a-z]+$/, $3, $2)
+        changer[$2] = 1
+    }
+}
+
 /^ \* >>inject/ { begins = 1 }
 /^ \* >>licence/ { begins = 0 }
 {
@@ -47,6 +60,9 @@ begins && code ~ /^[A-Za-z].*\(/ && code !~ /;$/ {
     sub(/.*[ *]/, "", now)
     at[now] = FNR
     next
+}
+begins && now != "" && code ~ /wsqi_(cas|add|or|and|xchg)[a-z_]*\(&[a-z>-]*->permits,/ && !(now in changer) {
+    breach(now, "changes S")
 }
 begins && now != "" {
     while (match(code, /wsqi?_[a-z_]+\(/)) {
