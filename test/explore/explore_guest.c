@@ -94,8 +94,99 @@ static void guest_waits(void) {
     end_guest();
 }
 
+/* ---- a thread outside that runs tasks of the group it waits for ---- */
+
+static wsq_group group;
+
+/* A task of the group, perhaps on the thread outside, waits for another one of the pool. */
+static wsq_poll run_asking(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    spawn(3);
+    explore_check(wsq_task_wait(&items[3].task) == WSQ_OK);
+    explore_check(wsqi_get(&items[3].letter) == 1);
+    wsqi_set(&it->letter, 1);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+/* A task that spawns another one into its group, and waits for none. */
+static wsq_poll run_adding(wsq_ctx ctx, wsq_task *task) {
+    item *it = wsq_container_of(task, item, task);
+    (void)ctx;
+    explore_check(wsq_group_spawn(&group, &items[3].task) == WSQ_OK);
+    wsqi_set(&it->letter, 1);
+    it->done = 1;
+    return WSQ_DONE;
+}
+
+static void stranger(void *arg) {
+    (void)arg;
+    spawn(4);
+}
+
+static void help(bool shuts_down) {
+    begin(1 + (unsigned)explore_choose(2), (wsq_config){.order = explore_choose(2) ? WSQ_FIFO : WSQ_SHARED});
+    explore_check(wsq_group_init(&group, pool) == WSQ_OK);
+    wsq_task_fn fns[] = {run_item, run_asking, run_adding};
+    unsigned kind = (unsigned)explore_choose(3);
+    items[1].task.fn = fns[kind];
+    if (explore_choose(2)) explore_wait_quiet(); /* the pool sleeps */
+    explore_fiber *other = explore_start(stranger, NULL);
+    wsq_task *tasks[] = {&items[0].task, &items[1].task, &items[2].task};
+    explore_check(wsq_group_spawn_batch(&group, tasks, 3) == WSQ_OK);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
+    int count = kind == 0 ? 3 : 4;
+    for (int i = 0; i < count; i++) explore_check(items[i].done == 1 && wsqi_get(&items[i].letter) == 1);
+    explore_join_one(other);
+    explore_wait_quiet(); /* nothing is left beside sleepers, the stranger's task neither */
+    explore_check(items[4].done == 1);
+    if (!shuts_down) explore_check_parked(pool);
+    end(0);
+}
+
+static void helps(void) { help(false); }
+
+static void drainer(void *arg) {
+    (void)arg;
+    explore_check(wsq_pool_shutdown(pool, WSQ_DRAIN) == WSQ_OK);
+}
+
+/* A drain meanwhile: what the tasks spawn, on whichever thread, still runs. */
+static void helps_in_a_drain(void) {
+    begin(2, plain);
+    explore_check(wsq_group_init(&group, pool) == WSQ_OK);
+    items[0].task.fn = run_adding;
+    explore_wait_quiet();
+    wsq_task *tasks[] = {&items[0].task, &items[1].task};
+    explore_check(wsq_group_spawn_batch(&group, tasks, 2) == WSQ_OK);
+    explore_start(drainer, NULL);
+    explore_check(wsq_group_wait(&group) == WSQ_OK);
+    for (int i = 0; i < 4; i++) explore_check(items[i].done == (i != 2));
+    explore_pool_end(pool);
+}
+
+static void canceller(void *arg) {
+    (void)arg;
+    explore_check(wsq_pool_shutdown(pool, WSQ_CANCEL) == WSQ_OK);
+}
+
+static void helps_in_a_cancel(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    explore_check(wsq_group_init(&group, pool) == WSQ_OK);
+    wsq_task *tasks[] = {&items[0].task, &items[1].task, &items[2].task};
+    explore_check(wsq_group_spawn_batch(&group, tasks, 3) == WSQ_OK);
+    explore_start(canceller, NULL);
+    (void)wsq_group_wait(&group);
+    for (int i = 0; i < 3; i++) explore_check(items[i].done + items[i].cleaned == 1);
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("guest: a guest wakes as the pool stops", guest_wakes, 2000);
     explore_random("guest: a guest waits as the pool stops", guest_waits, 2000);
+    explore_random("guest: helps", helps, 4000);
+    explore_random("guest: helps in a drain", helps_in_a_drain, 3000);
+    explore_random("guest: helps in a cancel", helps_in_a_cancel, 3000);
     return explore_end();
 }

@@ -1,0 +1,162 @@
+/* A thread outside that waits for a group runs tasks of it, while a worker sleeps: they spawn, wait, fork,
+ * sleep and yield there as on a worker; no more threads run tasks than the pool has workers; and where it
+ * must not do so, it does not. */
+#define WSQ_IMPLEMENTATION
+#include "../wsq.h"
+#include "test.h"
+#include "pool.h"
+#include "compose.h"
+
+enum { TASKS = 40 };
+
+static pthread_t caller;
+static atomic_uint here, inside, most; /* runs on the caller's thread; runs under way, and at most */
+static wsq_group group;
+
+static void enter(void) {
+    unsigned now = 1 + atomic_fetch_add(&inside, 1), seen = atomic_load(&most);
+    while (now > seen && !atomic_compare_exchange_weak(&most, &seen, now)) {}
+    if (pthread_equal(pthread_self(), caller)) atomic_fetch_add(&here, 1);
+}
+
+static wsq_poll spins(wsq_ctx ctx, step *self) {
+    (void)self;
+    enter();
+    if (wsq_worker_index(ctx) >= wsq_pool_slots(wsq_pool_of(ctx))) FAIL("an index");
+    if (wsq_worker_self() != (int)wsq_worker_index(ctx)) FAIL("another index");
+    test_spin(300);
+    atomic_fetch_sub(&inside, 1);
+    return WSQ_DONE;
+}
+
+static void wait_for(wsq_pool *pool, wsq_poll (*act)(wsq_ctx ctx, step *self), size_t rounds, uint64_t timeout_ns) {
+    step *steps = step_array(TASKS, act, NULL);
+    wsq_task *tasks[TASKS];
+    for (int i = 0; i < TASKS; i++) tasks[i] = &steps[i].task;
+    caller = pthread_self();
+    atomic_store(&here, 0);
+    atomic_store(&most, 0);
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    for (size_t round = 1; round <= rounds; round++) {
+        if (round % 4 == 0) test_nap(200000); /* the pool sleeps */
+        CHECK_EQ(wsq_group_spawn_batch(&group, tasks, TASKS), WSQ_OK);
+        CHECK_EQ(wsq_group_wait_for(&group, timeout_ns), WSQ_OK);
+        unsigned wrong = 0;
+        for (int i = 0; i < TASKS; i++) wrong += steps[i].runs < round || !wsq_task_done(&steps[i].task);
+        CHECK_EQ(wrong, 0);
+    }
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    free(steps);
+}
+
+static void no_more_than_workers(void) {
+    for (unsigned workers = 1; workers <= 4; workers++) {
+        for (int shared = 0; shared < 2; shared++) {
+            wsq_pool *pool = pool_new((wsq_config){.workers = workers, .order = shared ? WSQ_SHARED : WSQ_FIFO});
+            wait_for(pool, spins, test_times(60), WSQ_FOREVER);
+            CHECK(atomic_load(&most) <= workers);
+            if (workers == 4) CHECK(atomic_load(&here) != 0);
+            pool_end(pool);
+        }
+    }
+}
+
+/* ---- what such a task does ---- */
+
+static void add_up(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx;
+    atomic_fetch_add((atomic_uint *)arg, (unsigned)(end - begin));
+}
+
+static wsq_poll waits_and_forks(wsq_ctx ctx, step *self) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    unsigned way = (self->number + self->runs) % 6;
+    atomic_uint sum = 0;
+    wsq_group own;
+    step some[3];
+    enter();
+    for (int i = 0; i < 3; i++) step_new(&some[i], NULL, NULL);
+    wsq_group_init(&own, pool);
+    if (way <= 1) {
+        for (int i = 0; i < 3; i++) CHECK_EQ(wsq_group_spawn(&own, &some[i].task), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&own), WSQ_OK);
+        CHECK_EQ(some[2].runs, 1);
+    } else if (way == 2) {
+        CHECK_EQ(wsq_spawn(pool, &some[0].task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait(&some[0].task), WSQ_OK);
+    } else if (way == 3) {
+        wsq_for(ctx, 0, 1000, 10, add_up, &sum);
+        CHECK_EQ(atomic_load(&sum), 1000);
+    } else if (way == 4 && self->runs % 2 != 0) {
+        atomic_fetch_sub(&inside, 1);
+        return WSQ_YIELD;
+    } else if (way == 5) {
+        wsq_block_begin(ctx);
+        wsq_block_end(ctx);
+    }
+    atomic_fetch_sub(&inside, 1);
+    return WSQ_DONE;
+}
+
+static void of_any_kind(void) {
+    for (unsigned workers = 1; workers <= 4; workers++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = workers});
+        wait_for(pool, waits_and_forks, test_times(60), WSQ_FOREVER);
+        pool_end(pool);
+    }
+}
+
+/* ---- where it does not ---- */
+
+static void hook(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    (void)user, (void)event, (void)worker, (void)subject, (void)value;
+}
+
+static void not_here(void) {
+    static const wsq_hooks hooks = {.event = hook};
+    wsq_config kinds[] = {
+        {.workers = 4, .order = WSQ_LIFO}, {.workers = 4, .stack_size = 64u << 20}, {.workers = 4, .hooks = &hooks}};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        wsq_pool *pool = pool_new(kinds[k]);
+        wait_for(pool, spins, test_times(20), WSQ_FOREVER);
+        CHECK_EQ(atomic_load(&here), 0);
+        pool_end(pool);
+    }
+    wsq_pool *pool = pool_new((wsq_config){.workers = 4});
+    wait_for(pool, spins, test_times(20), 3600000000000u); /* it must return in time */
+    CHECK_EQ(atomic_load(&here), 0);
+    pool_end(pool);
+}
+
+/* Only the group's own tasks: another one before them is a worker's. */
+static wsq_poll strange(wsq_ctx ctx, step *self) {
+    (void)ctx, (void)self;
+    if (pthread_equal(pthread_self(), caller)) FAIL("a task that the wait is not for");
+    return WSQ_DONE;
+}
+
+static void no_others(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 4});
+    caller = pthread_self();
+    for (size_t round = 0; round < test_times(300); round++) {
+        step ones[6];
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        for (int i = 0; i < 6; i++) {
+            step_new(&ones[i], i % 2 != 0 ? spins : strange, NULL);
+            if (i % 2 != 0) CHECK_EQ(wsq_group_spawn(&group, &ones[i].task), WSQ_OK);
+            else CHECK_EQ(wsq_spawn(pool, &ones[i].task), WSQ_OK);
+        }
+        CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    }
+    pool_end(pool);
+}
+
+int main(void) {
+    test_begin("test_help");
+    RUN(no_more_than_workers);
+    RUN(of_any_kind);
+    RUN(not_here);
+    RUN(no_others);
+    return test_end();
+}
