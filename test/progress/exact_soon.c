@@ -94,6 +94,12 @@ static void wake_one(wsq_ctx ctx) {
     item_wake(current.made[0]);
 }
 
+/* The second evicts the first from the slot, and the third the second. */
+static void wake_three(wsq_ctx ctx) {
+    (void)ctx;
+    for (int i = 0; i < 3; i++) item_wake(current.made[i]);
+}
+
 static wsq_poll short_run(wsq_ctx ctx, wsq_task *task) {
     item *self = item_of(task);
     (void)ctx;
@@ -101,7 +107,7 @@ static wsq_poll short_run(wsq_ctx ctx, wsq_task *task) {
     return --self->runs != 0 ? WSQ_YIELD : WSQ_DONE;
 }
 
-static uint64_t slot_time(wsq_config config, bool short_tasks, uint64_t later) {
+static uint64_t slot_time(wsq_config config, bool short_tasks, uint64_t later, int wakes) {
     wsq_pool *pool = pool_make(&config);
     wsq_stats stats;
     if (short_tasks) { /* so that the average is some 200 ns */
@@ -113,11 +119,13 @@ static uint64_t slot_time(wsq_config config, bool short_tasks, uint64_t later) {
         wsq_worker_stats(pool, 0, &stats);
         CHECK(stats.average_task_ns < 500);
     }
-    made(0)->pends = true;
-    item_spawn(pool, current.made[0]);
+    for (int i = 0; i < wakes; i++) {
+        made(i)->pends = true;
+        item_spawn(pool, current.made[i]);
+    }
     nap(2 * MS);
     current.later = later;
-    uint64_t took = soon(pool, wake_one);
+    uint64_t took = soon(pool, wakes == 1 ? wake_one : wake_three);
     wsq_pool_destroy(pool);
     sim.threads = 0; /* the next pool has these cores again */
     return took;
@@ -128,17 +136,51 @@ static uint64_t slot_time(wsq_config config, bool short_tasks, uint64_t later) {
 static void slots(void) {
     for (unsigned workers = 2; workers <= 4; workers += 2) {
         for (uint64_t later = 0; later < 3 * MS; later += 700 * US) {
-            CHECK(slot_time((wsq_config){.workers = workers}, false, later) < 20 * US);
-            CHECK(slot_time((wsq_config){.workers = workers}, true, later) < 20 * US);
+            CHECK(slot_time((wsq_config){.workers = workers}, false, later, 1) < 20 * US);
+            CHECK(slot_time((wsq_config){.workers = workers}, true, later, 1) < 20 * US);
         }
-        CHECK(slot_time((wsq_config){.workers = workers, .lifo_cap = WSQ_LIFO_OFF}, true, 0) < 20 * US);
-        CHECK(slot_time((wsq_config){.workers = workers, .spin_ns = 100 * MS}, true, 0) < 20 * US);
+        CHECK(slot_time((wsq_config){.workers = workers}, false, 0, 3) < 20 * US);
+        CHECK(slot_time((wsq_config){.workers = workers}, true, 0, 3) < 20 * US);
+        CHECK(slot_time((wsq_config){.workers = workers, .lifo_cap = WSQ_LIFO_OFF}, true, 0, 1) < 20 * US);
+        CHECK(slot_time((wsq_config){.workers = workers, .spin_ns = 100 * MS}, true, 0, 1) < 20 * US);
     }
+}
+
+/* ---- where the caller runs the tasks ---- */
+
+static wsq_pool *pumped;
+static item *awaited[2];
+static uint64_t returned[2];
+
+static void waits_for_one(void *arg) {
+    int which = arg == &returned[1];
+    CHECK_EQ(wsq_task_wait(&awaited[which]->task), WSQ_OK);
+    returned[which] = now();
+}
+
+/* Two threads wait: the one that runs tasks returns when its own is over, and the other one goes on with it. */
+static void pumps(void) {
+    item *rest[5];
+    pumped = pool_make(&(wsq_config){.caller_runs = true});
+    for (int i = 0; i < 2; i++) item_spawn(pumped, awaited[i] = item_make(i == 0 ? MS : 2 * MS));
+    sim_core *one = outside(waits_for_one, &returned[0]);
+    nap(100 * US);
+    sim_core *two = outside(waits_for_one, &returned[1]);
+    sim_join(one);
+    sim_join(two);
+    CHECK(returned[0] < awaited[0]->ended + 20 * US);
+    CHECK(awaited[1]->began < returned[0] + 50 * US);
+    CHECK(returned[1] < awaited[1]->ended + 20 * US);
+    for (int i = 0; i < 5; i++) item_spawn(pumped, rest[i] = item_make(US));
+    CHECK_EQ(wsq_pool_wait(pumped), WSQ_OK);
+    for (int i = 0; i < 5; i++) CHECK(rest[i]->ended != 0);
+    wsq_pool_destroy(pumped);
 }
 
 int main(void) {
     test_begin("exact_soon");
     IN_WORLD(spawns);
     IN_WORLD(slots);
+    IN_WORLD(pumps);
     return test_end();
 }
