@@ -163,9 +163,9 @@
  * stand-ins are left (max_standins). Without them, as in caller_runs and lend_only pools, the
  * waiting thread runs whatever task comes.
  *
- * PROGRESS. A task that can run never lies beside an idle worker for long: the worker is woken,
- * which takes 5 to 20 us, or finds the task after 0.5 to 1 ms if that is in the LIFO slot of a busy
- * worker. If all workers are busy, the task waits for its turn (>>guide, ORDER and PRIORITY).
+ * DELAYS. A task that can run never lies beside an idle worker for long: the worker is woken, which
+ * takes 5 to 20 us, or finds the task after 0.5 to 1 ms if that is in the LIFO slot of a busy
+ * worker. If all workers are busy, the task waits for its turn. PROGRESS in >>guide has the list.
  *
  * Nothing is pre-empted, so three things make it wait for longer: long tasks on all workers; calls
  * that block without wsq_block_begin; and long jobs, because a join runs no task. A parallel loop
@@ -399,31 +399,31 @@
  *
  * PROGRESS. These are all the promises about when a task starts and when a wait returns. After each
  * stand its tests: rows of test/progress/hangs.c, rules of test/progress/watch.h that the oracle
- * checks in random programs, and programs of test/. "At once" means one wake-up: about 5 us, or 20
- * where processors sleep.
- *     - A queued task that an idle worker may run starts at once. [hangs 4a 4b 4c 5 6, oracle
+ * checks in random programs, and programs of test/. "Immediately" means after one wake-up: about 5
+ * us, or 20 where processors sleep.
+ *     - A queued task that an idle worker may run starts immediately. [hangs 4a 4b 4c 5 6, oracle
  *       idle-task idle-outside idle-yield idle-edge]
- *     - A task that a worker wakes starts at once where tasks take 3 us or more, otherwise 0.5 to
- *       1 ms later if its waker goes on and a worker is idle. [hangs 7b 7e 7f, oracle idle-wake
+ *     - A task that a worker wakes starts immediately where tasks take 3 us or more, otherwise 0.5
+ *       to 1 ms later if its waker goes on and a worker is idle. [hangs 7b 7e 7f, oracle idle-wake
  *       idle-wake-out]
  *     - If all workers are busy, a task in the global queue waits for one turn, and then for the
  *       tasks before it in a ring. [test_fair, oracle starved]
- *     - A task behind a long one in the ring of a busy worker is taken in a turn of another
- *       worker: each turn looks at one ring and takes one task. [hangs 14b, oracle starved]
+ *     - A task behind a long one in the ring of a busy worker is taken in a turn of another worker:
+ *       each turn looks at one ring and takes one task. [hangs 14b, oracle starved]
  *     - If a thread blocks, the tasks that it had fetched from the global queue go back to the
- *       front of that queue. The tasks that were spawned or woken there go to its end, once: from
- *       there on no younger task overtakes them. [hangs 2a 13c 14a, oracle starved]
+ *       front of that queue. Tasks that were spawned or woken on it go to the end, once: after that
+ *       no younger task overtakes them. [hangs 2a 13c 14a, oracle starved]
  *     - With one worker, the tasks of one thread start in the order of their spawns, also beside
  *       tasks that yield. [hangs 2c, test_order]
- *     - Priorities, pins and yields starve no task; a WSQ_LOW task has one turn of 16. [hangs 1a
- *       1b 1c 1e 2b 13a, test_priority, oracle starved]
- *     - A pinned task starts at once if its worker is idle or waits in its own pool, but not
+ *     - Priorities, pins and yields starve no task; a WSQ_LOW task has one turn of 16. [hangs 1a 1b
+ *       1c 1e 2b 13a, test_priority, oracle starved]
+ *     - A pinned task starts immediately if its worker is idle or waits in its own pool, but not
  *       inside a join. [hangs 3a 3b 13a, oracle pinned]
  *     - A loop, and any task that forks, gets help from idle workers at its next fork or piece;
  *       also inside a wait, if one of WSQ_GUESTS blocks is free. [hangs 8a 8b 8c, oracle loop]
- *     - A task beside a worker that sleeps in a join starts at once, but no task starts while jobs
- *       use all permits. [hangs 11b]
- *     - A wait returns at once after the end of what it waits for, or at its deadline. Without
+ *     - A task beside a worker that sleeps in a join starts immediately, but no task starts while
+ *       jobs use all permits. [hangs 11b]
+ *     - A wait returns immediately after the end of what it waits for, or at its deadline. Without
  *       stand-ins it first ends the task, or the job with its join, that runs inside it. [hangs 1d
  *       7d 13b, oracle wait]
  *     - While a worker is idle, a timer fires about 50 us late. [hangs 7a, test_timer, oracle
@@ -434,8 +434,7 @@
  *     - At most half of the workers search, once they have looked once. [hangs 12a]
  *     - The memory of a pool is bounded by what is alive at the same time. [hangs 9a 9b, oracle
  *       memory]
- *     - A program whose tasks do not wait for each other in a circle comes to its end. [oracle
- *       end]
+ *     - A program whose tasks do not wait for each other in a circle comes to its end. [oracle end]
  *
  * FUTURES. wsq_submit calls a function on some worker and gives you a handle:
  *

@@ -144,7 +144,7 @@ parallel for: #wsq_for
 hot phase: #wsq_pool_set_spin
 goroutine: #wsq_go
 permit: #-concepts-waiting
-progress: #-concepts-progress
+progress: #-guide-progress
 tracing: #wsq_hooks
 wasm: #-systems
 END
