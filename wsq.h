@@ -8067,7 +8067,7 @@ static wsq_task *wsqi_take_member(wsq_pool *pool, const wsq_group *group) {
     if (first != NULL) (void)wsqi_inject_cut(lane, 1), left--;
     wsqi_store_locked(&lane->length, left);
     wsqi_store_rel(&lane->lock, 0u); /* G4 */
-    if (left != 0) wsqi_notify(pool); /* a look while they moved has seen none of them */
+    if (left != 0) wsqi_notify(pool); /* a look may have missed the tasks while they moved */
     return first;
 }
 
