@@ -8695,15 +8695,27 @@ static bool wsqi_unpublish(wsqi_worker *self) {
     return false;
 }
 
-/* A join that waits for a thief runs another job: one of the thief's first, which is most often a
- * child of the awaited job, then any worker's. It never runs a task. */
-static bool wsqi_help(wsqi_worker *self, wsq_job *job) {
-    uint32_t thief = wsqi_load_hint(&job->thief);
+/* Before it sleeps, a join looks this many times as often as a search: the job that it awaits is
+ * under way, and a sleep delays the joins of other workers that wait for this one (with 1 instead
+ * of 3, uts with 128 simulated workers: 27 instead of 38%). */
+#define WSQI_JOIN_LOOKS 3
+
+/* Owner only, in a join: steals a job from worker n - 1 and runs it. 0: from none. */
+static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
+    if (n == 0 || n - 1 == self->index || !wsqi_block_known(self->pool, n - 1)) return false;
+    return wsqi_job_steal(self, wsqi_block(self->pool, n - 1));
+}
+
+/* A join that waits for a thief runs another job, never a task: one of the thief's first, which is
+ * most often a child of the awaited job; then one of the worker that gave a job last; any worker's
+ * only in the first of four rounds. What a join runs buries the awaited job, and joins of other
+ * workers wait for it in turn: jobs that are related to it bury it less deeply (uts with 64 and 128
+ * simulated workers: 50 and 38 instead of 44 and 26%). */
+static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
-    if (thief != 0 && wsqi_block_known(self->pool, thief - 1) &&
-        wsqi_job_steal(self, wsqi_block(self->pool, thief - 1)))
-        return true;
-    return wsqi_steal_pass(self, WSQI_JOBS, &none);
+    return wsqi_help_with(self, wsqi_load_hint(&job->thief)) ||
+           wsqi_help_with(self, wsqi_load_hint(&self->lead)) ||
+           (round % 4 == 0 && wsqi_steal_pass(self, WSQI_JOBS, &none));
 }
 
 /* Sleeps until the job is done; if `help`, also until jobs are published: then it returns true.
@@ -8757,12 +8769,13 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     while (wsqi_load_acq(&job->done) != WSQI_JOB_DONE) {
         again = asked;
         asked = false;
-        if (help && wsqi_help(self, job)) {
+        if (help && wsqi_help(self, job, idle_rounds)) {
             idle_rounds = 0;
-        } else if (wsqi_spin(self->pool, idle_rounds, &spin_start)) {
+        } else if (wsqi_spin(self->pool, idle_rounds / WSQI_JOIN_LOOKS, &spin_start)) {
             wsqi_backoff(idle_rounds++);
         } else {
             asked = wsqi_join_sleep(self, job, help, again);
+            idle_rounds = (idle_rounds | 3) + 1; /* now it looks everywhere */
         }
     }
     if (asked) wsqi_pass_on(self->pool); /* it was woken to help and cannot: wake another */
