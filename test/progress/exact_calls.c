@@ -346,6 +346,46 @@ static void statistics_of_jobs(void) {
     wsq_pool_destroy(pool);
 }
 
+static void short_piece(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx;
+    (void)arg;
+    compute((end - begin) * 40 * US + begin * 2 * US); /* the stolen one takes a little longer */
+}
+
+static void short_loop_run(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, *(size_t *)arg, 1, short_piece, NULL); }
+
+/* A join that is over soon does not sleep. */
+static void short_join(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    size_t pieces = 2;
+    wsq_stats all;
+    for (int i = 0; i < 5; i++) CHECK_EQ(wsq_run(pool, short_loop_run, &pieces), WSQ_OK);
+    wsq_pool_stats(pool, &all);
+    CHECK(all.jobs_stolen >= 1);
+    CHECK_EQ(all.joins_parked, 0);
+    wsq_pool_destroy(pool);
+}
+
+/* A worker fetches its share of what is there: 4 to 64 tasks at once. Two parts of the lane: four workers each. */
+static void shares_of_a_lane(void) {
+    static const struct {
+        unsigned tasks, fetched;
+    } cases[] = {{8, 4}, {40, 10}, {160, 40}, {512, 64}, {1600, 64}};
+    for (int i = 0; i < 5; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 8});
+        wsq_stats one;
+        for (unsigned k = 0; k < 8; k++) item_spawn_on(pool, k, item_make(k == 0 ? 20 * MS : 100 * MS));
+        nap(10 * MS);
+        for (unsigned k = 0; k < cases[i].tasks; k++) item_spawn(pool, item_make(MS));
+        nap(10 * MS + 500 * US); /* worker 0 is in the first of them */
+        wsq_worker_stats(pool, 0, &one);
+        CHECK_EQ(one.global_tasks, cases[i].fetched);
+        wsq_pool_wait(pool);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
 /* ---- hooks ---- */
 
 typedef struct heard {
@@ -519,6 +559,68 @@ static void dump_of_seconds(void) {
     wsq_pool_destroy(pool);
 }
 
+static void spawn_normal(void *arg) { item_spawn((wsq_pool *)arg, item_make(US)); }
+
+/* Each lane, whatever part of it a thread uses; and the threads. */
+static void dump_of_lanes(void) {
+    static const unsigned sizes[] = {1, 4, 12};
+    for (int i = 0; i < 3; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = sizes[i]});
+        char expected[60];
+        for (unsigned k = 0; k < sizes[i]; k++) item_spawn_on(pool, k, item_make(MS));
+        nap(100 * US);
+        dump_read(pool);
+        CHECK(strstr(dump_text, "stand-ins at work 0, guests 0") != NULL);
+        CHECK(strstr(dump_text, "high 0, normal 0, low 0") != NULL);
+        snprintf(expected, sizeof expected, "%u spawned and not done, 0 held", sizes[i]);
+        CHECK(strstr(dump_text, expected) != NULL);
+        for (int k = 0; k < 4; k++) { /* each thread has its part of the lane */
+            sim_join(outside(spawn_normal, pool));
+            dump_read(pool);
+            CHECK(strstr(dump_text, "high 0, normal 0+, low 0\n") != NULL);
+            wsq_pool_wait(pool);
+            for (unsigned w = 0; w < sizes[i]; w++) item_spawn_on(pool, w, item_make(MS));
+            nap(100 * US);
+        }
+        wsq_pool_wait(pool);
+        for (int k = 0; k < 3; k++) { /* the first runs, and its lane's others have been counted */
+            item *one = item_make(MS);
+            wsq_task_set_priority(&one->task, WSQ_HIGH);
+            item_spawn(pool, one);
+        }
+        nap(300 * US);
+        dump_read(pool);
+        if (sizes[i] == 1) CHECK(strstr(dump_text, "high 2, normal 0, low 0\n") != NULL);
+        wsq_pool_wait(pool);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
+static wsq_poll blocks_long_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_block_begin(ctx);
+    nap(5 * MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void dump_of_threads(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *blocks = item_make(0);
+    blocks->task.fn = blocks_long_run;
+    item_spawn(pool, blocks);
+    item_spawn(pool, item_make(2 * MS));
+    nap(MS);
+    dump_read(pool);
+    CHECK(strstr(dump_text, "stand-ins at work 1, guests 0") != NULL);
+    wsq_pool_wait(pool);
+    nap(MS);
+    dump_read(pool);
+    CHECK(strstr(dump_text, "stand-ins at work 0, guests 0") != NULL);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_calls");
     IN_WORLD(run_after_shutdown);
@@ -538,5 +640,9 @@ int main(void) {
     IN_WORLD(subjects_of_blocks);
     IN_WORLD(events_of_thefts);
     IN_WORLD(dump_of_seconds);
+    IN_WORLD(dump_of_lanes);
+    IN_WORLD(dump_of_threads);
+    IN_WORLD(short_join);
+    IN_WORLD(shares_of_a_lane);
     return test_end();
 }

@@ -9,26 +9,37 @@ static void make_three(void) {
 
 /* ---- the order of one worker ---- */
 
+static bool batched;
+
 static wsq_poll back_first_run(wsq_ctx ctx, wsq_task *task) {
     (void)task;
     for (int i = 0; i < 2; i++) item_spawn(wsq_pool_of(ctx), three[i]);
     wsq_block_begin(ctx); /* its two tasks go to the global queue */
     wsq_block_end(ctx);   /* before a stand-in comes: it has its permit again */
-    item_spawn(wsq_pool_of(ctx), three[2]);
+    if (batched) {
+        wsq_task *list[1] = {&three[2]->task};
+        CHECK_EQ(wsq_spawn_batch(wsq_pool_of(ctx), list, 1), WSQ_OK);
+    } else {
+        item_spawn(wsq_pool_of(ctx), three[2]);
+    }
     return WSQ_DONE;
 }
 
-/* What a worker spawns after a block comes after what it spawned before. */
+/* What a worker spawns after a block, also as a batch, comes after what it spawned before. */
 static void order_after_a_block(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-    item *first = item_make(0);
-    make_three();
-    first->task.fn = back_first_run;
-    item_spawn(pool, first);
-    wsq_pool_wait(pool);
-    CHECK(three[0]->began < three[1]->began);
-    CHECK(three[1]->began < three[2]->began);
-    wsq_pool_destroy(pool);
+    for (int i = 0; i < 2; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+        item *first = item_make(0);
+        batched = i == 1;
+        make_three();
+        first->task.fn = back_first_run;
+        item_spawn(pool, first);
+        wsq_pool_wait(pool);
+        CHECK(three[0]->began < three[1]->began);
+        CHECK(three[1]->began < three[2]->began);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
 }
 
 static wsq_poll without_permit_run(wsq_ctx ctx, wsq_task *task) {
