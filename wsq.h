@@ -3267,7 +3267,7 @@ static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
             wsqi_cgroup_line(line, path);
         }
         length = strlen(line);
-        memmove(text, line, length + 1); /* the next line has begun; a full buffer ends the loop */
+        memmove(text, line, length + 1); /* keeps the start of the next line; a full buffer ends the loop */
     }
     if (length != 0) wsqi_cgroup_line(text, path);
     if (file >= 0) close(file);
@@ -7731,7 +7731,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
         bool queued = !block->permit && !wsqi_is_guest(block) && wsqi_spill_all(block);
-        if (queued) wsqi_notify(block->pool); /* by a thread that went on without a permit */
+        if (queued) wsqi_notify(block->pool); /* queued while it had no permit */
         if (!block->permit) /* given back before; the last thread takes one again */
             all = all && (block != keeper || !wsqi_stranded(block->pool) ||
                           !wsqi_permit_take(block));
