@@ -3267,7 +3267,7 @@ static void wsqi_cgroup_path(char path[WSQI_GROUP_BYTES]) {
             wsqi_cgroup_line(line, path);
         }
         length = strlen(line);
-        memmove(text, line, length + 1); /* keeps the start of the next line; a full buffer ends the loop */
+        memmove(text, line, length + 1); /* keeps the next line; a full buffer ends the loop */
     }
     if (length != 0) wsqi_cgroup_line(text, path);
     if (file >= 0) close(file);
