@@ -146,8 +146,8 @@
  *
  * Jobs are private until a worker is idle. A thief that finds no public job asks for some, and at
  * its next fork or join the owner publishes its oldest jobs, which are the largest. A join whose
- * job was stolen runs other jobs meanwhile: those of the thief first, then anybody's, at most 32
- * deep. Then it sleeps. It never runs a task.
+ * job was stolen runs other jobs meanwhile, mostly those of the thief, now and then any worker's,
+ * at most 32 deep. Then it sleeps. It never runs a task.
  *
  * FUTURE, GROUP, EDGE. A future is a task that the pool makes for you: wsq_submit calls a function,
  * and wsq_future_get waits for its result. A group is a set of tasks that you wait for, or cancel,
