@@ -100,6 +100,9 @@ bench-programs: ## measure whole programs by hyperfine, start and end of the poo
 bench-counts: $(B)/bench/counts ## compare the instructions of the hot paths with bench/counts.txt
 	@CC='$(CC)' sh bench/counts.sh $<
 
+bench-servers: $(B)/examples/httpd ## compare a web server on wsq with nginx and Go, with wrk as the client
+	@sh bench/servers.sh $<
+
 bench-size: ## measure the bytes that wsq adds to a program, with various options
 	@CC='$(CC)' sh bench/size.sh $(B)/size
 
@@ -208,5 +211,5 @@ help:
 	@grep -hE '^[a-z -]+:.*##' Makefile | sed -E 's/:.*## /: /'
 
 .PHONY: all demo examples test hangs oracle test-examples check-all check-headers matrix docs install uninstall memcheck analyze coverage fuzz \
-    model mutate mutate-rules figures bench bench-peers bench-programs bench-counts bench-size sim sim-all sim-test sim-table sim-trust \
+    model mutate mutate-rules figures bench bench-peers bench-programs bench-counts bench-servers bench-size sim sim-all sim-test sim-table sim-trust \
     asan ubsan tsan msan sanitized variants clean help

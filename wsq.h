@@ -350,9 +350,10 @@
  *                must count: an eventfd, a pipe and EVFILT_USER keep it
  *
  * One thread at a time is in wait or dispatch, and events may lie in the driver's own struct
- * between the two. `wait` calls nothing of wsq. `dispatch` should be short, and waits for nothing:
- * wsq_task_wait and its like return WSQ_ERR_INVALID there. It must not take a lock that a task
- * holds while it spawns or wakes.
+ * between the two. `wait` calls nothing of wsq, and a debug build stops if it does. `dispatch`
+ * should be short, and waits for nothing: wsq_task_wait and its like return WSQ_ERR_INVALID there.
+ * The tasks that it wakes start in that order, as if they were spawned. It must not take a lock
+ * that a task holds while it spawns or wakes.
  *
  * If a thread is idle, it hears of an event immediately, or 0.5 ms later while the thread that
  * heard of the last one is still in a task. If all workers are busy, one of them looks in each
@@ -637,6 +638,7 @@
  *     use a GUI or game loop?      the same, once for each frame or event: recipes/gui.c
  *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER;
  *                                  examples/wsq_io.h, examples/echo.c; recipes/driver.c
+ *                                  On the main thread, without others: recipes/main_polls.c
  *     use epoll, libuv?            the task returns WSQ_PENDING, and the loop calls wsq_wake, on
  *                                  any thread: recipes/epoll.c. Without a thread for the loop: a
  *                                  driver
