@@ -22,6 +22,7 @@ typedef struct actor {
 typedef struct crowd {
     wsq_group group;
     unsigned left;
+    bool cancelled;
 } crowd;
 
 /* A task without a name: of a group, a burst, a feed. */
@@ -39,6 +40,7 @@ static struct {
     actor *actors; /* in the machine's memory: the scheduler hashes addresses of tasks */
     unsigned threads_left, stalls_left, extras, inside;
     uint64_t stall_random;
+    bool cancels; /* a task was cancelled, and with it perhaps some that come after it */
     sim_core *lent[WATCH_POOLS * 8]; /* threads inside a pool, which leave when it is shut down */
 } play;
 
@@ -55,6 +57,11 @@ static void spawn(watched *w, crowd *in) {
     watch_spawning(w);
     wsq_result result = in != NULL ? wsq_group_spawn(&in->group, &w->task)
                                    : wsq_spawn(pool_of(w->pool)->pool, &w->task);
+    if (result == WSQ_ERR_CANCELLED && in != NULL && in->cancelled) { /* a member's next */
+        in->left--;
+        watch_ended(w);
+        return;
+    }
     if (result != WSQ_OK) watch_fail("result", "the spawn of %s returned %d", w->name, (int)result);
     watch_spawned(w);
 }
@@ -63,11 +70,19 @@ static void spawn(watched *w, crowd *in) {
 
 static wsq_poll extra_run(wsq_ctx ctx, wsq_task *task);
 
+static wsq_poll extra_cleanup(wsq_task *task) {
+    extra *self = wsq_container_of(task, extra, w.task);
+    watch_cleaned(&self->w);
+    if (self->crowd != NULL && --self->crowd->left == 0) waits_ready(&self->crowd->group);
+    return WSQ_DONE;
+}
+
 static extra *extra_make(unsigned pool, how kind, uint64_t ns, crowd *in) {
     char name[12];
     extra *self = (extra *)sim_allocate(sizeof *self);
     snprintf(name, sizeof name, "x%u", play.extras++ % 1000000);
     watched_init(&self->w, extra_run, pool, name);
+    wsq_task_set_cleanup(&self->w.task, extra_cleanup);
     self->how = kind;
     self->ns = ns;
     self->crowd = in;
@@ -118,7 +133,8 @@ static void node_wait(int k, uint64_t timeout_ns) {
     waiting *wait = wait_begin(w, w->state == WATCH_DONE, w->pool, timeout_ns, w->name);
     wsq_result result = wsq_task_wait_for(&w->task, timeout_ns);
     wait_end(wait);
-    if (result != WSQ_OK && !(result == WSQ_ERR_TIMEOUT && timeout_ns != WSQ_FOREVER))
+    if (result != WSQ_OK && !(result == WSQ_ERR_TIMEOUT && timeout_ns != WSQ_FOREVER) &&
+        !(result == WSQ_ERR_CANCELLED && play.cancels))
         watch_fail("result", "the wait for %s returned %d", w->name, (int)result);
 }
 
@@ -126,12 +142,21 @@ static void group_op(const op *self) {
     crowd *own = (crowd *)sim_allocate(sizeof *own); /* it stays, should the wait time out */
     memset(own, 0, sizeof *own);
     wsq_group_init(&own->group, pool_of(self->pool)->pool);
+    wsq_group *cancelled = &own->group;
+    if (self->cancel == 2) {
+        cancelled = (wsq_group *)sim_allocate(sizeof *cancelled);
+        wsq_group_init(cancelled, pool_of(self->pool)->pool);
+        if (wsq_group_set_parent(&own->group, cancelled) != WSQ_OK) sim_fail("no parent");
+    }
     extras_spawn(self, own);
+    own->cancelled = self->cancel != 0;
+    if (own->cancelled) wsq_group_cancel(cancelled);
     uint64_t timeout = self->ns2 != 0 ? self->ns2 : WSQ_FOREVER;
     waiting *wait = wait_begin(&own->group, own->left == 0, self->pool, timeout, "a group");
     wsq_result result = wsq_group_wait_for(&own->group, timeout);
     wait_end(wait);
-    if (result != WSQ_OK && !(result == WSQ_ERR_TIMEOUT && self->ns2 != 0))
+    if (result != (self->cancel != 0 ? WSQ_ERR_CANCELLED : WSQ_OK) &&
+        !(result == WSQ_ERR_TIMEOUT && self->ns2 != 0))
         watch_fail("result", "the wait for a group returned %d", (int)result);
 }
 
@@ -253,6 +278,15 @@ static void op_do(wsq_ctx ctx, const op *o, actor *by) {
     case OP_BURST: extras_spawn(o, NULL); break;
     case OP_WAKE: if (spawned(&play.actors[o->node].w)) wake(&play.actors[o->node].w);
         break;
+    case OP_CANCEL: {
+        watched *w = &play.actors[o->node].w;
+        if (!spawned(w) || w->state == WATCH_DONE) break;
+        play.cancels = true;
+        watch_cancelling(w);
+        (void)wsq_task_cancel(&w->task);
+        break;
+    }
+    case OP_SPIN: wsq_pool_set_spin(pool_of(o->pool)->pool, o->ns == 1 ? WSQ_SPIN_OFF : o->ns); break;
     case OP_LOOP: loop_run(ctx, by->w.pool, o->count, o->ns); break;
     case OP_BLOCK:
         frame_set(frame_top(), BLOCKS, watch_now());
@@ -316,6 +350,11 @@ static wsq_poll actor_run(wsq_ctx ctx, wsq_task *task) {
         watch.progress = watch.last;
     }
     return watch_return(&self->w, WSQ_DONE, began);
+}
+
+static wsq_poll actor_cleanup(wsq_task *task) {
+    watch_cleaned(&wsq_container_of(task, actor, w.task)->w);
+    return WSQ_DONE;
 }
 
 static void node_spawn(int k) {
@@ -415,6 +454,7 @@ static void play_main(void) {
         char name[12];
         snprintf(name, sizeof name, "t%d", i);
         watched_init(&play.actors[i].w, actor_run, all->nodes[i].pool, name);
+        wsq_task_set_cleanup(&play.actors[i].w.task, actor_cleanup);
         play.actors[i].script = &all->nodes[i];
     }
     pools_make();
@@ -432,7 +472,9 @@ static void play_main(void) {
         watch_pool *pool = pool_of(i % all->pools);
         still = pool->live == 0 ? still + 1 : 0;
         waiting *wait = wait_begin(pool->pool, pool->live == 0, i % all->pools, WSQ_FOREVER, "a pool");
-        wsq_result result = wsq_pool_wait(pool->pool);
+        wsq_result result = all->drains && !play_over ? wsq_pool_shutdown(pool->pool, WSQ_DRAIN)
+                                                      : wsq_pool_wait(pool->pool);
+        play_over = play_over || all->drains;
         wait_end(wait);
         if (result != WSQ_OK) watch_fail("result", "wsq_pool_wait returned %d", (int)result);
     }
@@ -443,7 +485,7 @@ static void play_main(void) {
     }
     play_over = true;
     for (unsigned i = 0; i < all->pools && !watch.failed; i++)
-        if (wsq_pool_shutdown(pool_of(i)->pool, WSQ_DRAIN) != WSQ_OK) watch_fail("result", "a shutdown failed");
+        if (!all->drains && wsq_pool_shutdown(pool_of(i)->pool, WSQ_DRAIN) != WSQ_OK) watch_fail("result", "a shutdown failed");
     for (unsigned i = 0; i < play.inside; i++) sim_join(play.lent[i]);
     for (unsigned i = 0; i < all->pools; i++) wsq_pool_destroy(pool_of(i)->pool);
 }
@@ -462,6 +504,7 @@ static void program_stuck(void) {
 static bool program_holds(const program *all) {
     play.all = all;
     play.extras = play.inside = 0;
+    play.cancels = false;
     play_over = false;
     sim_stall.left = 0;
     sim_stall.tell = NULL;

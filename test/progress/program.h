@@ -22,6 +22,8 @@ typedef enum op_kind {
     OP_GROUP,    /* count members of ns; how they are; then a wait for them, with a time-out */
     OP_BURST,    /* count tasks of ns, for a pool, of how */
     OP_WAKE,     /* node */
+    OP_CANCEL,   /* node */
+    OP_SPIN,     /* wsq_pool_set_spin: pool, ns */
     /* tasks only */
     OP_LOOP,     /* count pieces of ns */
     OP_YIELD,    /* count times, ns each */
@@ -38,7 +40,7 @@ typedef enum op_kind {
 typedef enum how { HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS, HOW_TIMER, HOW_HELPER, HOW_THREAD } how;
 
 typedef struct op {
-    uint8_t kind, node, pool, how, priority;
+    uint8_t kind, node, pool, how, priority, cancel; /* cancel: of a group, 1: it, 2: its parent */
     uint16_t count;
     uint32_t ns, ns2;
 } op;
@@ -56,6 +58,7 @@ typedef struct program {
     unsigned pools, threads;
     wsq_config configs[WATCH_POOLS];
     uint64_t stall_seed; /* 0: no stalls */
+    bool drains;         /* the first thread shuts the pool down instead of waiting for it */
     node nodes[NODES];
     op thread[THREADS][THREAD_OPS]; /* the first one spawns what has no parent */
 } program;
@@ -93,6 +96,7 @@ static const struct avoidable {
     {"run", 1u << OP_RUN | 1u << OP_RUN_WAIT}, {"group", 1u << OP_GROUP},
     {"yield", 1u << OP_YIELD | 1u << OP_UNTIL}, {"loop", 1u << OP_LOOP | 1u << OP_RUN},
     {"pend", 1u << OP_PEND}, {"slot", 1u << OP_WAKE}, {"block", 1u << OP_BLOCK}, {"feed", 1u << OP_FEED},
+    {"cancel", 1u << OP_CANCEL}, {"drain", 0},
 };
 
 enum { AVOIDABLES = sizeof avoidables / sizeof *avoidables };
@@ -180,9 +184,9 @@ static int node_to_wait_for(const program *all, int self, bool blocks, uint64_t 
 /* ---- operations ---- */
 
 static const op_kind task_kinds[] = {OP_COMPUTE, OP_WAIT, OP_FUTURE, OP_RUN, OP_RUN_WAIT, OP_GROUP,
-    OP_BURST, OP_WAKE, OP_LOOP, OP_YIELD, OP_UNTIL, OP_PEND, OP_BLOCK};
+    OP_BURST, OP_WAKE, OP_CANCEL, OP_SPIN, OP_LOOP, OP_YIELD, OP_UNTIL, OP_PEND, OP_BLOCK};
 static const op_kind thread_kinds[] = {OP_NAP, OP_NAP, OP_WAIT, OP_FUTURE, OP_RUN, OP_RUN_WAIT,
-    OP_GROUP, OP_BURST, OP_WAKE, OP_FEED, OP_DISMISS};
+    OP_GROUP, OP_BURST, OP_WAKE, OP_CANCEL, OP_SPIN, OP_FEED, OP_DISMISS};
 
 /* self: a node, or -1. Kind OP_NONE: nothing came of it. */
 static op op_make(const program *all, int self, op_kind kind, uint64_t *random) {
@@ -210,11 +214,14 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
         made.node = (uint8_t)k;
         made.ns = 5000 + below(random, 30000);
         break;
-    case OP_WAKE: made.node = (uint8_t)below(random, NODES); break;
+    case OP_WAKE: case OP_CANCEL: made.node = (uint8_t)below(random, NODES); break;
+    case OP_SPIN: made.ns = (uint32_t[]){0, 1, 100000, 2000000}[below(random, 4)]; break;
     case OP_FUTURE:
         if (one_in(random, 60)) made.count = 1500, made.ns = 0; /* these take the oracle's time */
         break;
-    case OP_GROUP: made.ns2 = one_in(random, 3) ? some_ns(random) : 0; break;
+    case OP_GROUP: made.ns2 = one_in(random, 3) ? some_ns(random) : 0;
+        if (one_in(random, 4) && !avoids("cancel")) made.cancel = (uint8_t)(1 + below(random, 2));
+        break;
     case OP_PEND: made.how = (uint8_t)(HOW_TIMER + below(random, 3));
         if (made.how == HOW_HELPER && avoids("slot")) made.how = HOW_THREAD;
         break;
@@ -283,6 +290,7 @@ static void program_make(program *all, uint64_t seed) {
     for (unsigned i = 0; i < all->pools; i++) config_make(&all->configs[i], &random);
     if (one_in(&random, 3) && !avoids("stall")) all->stall_seed = 1 + chance(&random) % 1000000;
     nodes_make(all, &random, mask);
+    all->drains = one_in(&random, 4) && all->pools == 1 && !all->configs[0].lend_only && !avoids("drain");
     all->threads = 1 + below(&random, THREADS);
     for (unsigned i = 0; i < all->threads; i++) {
         int n = 0;
@@ -331,7 +339,10 @@ static void op_print(const op *self) {
     case OP_GROUP: printf("group in pool %u of %u%s tasks of %s%s; wait for it", self->pool, self->count,
                           priorities[self->priority], time_text(self->ns), hows[self->how]);
         if (self->ns2 != 0) printf(", %s at most", time_text(self->ns2));
+        if (self->cancel != 0) printf("; before that cancel it%s", self->cancel == 2 ? "s parent" : "");
         break;
+    case OP_CANCEL: printf("cancel t%u", self->node); break;
+    case OP_SPIN: printf("set spin_ns of pool %u to %u", self->pool, (unsigned)self->ns); break;
     case OP_BURST: printf("spawn %u%s tasks of %s%s in pool %u", self->count, priorities[self->priority],
                           time_text(self->ns), hows[self->how], self->pool); break;
     case OP_WAKE: printf("wake t%u", self->node); break;
@@ -377,6 +388,7 @@ static bool node_spawned(const program *all, int k);
 static void program_print(const program *all) {
     static const char *const priorities[] = {"", ", WSQ_HIGH", ", WSQ_LOW"};
     for (unsigned i = 0; i < all->pools; i++) config_print(i, &all->configs[i]);
+    if (all->drains) printf("  at the end the pool is drained\n");
     if (all->stall_seed != 0) printf("  stalls, seed %u\n", (unsigned)all->stall_seed);
     for (unsigned i = 0; i < all->threads; i++) {
         printf("  thread %u: ", i);

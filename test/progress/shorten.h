@@ -24,7 +24,7 @@ static bool shorten_ops(program *all, op *(*at)(program *all, int i), int count,
             any = true;
             continue;
         }
-        for (int what = 0; what < 8; what++) {
+        for (int what = 0; what < 9; what++) {
             next = *all;
             o = at(&next, i);
             if (what == 0) o->count = (uint16_t)(o->count / 2);
@@ -35,6 +35,7 @@ static bool shorten_ops(program *all, op *(*at)(program *all, int i), int count,
             else if (what == 5 && (o->kind == OP_GROUP || o->kind == OP_BURST)) o->how = HOW_PLAIN;
             else if (what == 6 && o->ns > 1000 && o->kind != OP_SPAWN) o->ns /= 2;
             else if (what == 7 && o->count > 1) o->count = 1;
+            else if (what == 8) o->cancel = 0;
             if (o->count == 0 && at(all, i)->count != 0 && o->kind != OP_RUN) continue;
             while (shorter(all, &next, rule)) {
                 any = true;
@@ -92,6 +93,9 @@ static void program_shorten(program *all, const char *rule) {
         program next = *all;
         next.stall_seed = 0;
         any = shorter(all, &next, rule);
+        next = *all;
+        next.drains = false;
+        any = shorter(all, &next, rule) || any;
         for (next = *all; next.threads > 1 && (next.threads--, shorter(all, &next, rule)); next = *all) any = true;
         any = shorten_ops(all, thread_op, THREADS * THREAD_OPS, rule) || any;
         any = shorten_ops(all, node_op, NODES * OPS, rule) || any;

@@ -59,7 +59,7 @@ typedef struct watched {
     char name[12];
     uint8_t pool, priority, cause;
     watch_state state;
-    bool woken;                      /* while it ran */
+    bool woken, cancelled;           /* woken: while it ran */
     int pin;                         /* -1: none */
     uint32_t runs, over_runs, older_runs;
     uint64_t since, over_ns;         /* it can run; overtaken by younger ones */
@@ -484,6 +484,15 @@ static void waits_ready(const void *what) {
 
 static void edges_ready(const watched *done);
 
+static void watch_ended(watched *self) {
+    watch_pool *pool = &watch.pools[self->pool];
+    self->state = WATCH_DONE;
+    watch.progress = watch.last;
+    if (--pool->live == 0) waits_ready(pool->pool);
+    edges_ready(self);
+    waits_ready(self);
+}
+
 static wsq_poll watch_return(watched *self, wsq_poll result, uint64_t began) {
     frame_pop();
     watch_pool *pool = &watch.pools[self->pool];
@@ -493,16 +502,26 @@ static wsq_poll watch_return(watched *self, wsq_poll result, uint64_t began) {
         overtaken(pool->pinned_first, self, t - began, pool);
     }
     if (result == WSQ_YIELD) ready_enter(self, t, FROM_YIELD);
-    else if (result == WSQ_PENDING && self->woken) ready_enter(self, t, FROM_WAKE);
+    else if (result == WSQ_PENDING && (self->woken || self->cancelled)) ready_enter(self, t, FROM_WAKE);
     else if (result == WSQ_PENDING) self->state = WATCH_PENDS;
-    else {
-        self->state = WATCH_DONE;
-        watch.progress = t;
-        if (--pool->live == 0) waits_ready(pool->pool);
-        edges_ready(self);
-        waits_ready(self);
-    }
+    else watch_ended(self);
     return result;
+}
+
+/* Before wsq_task_cancel: it will not begin a run any more; one that pends is queued for its end. */
+static void watch_cancelling(watched *self) {
+    uint64_t t = watch_now();
+    tell("cancels", self->name, 0);
+    self->cancelled = true;
+    if (self->state == WATCH_PENDS) ready_enter(self, t, cause_here(FROM_WAKE, FROM_WAKE_OUTSIDE));
+}
+
+/* Its cleanup was called instead of its function. */
+static void watch_cleaned(watched *self) {
+    watch_now();
+    tell("cleans up", self->name, 0);
+    if (self->state == WATCH_READY) ready_leave(self);
+    watch_ended(self);
 }
 
 /* ---- waits ---- */
