@@ -4664,8 +4664,7 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
         wsqi_fence_rmw();
         if (!wsqi_joiners_sleep(pool)) return;
         /* A thread that slept in a join before the mark went looks for later tasks. */
-        (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
-        wsqi_fence_rmw(); /* I8 */
+        wsqi_joiner_mark(pool);
         index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
     }
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
