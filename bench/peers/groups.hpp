@@ -276,6 +276,9 @@ int main(int argc, char **argv) {
         {"one_by_one", "ns/task", run_one_by_one, 2000, 0},
         {"wake", "us", run_wake, 1, 0},
 #endif
+#ifdef USER_CASES
+        USER_CASES
+#endif
     };
     return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, pool_start, pool_stop);
 }

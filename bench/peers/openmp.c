@@ -246,6 +246,24 @@ static peer_result run_idle(long size) {
     return peer_idle();
 }
 
+#define HAS_BURST
+#define HAS_SHORT_LOOP
+#include "users.h"
+
+static void burst(int count, double ns) {
+#pragma omp parallel
+#pragma omp single
+    for (int i = 0; i < count; i++) {
+#pragma omp task
+        peer_spin(ns);
+    }
+}
+
+static void loop_ranges(long n, void (*body)(long begin, long end)) {
+#pragma omp parallel for
+    for (long i = 0; i < n; i++) body(i, i + 1);
+}
+
 int main(int argc, char **argv) {
     static const peer_case cases[] = {
         {"fib", "ns/fork", run_fib, 16, 2},
@@ -261,6 +279,7 @@ int main(int argc, char **argv) {
         {"spawn", "ns/task", run_spawn, 100000, 0},
         {"chain", "ns/task", run_chain, 20000, 0},
         {"idle", "%", run_idle, 100, 0},
+        PEER_USER_CASES
     };
     return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, start, stop);
 }

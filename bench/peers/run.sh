@@ -15,7 +15,7 @@ dir=${1:?usage: run.sh DIR}
 cores=$(getconf _NPROCESSORS_ONLN)
 rounds=${PEER_ROUNDS:-3}
 workers=${PEER_WORKERS:-$(if [ "$cores" -gt 1 ]; then echo "1 $cores"; else echo 1; fi)}
-cases=${PEER_ONLY-fib skynet queens uts sort matmul uneven loop spawn outside submit busy chain one_by_one ask yield ping_pong wake idle fifo lifo steal timer_set_1k timer_set_1m timer_cancel_1k timer_cancel_1m timer_again_1k timer_again_1m timer_fire_1k timer_fire_1m}
+cases=${PEER_ONLY-fib skynet queens uts sort matmul uneven loop spawn outside submit busy chain one_by_one ask burst burst_32 requests graph_100 graph_1000 pipeline_1 pipeline_10 short_loop empty_loop tail stencil yield ping_pong wake idle fifo lifo steal timer_set_1k timer_set_1m timer_cancel_1k timer_cancel_1m timer_again_1k timer_again_1m timer_fire_1k timer_fire_1m}
 sweeps=${PEER_SWEEPS-grain workers}
 patience=20 # a run that takes longer hangs, or as good as
 

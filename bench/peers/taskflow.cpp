@@ -45,4 +45,56 @@ static void push(void (*fn)(void *), void *arg) {
     pool->silent_async([fn, arg] { fn(arg); });
 }
 
+#define HAS_BURST
+#define HAS_GRAPH
+#define HAS_PIPELINE
+#define HAS_SHORT_LOOP
+#include "users.h"
+
+#include <taskflow/algorithm/pipeline.hpp>
+#include <vector>
+
+static void burst(int count, double ns) {
+    std::vector<std::future<void>> all;
+    for (int i = 0; i < count; i++) all.push_back(pool->async([ns] { peer_spin(ns); }));
+    for (std::future<void> &one : all) one.get();
+}
+
+static std::unique_ptr<tf::Taskflow> graph;
+
+static void graph_make(long width, long count) {
+    std::vector<tf::Task> nodes;
+    graph.reset(new tf::Taskflow);
+    for (long i = 0; i < count; i++) {
+        nodes.push_back(graph->emplace([] {}));
+        if (i >= width) nodes[(size_t)i].succeed(nodes[(size_t)(i - width)]);
+        if (i % width != 0) nodes[(size_t)i].succeed(nodes[(size_t)(i - 1)]);
+    }
+}
+
+static void graph_run() { pool->run(*graph).wait(); }
+
+static void pipeline(long items, double ns) {
+    long read = 0, written = 0, item[16];
+    tf::Pipeline line(16,
+                      tf::Pipe{tf::PipeType::SERIAL,
+                               [&](tf::Pipeflow &flow) {
+                                   if (read == items) flow.stop();
+                                   else item[flow.line()] = read++;
+                               }},
+                      tf::Pipe{tf::PipeType::PARALLEL, [ns](tf::Pipeflow &) { peer_spin(ns); }},
+                      tf::Pipe{tf::PipeType::SERIAL, [&](tf::Pipeflow &flow) {
+                                   peer_check(item[flow.line()] == written++, "order");
+                               }});
+    tf::Taskflow flow;
+    flow.composed_of(line);
+    pool->run(flow).wait();
+    peer_check(written == items, "items");
+}
+
+static void loop_ranges(long n, void (*body)(long begin, long end)) {
+    loop(n, body);
+}
+
+#define USER_CASES PEER_USER_CASES
 #include "groups.hpp"

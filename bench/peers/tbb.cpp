@@ -314,6 +314,58 @@ static peer_result run_idle(long size) {
     return peer_idle();
 }
 
+#define HAS_BURST
+#define HAS_GRAPH
+#define HAS_PIPELINE
+#define HAS_SHORT_LOOP
+#include "users.h"
+
+static void burst(int count, double ns) {
+    tbb::task_group group;
+    for (int i = 0; i < count; i++) group.run([ns] { peer_spin(ns); });
+    group.wait();
+}
+
+using node = tbb::flow::continue_node<tbb::flow::continue_msg>;
+static std::unique_ptr<tbb::flow::graph> graph;
+static std::vector<std::unique_ptr<node>> nodes;
+
+static void graph_make(long width, long count) {
+    nodes.clear();
+    graph.reset(new tbb::flow::graph);
+    for (long i = 0; i < count; i++) {
+        nodes.emplace_back(new node(*graph, [](const tbb::flow::continue_msg &) {}));
+        if (i >= width) tbb::flow::make_edge(*nodes[(size_t)(i - width)], *nodes[(size_t)i]);
+        if (i % width != 0) tbb::flow::make_edge(*nodes[(size_t)(i - 1)], *nodes[(size_t)i]);
+    }
+}
+
+static void graph_run() {
+    nodes[0]->try_put(tbb::flow::continue_msg());
+    graph->wait_for_all();
+}
+
+static void pipeline(long items, double ns) {
+    long read = 0, written = 0;
+    tbb::parallel_pipeline(
+        16, tbb::make_filter<void, long>(tbb::filter_mode::serial_in_order,
+                                         [&](tbb::flow_control &control) -> long {
+                                             if (read == items) control.stop();
+                                             return read++;
+                                         }) &
+                tbb::make_filter<long, long>(tbb::filter_mode::parallel,
+                                             [ns](long item) { return peer_spin(ns), item; }) &
+                tbb::make_filter<long, void>(tbb::filter_mode::serial_in_order,
+                                             [&](long item) { peer_check(item == written++, "order"); }));
+    peer_check(written == items, "items");
+}
+
+static void loop_ranges(long n, void (*body)(long begin, long end)) {
+    tbb::parallel_for(tbb::blocked_range<long>(0, n), [body](const tbb::blocked_range<long> &range) {
+        body(range.begin(), range.end());
+    });
+}
+
 int main(int argc, char **argv) {
     static const peer_case cases[] = {
         {"fib", "ns/fork", run_fib, 16, 2},
@@ -334,6 +386,7 @@ int main(int argc, char **argv) {
         {"ask", "us", run_ask, 1, 0},
         {"wake", "us", run_wake, 1, 0},
         {"idle", "%", run_idle, 100, 0},
+        PEER_USER_CASES
     };
     return peer_main(argc, argv, cases, sizeof cases / sizeof *cases, start, stop);
 }

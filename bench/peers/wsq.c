@@ -545,6 +545,116 @@ static peer_result run_timer_fire(long count) {
     return (peer_result){timer_processor_ns() - begin, (double)count};
 }
 
+/* ---- what users write ---- */
+
+#define HAS_BURST
+#define HAS_GRAPH
+#define HAS_PIPELINE
+#define HAS_SHORT_LOOP
+#include "users.h"
+
+typedef struct timed {
+    wsq_task task;
+    double ns;
+} timed;
+
+static wsq_poll timed_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    peer_spin(wsq_container_of(task, timed, task)->ns);
+    return WSQ_DONE;
+}
+
+static void burst(int count, double ns) {
+    timed some[32];
+    wsq_task *all[32];
+    wsq_group group;
+    wsq_group_init(&group, pool);
+    for (int i = 0; i < count; i++) {
+        some[i].ns = ns;
+        wsq_task_init(all[i] = &some[i].task, timed_run);
+    }
+    if (count == 1) {
+        wsq_spawn(pool, all[0]);
+        wsq_task_wait(all[0]);
+    } else {
+        wsq_group_spawn_batch(&group, all, (size_t)count);
+        wsq_group_wait(&group);
+    }
+}
+
+static wsq_graph graph;
+static wsq_node nodes[1000];
+static wsq_edge edges[1000][2];
+
+static wsq_poll node_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    return WSQ_DONE;
+}
+
+static void graph_make(long width, long count) {
+    wsq_graph_init(&graph, pool);
+    for (long i = 0; i < count; i++) {
+        wsq_graph_add(&graph, &nodes[i], node_run);
+        if (i >= width) wsq_node_after(&nodes[i], &nodes[i - width], &edges[i][0]);
+        if (i % width != 0) wsq_node_after(&nodes[i], &nodes[i - 1], &edges[i][1]);
+    }
+}
+
+static void graph_run(void) {
+    peer_check(wsq_graph_run(&graph) == WSQ_OK && wsq_group_wait(&graph.group) == WSQ_OK, "graph");
+}
+
+#undef WSQ_IMPLEMENTATION
+#define main pipeline_main
+#include "../../examples/recipes/pipeline.c"
+#undef main
+
+typedef struct items {
+    long item[LINES], read, written, all;
+    double ns;
+} items;
+
+static bool items_read(void *user, unsigned line) {
+    items *self = (items *)user;
+    self->item[line] = self->read;
+    return self->read++ < self->all;
+}
+
+static void items_work(void *user, unsigned line) {
+    (void)line;
+    peer_spin(((items *)user)->ns);
+}
+
+static void items_write(void *user, unsigned line) {
+    items *self = (items *)user;
+    peer_check(self->item[line] == self->written++, "order");
+}
+
+static void pipeline(long count, double ns) {
+    items user = {.all = count, .ns = ns};
+    struct pipeline p = {.read = items_read, .work = items_work, .write = items_write, .user = &user};
+    peer_check(pipeline_run(pool, &p) == WSQ_OK && user.written == count, "items");
+}
+
+typedef struct ranges {
+    long n;
+    void (*body)(long begin, long end);
+} ranges;
+
+static void ranges_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx;
+    ((ranges *)arg)->body((long)begin, (long)end);
+}
+
+static void ranges_run(wsq_ctx ctx, void *arg) {
+    wsq_for(ctx, 0, (size_t)((ranges *)arg)->n, 0, ranges_body, arg);
+}
+
+static void loop_ranges(long n, void (*body)(long begin, long end)) {
+    ranges all = {n, body};
+    wsq_run(pool, ranges_run, &all);
+}
+
 int main(int argc, char **argv) {
     static const peer_case cases[] = {
         {"fib", "ns/fork", run_fib, 20, 2},
@@ -568,6 +678,7 @@ int main(int argc, char **argv) {
         {"ask", "us", run_ask, 1, 0},
         {"wake", "us", run_wake, 1, 0},
         {"idle", "%", run_idle, 100, 0},
+        PEER_USER_CASES
         {"fifo", "ns", run_fifo, 1000000, 0},
         {"lifo", "ns", run_lifo, 1000000, 0},
         {"steal", "ns", run_steal, 1000000, 0},
