@@ -8,6 +8,7 @@
 #include "pool.h"
 #include <pthread.h>
 #if !defined(_WIN32) && !defined(__EMSCRIPTEN__)
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #define HAS_FORK 1
@@ -42,9 +43,12 @@ typedef struct world {
 
 static bool odd(world *self) { return self->chaos != 0 && test_below(&self->random, self->chaos) == 0; }
 
+static atomic_bool in_child;
+
 static bool world_wait(uint64_t timeout_ns, void *user) {
     world *self = user;
     struct timespec until;
+    if (atomic_load(&in_child)) _Exit(9);
     if (atomic_fetch_add(&self->inside, 1) != 0) FAIL("two threads wait");
     atomic_fetch_add(&self->waits, 1);
     if (timeout_ns == 0) atomic_fetch_add(&self->looks, 1);
@@ -687,6 +691,40 @@ static void forked(void) {
 #endif
 }
 
+/* A worker's task forks, and the child returns from the task: it goes on as a worker whose pool is the
+ * parent's, until a signal ends it. */
+#if HAS_FORK
+static wsq_poll forks_run(wsq_ctx ctx, wsq_task *task) {
+    int status = 0;
+    pid_t child = fork();
+    (void)ctx, (void)task;
+    if (child == 0) {
+        atomic_store(&in_child, true);
+        sigset_t none;
+        sigemptyset(&none);
+        signal(SIGALRM, SIG_DFL);
+        pthread_sigmask(SIG_SETMASK, &none, NULL); /* a worker blocks signals */
+        setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = 100000}, NULL);
+        return WSQ_DONE;
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+    return WSQ_DONE;
+}
+#endif
+
+static void forked_in_a_task(void) {
+#if HAS_FORK
+    world at;
+    wsq_pool *pool = world_pool(&at, 0, (wsq_config){.workers = 1});
+    wsq_task one = {.fn = forks_run};
+    bool knows = pool->phase != &pool->own_phase;
+    if (knows) CHECK_EQ(wsq_spawn(pool, &one), WSQ_OK);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    world_end(&at, pool);
+#endif
+}
+
 int main(void) {
     test_begin("test_driver");
     RUN(events);
@@ -709,5 +747,6 @@ int main(void) {
     RUN(misuse);
     RUN(silence);
     RUN(forked);
+    RUN(forked_in_a_task);
     return test_end();
 }
