@@ -276,6 +276,43 @@ static double graph_100(const bench_case *self) { return graph_of(self, 10, 100)
 static double graph_1000(const bench_case *self) { return graph_of(self, 25, 1000); }
 static double graph_90000(const bench_case *self) { return graph_of(self, 300, 90000); }
 
+enum { STENCIL = 30000 };
+
+static double rows[2][STENCIL + 2];
+
+static void stencil_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    const double *from = rows[*(const int *)arg];
+    double *to = rows[1 - *(const int *)arg];
+    (void)ctx;
+    for (size_t i = begin; i < end; i++) to[i + 1] = (from[i] + from[i + 1] + from[i + 2]) * 0.333;
+}
+
+static void stencil_run(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, STENCIL, 0, stencil_body, arg); }
+
+static double stencil(const bench_case *self) {
+    uint64_t start = bench_now();
+    for (long i = 0; i < self->n; i++) {
+        int from = i % 2 != 0;
+        bench_check(wsq_run(self->pool, stencil_run, &from) == WSQ_OK, "run");
+    }
+    return bench_since(start) / 1e3 / (double)self->n;
+}
+
+static double create(const bench_case *self) {
+    static uint64_t ns[1000];
+    loop what = {1000, ns};
+    for (int i = 0; i < 1000; i++) ns[i] = 1000;
+    uint64_t start = bench_now();
+    for (long i = 0; i < self->n; i++) {
+        wsq_config config = {.workers = self->workers};
+        wsq_pool *pool = NULL;
+        bench_check(wsq_pool_create(&pool, &config) == WSQ_OK, "pool");
+        bench_check(wsq_run(pool, loop_run, &what) == WSQ_OK, "run");
+        wsq_pool_destroy(pool);
+    }
+    return bench_since(start) / 1e3 / (double)self->n;
+}
+
 int main(int argc, char **argv) {
     bench_begin("users", argc, argv);
     bench_add_pair("users/pipeline_1", "us/item", pipeline_1, 20000);
@@ -292,6 +329,8 @@ int main(int argc, char **argv) {
     bench_add_pair("users/loop_4", "us", loop_4, 300);
     bench_add_pair("users/loop_empty", "us", loop_empty, 2000);
     bench_add_pair("users/tail", "us", tail, 10);
+    bench_add_pair("users/stencil", "us", stencil, 2000);
+    bench_add_pair("users/create", "us", create, 30);
     bench_add_pair("users/graph_100", "us", graph_100, 2000);
     bench_add_pair("users/graph_1000", "us", graph_1000, 200);
     bench_add_pair("users/graph_90000", "us", graph_90000, 3);
