@@ -132,8 +132,8 @@ mutant() { # name
         say STALE "$1" "$(head -n 1 $dir/$1/log)"
         return
     fi
-    cp -r $dir/test $dir/bench $dir/$1
     $checks && return
+    cp -r $dir/test $dir/bench $dir/$1
     tries=$passes
     [ -n "$proof" ] && tries=$proof_passes
     for try in $tries; do
