@@ -9081,12 +9081,12 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     *innermost = outer;
 }
 
-/* Without a given grain a loop begins alone, or with thieves that are awake. If it has only a few
+/* Without a given grain a loop begins alone, until it has read the clock. If it has only a few
  * elements for each worker, they are probably long: it wakes a sleeper before the first one. */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
-    wsqi_loop_range(ctx, loop, begin, end, partial, few ? UINT64_MAX : WSQI_WORTH_NS, false);
+    wsqi_loop_range(ctx, loop, begin, end, partial, few ? UINT64_MAX : 0, false);
 }
 
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
