@@ -450,7 +450,8 @@ static void watch_begin(unsigned index, watched *self) {
 
 /* A run has ended: those that wait were overtaken by it, or it came before them. One starves that was
  * overtaken much longer than what came before it took. */
-static void overtaken(watched *list, const watched *by, uint64_t ns, const watch_pool *pool) {
+static void overtaken(watched *list, const watched *by, uint64_t ns, const watch_pool *pool,
+                      unsigned worker) {
     for (watched *one = list; one != NULL; one = one->next) {
         bool low = one->priority == WSQ_LOW;
         uint32_t most = low ? WATCH_LOW_RUNS : WATCH_RUNS;
@@ -462,7 +463,7 @@ static void overtaken(watched *list, const watched *by, uint64_t ns, const watch
         }
         if (by->pin >= 0 && by->pin != one->pin) continue; /* its worker's own turns */
         if (one->priority != WSQ_HIGH && by->priority == WSQ_HIGH) continue; /* every 16th is another */
-        if (one->pin >= 0 && pool->away[one->pin] != 0) continue;
+        if (one->pin >= 0 && (pool->away[one->pin] != 0 || (unsigned)one->pin != worker)) continue;
         one->over_ns += ns;
         one->over_runs++;
         bool long_ago = watch.last > one->since + 20 * MS; /* not if each run takes no time */
@@ -494,12 +495,13 @@ static void watch_ended(watched *self) {
 }
 
 static wsq_poll watch_return(watched *self, wsq_poll result, uint64_t began) {
+    unsigned worker = frame_top()->index;
     frame_pop();
     watch_pool *pool = &watch.pools[self->pool];
     uint64_t t = watch.last;
     if (pool->ordered && frame_top() == NULL) { /* on top of a wait runs what is waited for */
-        overtaken(pool->first, self, t - began, pool);
-        overtaken(pool->pinned_first, self, t - began, pool);
+        overtaken(pool->first, self, t - began, pool, worker);
+        overtaken(pool->pinned_first, self, t - began, pool, worker);
     }
     if (result == WSQ_YIELD) ready_enter(self, t, FROM_YIELD);
     else if (result == WSQ_PENDING && (self->woken || self->cancelled)) ready_enter(self, t, FROM_WAKE);
