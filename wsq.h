@@ -4129,7 +4129,7 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  * it goes back. */
 static inline void *wsqi_marked(wsq_task *task) { return (char *)task + 1; }
 static inline wsq_task *wsqi_unmarked(void *item) {
-    return (wsq_task *)(void *)((char *)item - ((uintptr_t)item & 1));
+    return (wsq_task *)((uintptr_t)item & ~(uintptr_t)1);
 }
 
 /* Any thread. Adds a chain of tasks, newest first, to a list that is taken whole: a lane's
@@ -5480,8 +5480,9 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
  * taken too early only runs too early. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
-    uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (task == NULL) return NULL;
+    /* Not before: each spawn of the victim's writes this line. */
+    uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
         return NULL;
@@ -7058,11 +7059,12 @@ static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
 
-/* Owner only: steals from one victim. *task: a stolen task. True: a stolen job has been run. */
-static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, wsq_task **task) {
+/* Owner only: steals from one victim. jobs: it may take jobs. *task: a stolen task. True: a stolen
+ * job has been run. */
+static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, bool jobs,
+                       wsq_task **task) {
     wsq_pool *pool = self->pool;
     wsqi_stat(self->counters.steal_attempts, 1);
-    bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
     if (jobs && wsqi_job_steal(self, victim)) return true;
     if (reach == WSQI_JOBS || victim->index >= pool->guest_base) return false;
     *task = wsqi_steal_tasks(self, victim, reach == WSQI_SLOTS);
@@ -7078,6 +7080,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
     bool all = self->robs_slots || pool->config.caller_runs;
     bool ordered = pool->places.matter && reach != WSQI_JOBS;
+    bool jobs = reach == WSQI_JOBS || wsqi_jobs_allowed(self);
     unsigned distance = ordered ? 0 : WSQI_ANYWHERE;
     uint64_t asleep = 0;
     do {
@@ -7091,7 +7094,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
                 asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
             if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
             if (ordered && wsqi_distance(pool, self->index, victim->index) != distance) continue;
-            if (wsqi_visit(self, victim, reach, task)) return true;
+            if (wsqi_visit(self, victim, reach, jobs, task)) return true;
             visits--;
         }
     } while (++distance < WSQI_ANYWHERE && *task == NULL);
@@ -7114,7 +7117,7 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
     for (int look = 0; look < 2 && *task == NULL; look++) { /* the second takes a lone task, too */
         if (look != 0) wsqi_backoff(2);
-        if (wsqi_visit(self, victim, WSQI_SLOTS, task)) return true;
+        if (wsqi_visit(self, victim, WSQI_SLOTS, wsqi_jobs_allowed(self), task)) return true;
     }
     return false;
 }
@@ -8664,8 +8667,9 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         n = left;
     }
     /* A searcher sets the traps itself, at the latest when it stops searching. */
-    bool searched = wsqi_searching(wsqi_load_hint(&self->pool->permits)) != 0;
-    if (WSQI_PUBLISH_ALWAYS || (wanted && !searched && wsqi_range_empty(self)))
+    if (WSQI_PUBLISH_ALWAYS ||
+        (wanted && wsqi_searching(wsqi_load_hint(&self->pool->permits)) == 0 &&
+         wsqi_range_empty(self)))
         wsqi_steal_request(self);
     if (wanted && exposed) wsqi_notify_jobs(self->pool, self);
 }
