@@ -4135,12 +4135,12 @@ static inline wsq_task *wsqi_unmarked(void *item) {
 /* Any thread. Adds a chain of tasks, newest first, to a list that is taken whole: a lane's
  * `incoming`, or a group's `then`. After a push into a lane the caller must notify a worker, even
  * if the lane was not empty: the thread that filled it may be late with its own notify. */
-static void wsqi_chain_push(wsqi_aptr *list, wsq_task *newest, wsq_task *oldest) {
-    void *head = wsqi_load_hint(list);
+static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) {
+    void *head = wsqi_load_hint(top);
     do {
         wsqi_set(&oldest->next, (wsq_task *)head);
         /* G1: the chain's links and tasks become visible. Pairs with G2. Failure: retried. */
-    } while (!wsqi_cas_rel(list, &head, newest));
+    } while (!wsqi_cas_rel(top, &head, newest));
 }
 
 /* Any thread; a snapshot. Tasks may just be moving from one list to the other; the thread that

@@ -21,6 +21,8 @@ static parcel *parcel_of(wsq_task *task) { return wsq_container_of(task, parcel,
 /* One of `shares` lanes. */
 static void queue_new(unsigned workers, unsigned shares) {
     memset((void *)&pool, 0, sizeof pool);
+    pool.copy = &wsqi_copy;
+    wsqi_store_rlx(&pool.alive, WSQI_ALIVE);
     pool.workers = workers;
     pool.shares = shares;
 }

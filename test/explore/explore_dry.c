@@ -134,8 +134,9 @@ static void until_begun(wsq_ctx ctx, int count) {
 
 static void inner_run(wsq_ctx ctx, wsq_job *job) {
     (void)job;
-    begun++;
-    if (wsq_worker_index(ctx) >= wsq_pool_workers(pool)) return; /* the run itself has taken it */
+    bool worker = wsq_worker_index(ctx) < wsq_pool_workers(pool); /* else the run has taken it */
+    begun++; /* from here to held_back no other thread runs */
+    if (!worker) return;
     held_back = true;
     explore_meet(&joined, 2);
 }

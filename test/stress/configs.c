@@ -89,7 +89,8 @@ static void choose_parts(attempt *self) {
     self->forbidden = self->forbidden || what == 1 || what == 2;
     self->scarce = self->scarce || what == 5;
     what = choose(self, 4);
-    self->hooks = (wsq_hooks){what == 1 ? NULL : on_event, self, what == 2 ? name_of : NULL};
+    self->hooks = (wsq_hooks){.event = what == 1 ? NULL : on_event, .user = self,
+                               .name = what == 2 ? name_of : NULL};
     if (what != 0) config->hooks = &self->hooks;
     what = choose(self, 8);
     self->topology = (wsq_topology){what == 1 ? NULL : place_of, NULL};
