@@ -1,4 +1,4 @@
-/* wsq.h - version 2.0.0 - a work-stealing scheduler: fair tasks and fork-join, in one C file
+/* wsq.h - version 3.0.0 - a work-stealing scheduler: fair tasks and fork-join, in one C file
  *
  * Do this in ONE C or C++ file:
  *
@@ -871,7 +871,7 @@
  * >>config
  * ========================================================================== */
 
-#define WSQ_VERSION 2000000 /* major * 1000000 + minor * 1000 + patch */
+#define WSQ_VERSION 3000000 /* major * 1000000 + minor * 1000 + patch */
 
 /* What wsq.h needs. One clear sentence here, before a compiler prints a hundred errors. */
 #if defined(__cplusplus) && !defined(_MSVC_LANG) && __cplusplus < 201103L
