@@ -182,7 +182,8 @@
  *
  *     context       wsq_ctx: the top of a job stack, which a function receives and passes on
  *     global queue  where tasks from outside and from full rings wait for any worker. It has a lane
- *                   for every 8 workers, at most 16 lanes; one outside thread uses one of them
+ *                   for every 3 workers, up to 8 lanes; beyond 64 workers one for every 8, up to 16
+ *                   (one in all if WSQ_SHARED, WSQ_LIFO or caller_runs). An outside thread uses one
  *     LIFO slot     the place for the one task that a worker has just woken
  *     pending       a task is pending when it has returned WSQ_PENDING and waits for a wake
  *     held          a task is held when it is spawned and waits for predecessors
@@ -256,8 +257,10 @@
  * Nothing runs while no thread is lent. So wsq_pool_wait, a WSQ_DRAIN and wsq_pool_destroy wait
  * until a thread has come and done what is queued. A WSQ_CANCEL needs no thread.
  *
- * MEMORY. A pool allocates when it is created: itself, and for each worker WSQ_BLOCK_SIZE bytes,
- * and 12 KiB that only timers touch.
+ * MEMORY. A wsq_task is 48 bytes of yours, in your struct (fewer on 32 bits). You free it when the
+ * task is done; or its function does so, and returns WSQ_GONE.
+ * A pool allocates when it is created: itself, and for each worker WSQ_BLOCK_SIZE bytes (1 MiB, or
+ * 128 KiB on 32 bits) and 12 KiB that only timers touch.
  * Later it allocates only in these places, and calls a wsq_allocator there from any thread:
  *     - wsq_reduce, for a partial result of more than 128 bytes, when a range is cut
  *     - the queue of a WSQ_LIFO pool, and the list of wsq_config.list_tasks, when they grow
@@ -299,7 +302,7 @@
  *
  * PRIORITY. wsq_task_set_priority gives a task a priority from its spawn on. A WSQ_HIGH task
  * overtakes all others as soon as any worker is between two tasks. A WSQ_LOW task runs when there
- * is nothing else to do. Nothing is pre-empted: a running task is never interrupted.
+ * is nothing else to do, and in every 16th turn. A running task is never interrupted.
  *
  * PINNING. wsq_spawn_on pins a task to one worker, which is woken for it. Nobody steals the task.
  *
@@ -636,6 +639,8 @@
  *     run on the main thread?      give it a caller_runs pool of its own: any thread spawns into
  *                                  that pool, and the main thread calls wsq_pool_run_one
  *     use a GUI or game loop?      the same, once for each frame or event: recipes/gui.c
+ *     wait in a GUI's main loop?   do not: the worker's task ends with a spawn into the main
+ *                                  thread's pool, or ask wsq_task_done: recipes/gui.c
  *     wait for a socket?           wsq_config.driver: an idle thread waits for it, see DRIVER;
  *                                  examples/wsq_io.h, examples/echo.c; recipes/driver.c
  *                                  On the main thread, without others: recipes/main_polls.c
@@ -2468,8 +2473,8 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
 WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
 /* Owner only. Moves all but the oldest WSQ_RING_CAPACITY / 2 items to `out`, which has room for
- * that many, and returns how many; 0 if there are no more, or a steal is under way. A thief that
- * has read the longer tail before takes none of these: it takes at most half a ring. */
+ * that many. Returns how many: 0 if the ring holds no more than these, or a steal is under way. A
+ * thief that read the tail before this takes at most half a ring, so none of the moved items. */
 static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
     uint32_t tail = wsqi_load_own(&self->tail);
@@ -3245,8 +3250,8 @@ static bool wsqi_cgroup_has_cpu(const char *rest) {
     return false;
 }
 
-/* Stores the path of a line of /proc/self/cgroup, "number:controllers:path", if it is a better one.
- * The line of version 2 is "0::path". A line of version 1 with the controller "cpu" counts. */
+/* Stores the path of a line of /proc/self/cgroup, "number:controllers:path". The line of version 1
+ * with the controller "cpu" goes before that of version 2, which is "0::path". */
 static void wsqi_cgroup_line(const char *line, char *path) {
     const char *rest = strchr(line, ':'), *end = rest != NULL ? strchr(rest + 1, ':') : NULL;
     if (end == NULL || end[1] != '/') return;
@@ -3421,7 +3426,7 @@ static unsigned wsqi_cpu_count(void) {
 #endif
 
 /* The longest single sleep; the thread then sleeps again. On some systems seconds have only 31
- * bits, on others microseconds. A guess. */
+ * bits. A guess. */
 #define WSQI_LONGEST_NS 3600000000000u
 
 static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
@@ -3625,7 +3630,8 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  *   task      new -> active (its spawn) -> pending (its run) -> active (its next run, which a wake
  *             has queued) -> done, cancelled or not (its run, or the thread that cancels it)
  *   thread    at work -> searching -> idle (itself) -> searching (the thread that wakes it, which
- *             hands it a permit) -> at work; at work -> blocked in a wait, a join or a call
+ *             hands it a permit; or itself, with a permit if one sleeps: wsqi_wake_self) -> at
+ *             work; at work -> blocked in a wait, a join or a call
  *             (itself: it gives its permit back, or keeps it if no other thread could use it) -> at
  *             work (itself, with a permit if one sleeps, else to the end of its task); see >>thread
  *   lease     vacant -> here (the thread that enters) -> dismissed (any) -> vacant (the thread)
@@ -3642,8 +3648,8 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 #endif
 typedef char wsqi_guests_fit_into_eight_bits_of_S[(WSQ_GUESTS) <= 255 ? 1 : -1];
 
-/* The members of wsq_stats in their order, but its last. The first three are never left out:
- * wsq_pool_wait adds up spawned and finished, and run tells a slot's watcher of a new task. */
+/* wsq_stats without its last member. WSQ_NO_STATS leaves all out but the first three: wsq_pool_wait
+ * adds up spawned and finished, and `run` tells a slot's watcher of a new task. */
 typedef struct wsqi_counters {
     wsqi_a64 spawned, run, finished;
     wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
@@ -3668,8 +3674,8 @@ typedef struct wsqi_parker {
     wsqi_parking *parking;
 } wsqi_parker;
 
-/* A thread that waits for a task, a group, a future (each known by its address), the pool, or a job
- * of the block in which it joins. */
+/* A thread that waits for a task, a group, a future (each known by its address), the pool, or, in a
+ * join, for a job (known by the address of the block in which it joins). */
 typedef struct wsqi_wait wsqi_wait;
 
 /* Lists of the threads that wait or sleep in joins, each with a lock. With 16 lists fib on 128
@@ -4511,7 +4517,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *   wsqi_guest_run, _end      a guest from outside comes, or leaves
  *   wsqi_joiner_mark, _ask    a thread sleeps in a join with its permit; it is asked for that
  *
- * NOTIFICATIONS. While S counts a sleeper and a task is queued, S also counts a searcher, or a
+ * NOTIFICATIONS. While S counts a sleeping permit and a task is queued, S counts a searcher, or a
  * thread is obliged to notify: it passes a full barrier and reads S before it does anything of
  * unknown length, in wsqi_pass_on or in a function whose name begins with wsqi_notify. A thread is
  * obliged when it has queued, stolen or moved tasks, and when it stops searching and no other
@@ -4755,9 +4761,9 @@ static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(wor
  * last one begins after 12 wake-up latencies; with 3 after 23, with 2 after 33. */
 enum { WSQI_WAKES = 4 };
 
-/* How many of these it takes from S in one step. Beyond 64 workers S, one line for all, holds the
- * wake-ups up: in a burst of 512 for 512 sleepers half have begun after 36 latencies, one by one
- * after 61. With 4 those taken wait too long for their wake-ups (a burst of 64: 24, not 12). */
+/* How many sleepers a thread takes from S in one step. Beyond 64 workers S, one line for all, holds
+ * the wake-ups up: of 512 tasks for 512 sleepers half have begun after 36 wake-up latencies; with
+ * 1 after 61. With 4 those taken wait too long for their wake-ups (64 tasks: 24, not 12). */
 enum { WSQI_TAKEN = 2 };
 
 /* After a full barrier: a worker that has a public job, or NULL. Asks others to publish some. */
@@ -4878,8 +4884,8 @@ static void wsqi_search_begin(wsqi_worker *self) {
     /* W4: as in wsqi_check_quiet. Also, of a worker in a guest's job: either this sees the guest,
      * or that worker, when it took the job, saw what this one finished. Pairs with itself. */
     wsqi_fence_rmw();
-    /* Is this the last one? A thread whose permit S counts neither as sleeping nor as searching has
-     * work, and comes here later, or it is a guest, or in a job of a guest's run. */
+    /* Is this the last thread with work? One whose permit S counts neither as sleeping nor as
+     * searching has work, and comes here later, unless it is in a job of a guest's run. */
     if (pool->config.caller_runs ||
         wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
@@ -4906,10 +4912,12 @@ static void wsqi_search_end(wsqi_worker *self) {
 /* ==========================================================================
  * >>sleep: a worker that found nothing
  * Purpose:   it sleeps until another thread wakes it, and then searches.
- * Invariant: at most one sleeper, the watcher, wakes up by itself, and only while a LIFO slot is
- *            full, a timer is set, or no thread waits in the driver. A sleeper has its bit set, or
- *            is being woken. While S counts a sleeper, one waits in the driver, or another thread
- *            has the driver, or searches, or a watcher looks again after WSQI_WATCH_NS.
+ * Invariant: at most one sleeper, the watcher, wakes up by itself: it fires timers, takes tasks
+ *            from the slots of workers that are stuck in a task, and takes a free driver. There is
+ *            none while no slot is full, no timer is set, and a thread waits in the driver. A
+ *            sleeper has its bit set, or is being woken. While S counts a sleeper, one waits in
+ *            the driver, or another thread has the driver, or searches, or a watcher looks again
+ *            after WSQI_WATCH_NS.
  * Writers:   watcher: the thread that begins or ends to watch. poller: see the pool's struct.
  * Source:    Vyukov's and Tokio's parking; a sleeper that keeps the time is Go's sysmon without a
  *            thread of its own.
@@ -5136,8 +5144,8 @@ static void wsqi_leave_waker(wsqi_worker *self) {
         wsqi_cpu_leave();
 }
 
-/* If tasks take this long on average, a woken task may lie in its waker's slot for longer than an
- * idle thread takes to wake up. A guess: a wake-up takes about 5 us. */
+/* From this average on, a task that stays in its waker's slot may wait for longer than an idle
+ * thread takes to wake up (about 5 us), so the waker notifies. A guess. */
 #define WSQI_SLOT_NS 3000u
 
 /* Owner only, whose permit or average has changed. */
@@ -5392,8 +5400,8 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     return has ? 0 : self->pool->config.order == WSQ_LIFO && wsqi_queue_length(self) == 0 ? 64 : 1;
 }
 
-/* 2. A batch from the global queue. If there is no `task` yet, the first one is returned. The rest
- * goes where thieves can reach it. */
+/* Step 2 of FINDING WORK: a batch from the global queue. Returns `task`, or if that is NULL the
+ * first one of the batch. The rest goes where thieves can reach it. */
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
@@ -5542,9 +5550,10 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
  * Invariant: no phase: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: waits for a
  *            wake; the thread that then sets NOTIFIED queues the task. NOTIFIED: to be run (again).
- *            POISONED: cancelled; a run that begins by a read-modify-write sees it, and does not
- *            begin. So a task with POISONED and PENDING, OPEN or a BLOCKER will not run. Without
- *            these it may be running, and only its end shows: POISONED and DONE means it has not.
+ *            POISONED: cancelled. A run that would begin by a read-modify-write sees this, and does
+ *            not begin. So a task with POISONED and PENDING, OPEN (it is revocable) or a HOLD will
+ *            not run. Without these it may be running, and only its end shows: POISONED and DONE
+ *            means it has not.
  * Writers:   wakers and waiters add bits. Only the thread that runs or spawns the task clears them,
  *            or claims a future. A thread that poisons a task that is done makes it new.
  * Source:    Tokio's task state. Ours: queued and running are one state, so a task's first run, and
@@ -5876,8 +5885,8 @@ typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED }
 /* Any thread: takes one hold away. If it was the last one, and the task has been spawned, this
  * queues the task, and returns true. */
 static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
-    /* E3: what the task waited for is visible to its run, and its spawn here. Pairs with itself,
-     * T6. */
+    /* E3: the task's run sees what the task waited for; this thread sees the task's spawn. Pairs
+     * with itself, T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_HOLD);
     if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
@@ -5947,12 +5956,13 @@ WSQ_API bool wsq_budget_take(void) {
  * >>timer
  * Purpose:   wakes that come later, at a cost that does not grow with the number of timers.
  * Invariant: level n has a list for each value of the n-th digit, to the base of 64, of a time in
- *            ns. A timer is on the level of the highest digit in which its time differs from
- *            `base`, in the list of its digit there; set anew to a later time, it stays where it
- *            is. So a level is due before all higher ones. When the time of a list has come, that
- *            becomes `base`, and its timers move down or fire. `next` and timer_next are no later
- *            than the first timer, unless the thread that set it is about to lower them. While a
- *            worker sleeps and a timer is set, the watcher sleeps until timer_next at most.
+ *            ns. A timer is on the level of the highest digit in which its time and `base` differ,
+ *            in the list of that digit of its time. Set anew to a later time, it stays there until
+ *            the list is opened. So a level is due before all higher ones. When the time of a list
+ *            has come, that becomes `base`, and its timers move down or fire. `next` and
+ *            timer_next are no later than the first timer, unless the thread that set it is about
+ *            to lower them. While a worker sleeps and a timer is set, the watcher sleeps until
+ *            timer_next at most.
  * Writers:   the lists, `next` and the timers in the lists: the holder of their lock. timer_next:
  *            any thread, by compare-and-swap.
  * Source:    timing wheels (Varghese and Lauck 1987); digits of ns, for an exact order, are the
@@ -6083,8 +6093,8 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 }
 
 /* The lock's holder: the first timer of the open list moves down, or fires. Returns its task, if
- * the caller is to queue that. The task may be running, and about to free itself and the timer: so
- * the timer is left before the task is notified, and a cancel that sees this passes the lock. */
+ * the caller is to queue that. Once it is notified, the task may run and free itself and the timer:
+ * so the timer says "fired" before that, and a cancel that reads this waits for the lock. */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6125,8 +6135,8 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
 /* Any thread that has fired timers: finds out when the next one is due. */
 static void wsqi_timers_raise(wsq_pool *pool) {
     uint64_t next = wsqi_load_hint(&pool->timer_next), first = wsqi_timers_next(pool);
-    /* N2: either a thread that sets an earlier timer sees this, or the second look sees its timer:
-     * else nobody looks for the timer. Pairs with N1. Failure: another thread was faster. */
+    /* N2: a thread that sets an earlier timer sees this, or the second look sees its timer.
+     * Otherwise no thread would look for it. Pairs with N1. Failure: another thread was faster. */
     if (next < first && wsqi_cas_sc(&pool->timer_next, &next, first))
         first = wsqi_timers_next(pool);
     wsqi_timers_lower(pool, first);
@@ -7435,8 +7445,9 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
  * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps in S. A thread
  *            takes a task from a queue only while it holds one, except a task that is pinned to
- *            it. A thread that blocks moves what it has queued to the global queue, gives its
- *            permit back, and then looks at all queues, as a thread that goes idle does. A wait
+ *            it. A thread that blocks moves what it has queued to the global queue (in order: what
+ *            came from there to its front, the rest to its end), gives its permit back, and then
+ *            looks at all queues, as a thread that goes idle does. A wait
  *            gives the permit back only if an idle thread can use it. Otherwise the thread keeps it
  *            and runs other tasks on top of the one that waits. A thread that goes on takes a
  *            permit if one sleeps. If none does, it ends its task without one, moves what it has
@@ -7444,7 +7455,8 @@ static bool wsqi_pump(wsq_pool *pool) {
  *            A stand-in is a thread beyond the first `workers`. One is started when a permit
  *            sleeps, or is about to, and no idle thread could use it. It stays until the pool is
  *            over. A guest from outside takes no tasks and no permit: S counts it as at work, and
- *            for each guest one sleeper leaves the jobs to it.
+ *            for each guest one sleeper leaves the jobs to it. (A thread that helps in a group's
+ *            wait uses a guest's block, but holds a permit.)
  * Writers:   permit: its thread, and for an idle thread the one that wakes it, through the token.
  *            started: the holder of the pool's lock.
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
@@ -7593,7 +7605,8 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
 }
 
 /* Owner only: runs the oldest task that is pinned to this thread, permit or not, since no other
- * thread may. False: there is none. */
+ * thread may. In wsq_block_begin, or in a join, the thread runs none: they wait until it goes on.
+ * False: there is none. */
 static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     if (wsqi_load_hint(&self->inbox.count) == 0) return false;
     wsq_task *task = wsqi_take_lane(self, &self->inbox);
@@ -7932,9 +7945,10 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     wsqi_pump_leave(pool);
 }
 
-/* One round of a wait: the thread runs one task or sleeps, until its deadline at most. It runs
- * tasks that are pinned to it, which no other thread may run; and any task, if it keeps its permit.
- * A join runs no tasks. In a shutdown a thread inside cancels what it finds. */
+/* One round of a wait: the thread runs one task or sleeps, until its deadline at most. (What it
+ * awaits, if that is in its own queue, it has run before: wsqi_wait_here.) It runs tasks that are
+ * pinned to it, which no other thread may run; and any task, if it keeps its permit. A join runs no
+ * tasks. In a shutdown a thread inside cancels what it finds. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
