@@ -4149,8 +4149,8 @@ static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) 
     } while (!wsqi_cas_rel(top, &head, newest));
 }
 
-/* Any thread; a snapshot. Tasks may just be moving from one list to the other; the thread that
- * moves them notifies after that. */
+/* Any thread; a snapshot. While a thread moves tasks from `incoming` to `ready`, this may be true
+ * although the lane has tasks; that thread notifies a worker afterwards. */
 static inline bool wsqi_inject_empty(wsqi_inject *inject) {
     return wsqi_load_hint(&inject->length) == 0 && wsqi_load_hint(&inject->incoming) == NULL;
 }
@@ -4161,7 +4161,7 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     if (wsqi_load_hint(&inject->incoming) == NULL) return length;
     /* G2: the tasks and their links are visible. Pairs with G1. */
     void *item = wsqi_xchg_acq(&inject->incoming, NULL);
-    wsq_task *oldest[2] = {NULL, NULL}, *newest[2] = {NULL, NULL}; /* [1]: those that come back */
+    wsq_task *oldest[2] = {NULL, NULL}, *newest[2] = {NULL, NULL}; /* [1]: marked tasks */
     for (; item != NULL; length++) {
         wsq_task *task = wsqi_unmarked(item);
         bool back = (void *)task != item;
@@ -4183,9 +4183,10 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     return length;
 }
 
-/* Any thread that has just pushed. Moves `incoming` to `ready`, unless another thread is at it:
- * most of the links are in this core's cache, while a consumer would wait for each one, and the
- * other consumers for the lock. The caller must pass a full barrier and notify a worker. */
+/* Any thread that has just pushed. Moves `incoming` to `ready`, unless another thread holds the
+ * lock. Most of the links are in this core's cache. A consumer that moved the tasks would wait for
+ * each link, and meanwhile the other consumers would find the lane locked. The caller must pass a
+ * full barrier and notify a worker. */
 static void wsqi_inject_settle(wsqi_inject *inject) {
     /* G3: as in wsqi_inject_take. */
     if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
@@ -4207,7 +4208,7 @@ static inline uint32_t wsqi_share_index(uint32_t n) {
     return n == 0 ? (uint32_t)WSQ_NORMAL : (uint32_t)WSQ_LOW + n;
 }
 
-/* The n-th lane of the global queue, modulo their number. */
+/* Lane n of the global queue; n is taken modulo the number of its lanes. */
 static inline wsqi_inject *wsqi_share(wsq_pool *pool, uint32_t n) {
     return &pool->lanes[wsqi_share_index(pool->shares > 1 ? n % pool->shares : 0)];
 }
@@ -4279,18 +4280,19 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
     return wsqi_tune_clamp(tune);
 }
 
-/* Is one more try worth it, after `vain` tries in a row that were of no use? After 4 of them only
- * every 16th time, for times may change. Both numbers are guesses. */
+/* Is one more try worth it, after `vain` useless tries in a row? After 4 useless tries only every
+ * 16th try is worth it, because a try may be useful again. Both numbers are guesses. */
 enum { WSQI_VAIN = 4 };
 
 static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain % 16 == 0; }
 
 /* ==========================================================================
  * >>waiters: what a thread sleeps on, and what it waits for
- * Purpose:   every thread sleeps on one word, its parker. A thread that waits is found by the
- *            address of what it waits for.
- * Invariant: a token stays until its owner takes it. A waiter stays in the bucket of what it awaits
- *            until it has heard of it or given up: the holder of the bucket's lock finds it there.
+ * Purpose:   every thread sleeps on one word, its parker. A waiting thread is found by the address
+ *            of the object that it waits for.
+ * Invariant: a token, once given, stays until the parker's owner takes it. A waiting thread stays
+ *            in the bucket of that object until its wait ends, so the holder of the bucket's lock
+ *            finds it.
  * Writers:   a token: the owner takes it, any thread gives it. A bucket: the holder of its lock.
  * Source:    the token is Java's and Rust's park and unpark; the buckets are the parking lot of
  *            WebKit (Pizlo 2015).
@@ -4300,7 +4302,7 @@ static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain %
 
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP, WSQI_TOKEN_POLLING };
 
-/* Owner only: it has the driver, and waits in it. True: that has events. */
+/* Owner only, which has the driver: sleeps in the driver's wait. True: the driver has events. */
 static bool wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
     const wsq_driver *driver = &self->pool->driver;
     self->polling = true;
@@ -4309,9 +4311,10 @@ static bool wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
     return events;
 }
 
-/* Owner only. Sleeps until it has a token, or until the deadline (WSQI_NEVER: none). It may return
- * for no reason, too, so every caller loops on a condition of its own. If the caller is `poller`, a
- * worker that has the driver, it sleeps in the driver's wait. True: that has brought events. */
+/* Owner only. Sleeps until another thread gives the token, or until the deadline (WSQI_NEVER:
+ * none). It may also return for no reason, so every caller loops on a condition of its own. poller:
+ * NULL, or the caller if it has the driver; then it sleeps in the driver's wait. True: the driver
+ * has events. */
 static bool wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller) {
     uint32_t how = poller != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
     bool events = false;
@@ -4347,12 +4350,12 @@ struct wsqi_wait {
     bool blocked;        /* the thread has slept, or is about to */
     bool gives;          /* a join: the thread gives its permit back */
     bool pinned;         /* the last task that this wait ran was pinned to the thread */
-    const void *key;     /* the address of what is awaited; in a join, of the worker's block */
-    wsqi_waiters *bucket;   /* the list that this is in; NULL: none yet */
+    const void *key;     /* the address of the awaited object; in a join, of the worker's block */
+    wsqi_waiters *bucket;   /* the list that holds this wait; NULL: none yet */
     const wsq_task *task;   /* the awaited task, or NULL */
     const wsq_group *group; /* the awaited group, or NULL */
     const wsq_job *job;     /* the stolen job that a join waits for; NULL: not a join */
-    uint64_t since;      /* under the bucket's lock: when the wait began; 0: no dump asks */
+    uint64_t since;      /* under the bucket's lock: when the wait began; 0: not recorded */
     uint64_t deadline;   /* WSQI_NEVER: none */
     wsqi_a32 called;     /* WSQI_CALL_*; others set it, the waiter clears it */
     wsqi_a32 asleep;     /* 1: the waiter sleeps, or is about to; it alone writes */
@@ -4368,17 +4371,17 @@ static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     return &pool->waiting[wsqi_hash((uintptr_t)key) >> (64 - WSQI_BUCKET_BITS)];
 }
 
-/* Any thread. The threads that wait for the object at this address (NULL: all that wait) look
- * again. The object itself may be gone. */
+/* Any thread. Makes the threads that wait for the object at this address (NULL: all waiting
+ * threads) look again. The object itself may no longer exist. */
 static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
-        /* A waiter leaves its bucket before its memory goes, so it is there under the lock. */
+        /* A waiter leaves its bucket, under the lock, before its memory ends. */
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (key != NULL && wait->key != key) continue;
-            /* W1: the thread that is called sees why. Pairs with W2. */
+            /* W1: the called thread sees what has changed. Pairs with W2. */
             wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_LOOK);
             wsqi_unpark(wait->parker);
         }
@@ -4387,7 +4390,7 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
 }
 
 static bool wsqi_wait_called(const wsqi_wait *wait) {
-    return wsqi_load_hint(&wait->called) != 0; /* wsqi_wait_listen (W2) makes sure */
+    return wsqi_load_hint(&wait->called) != 0; /* wsqi_wait_listen (W2) checks it again */
 }
 
 static bool wsqi_wait_expired(const wsqi_wait *wait) {
@@ -4401,10 +4404,10 @@ static bool wsqi_wait_expired(const wsqi_wait *wait) {
  *            once. A thread that may run or cancel tasks is on duty.
  * Writers:   counters: each worker its own. dropped, held, duty.threads: any thread, by
  *            read-modify-write.
- * Source:    Mattern's four counters (1987), in one process: the finished are added up first.
+ * Source:    Mattern's four counters (1987), in one process: the finished tasks are added up first.
  * ========================================================================== */
 
-/* Tasks that are done, or cancelled, so far. */
+/* How many tasks have finished or were cancelled so far. */
 static uint64_t wsqi_finished(const wsq_pool *pool) {
     /* P2: what each finished task has spawned is visible from here on. Pairs with P1. */
     uint64_t finished = wsqi_load_acq(&pool->dropped);
@@ -4415,15 +4418,15 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
 }
 
 /* How many tasks are spawned and not done. A task counts as spawned before it can finish. So if the
- * sum of the finished, which is taken first, equals the sum of the spawned, there was a quiet
- * moment between the two. *held: how many of the tasks wait for predecessors. */
+ * sum of the finished tasks, which is taken first, equals the sum of the spawned ones, no task was
+ * left at some moment between the two sums. *held: how many of the tasks wait for predecessors. */
 static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
     uint64_t finished = wsqi_finished(pool), spawned = 0;
     *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
     unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
-    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: P2, too. */
+    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: P2 orders it, too. */
         spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
     return spawned - finished;
 }
@@ -4433,18 +4436,19 @@ static bool wsqi_quiet(const wsq_pool *pool) {
     return wsqi_pending(pool, &held) == 0;
 }
 
-/* Does every task that is left wait for another one: in a circle, or for one that nobody spawns? At
- * one moment it may only seem so. A thread that waits for the pool is told of it (W4, W5), and
- * believes it after WSQI_STUCK_NS. */
+/* Does every task that is left wait for another task: in a circle, or for one that is never
+ * spawned? It may only seem so while the counts change. So a thread in wsq_pool_wait, which is
+ * called then (W4, W5), believes it only if it stays true for WSQI_STUCK_NS. */
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held, pending = wsqi_pending(pool, &held);
     if (pending == 0 || pending != held) return false;
-    /* Relaxed: a read-modify-write sees the newest value. (Clang makes a plain load of an addition
-     * of 0, and i386 has none for 64 bits.) Failure: it has changed. */
+    /* Relaxed: a read-modify-write sees the newest value. (Clang turns an addition of 0 into a
+     * plain load, and i386 has no plain load of 64 bits.) Failure: the count has changed. */
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* Any thread, after a full barrier (W4). If the pool is quiet, calls its waiters. */
+/* Any thread, after a full barrier (W4). If the pool is quiet or stuck, calls the threads that wait
+ * for it. */
 static inline void wsqi_notify_quiet(wsq_pool *pool) {
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
@@ -4457,10 +4461,10 @@ static void wsqi_check_quiet(wsq_pool *pool) {
     wsqi_notify_quiet(pool);
 }
 
-/* Any thread that has perhaps ended the last task, and goes on with a job. If the job is part of a
- * wsq_run it may take long, and a thread that waits for the pool does not wait for that. */
+/* Any thread that may have ended the last task, and goes on with a job. A job of a wsq_run may take
+ * long, and wsq_pool_wait does not wait for it, so this comes before the job. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* A thread that has a job of a run sees the guest, by J2; see wsqi_search_begin. */
+    /* A thread that has a job of a wsq_run sees its guest in S, by J2; see wsqi_search_begin. */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -4468,25 +4472,26 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* Any thread that may run or cancel tasks, and is awake again. If the pool stops, it passes the
- * pool's lock: a thread that finds the pool still, under the lock, releases waits before that. */
+/* Any thread that may run or cancel tasks, and is awake again. If the pool stops, this takes and
+ * releases the pool's lock: while wsqi_check_still, under the lock, finds that all threads sleep
+ * and releases their waits, this thread must not go on. */
 static void wsqi_woke(wsq_pool *pool) {
-    /* P4: either this sees the pool stop, or the thread that looks sees this one awake. */
+    /* P4: either this sees the pool stop, or wsqi_check_still sees this thread awake. */
     wsqi_fence_sc();
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
     wsqi_unlock(pool, &pool->lock);
 }
 
-/* Any thread: it may run or cancel tasks from here on. */
+/* Any thread: from here on this thread may run or cancel tasks. */
 static void wsqi_duty_begin(wsq_pool *pool) {
     wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
     wsqi_woke(pool);
 }
 
-/* Any thread: it may not run or cancel tasks any more. */
+/* Any thread: from here on this thread may not run or cancel tasks. */
 static void wsqi_duty_end(wsq_pool *pool) {
-    /* P6: what it cancelled is visible. Pairs with P5. */
+    /* P6: what this thread cancelled is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_check_still(pool);
     if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
@@ -4494,7 +4499,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
 
 /* ==========================================================================
  * >>idle: threads that sleep, search, and wake each other
- * Purpose:   no work waits beside a sleeper, and no sleeper is woken for nothing.
+ * Purpose:   no work waits while a worker sleeps, and no sleeper is woken for nothing.
  * Invariant: S and the sleepers' bitmap agree at every quiet moment. While S counts a searcher,
  *            producers wake no thread: the last searcher that leaves looks everywhere.
  * Writers:   S: any thread, by read-modify-write. A bit: its worker sets it; the thread that claims
@@ -4510,12 +4515,12 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *
  * CHANGES OF S. No other function changes it (the lint checks that).
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
- *   wsqi_sleep                a thread is idle; if it had a permit, that sleeps from here on
+ *   wsqi_sleep                a thread is idle; if it had a permit, the permit sleeps from here on
  *   wsqi_idle_take            a waker takes idle threads and sleeping permits: searchers now
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
- *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; it goes on, and takes one
+ *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
  *   wsqi_guest_run, _end      a guest from outside comes, or leaves
- *   wsqi_joiner_mark, _ask    a thread sleeps in a join with its permit; it is asked for that
+ *   wsqi_joiner_mark, _ask    a thread sleeps in a join with its permit; another asks for it
  *
  * NOTIFICATIONS. While S counts a sleeping permit and a task is queued, S counts a searcher, or a
  * thread is obliged to notify: it passes a full barrier and reads S before it does anything of
@@ -4538,14 +4543,15 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
 }
 
 static bool wsqi_asleep(wsqi_worker *self) {
-    /* A hint suffices: the last searcher's look (I6, I7) finds the work for which it is woken. */
+    /* A hint suffices: the last searcher's look (I6, I7) finds the work for which this worker is
+     * woken. */
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
 /* ---- places ---- */
 
-/* Distances: 0 within a cache, 1 within a node, else 2. A sleeper that has the driver is woken
- * last, because another sleeper would have to take the driver over. */
+/* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. A sleeper
+ * that has the driver is woken last, because another sleeper would have to take the driver over. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE };
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4557,9 +4563,10 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 /* pool->poller while this block has the driver. */
 #define WSQI_HAS_DRIVER(index) (2u * ((index) + 1u) + 1u)
 
-/* Any thread: is there a driver, and does no thread wait in it? */
+/* Any thread: does the pool have a driver, and is it free? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
-    /* I10: either this sees the driver free, or its last user sees the sleeper. Pairs with I11. */
+    /* I10: either this sees the driver free, or the thread that frees it sees the sleeper. Pairs
+     * with I11. */
     return pool->config.driver != NULL && (wsqi_load_sc(&pool->poller) & 1) == 0;
 }
 
@@ -4569,13 +4576,14 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (!places->matter) return;
     uint32_t place = places->cpus != 0 ? places->of_cpu[wsqi_cpu_now() % places->cpus]
                                        : places->topology.place(self->index, places->topology.user);
-    wsqi_a32 *word = &places->of_block[self->index]; /* others read it, so it is rarely written */
+    wsqi_a32 *word = &places->of_block[self->index]; /* others read it: written only if changed */
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
-/* Clears the lowest bit, of the blocks near `self` or, if that is NULL, of all. Returns its number,
- * or -1 if all are clear. So the same sleepers are woken again and again, and stay warm. (Rejected:
- * each in turn. One request at a time through libuv: 14.8 instead of 11.0 us; 2 cores, KVM.) */
+/* Clears the lowest bit of the blocks nearest to `self`, or, if that is NULL, of all. Returns its
+ * number, or -1 if all are clear. So the same sleepers are woken again and again, and their caches
+ * stay warm. (Rejected: to wake each sleeper in turn. A request through libuv, one at a time, then
+ * took 14.8 instead of 11.0 us; 2 cores, KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -4595,13 +4603,13 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         uint64_t only = (uint64_t)1 << (index % 64);
         /* I3: the sleeper set its bit before. Pairs with I5. Failure: another thread took it. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
-        self = NULL; /* many claim at once, so any will do */
+        self = NULL; /* many threads claim at once, so any bit will do */
     }
 }
 
-/* The caller has taken an idle thread and a permit from S, and gives them to any sleeper. A bit is
- * set before S counts it, so there are always enough bits. The work is at `lead` (NULL: at the
- * caller). */
+/* The caller has taken an idle thread and a permit from S; this hands both to any sleeper, and
+ * wakes it. A sleeper sets its bit before S counts it, so there are always enough bits. lead: the
+ * worker that has the work (NULL: the caller). */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
     const wsqi_worker *around = pool->places.matter ? self : NULL;
@@ -4616,8 +4624,8 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
 }
 
 /* Takes up to n idle threads and as many sleeping permits from S, and counts them as searchers. It
- * leaves `spare` permits, and goes no further than `most` searchers. Returns how many it took: the
- * caller must wake that many threads. */
+ * leaves `spare` permits asleep, and lets S count at most `most` searchers. Returns how many it
+ * took: the caller must wake that many threads. */
 static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
     while (wsqi_searching(s) < most && wsqi_sleeping(s) > spare && wsqi_idle(s) != 0) {
@@ -4625,15 +4633,16 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
         if (n > wsqi_sleeping(s) - spare) n = wsqi_sleeping(s) - spare;
         if (n > wsqi_idle(s)) n = wsqi_idle(s);
         uint64_t next = s - n * (WSQI_IDLE + WSQI_SLEEPING - WSQI_SEARCHING);
-        /* Relaxed: the bitmap orders (I3). Failure: decide again. */
+        /* Relaxed: the bitmap orders it (I3). Failure: decide again. */
         if (wsqi_cas_rlx(&pool->permits, &s, next)) return n;
     }
     return 0;
 }
 
-/* Any thread that has changed S, which is `s` now, and passed a full barrier. If more permits sleep
- * than there are threads for them, and no stand-ins are left to start, a thread that waits without
- * a permit takes one. (Without stand-ins only the first of these permits needs a call.) */
+/* Any thread that has changed S to `s`, and passed a full barrier. If more permits sleep than there
+ * are idle or starting threads, and no stand-in is left to start, calls the waiting threads: one
+ * that has no permit takes one. (If the pool has no stand-ins, only the first of these permits
+ * needs a call.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
     if (wsqi_sleeping(s) <= threads || wsqi_threads_made(pool) != pool->guest_base) return;
@@ -4651,15 +4660,15 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
 }
 
 /* Any thread that has set its bit among the joiners, then passed a full barrier. From here on a
- * thread that queues a task asks for its permit. */
+ * thread that queues a task can ask this thread for its permit. */
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
     (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
     wsqi_fence_rmw(); /* I8 */
 }
 
-/* Any thread, if a task is there, no permit sleeps and no thread searches. A thread that sleeps in
- * a join with its permit looks again, and gives the permit back. */
+/* Any thread, if a task is queued. If no permit sleeps and no thread searches, calls a thread that
+ * sleeps in a join with its permit: it looks again, and gives the permit back. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
@@ -4669,14 +4678,15 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
         /* I6: either this sees the joiner's bit, or the joiner sees that the mark is gone. */
         wsqi_fence_rmw();
         if (!wsqi_joiners_sleep(pool)) return;
-        /* A thread that slept in a join before the mark went looks for later tasks. */
+        /* A thread still sleeps in a join. The mark must be there for later tasks, too. */
         wsqi_joiner_mark(pool);
         index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
     }
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
 }
 
-/* Any thread, if a permit sleeps, perhaps in a join, no thread searches, and a task is there. */
+/* Any thread, if a task is queued, no thread searches, and a permit sleeps or a thread sleeps in a
+ * join with its permit. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 1, 0, 1)) {
         wsqi_wake_one(pool, NULL);
@@ -4689,7 +4699,7 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
 /* Any thread that has made a task visible, then passed a full barrier. Wakes one idle thread,
  * unless a thread searches already. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
-    uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: that barrier orders it. */
+    uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
@@ -4723,20 +4733,21 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
                                                   : wsq_ring_length(&worker->ring);
 }
 
-/* Owner only, which has pushed tasks. If an older task is queued, its own push has woken a worker,
- * or a searching worker will see it. So S, one line for all, is read only if there is none. */
+/* Owner only, after it has pushed tasks. If an older task is queued, its push has already woken a
+ * worker, or a searching worker will see it. So S, whose cache line all threads share, is read only
+ * if there is no older task. */
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
-    /* I6: also, either this sees that a thief has taken the older tasks, or the thief sees this one
-     * when it leaves the search, or in wsqi_visit. */
+    /* I6: also, either this sees that a thief has taken the older tasks, or the thief sees the new
+     * task when it leaves the search, or in wsqi_visit. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
 /* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
-    /* J5 sees to it that the request is not overwritten unseen. */
+    /* By J5 the worker does not overwrite a request that it has not seen. */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -4757,16 +4768,18 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
-/* Sleepers that one thread wakes together. Measured (bench/sim): of 64 tasks for 64 sleepers the
- * last one begins after 12 wake-up latencies; with 3 after 23, with 2 after 33. */
+/* How many sleepers one thread wakes in a row. Measured (bench/sim): of 64 tasks for 64 sleepers
+ * the last task begins after 12 wake-up latencies; with 3 wake-ups after 23, with 2 after 33. */
 enum { WSQI_WAKES = 4 };
 
-/* How many sleepers a thread takes from S in one step. Beyond 64 workers S, one line for all, holds
- * the wake-ups up: of 512 tasks for 512 sleepers half have begun after 36 wake-up latencies; with
- * 1 after 61. With 4 those taken wait too long for their wake-ups (64 tasks: 24, not 12). */
+/* How many sleepers a thread takes from S in one step. With more than 64 workers the shared cache
+ * line of S slows the wake-ups: of 512 tasks for 512 sleepers half have begun after 36 wake-up
+ * latencies, and in steps of 1 after 61. In steps of 4 the sleepers that were taken wait too long
+ * for their wake-up (the 64 tasks above then need 24 latencies, not 12). */
 enum { WSQI_TAKEN = 2 };
 
-/* After a full barrier: a worker that has a public job, or NULL. Asks others to publish some. */
+/* Returns a worker that has a public job, or NULL. Asks the workers that it finds without a public
+ * job to publish one. The caller has passed a full barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     const wsqi_worker *self = wsqi_inside(pool); /* so that callers begin at different workers */
@@ -4779,10 +4792,10 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Counts queued tasks: 0 if there is none, else some of them. `where`: two of their queues, or
- * NULL. Looks at `most` workers: this one, then on from the one that it stole from last. The caller
- * passed a full barrier. If there is no watcher, a full LIFO slot, a timer and a driver in which no
- * thread waits count as work, because they need one. Relaxed: that barrier orders it. */
+/* Counts queued tasks, but stops when it has found enough. where: two workers that have some, or
+ * NULL. Looks at `most` workers: the caller, then from the one on that it stole from last. If there
+ * is no watcher, a full LIFO slot, a timer and a free driver count as tasks, because they need one.
+ * Relaxed: the caller's full barrier orders it. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -4809,15 +4822,17 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     return amount;
 }
 
-/* After a full barrier: has a thread time for a job? A guest works in the place of a sleeper. */
+/* Is a thread free for a job? Each active guest works in the place of a sleeper, so it needs one
+ * sleeping permit. The caller has passed a full barrier. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
     return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
 }
 
-/* `amount` pieces of work are at these two workers (the second may be NULL), and the caller passed
- * a full barrier after that. Wakes sleepers, but no more searchers than pieces. Each one that finds
- * work does the same, so n sleepers are awake after log n wake-ups. True: it woke one. */
+/* Wakes sleepers for `amount` pieces of work, at the workers `one` and `two` (NULL: none known).
+ * The caller has passed a full barrier. S counts no more searchers than pieces after it, and
+ * `spare` permits stay asleep. Each woken thread that finds work does the same, so n sleepers are
+ * awake after log n wake-ups. True: it woke a sleeper. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
@@ -4830,8 +4845,8 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
-/* The caller has seen public jobs of `worker`, and passed a full barrier: wakes sleepers, or if
- * there are none a thread that sleeps in a join and would help. */
+/* The caller has seen public jobs of `worker`, and passed a full barrier. Wakes sleepers; if there
+ * are none, a thread that sleeps in a join and can help. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
@@ -4841,17 +4856,19 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     /* Threads that search already look for other jobs: a loop publishes one at a time. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
-    /* Relaxed: a searcher finds them. */
+    /* Relaxed: a searcher finds the jobs. */
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     }
 }
 
-/* Workers that a searcher looks at, to wake others, when it leaves and is not the last. A guess. */
+/* At how many workers a searcher that is not the last one looks when it stops searching, to wake
+ * others for their tasks. A guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* Any thread, after a full barrier: wakes sleepers for the tasks that it finds. */
+/* Any thread, after a full barrier: wakes sleepers for the tasks that it finds at `most` workers.
+ * True: it woke a sleeper. */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
@@ -4864,7 +4881,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     return false;
 }
 
-/* Any thread, after a full barrier, that leaves no searcher: if there is work, wakes others. */
+/* Any thread, after a full barrier, while no thread searches: if there is work, wakes others. */
 static void wsqi_pass_on(wsq_pool *pool) {
     if (wsqi_notify_tasks(pool, UINT_MAX)) return;
     wsqi_worker *giver = wsqi_look_jobs(pool);
@@ -4877,32 +4894,34 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint64_t finished = wsqi_load_own(&self->counters.finished);
     bool news = finished != self->reported;
     self->reported = finished;
-    /* W6: the last thread to run dry sees what the others have finished. Pairs with itself. */
+    /* W6: the last thread that runs out of work sees what the others have finished. Pairs with
+     * itself. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: as in wsqi_check_quiet. Also, of a worker in a guest's job: either this sees the guest,
-     * or that worker, when it took the job, saw what this one finished. Pairs with itself. */
+    /* W4: as in wsqi_check_quiet. Also, if a worker runs a job of a guest: either this thread sees
+     * the guest, or that worker saw, when it took the job, what this thread has finished. Pairs
+     * with itself. */
     wsqi_fence_rmw();
-    /* Is this the last thread with work? One whose permit S counts neither as sleeping nor as
-     * searching has work, and comes here later, unless it is in a job of a guest's run. */
+    /* Is this the last thread with work? A thread whose permit S counts neither as sleeping nor as
+     * searching has work, and comes here later, unless it is in a job of a guest. */
     if (pool->config.caller_runs ||
         wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
 }
 
-/* Owner only, which has found work; the rest of it is in its own queue. It wakes others for what it
- * has seen. The last searcher passes the search on. */
+/* Owner only, after it has found work. It runs one task or job now; the rest is in its own queue.
+ * It wakes others for the work that it sees. The last searcher makes sure that all work is seen. */
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->robs_slots = false;
-    /* I9: that rest is visible to the look of the last searcher. Pairs with itself and I8. */
+    /* I9: the tasks in its queue are visible to the last searcher. Pairs with itself and I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
     /* I7: a producer that saw this searcher woke no thread, so its work, and the threads that sleep
      * in joins, must be seen here. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
-    /* The thread that it wakes searches in its place. */
+    /* The woken thread searches in place of this one. */
     if (wsqi_sleeping(s) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
     /* No thread was woken. A worker that goes to sleep after this looks at the queues itself. */
     if (wsqi_searching(s) == 1 && (wsqi_sleeping(s) != 0 || wsqi_joiners_sleep(pool)))
@@ -4914,10 +4933,10 @@ static void wsqi_search_end(wsqi_worker *self) {
  * Purpose:   it sleeps until another thread wakes it, and then searches.
  * Invariant: at most one sleeper, the watcher, wakes up by itself: it fires timers, takes tasks
  *            from the slots of workers that are stuck in a task, and takes a free driver. There is
- *            none while no slot is full, no timer is set, and a thread waits in the driver. A
- *            sleeper has its bit set, or is being woken. While S counts a sleeper, one waits in
- *            the driver, or another thread has the driver, or searches, or a watcher looks again
- *            after WSQI_WATCH_NS.
+ *            no watcher while no slot is full, no timer is set, and a thread waits in the driver. A
+ *            sleeper has its bit set, or is being woken. If S counts a sleeper and there is a
+ *            driver, a sleeper waits in it, another thread has it, a thread searches, or a watcher
+ *            looks again after WSQI_WATCH_NS.
  * Writers:   watcher: the thread that begins or ends to watch. poller: see the pool's struct.
  * Source:    Vyukov's and Tokio's parking; a sleeper that keeps the time is Go's sysmon without a
  *            thread of its own.
@@ -4929,13 +4948,14 @@ static void wsqi_search_end(wsqi_worker *self) {
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: it watches slots, too, not only timers */
 
-/* A slot was filled, or the first timer is earlier now; the caller then read `watcher`. */
+/* The caller has filled a slot, set an earlier first timer or left the driver, and read
+ * `watcher`. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
 }
 
-/* Is a LIFO slot full, or the driver without a thread that waits in it? Both need a watcher. */
+/* Is a LIFO slot full, or the driver free? Both need a watcher. */
 static bool wsqi_slots_full(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
     if (wsqi_unpolled(pool)) return true;
@@ -4952,8 +4972,9 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     uint32_t none = 0;
     /* I10: either this sees the timer, or its setter sees no watcher. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
-    /* B6: its block is visible to a thread that gives it a token. Pairs with I11. Seen late, it
-     * costs a needless wake-up; wsqi_watch_until looks again. Failure: another watches. */
+    /* B6: its block is visible to a thread that gives it a token. Pairs with I11. A thread that
+     * sees the watcher late wakes a worker needlessly; wsqi_watch_until looks again. Failure:
+     * another worker watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
