@@ -2066,46 +2066,46 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph);
 /* ---- fork and join: wsq_fork, wsq_join and wsq_reclaim follow in >>inline ---- */
 
 /* This calls fn(ctx, arg) on the calling thread, with a context in which it may fork, loop and
- * reduce, and returns when `fn` has returned. Idle workers help. Any thread may call this, inside a
- * task or a run too. If WSQ_GUESTS threads are inside already, `fn` of an outside caller runs as a
- * task while the caller waits, and `fn` of a worker runs without help. After an error `fn` was not
- * called.
+ * reduce, and returns when `fn` has returned. Idle workers help. Any thread may call this, also
+ * inside a task or another run. If WSQ_GUESTS runs are under way already, then for a caller outside
+ * the pool `fn` runs as a task while the caller waits, and for a worker `fn` runs without help.
+ * After an error `fn` was not called.
  * WSQ_ERR_CLOSED: the pool is shutting down.
  * WSQ_ERR_CANCELLED: `fn` was to run as a task, and that task was cancelled.
- * WSQ_ERR_MEMORY: more threads are inside at the same time than ever before, and there is no memory
- * for another block (never on a worker, which goes on without).
+ * WSQ_ERR_MEMORY: more runs are under way at the same time than ever before, and there is no memory
+ * for another block. A worker never gets this error: its `fn` then runs without help.
  * WSQ_ERR_INVALID: the pool or `fn` is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
 
 /* This calls `body` for pieces of the range begin .. end - 1, so that each element is in one piece.
- * The calls run on the calling thread and on workers that help, in no order. It returns when all
- * are done, or wsq_loop_stop was called. `ctx` is the caller's own. One call gets at most `grain`
- * elements; between two calls the loop gives away half of what is left if a worker is idle. 0
- * chooses as many elements as take about 10 us, measured while the loop runs, and fewer towards its
- * end; a loop that is shorter than that wakes nobody. */
+ * The calls run on the calling thread and on workers that help, in no order. wsq_for returns when
+ * all calls are done, or wsq_loop_stop was called and the calls that ran then are done. `ctx` is
+ * the caller's own. One call gets at most `grain` elements; between two calls the loop gives away
+ * half of what is left if a worker is idle. A grain of 0 chooses as many elements as take about
+ * 10 us, measured while the loop runs, and fewer towards its end; a shorter loop wakes nobody. */
 WSQ_API void wsq_for(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                      void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg), void *arg);
 
 /* This loops as wsq_for does; `body` adds its piece to a partial result, and partial results are
- * combined in the order of the elements. The result goes to *result, `reducer->size` bytes of the
- * caller's, which this initialises. Partial results above 128 bytes are allocated; without memory
- * the loop goes on with fewer. If `reducer->fixed` is true, each piece has a partial result, and a
- * grain of 0 chooses about 1000 pieces. `ctx` is the caller's own.
+ * combined in the order of the elements. The result goes to *result: the caller provides
+ * `reducer->size` bytes there, and wsq_reduce initialises them. Partial results above 128 bytes are
+ * allocated; without memory the loop goes on with fewer. If `reducer->fixed` is true, each piece
+ * has its own partial result, and a grain of 0 makes about 1000 pieces. `ctx` is the caller's own.
  * WSQ_ERR_INVALID: an argument or a function of the reducer is NULL, or its size is 0.
  * WSQ_ERR_MEMORY: a fixed reducer found no memory for a partial result, and *result is only a
  * part. */
 WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grain,
                               const wsq_reducer *reducer, void *result);
 
-/* This ends the wsq_for or wsq_reduce whose body calls it early (to find any element, or at the
+/* A loop's body calls this to end its wsq_for or wsq_reduce early (to find any element, or at the
  * first error). If loops are nested, it ends the innermost one. Calls of the body that run already
- * go on; pieces that have not begun are left out. What wsq_reduce has found so far is its result.
+ * go on; pieces that have not begun are left out. wsq_reduce returns what it has found so far.
  * The body passes its own context. Outside a loop this does nothing. */
 WSQ_API void wsq_loop_stop(wsq_ctx ctx);
 
-/* A file whose layout or inline functions differ from the implementation's does not link: the
- * linker misses a symbol whose name lists the macros. */
+/* If a file's macros give wsq.h another layout or other inline functions than the implementation
+ * has, the program does not link: the linker misses a symbol whose name lists these macros. */
 #if !defined(WSQ_STATIC)
 WSQ_API void WSQI_CONFIGURED(void);
 #if defined(_MSC_VER)
@@ -2121,19 +2121,19 @@ static void (*const wsqi_configured)(void) __attribute__((__used__)) = WSQI_CONF
  * >>inline: fork and join, their complete fast path
  * ========================================================================== */
 
-/* The part of a worker that fork and join read: the first cache line of its block. Each asks two
- * questions with one comparison. Fork: is the stack full, or does a thief want work? Join: is the
- * job public, or does a thief want work? */
+/* The part of a worker that fork and join read: the first cache line of the worker's block. Fork
+ * and join each ask two questions with one comparison. Fork: is the job stack full, or does a thief
+ * want work? Join: is the job public (may thieves take it), or does a thief want work? */
 typedef struct wsqi_front {
-    wsqi_aptr fork_trap; /* where the stack is full; NULL: a thief wants work */
-    wsqi_aptr join_trap; /* where the public jobs end; WSQI_TRAP_SET: as above */
+    wsqi_aptr fork_trap; /* the entry at which the stack is full; NULL: a thief wants work */
+    wsqi_aptr join_trap; /* the end of the public jobs; WSQI_TRAP_SET: a thief wants work */
 } wsqi_front;
 
 #define WSQI_TRAP_SET ((void *)~(uintptr_t)0)
 
 /* This keeps gcc from computing the block's address once and keeping it in a register from fork to
- * join. To compute it twice costs two instructions, which is cheaper (fib: 1.25 against 1.38 ns,
- * gcc 12, Zen 5). Clang computes it twice by itself; for clang this would cost another move. */
+ * join. To compute it twice costs two instructions, but is cheaper (fib: 1.25 instead of 1.38 ns a
+ * fork; gcc 12, Zen 5). Clang computes it twice anyway; there this macro would cost a move. */
 #if defined(WSQI_OPAQUE)
 #elif defined(WSQI_GNU) && !defined(__clang__)
 #define WSQI_OPAQUE(pointer) __asm__("" : "+r"(pointer))
@@ -2142,14 +2142,14 @@ typedef struct wsqi_front {
 #endif
 
 /* The slow paths: a thief wants work, the job is public, or the stack is full. They take the entry
- * and return the context by value, so that it stays in its register. They do not take the job: its
- * address would occupy another register on the fast path. The lowest bit of wsqi_reclaim_slow's
- * result is the answer of wsq_reclaim. */
+ * and return the context by value, so that the context stays in a register. They do not take the
+ * job: its address would occupy another register on the fast path. The lowest bit of the result of
+ * wsqi_reclaim_slow is the answer of wsq_reclaim. */
 WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) WSQI_COLD;
 WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
 
-/* For WSQ_ASSERT only: does this thread run the function that received the context, or a function
- * that this one has called? */
+/* For WSQ_ASSERT only: does this thread run the function that received `ctx`, or a function which
+ * that function has called? */
 WSQ_API bool wsqi_ctx_here(wsq_ctx ctx);
 
 #define wsqi_check_ctx(ctx) \
@@ -2332,7 +2332,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #endif
 
 #if defined(WSQI_TSAN)
-/* The sanitizer does not know fences. On its machines a read-modify-write is a full barrier. */
+/* Thread sanitizer does not know fences, but on all machines that it supports a read-modify-write
+ * is a full barrier. */
 static inline void wsqi_fence_sc(void) {
     wsqi_a32 word = WSQI_INIT;
     (void)wsqi_add_sc(&word, 0u);
@@ -2340,13 +2341,14 @@ static inline void wsqi_fence_sc(void) {
 #elif !defined(WSQI_GNU) || defined(WSQ_FORCE_STDATOMIC)
 #define wsqi_fence_sc() atomic_thread_fence(memory_order_seq_cst)
 #elif defined(__x86_64__)
-/* It takes 5.7 ns; mfence, which clang chooses, takes 9 (Zen 5). */
+/* This instruction takes 5.7 ns; mfence, which clang would choose, takes 9 ns (Zen 5). */
 #define wsqi_fence_sc() __asm__ __volatile__("lock; orl $0, -8(%%rsp)" ::: "memory", "cc")
 #else
 #define wsqi_fence_sc() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 
-/* On x86 every read-modify-write is a full barrier: only the compiler must be kept in order. */
+/* wsqi_fence_rmw is a full barrier right after a read-modify-write. On x86 the read-modify-write is
+ * one itself, so this keeps only the compiler from reordering. */
 #if (defined(__x86_64__) || defined(__i386__)) && defined(WSQI_GNU) && !defined(WSQI_TSAN)
 #define wsqi_fence_rmw() __asm__ __volatile__("" ::: "memory")
 #endif
@@ -2372,7 +2374,7 @@ static inline void wsqi_fence_sc(void) {
 #define wsqi_fence_rmw() wsqi_fence_sc()
 #endif
 
-/* Adds to a counter that only the caller writes: a load and a store are enough. */
+/* Adds to a counter that only this thread writes: a load and a store are enough. */
 static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
     wsqi_store_stat(counter, wsqi_load_stat(counter) + n);
 }
@@ -2385,7 +2387,8 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire, multiply-shift (2019).
  * ========================================================================== */
 
-/* The golden ratio spreads small differences to the upper bits, as in Knuth's hashing. */
+/* Multiplies by 2^64 / the golden ratio, as Knuth's hashing does: small differences between keys
+ * reach the upper bits. */
 static inline uint64_t wsqi_hash(uint64_t key) { return key * 0x9E3779B97F4A7C15u; }
 
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
@@ -2413,8 +2416,9 @@ WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
 /* ==========================================================================
  * >>ring
  * Purpose:   a worker's queue: first in, first out; a thief takes half of it in one step.
- * Invariant: slots [steal, tail) are not overwritten. One thief is copying [steal, real); the items
- *            in [real, tail) are queued. tail - steal <= capacity; indices wrap at 2^32.
+ * Invariant: slots [steal, tail) are not overwritten. If steal != real, one thief is copying the
+ *            items in [steal, real). The items in [real, tail) are queued.
+ *            tail - steal <= capacity; indices wrap at 2^32.
  * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap. tail, slots: the owner.
  * Source:    Tokio's queue.rs (packed dual head, steal half); the room check is ours.
  * Bound:     32-bit indices: a thief that sleeps between two instructions does not notice if
@@ -2437,7 +2441,7 @@ WSQ_API void wsq_ring_init(wsq_ring *ring) {
     wsqi_store_init(&ring->tail, WSQ_RING_START);
 }
 
-/* How many slots are free. Owner only. */
+/* Owner only. Returns how many slots are free. */
 static inline uint32_t wsqi_ring_room(wsq_ring *self) {
     /* R3: a thief has copied an item out before its slot counts as free. Pairs with R4. */
     uint64_t head = wsqi_load_acq(&self->head);
@@ -2463,8 +2467,8 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
         uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
         if (real == tail) return NULL;
         uint64_t next = wsqi_head_pack(steal == real ? real + 1 : steal, real + 1);
-        /* R6: a thread that sees the new head sees a tail at least as new; with an older one its
-         * difference would underflow. Pairs with R5. Failure: relaxed, the loop reads anew. */
+        /* R6: a thread that sees the new head sees a tail at least as new; with an older tail,
+         * tail - head would underflow. Pairs with R5. Failure: relaxed, the loop tries again. */
         if (WSQI_LIKELY(wsqi_cas_rel(&self->head, &head, next)))
             return wsqi_get(&self->items[real & WSQI_RING_MASK]);
     }
@@ -2473,8 +2477,9 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
 WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
 /* Owner only. Moves all but the oldest WSQ_RING_CAPACITY / 2 items to `out`, which has room for
- * that many. Returns how many: 0 if the ring holds no more than these, or a steal is under way. A
- * thief that read the tail before this takes at most half a ring, so none of the moved items. */
+ * that many. Returns the number of moved items: 0 if the ring holds no more than half its capacity,
+ * or a steal is under way. A thief that read the tail before the spill takes at most half of the
+ * ring, so it takes none of the moved items. */
 static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
     uint32_t tail = wsqi_load_own(&self->tail);
@@ -2482,20 +2487,21 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
     /* This claims every item: to thieves it looks like a steal under way. R3: the last thief has
-     * made its copies; once this function stores a new head, wsqi_ring_room cannot learn that from
-     * the old one. Failure: a thief was faster. */
+     * made its copies. wsqi_ring_room relies on this: it will read the head that is stored below,
+     * not the one that the thief stored. Failure: a thief was faster. */
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
-    /* R1: the slots are visible. A thief that read the head before this spill may find the same
-     * head after it, and goes on. */
+    /* R1: the slots are visible to a thief that reads this tail. If the thief read the head before
+     * the spill, it finds the same head after the spill, so its compare-and-swap can succeed. */
     wsqi_store_rel(&self->tail, start + half);
     /* R7: a thief that sees the older half exposed again sees the shorter tail. Pairs with R5. */
     wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
     return tail - start - half;
 }
 
-/* The older half stays: it came from the global queue, and must not go straight back. */
+/* Spills only a full ring. The older half stays in the ring: items that came from the global queue
+ * are in it, and must not go straight back there. */
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
     return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
@@ -2513,7 +2519,7 @@ static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
 /* Thief: takes half of the ring, but at most `most` items. */
 static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    /* The room comes first: while this thief steals, another one may still copy from it. */
+    /* The room in the own ring limits the steal: another thief may still be copying from there. */
     uint32_t room = wsqi_ring_room(self);
     /* R5: the tail that is read next is not older than this head. Pairs with R6 and R7. */
     uint64_t head = wsqi_load_acq(&victim->head);
@@ -2525,7 +2531,7 @@ static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t m
     if (n > room + 1) n = room + 1;
     if (n > most) n = most;
     uint64_t claim = wsqi_head_pack(real, real + n);
-    /* R6: as in a pop, for wsq_ring_length. Failure: relaxed, another thread was faster. */
+    /* R6: as in wsqi_ring_pop, for wsq_ring_length. Failure: relaxed, another thread was faster. */
     if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
     void *first = wsqi_get(&victim->items[real & WSQI_RING_MASK]);
     for (uint32_t i = 1; i < n; i++) {
@@ -2712,8 +2718,9 @@ static void wsqi_thread_join(wsqi_thread *thread) {
     CloseHandle(thread->handle);
 }
 
-/* The cores of the affinity mask, which covers one group of at most 64 cores. Since Windows 11,
- * which has the function below, threads run in every group, unless it is confined to some. */
+/* The affinity mask covers one processor group of at most 64 cores. Since Windows 11, which has
+ * GetProcessDefaultCpuSetMasks, the threads of a process run in all groups, unless its mask leaves
+ * out some cores: then this counts the cores of the mask. */
 static unsigned wsqi_cpu_count(void) {
     DWORD_PTR mine = 0, all = 0;
     unsigned count = 0;
@@ -2732,8 +2739,8 @@ static unsigned wsqi_cpu_count(void) {
 #endif
 #endif
 
-/* Where the kernel can queue the threads that sleep on a word. On NetBSD and all other systems they
- * sleep on mutexes and conditions. */
+/* These systems have a call to sleep on a word in the kernel. On NetBSD and all other systems a
+ * thread sleeps on a condition variable. */
 #if !defined(WSQ_FORCE_PTHREAD)
 #if defined(__linux__)
 #define WSQI_FUTEX 1
@@ -2775,9 +2782,9 @@ static unsigned wsqi_cpu_count(void) {
 #define WSQI_X32 1
 #endif
 
-/* glibc and musl hide these under -std=c11, and another header may have come first, so that no
- * macro can ask for them. With the name __clock_gettime64, time_t has 64 bits, and the plain name
- * belongs to the old function. */
+/* glibc and musl hide these functions under -std=c11. A macro that asks for them would come too
+ * late if the user has included a system header before. On 32-bit systems whose time_t has 64 bits
+ * the function is __clock_gettime64; the plain name belongs to the old function. */
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
 int sched_getcpu(void);
@@ -2826,8 +2833,9 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
     return time;
 }
 
-/* While this is off, pthread_cancel does not end the thread inside a call of wsq, where it may hold
- * a lock or be about to free a pool. It ends at its next cancellation point outside. */
+/* wsq turns cancellation off where it would block, since the thread may hold a lock or be about to
+ * free a pool. A thread that pthread_cancel has asked to end does so at its next cancellation point
+ * after the call of wsq. */
 #if defined(PTHREAD_CANCEL_DISABLE)
 static inline int wsqi_cancel_off(void) {
     int former;
@@ -2842,15 +2850,16 @@ static inline void wsqi_cancel_back(int former) { (void)former; }
 
 /* ---- waiting on an address ---- */
 
-/* Two functions for each kernel: one sleeps while the word has the expected value (timeout_ns 0:
- * without limit), the other wakes one thread or all. */
+/* Two functions for each kernel: wsqi_kernel_wait sleeps while the word has the expected value
+ * (timeout_ns 0: without limit), and wsqi_kernel_wake wakes one thread or all. */
 #if defined(WSQI_FUTEX)
 
 #define WSQI_FUTEX_WAIT_PRIVATE 128
 #define WSQI_FUTEX_WAKE_PRIVATE 129
 
-/* The kernel's own struct, which may differ from time_t. The newest 32-bit machines have only the
- * call whose seconds have 64 bits; x32's kernel has 64 bits where its `long` has 32. */
+/* The kernel's own struct: its fields may have another size than those of struct timespec. The
+ * newest 32-bit machines have only futex_time64, whose fields have 64 bits. On x32 the fields of
+ * plain futex have 64 bits, though `long` has 32. */
 #if defined(WSQI_X32)
 #define WSQI_SYS_FUTEX SYS_futex
 typedef struct wsqi_futex_time { int64_t sec, nsec; } wsqi_futex_time;
@@ -2899,7 +2908,8 @@ static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
 
 #elif defined(WSQI_SLEEP_DRAGONFLY)
 
-/* The call takes microseconds; 0: without limit. At most a second: it may return early. */
+/* umtx_sleep takes microseconds; 0: without limit. This sleeps at most a second, because a wait may
+ * return early. */
 static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
     int us = timeout_ns < 1000000000u ? (int)((timeout_ns + 999) / 1000) : 1000000;
     umtx_sleep((volatile const int *)word, (int)expected, us);
@@ -2951,8 +2961,8 @@ static bool wsqi_parking_init(wsqi_parking *self) {
 
 static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 
-/* Errors are normal here, and hidden from the caller: the word has changed, a signal came, the time
- * is up; or a wake comes after the waiting thread has gone and freed the word. */
+/* Errors are normal here, and errno is restored: a wait fails if the word has changed, a signal
+ * came or the time is up; a wake fails if the waiting thread is gone and has freed the word. */
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
     int saved = errno;
@@ -2970,7 +2980,8 @@ static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
 
 #else
 
-/* A guess: two waiting threads that share a bucket only cause each other an early return. */
+/* A guess. If two threads wait in one bucket for different words, a wake for one of the words makes
+ * both return; that is harmless. */
 #define WSQI_PARKING_BUCKETS 16
 
 typedef struct wsqi_bucket {
@@ -2992,7 +3003,8 @@ static void wsqi_parking_close(wsqi_parking *self, int count) {
     }
 }
 
-/* A change of the wall clock must not lengthen a wait. */
+/* A change of the wall clock must not lengthen a wait: macOS waits for a span, the other systems by
+ * the monotonic clock. */
 #if defined(__APPLE__)
 
 static int wsqi_cond_init(pthread_cond_t *condition) { return pthread_cond_init(condition, NULL); }
