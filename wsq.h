@@ -5740,7 +5740,7 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, no edge can be added */
 
-/* The thread that has claimed a task that was done: edges can be added again. */
+/* The thread that has claimed a task that was done calls this: edges can be added again. */
 static inline void wsqi_task_reopen(wsq_task *task) {
     /* Relaxed: T6 orders it, and meanwhile other threads can only close it again. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
@@ -5758,10 +5758,10 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
         next = (*state & keep) | WSQI_TASK_ACTIVE;
         if (!wsqi_task_is(*state, 0)) {
             if (!wsqi_task_is(*state, WSQI_TASK_DONE)) return false;
-            next &= ~(uint32_t)WSQI_TASK_POISONED; /* that was for the last run */
+            next &= ~(uint32_t)WSQI_TASK_POISONED; /* only the last run was cancelled */
         }
-        /* Relaxed: T6 orders it. It comes before the claim, so that a waker finds it. To spawn one
-         * task into two pools at the same time is a mistake of the caller. */
+        /* Relaxed: T6 orders it. The store comes before the claim, so that a waker finds the pool.
+         * To spawn one task into two pools at the same time is a mistake of the caller. */
         wsqi_store_rlx(&task->pool, home);
         /* T6: the last run, and what came with an early wake, is visible to this run; a thread that
          * sees the task active sees its pool. Pairs with T2, T4, W3. Failure: decide again. */
@@ -5770,15 +5770,16 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
     return true;
 }
 
-/* Is this a task that a thread outside runs while it waits? Then it may spawn in a drain, too. */
+/* Is this thread from outside, and in a task that it runs while it waits for a group of this pool?
+ * Then it may spawn while the pool drains, too. */
 static bool wsqi_helps(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
     while (block != NULL && (block->pool != pool || !block->helps)) block = block->outer;
     return block != NULL && wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN;
 }
-/* Any thread: counts tasks from outside. False: the pool takes no more. Each lane has a count, on
- * the cache line that the push needs, too. A compare-and-swap, because an addition that is taken
- * back would meanwhile tell a wait that tasks are left. */
+/* Any thread: counts tasks that are spawned from outside. False: the pool takes no more. Each lane
+ * of the global queue has a count, on the cache line that the push writes anyway. It counts by
+ * compare-and-swap: an addition that is taken back would show a wait tasks that do not exist. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
@@ -5830,13 +5831,13 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
         wsqi_notify_rmw(pool);
     } else {
         wsqi_inject_settle(inject);
-        wsqi_notify(pool); /* a look may have missed the tasks while they moved */
+        wsqi_notify(pool); /* a worker that looked while the tasks moved may have missed them */
     }
     wsqi_check_over(pool);
 }
 
-/* Any thread: puts the task at the back of self's queue, or, if that is NULL, of the global
- * queue. */
+/* Any thread; self: its worker in this pool, or NULL. Puts the task at the back of that worker's
+ * queue, or, without a worker, of the global queue. */
 static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
@@ -5848,8 +5849,8 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
     }
 }
 
-/* Any thread: as wsqi_task_queue, but on a worker the task goes into its slot, if it has one. What
- * a dispatch wakes stays in order. */
+/* Any thread: as wsqi_task_queue, but a worker with a permit puts the task into its LIFO slot, if
+ * the pool has slots. Tasks that the driver's dispatch wakes go to the queue, in order. */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
     if (self != NULL && self->permit && !self->dispatching && pool->config.lifo_cap != 0 &&
@@ -5879,8 +5880,8 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* Spawns a task without predecessors, priority, pin or group. (wsqi_spawn_outside is separate
- * because one function for both takes 172 instead of 165 instructions here.) */
+/* Spawns a task without predecessors, priority or pin; home: see wsqi_task_home. (In one function
+ * with wsqi_spawn_outside, this path takes 172 instead of 165 instructions.) */
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
@@ -5911,8 +5912,8 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     return WSQ_OK;
 }
 
-/* What is known of a task when its last hold goes. NONE: it was not held. REPORTED: it was, and the
- * hooks were told. COUNTED: the pool counts it as held, too. */
+/* Did anything but its own spawn hold the task back? NONE: no. REPORTED: yes, and the hooks were
+ * told. COUNTED: yes, and pool.held counts the task, too. */
 typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED } wsqi_hold;
 
 /* Any thread: takes one hold away. If it was the last one, and the task has been spawned, this
@@ -5924,9 +5925,9 @@ static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     bool abroad = wsqi_inside(pool) == NULL;
-    /* Relaxed: the task is not done, so no thread frees its pool before it sees this. */
+    /* Relaxed: the task is not done, so a thread that frees the pool has seen this addition. */
     if (abroad) wsqi_add_rlx(&pool->abroad, 1u);
-    /* The count only tells that a wait for the pool may never end; see wsqi_stuck. */
+    /* The count only serves to find a wait for the pool that may never end; see wsqi_stuck. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, wsqi_local(pool), task);
@@ -5935,8 +5936,9 @@ static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     return true;
 }
 
-/* The thread that has reserved the task lets it go. It counts the task as held last, so that the
- * task never seems held while the end of its last predecessor is under way. */
+/* The thread that has reserved the task lets it go. If others still hold the task, it counts it in
+ * pool.held after that: a task must not seem held while the end of its last predecessor is under
+ * way. */
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     if (wsqi_task_let_go(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
@@ -5944,7 +5946,7 @@ static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
 }
 
 /* The thread that has reserved the task: reports the spawn. Relaxed: other threads only take
- * blockers away, and never the one of this thread. */
+ * holds away, and never this thread's own. */
 static wsqi_hold wsqi_spawn_report(wsq_pool *pool, const wsq_task *task) {
     uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_HOLD - 1;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
@@ -5956,7 +5958,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    if (pin != 0) { /* it is not queued before wsqi_task_let_go */
+    if (pin != 0) { /* in time: wsqi_task_let_go queues the task */
         uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
         wsqi_store_own(&task->flags, kept | pin);
     }
@@ -5964,7 +5966,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
     return WSQ_OK;
 }
 
-/* Has the task no predecessors, priority, pin or group, and has the pool no hooks? */
+/* Has the task no predecessors, and none of these flags, and does no hook hear of spawns? */
 static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
     return WSQI_LIKELY((flags | state / WSQI_TASK_HOLD) == 0) &&
            !wsqi_hooked(pool, 1u << WSQ_EVENT_SPAWN);
@@ -5990,12 +5992,13 @@ WSQ_API bool wsq_budget_take(void) {
  * Purpose:   wakes that come later, at a cost that does not grow with the number of timers.
  * Invariant: level n has a list for each value of the n-th digit, to the base of 64, of a time in
  *            ns. A timer is on the level of the highest digit in which its time and `base` differ,
- *            in the list of that digit of its time. Set anew to a later time, it stays there until
- *            the list is opened. So a level is due before all higher ones. When the time of a list
- *            has come, that becomes `base`, and its timers move down or fire. `next` and
- *            timer_next are no later than the first timer, unless the thread that set it is about
- *            to lower them. While a worker sleeps and a timer is set, the watcher sleeps until
- *            timer_next at most.
+ *            in the list for its time's value of that digit. So a level is due before all higher
+ *            ones. A timer that is set again to a later time stays in its list until that is
+ *            opened. When the time of a list has come, `base` becomes that time, and the list's
+ *            timers move down or fire. `next` (of a worker's lists) and timer_next (of the pool)
+ *            are no later than the first timer, unless the thread that set it is about to lower
+ *            them. While a worker sleeps and a timer is set, the watcher sleeps until timer_next
+ *            at most.
  * Writers:   the lists, `next` and the timers in the lists: the holder of their lock. timer_next:
  *            any thread, by compare-and-swap.
  * Source:    timing wheels (Varghese and Lauck 1987); digits of ns, for an exact order, are the
@@ -6004,13 +6007,14 @@ WSQ_API bool wsq_budget_take(void) {
  *            instead of 650 to fire one (2 cores of a Xeon, KVM).
  * ========================================================================== */
 
-/* Guesses: how many timers move or fire while a lock is held (about 50 us if none is in the cache);
- * and how many a list may have for its first time to be looked up. For a longer list the watcher
- * wakes up at the list's own time, and then looks at shorter lists. */
+/* Guesses. MOST: this many timers move or fire while a lock is held (about 50 us if none is in the
+ * cache). SHORT: in a list of up to this many timers, the watcher looks up the first time. For a
+ * longer list it wakes up when the list's time begins, and moves the timers to shorter lists. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
-/* In a turn a worker fires its own timers, and others only if they are late by this many ns, about
- * a turn. Otherwise 64 workers lose a tenth of their time to looks (bench/sim, `sleep`). */
+/* In a turn a worker fires its own timers. It fires another worker's only if they are late by this
+ * many ns, about the length of a turn: if 64 workers looked at all timers in each turn, they would
+ * lose a tenth of their time (bench/sim, `sleep`). */
 #define WSQI_TIMERS_GRACE 1000000u
 
 #define wsqi_check_timer(timers, timer) \
@@ -6055,7 +6059,7 @@ static void wsqi_timer_unlink(wsq_timer *timer) {
 static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t start,
                                   uint64_t end) {
     unsigned count = 0;
-    (void)timers; /* only asserts look */
+    (void)timers; /* only assertions use it */
     for (wsqi_link *link = wsqi_get(&ring->next); link != ring; link = wsqi_get(&link->next)) {
         wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
         wsqi_check_timer(timers, timer);
@@ -6101,7 +6105,7 @@ static wsq_timer *wsqi_timers_take(wsqi_timers *timers) {
     return timer;
 }
 
-/* False: no memory. */
+/* Makes each worker's lists. False: no memory. */
 static bool wsqi_timers_make(wsq_pool *pool) {
     const size_t bytes = pool->workers * sizeof(wsqi_timers);
     pool->timers = (wsqi_timers *)wsqi_allocate(pool->config.allocator, bytes, WSQ_CACHELINE);
@@ -6115,7 +6119,8 @@ static bool wsqi_timers_make(wsq_pool *pool) {
     return pool->timers != NULL;
 }
 
-/* The pool is over: takes all timers back. In a child of fork() they are the parent's. */
+/* The pool is over: all its timers become unset. In a child of fork() they are the parent's, and
+ * stay as they are. Frees the lists. */
 static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
         wsqi_timers *timers = &pool->timers[i];
@@ -6125,9 +6130,9 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     wsqi_release(allocator, pool->timers, pool->workers * sizeof(wsqi_timers));
 }
 
-/* The lock's holder: the first timer of the open list moves down, or fires. Returns its task, if
- * the caller is to queue that. Once it is notified, the task may run and free itself and the timer:
- * so the timer says "fired" before that, and a cancel that reads this waits for the lock. */
+/* The lock's holder: moves the first timer of the open list down, or fires it. Returns its task, if
+ * the caller must queue it. Once the task is notified, it may run and free itself and the timer. So
+ * the timer's word says "fired" before that; a cancel that reads this waits for the lock. */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6137,8 +6142,8 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_task *task = wsqi_get(&timer->task);
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
     if (!wsqi_task_notify(task)) return NULL;
-    /* N3: nobody uses the timer and its task any more. Pairs with N4. The timer cannot go before
-     * this, because its task waits for the caller to queue it. */
+    /* N3: no thread that fires timers uses this one any more. Pairs with N4. The timer's memory
+     * cannot go before this store, because its task waits for the caller to queue it. */
     wsqi_store_rel(&timer->timers, NULL);
     return task;
 }
@@ -6153,7 +6158,7 @@ static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     return first;
 }
 
-/* Any thread that has set a timer, due at `at`: if no timer was as early, tells the watcher. */
+/* Any thread that has set a timer, due at `at`: if that is the earliest, tells the watcher. */
 static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1 */
     while (at < next) {
@@ -6168,7 +6173,7 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
 /* Any thread that has fired timers: finds out when the next one is due. */
 static void wsqi_timers_raise(wsq_pool *pool) {
     uint64_t next = wsqi_load_hint(&pool->timer_next), first = wsqi_timers_next(pool);
-    /* N2: a thread that sets an earlier timer sees this, or the second look sees its timer.
+    /* N2: a thread that sets an earlier timer sees `first`, or the second look sees that timer.
      * Otherwise no thread would look for it. Pairs with N1. Failure: another thread was faster. */
     if (next < first && wsqi_cas_sc(&pool->timer_next, &next, first))
         first = wsqi_timers_next(pool);
@@ -6176,10 +6181,10 @@ static void wsqi_timers_raise(wsq_pool *pool) {
 }
 
 /* Any thread, in a turn or when it finds nothing to do: wakes the tasks whose timers are due. It
- * keeps the order of their times, so it does not use the LIFO slot. It fires a bounded number, and
- * the next look goes on. Other workers' timers must be late by `grace` ns, and it passes lists
- * whose lock is held. It queues the tasks after it has left the locks, because a pool that is over
- * cancels them there. True: timers moved, but none fired: look again. */
+ * keeps the order of their times, so it does not use the LIFO slot. It fires a bounded number; the
+ * next look fires more. It leaves out other workers' timers unless they are late by `grace` ns, and
+ * lists whose lock is held. It holds no lock while it queues the tasks, because in a pool that is
+ * over, queueing cancels them. True: timers moved, but none fired; the caller must look again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6220,7 +6225,7 @@ static wsqi_timers *wsqi_timers_of(void *where) {
 }
 
 /* Any thread: locks the lists in which the timer is set, or is to be set, and claims the timer for
- * them. *where: what its word said before. NULL: it is set in another pool. */
+ * them. *where: the timer's word before that. NULL: the timer is set in another pool. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6229,8 +6234,8 @@ static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **wh
         if (!here && timers != NULL && *where == timers) return NULL;
         if (!here) timers = wsqi_timers_own(pool);
         wsqi_lock(pool, &timers->lock);
-        /* N4: all former use of it is over. N3: the lock and its pool are visible. Pairs with N3
-         * and N4. Failure: another thread was faster. */
+        /* N4: all former use of the timer is over. N3: the lock and its pool are visible. Pairs
+         * with N3 and N4. Failure: another thread was faster. */
         if (wsqi_cas_acqrel(&timer->timers, where, timers)) return timers;
         wsqi_unlock(pool, &timers->lock);
     }
@@ -6250,9 +6255,10 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
     if (set && moves) wsqi_timer_unlink(timer);
     wsqi_set(&timer->task, task);
     wsqi_set(&timer->at, at);
-    if (moves) wsqi_timer_link(timers, timer); /* a later time moves it when its list is opened */
+    if (moves) wsqi_timer_link(timers, timer); /* else it moves when its list is opened */
     bool first = at < wsqi_load_locked(&timers->next);
-    /* N1: either this sees timer_next as others left it, or they see this. Pairs with N2. */
+    /* N1: either this thread sees the timer_next that wsqi_timers_raise has stored, or the second
+     * look there sees this time. Pairs with N2. */
     if (first) wsqi_store_sc(&timers->next, at);
     wsqi_unlock(pool, &timers->lock);
     if (first) wsqi_timers_lower(pool, at);
@@ -6285,7 +6291,7 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
  *            that ends the predecessor, or, if that has ended already, by the thread that adds the
  *            edge. The thread that ends an AWAITED task closes `after`, then stores DONE, and does
  *            not touch the task any more; then it lets the successors go on.
- * Writers:   after: a thread that adds an edge pushes; the one that ends the predecessor closes.
+ * Writers:   after: a thread that adds an edge pushes; the thread that ends the task closes it.
  * Source:    a list of waiters that the end closes: Rust's and Java's one-shot futures.
  * ========================================================================== */
 
@@ -6293,8 +6299,9 @@ static bool wsqi_task_is_node(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
 }
 
-/* Any thread. A predecessor was cancelled, so this task will be. A task that is done, and will be
- * spawned again, becomes new: beside DONE, POISONED would mean that its last run was cancelled. */
+/* Any thread. A predecessor was cancelled, so this task is not to run, either. If the task is done
+ * (and will be spawned again), it becomes new, because DONE with POISONED means that its last run
+ * was cancelled. */
 static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
@@ -6323,7 +6330,7 @@ static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     }
 }
 
-/* The task has ended, or is about to: from now on no edge can be added. Returns those that were. */
+/* The task has ended, or is about to: from now on no edge can be added. Returns its edges. */
 static wsq_edge *wsqi_task_close(wsq_task *task) {
     /* E4: the edges are visible. Pairs with E5. */
     void *edges = wsqi_xchg_acq(&task->after, WSQI_CLOSED);
@@ -6361,7 +6368,8 @@ static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     }
 }
 
-/* Makes the edge start at this task: the task's end resolves it, or this, if the task has ended. */
+/* Makes the edge start at this task. The task's end resolves the edge; if the task has ended
+ * already, this function does. */
 static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     uint32_t state = wsqi_edge_push(edge, task);
     if (state != 0) {
@@ -6369,7 +6377,7 @@ static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     } else {
         state = wsqi_task_attend(task);
         if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
-        edge = wsqi_task_close(task); /* it ended without seeing AWAITED, so this resolves */
+        edge = wsqi_task_close(task); /* its end did not see AWAITED, so this thread resolves */
     }
     wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
 }
@@ -6410,7 +6418,8 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
     wsqi_call(pool, task);
 }
 
-/* Any thread that has the task to itself. state: DONE, perhaps POISONED. Then its memory may go. */
+/* Any thread that has the task to itself. state: DONE, or DONE with POISONED. After this call the
+ * task's memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = WSQI_TASK_ACTIVE; /* mostly no other bit is set */
     /* T2: what the task did is visible to a thread that sees it done. Pairs with T1 and W3.
@@ -6419,7 +6428,8 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
         wsqi_task_finish_slow(pool, task, state);
 }
 
-/* The spawn failed: the task's state is as before, except that a thread may have set AWAITED. */
+/* The spawn failed: sets the task's state back to `former`, and calls the threads that wait for the
+ * task, if any came meanwhile (AWAITED). */
 static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     uint32_t state = wsqi_load_hint(&task->state);
     if (wsqi_task_is(former, WSQI_TASK_DONE)) {
@@ -6431,12 +6441,12 @@ static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
 }
 
-/* Owner only. A task that yielded, or was woken while it ran, goes to the back of the queue. It
- * goes to the global queue if this is a deque, which has no back for its owner; or if the task
- * would be alone here, and tasks of the global queue come before it. A task that is alone in its
- * ring runs next, so no other thread is told of it. If the worker does anything else first, it
- * tells then: before an urgent task (wsqi_take_lane), before it blocks (wsqi_permit_give), and when
- * it returns from a nested step. */
+/* Owner only. Puts a task that yielded, or was woken while it ran, at the back of the queue. That
+ * is the global queue if the worker has a deque, which has no back for its owner; or if the ring is
+ * empty and the global queue is not, because its tasks come before this one. A task that is alone
+ * in its ring runs next, so no other thread is told of it. If the worker does anything else first,
+ * it tells another thread then: before an urgent task (wsqi_take_lane), before it blocks
+ * (wsqi_permit_give), and when it returns from a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -6444,9 +6454,9 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
         return;
     }
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
-                wsqi_load_hint(&self->lifo) == NULL; /* only a thief empties it meanwhile */
+                wsqi_load_hint(&self->lifo) == NULL; /* only a thief can empty it meanwhile */
     bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
-    /* A full ring is not spilled: its tasks come before those of the global queue. */
+    /* A full ring is not spilled, because its tasks come before those of the global queue. */
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         next = false;
@@ -6492,7 +6502,7 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
                    &wsqi_worker_of((self)->frame.floor)->range)) <= \
                    wsqi_entry_index((self)->frame.floor))
 
-/* Owner only: one call of the function. True: the task is over. */
+/* Owner only: calls the task's function once. True: the task is over. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->frame.task = task;
     self->frame.budget_left = self->pool->config.budget;
@@ -6509,7 +6519,7 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only: counts n more tasks as finished. */
 static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
-    /* P1: what they did is visible with the count, above all their spawns. Pairs with P2. */
+    /* P1: what the tasks did, above all their spawns, is visible with the count. Pairs with P2. */
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
@@ -6522,7 +6532,7 @@ static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
          * on is for the next. Pairs with T4. Failure: relaxed, decide anew. */
         if (wsqi_cas_acqrel(&task->state, &state, (state & ~over) | WSQI_TASK_ACTIVE)) return true;
     }
-    /* T5: what was done before it was cancelled is visible to its cleanup. */
+    /* T5: what was done before the cancel is visible to the task's cleanup. */
     (void)wsqi_load_acq(&task->state);
     return false;
 }
@@ -6530,12 +6540,13 @@ static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
 /* ==========================================================================
  * >>group
  * Purpose:   tasks that are waited for, or cancelled, together.
- * Invariant: `word` counts the tasks that are spawned and whose end is not reported yet: never too
- *            few. The thread that brings it to zero clears WAITED and THEN, and does what they ask.
+ * Invariant: `word` counts at least the tasks that are spawned and have not ended. The thread that
+ *            brings the count to zero clears WAITED and THEN, and does what they ask for.
  * Writers:   any thread. A worker reports the ends of a batch of tasks of one group together
  *            (ends), before it runs anything else, searches, blocks or sleeps.
- * Source:    Go's WaitGroup, Java's Phaser; the batches are ours. Rejected: spawns in batches, too:
- *            4 ns less with 1 worker, no gain with 2, and 175 lines (bench/README).
+ * Source:    Go's WaitGroup, Java's Phaser; the batches are ours. Rejected: to count spawns in
+ *            batches, too: 4 ns less per task with 1 worker, no gain with 2, and 175 lines
+ *            (bench/README).
  * ========================================================================== */
 
 enum {
@@ -6556,7 +6567,7 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     return WSQ_OK;
 }
 
-#define WSQI_GROUP_BELOW 2u /* in `cancelled`: it is cancelled if its parent is */
+#define WSQI_GROUP_BELOW 2u /* in `cancelled`: the group is cancelled if its parent is */
 
 WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *parent) {
     const wsq_group *above = parent;
@@ -6602,7 +6613,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     for (;;) {
         bool last = word / WSQI_GROUP_TASK == n, take = last && (word & WSQI_GROUP_THEN);
         if (!last && then != NULL) {
-            wsqi_chain_push(&group->then, then, wsqi_group_last(then)); /* it still counts here */
+            wsqi_chain_push(&group->then, then, wsqi_group_last(then)); /* the count is not 0 */
             then = NULL;
             /* K3: the tasks that were put back are visible to the thread that ends the group. */
             word = wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN) | WSQI_GROUP_THEN;
@@ -6623,7 +6634,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
-/* Any thread. All that the node follows is done: the caller must queue its task. */
+/* Any thread. The node's predecessors are done. The caller must queue its task after this. */
 static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = wsqi_load_own(&task->pool); /* wsq_graph_add wrote it */
@@ -6632,14 +6643,14 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
 }
 
 /* The thread that has ended a node's task, before it reports that to the group; self: its worker,
- * or NULL. The nodes that follow go on. */
+ * or NULL. Starts each following node whose last predecessor this was. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
         wsq_node *node = wsq_container_of(edge->task, wsq_node, task);
         if (poisons) wsqi_task_poison(&node->task);
-        /* E7: what its predecessors did is visible to its run. Pairs with itself. The last need not
-         * count. */
+        /* E7: what the node's predecessors did is visible to its run. Pairs with itself. The last
+         * predecessor need not count down. */
         if (wsqi_load_acq(&node->left) != 1 && wsqi_add_acqrel(&node->left, 0u - 1u) != 1) continue;
         wsqi_store_hint(&node->left, node->predecessors); /* for the next run */
         wsqi_node_claim(pool, &node->task);
@@ -6736,8 +6747,8 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
 
 /* ---- batches ---- */
 
-/* Claims one task of a batch, and counts it in the group, or else in its own. False: it cannot be
- * spawned. */
+/* Claims one task of a batch, and counts it in `group`, or, if that is NULL, in the group that
+ * wsq_task_set_group has set. False: it cannot be spawned. */
 static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (task == NULL || task->fn == NULL) return false;
     wsqi_check_task(task);
@@ -6775,7 +6786,7 @@ static bool wsqi_claim_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks,
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* into its queue */
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* in self's queue */
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
@@ -6787,7 +6798,7 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
         some = some || fits; /* once the ring is full, the rest goes to the global queue */
         if (fits && self->order == WSQ_LIFO) wsqi_push_local(self, tasks[i]);
         if (fits) continue;
-        if (oldest == NULL) oldest = tasks[i]; /* the others are one chain */
+        if (oldest == NULL) oldest = tasks[i]; /* the rest becomes one chain */
         else wsqi_set(&tasks[i]->next, newest);
         newest = tasks[i];
     }
@@ -6861,7 +6872,8 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
     return WSQ_OK;
 }
 
-/* The graph does not run: finds where it starts. False: nodes follow each other in a circle. */
+/* While the graph does not run: finds the nodes that have no predecessors. False: some nodes follow
+ * each other in a circle. */
 static bool wsqi_graph_check(wsq_graph *graph) {
     wsq_task *reached = NULL; /* tasks that would start, linked by `next` */
     uint64_t count = 0;
@@ -6889,8 +6901,8 @@ static bool wsqi_graph_check(wsq_graph *graph) {
     return graph->checked = count == graph->count;
 }
 
-/* Any thread: queues the nodes that follow no other, from outside as a batch. Once the last one is
- * queued, the graph may be gone. */
+/* Any thread: queues the nodes that have no predecessors; a thread outside queues them as one
+ * batch. Once the last one is queued, the graph may be gone. */
 static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph) {
     wsq_task *newest = NULL, *oldest = NULL, *task;
     for (wsq_node *node = graph->start, *next; node != NULL; node = next) {
@@ -6917,7 +6929,7 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph) {
     if (wsq_group_cancelled(&graph->group)) return WSQ_ERR_CANCELLED;
     do {
         if (word >= WSQI_GROUP_TASK) return WSQ_ERR_INVALID;
-        /* K4: nothing is left of the last run. Failure: decide again. */
+        /* K4: what the last run did is visible. Failure: decide again. */
     } while (!wsqi_cas_acq(&graph->group.word, &word, word + count * WSQI_GROUP_TASK));
     bool sound = graph->checked || wsqi_graph_check(graph);
     wsq_result result = sound ? wsqi_spawn_begin(pool, self, count) : WSQ_ERR_INVALID;
@@ -6969,7 +6981,8 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
-    /* The block of a task above a wait has only the jobs (wsqi_step_above). */
+    /* A task above a wait has only its jobs in its ctx's block (wsqi_step_above); its frame is in
+     * the block of the local worker. */
     wsqi_worker *local = wsqi_local(self->pool);
     if (local != NULL && self->frame.outer == NULL && local->frame.floor == wsqi_base(self))
         self = local;
