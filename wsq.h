@@ -7757,11 +7757,11 @@ static bool wsqi_stranded(wsq_pool *pool) {
     return !wsqi_threads_suffice(pool, 0) && !wsqi_thread_ready(pool);
 }
 
-/* ---- a thread that blocks does so in every pool in which it is in the middle of something ---- */
+/* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
 
-/* The first of these blocks, from `block` outward, by which the thread counts in a pool; or NULL.
- * Only the outermost block in a pool is one, and none in a caller_runs pool, or in a child of
- * fork(). */
+/* A thread may be inside several pools and runs: `outer` links its blocks. This returns the first
+ * one, from `block` outward, that counts in its pool, or NULL. Only the thread's outermost block in
+ * a pool counts; none counts in a caller_runs pool, or in a child of fork(). */
 static wsqi_worker *wsqi_counts(wsqi_worker *block) {
     for (; block != NULL; block = block->outer) {
         const wsqi_worker *below = block->outer;
@@ -7771,11 +7771,12 @@ static wsqi_worker *wsqi_counts(wsqi_worker *block) {
     return block;
 }
 
-/* Each block by which this thread counts in a pool, from `first` outward. */
+/* Loops over this thread's blocks that count in their pools, from `first` outward. */
 #define wsqi_each_pool(block, first) \
     for (wsqi_worker *block = wsqi_counts(first); block != NULL; block = wsqi_counts(block->outer))
 
-/* The thread goes on: in each of these pools it takes a permit, if one sleeps. */
+/* The thread goes on. In each pool in which it counts it takes a permit, if one sleeps; but between
+ * wsq_block_begin and wsq_block_end it gives its permit back. */
 static void wsqi_permits_take(void) {
     wsqi_each_pool(block, wsqi_self_get()) {
         if (block->permit != (block->blocking != 0)) continue;
@@ -7784,10 +7785,11 @@ static void wsqi_permits_take(void) {
     }
 }
 
-/* The thread is about to block, or to wait: it gives its permits back. Only `keeper` (NULL: none)
- * keeps its own, if no other thread could use it; then false. A join gives its permit back only if
- * there are tasks for it; if some come later, their producer asks for it (wsqi_joiner_ask).
- * (Rejected: a join that always gives it back: fib on 128 simulated cores 0.54 instead of 0.65.) */
+/* The thread is about to block, or to wait: it gives its permits back. Only the block `keeper`
+ * (NULL: none) keeps its permit, if no other thread could use it; then this returns false. A join
+ * gives its permit back only if tasks are queued; if some come later, their producer asks for the
+ * permit (wsqi_joiner_ask). (Rejected: a join that always gives it back. The efficiency of fib on
+ * 128 simulated cores: 0.54 instead of 0.65.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
     wsqi_each_pool(block, wsqi_self_get()) {
@@ -7834,8 +7836,8 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
  * Source:    Linux's futex, whose waiter looks once more before it sleeps.
  * ========================================================================== */
 
-/* How many waits may run tasks, one on top of the other; deeper ones only sleep. And the bytes of
- * stack for each: it needs about 600 itself, and the rest is for its task. Guesses. */
+/* At most this many waits on one stack run tasks, one on top of the other; deeper ones only sleep.
+ * Each is given this many bytes of stack: about 600 for itself, the rest for its task. Guesses. */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 
@@ -7888,16 +7890,16 @@ static void wsqi_wait_unlist(wsqi_wait *wait) {
     wsqi_unlock(wait->pool, &wait->bucket->lock);
 }
 
-/* From here on other threads call the waiter, so it must look after this. True: a shutdown has
- * released it, because what is awaited will never come. */
+/* From now on other threads call the waiter, so it looks at what it waits for only after this.
+ * True: a shutdown has released the waiter, because what it waits for will never come. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) wsqi_wait_list(wait);
     /* W2: a waiter that was called sees why. Pairs with W1. */
     return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
-/* From here on the waiter sleeps on this parker. It must look at wsqi_wait_called after this: a
- * call before it has unparked the former one. */
+/* From now on the waiter sleeps on this parker. It must look at wsqi_wait_called after this: an
+ * earlier call has unparked the former parker. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_lock(wait->pool, &wait->bucket->lock);
     wait->parker = parker;
@@ -7908,7 +7910,7 @@ static const void *wsqi_wait_subject(const wsqi_wait *wait) {
     return wait->job != NULL ? (const void *)wait->job : wait->key;
 }
 
-/* Tells the hooks that the function which waits, of whichever pool, blocks or goes on. */
+/* Tells the hooks that the waiting function, which may belong to any pool, blocks or goes on. */
 static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
@@ -7937,11 +7939,11 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 }
 
 /* A thread outside looks this long before it sleeps: longer than a wake-up, which takes 20 us where
- * idle processors sleep (KVM). A spawn and its wait: 1 us instead of 40 (with 10 us here 40). */
+ * idle processors sleep (KVM). A spawn with its wait: 1 us; with a look of 0 or 10 us 40. */
 #define WSQI_LOOK_NS 50000u
 
-/* A thread outside: looks, for the end may be near. After four looks too short every 16th wait
- * looks. */
+/* A thread outside looks for a while before it sleeps, because the end may be near. If the looks of
+ * four waits in a row were too short, only every 16th wait looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     uint32_t vain = wsqi_load_hint(&pool->vain_looks);
@@ -7971,11 +7973,11 @@ static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     return wsqi_permits_give(wait, keeper);
 }
 
-/* With caller_runs the thread that waits works; with nothing to do it sleeps as the first
- * worker. */
+/* In a caller_runs pool the waiting thread runs the tasks. If there are none, it sleeps as the
+ * first worker. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
-    (void)wsqi_permits_give(wait, NULL); /* of other pools */
+    (void)wsqi_permits_give(wait, NULL); /* its permits in other pools */
     if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* a job that the pump ran may call it */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
@@ -7986,15 +7988,15 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_sleep(first, wait);
         wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
-        pool->next = 0; /* the first worker is a searcher now: its turn */
+        pool->next = 0; /* the first worker searches now, so it is the next to run */
     }
     wsqi_pump_leave(pool);
 }
 
-/* One round of a wait: the thread runs one task or sleeps, until its deadline at most. (What it
- * awaits, if that is in its own queue, it has run before: wsqi_wait_here.) It runs tasks that are
- * pinned to it, which no other thread may run; and any task, if it keeps its permit. A join runs no
- * tasks. In a shutdown a thread inside cancels what it finds. */
+/* One round of a wait: the thread runs one task, or sleeps until its deadline at most. (If the
+ * awaited task was in its own queue, it has run already: wsqi_wait_here.) The thread runs the tasks
+ * that are pinned to it, because no other thread may; and any task, if it keeps its permit. A join
+ * runs no tasks. In a shutdown a thread inside the pool cancels the tasks that it finds. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -8004,13 +8006,13 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_pump(wait);
         return;
     }
-    /* May it run tasks on top of this wait? To cancel them it needs no permit, and has no bound. */
-    works = works && self != NULL; /* with caller_runs it has entered the pump */
+    /* May it run tasks on top of this wait? It cancels tasks without a permit, and at any depth. */
+    works = works && self != NULL; /* in a caller_runs pool: it is inside the pump already */
     if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
     bool pinned = false;
     if (running || !works) {
         bool given = wsqi_wait_block(wait, works ? self : NULL);
-        /* If it keeps its permit, it runs pinned tasks and others by turns. */
+        /* If it keeps its permit, it runs pinned tasks and other tasks alternately. */
         pinned = works && (given || !wait->pinned) && wsqi_load_hint(&self->inbox.count) != 0;
         works = works && (!given || pinned);
         wait->pinned = pinned;
@@ -8031,11 +8033,11 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
 /* ==========================================================================
  * >>await: waits for a pool, a task, a group
  * Purpose:   wsq_pool_wait, wsq_task_wait, wsq_group_wait, and their forms with a time-out.
- * Invariant: a wait listens before each look at what it waits for. What is awaited and lies in the
- *            waiter's own queue runs in the wait, once; if it is not over then, the thread blocks.
+ * Invariant: a wait listens before each look at what it waits for. If an awaited task lies in the
+ *            waiter's own queue, the wait runs it, once; if it is not over then, the thread blocks.
  * Writers:   waiters: each thread that waits for the pool counts itself. The mark in a task or a
  *            group: a thread that waits for it.
- * Source:    the leapfrogging of Wagner and Calder (1993), here only with what is awaited.
+ * Source:    the leapfrogging of Wagner and Calder (1993), here only with awaited tasks.
  * ========================================================================== */
 
 /* Does no thread run or cancel tasks any more? */
@@ -8045,8 +8047,8 @@ static bool wsqi_over(const wsq_pool *pool) {
     return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
 }
 
-/* Tasks that wait for each other are reported when nothing has happened for this long: a thread may
- * be about to spawn what they wait for. A guess. */
+/* Tasks that wait for each other are reported only when nothing has happened for this long, because
+ * a thread may be about to spawn what they wait for. A guess. */
 #define WSQI_STUCK_NS 1000000000u
 
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
@@ -8073,7 +8075,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         if (quiet || over || wsqi_wait_expired(&wait)) break;
         wsqi_wait_sleep(&wait);
     }
-    wsqi_add_hint(&pool->waiters, 0u - 1u); /* seen late, it costs a needless call */
+    wsqi_add_hint(&pool->waiters, 0u - 1u); /* a thread that sees it late makes a needless call */
     wsqi_wait_end(&wait);
     if (quiet) return WSQ_OK;
     if (over) return WSQ_ERR_CANCELLED;
@@ -8087,8 +8089,8 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
 }
 
 /* Owner only: takes the awaited task, or one of the awaited group, out of its own slot or queue. It
- * looks at *left tasks at most, from the front, and puts the others to the back, so it meets none
- * twice. Another task in the slot moves to the queue, because the owner is about to block. */
+ * looks at *left tasks at most, from the front, and puts unwanted ones at the back, so it meets
+ * none twice. An unwanted task in the slot moves to the queue: the owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
@@ -8107,8 +8109,8 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
     return NULL;
 }
 
-/* A worker about to block runs the awaited tasks of its own queue here, each once. The rest is for
- * other threads, which may have missed it while it moved. */
+/* A worker about to block runs the awaited tasks of its own queue here, each once. It notifies
+ * other threads of the rest, because they may have missed those tasks while they moved. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsqi_queue_length(self);
@@ -8135,8 +8137,8 @@ static wsq_task *wsqi_take_member(wsq_pool *pool, const wsq_group *group) {
     return first;
 }
 
-/* Owner only, a guest that helps: runs tasks of the group while it has a permit. There is a bound,
- * for tasks may spawn others for ever. */
+/* Owner only, a guest that helps: runs tasks of the group while it has a permit. It runs at most
+ * as many as fit into a ring, because tasks may spawn others for ever. */
 static void wsqi_help_group(wsqi_worker *self, const wsq_group *group, wsq_ctx floor) {
     wsq_task *task;
     for (int left = WSQ_RING_CAPACITY; self->permit && left > 0; left--) {
@@ -8146,11 +8148,12 @@ static void wsqi_help_group(wsqi_worker *self, const wsq_group *group, wsq_ctx f
     }
 }
 
-/* A thread outside that is about to wait for the group, however long: while a permit sleeps, the
+/* A thread outside is about to wait for the group, without a time-out. If a permit sleeps, the
  * thread takes it, and runs tasks of the group in a guest's block. If one of these waits for a
- * group, it does so on top of that wait. Not where tasks need what only the pool's threads have:
- * their stack, or what a hook has set up. (8 tasks of 1.3 us: 24 instead of 34 us; 32 of 10 us: 200
- * instead of 252; a single task is not worth it: 4 threads that ask take 3.3 instead of 2.5 us.) */
+ * group, the thread helps again, on top of it. It does not help where tasks may need what only the
+ * pool's threads have: their stack, or what a hook has set up. (8 tasks of 1.3 us take 24 instead
+ * of 34 us, 32 of 10 us 200 instead of 252. Rejected: to help in a wait for a single task, too;
+ * with 4 threads that ask, a request takes 3.3 instead of 2.5 us.) */
 static void wsqi_wait_help(wsq_pool *pool, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     bool all;
@@ -8179,16 +8182,16 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_group *group) {
     wsqi_lease_end(self);
 }
 
-/* What a wait for the task returns; WSQ_ERR_TIMEOUT: it is not over. */
+/* What a wait for the task returns; WSQ_ERR_TIMEOUT: the task is not over. */
 static wsq_result wsqi_task_result(const wsq_task *task) {
-    /* W3: what the task did, or its spawning thread, is visible. Pairs with T2 and T6. */
+    /* W3: what the task and its spawning thread did is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
     if (wsqi_task_live(state)) return WSQ_ERR_TIMEOUT;
     if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* not spawned, or its batch was refused */
     return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* What a wait for the group returns; WSQ_ERR_TIMEOUT: it is not over. */
+/* What a wait for the group returns; WSQ_ERR_TIMEOUT: the group is not over. */
 static wsq_result wsqi_group_result(const wsq_group *group) {
     /* K4: what its tasks did is visible. Pairs with K3. */
     uint64_t word = wsqi_load_acq(&group->word);
@@ -8196,7 +8199,7 @@ static wsq_result wsqi_group_result(const wsq_group *group) {
     return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* Marks the group, so that the thread that ends it calls this one. False: look again. */
+/* Marks the group: the thread that ends the group then calls this thread. False: look again. */
 static bool wsqi_group_attend(wsq_group *group) {
     uint64_t word = wsqi_load_hint(&group->word);
     /* Relaxed: the thread that brings the count in this word to zero reads the mark with it. */
@@ -8216,7 +8219,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
     wait.task = task;
     wait.group = group;
-    /* A future is not looked for here: wsqi_future_here has done so. */
+    /* For a future the queue needs no look: wsqi_future_here has looked already. */
     bool here = wait.self != NULL ? task == NULL || task->fn != wsqi_future_run
                                   : task == NULL && timeout_ns == WSQ_FOREVER;
     for (;;) {
@@ -8248,7 +8251,7 @@ static bool wsqi_task_below(const wsq_task *task) {
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns) {
     if (task == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
-    wsq_result result = wsqi_task_result(task); /* of one that is over, the pool may be gone */
+    wsq_result result = wsqi_task_result(task); /* if it is over, its pool may be gone */
     if (result != WSQ_ERR_TIMEOUT) return result;
     if (wsqi_task_below(task)) return WSQ_ERR_INVALID;
     return wsqi_await(wsqi_task_pool(task), task, NULL, timeout_ns);
@@ -8272,8 +8275,9 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
  * Invariant: a future is a task that is OPEN until it is claimed, in one of three ways: a worker
  *            takes it out of its queue; the owner of the handle calls it in a wait (POISONED beside
  *            OPEN, and never DONE, because no other thread will look); or it is cancelled (POISONED
- *            alone). The place in the queue and the handle hold a reference each; the last one to
- *            go frees the future. A worker keeps two batches of free futures, the pool the rest.
+ *            alone). The place in the queue and the handle hold a reference each; when both are
+ *            given back, the future is free. A worker keeps two batches of free futures, the pool
+ *            the rest.
  * Writers:   references: any thread. result: the thread that claimed it. Free futures: their
  *            worker, or the holder of the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
@@ -8290,7 +8294,7 @@ struct wsq_future {
     wsqi_a32 references;
 };
 
-/* A guess: two batches are 64 futures of 120 bytes. One by one, wsq_go takes 16.2, not 13.9 ns. */
+/* A guess: two batches are 64 futures of 120 bytes. With 1 here wsq_go takes 16.2, not 13.9 ns. */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -8343,7 +8347,7 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* Any thread; a worker calls this when its list is empty. NULL: no memory. */
+/* Any thread, a worker when its list is empty: gets a future from the pool. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     wsqi_lock(pool, &pool->lock);
@@ -8364,12 +8368,12 @@ static wsq_future *wsqi_future_create(wsq_pool *pool) {
     return WSQI_LIKELY(future != NULL) ? future : wsqi_future_fetch(pool, self);
 }
 
-/* Any thread; a worker calls this when its batch is full. */
+/* Any thread, a worker when its first batch is full: puts a free future back. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     if (wsqi_forked(pool)) return; /* in a child, the lock's holder may not exist */
     wsqi_lock(pool, &pool->lock);
-    if (own->count == WSQI_FUTURE_BATCH) { /* it becomes the second batch; the pool gets that */
+    if (own->count == WSQI_FUTURE_BATCH) { /* it becomes `batch`; the pool gets the former one */
         if (own->batch != NULL) wsqi_batch_give(pool, own->batch);
         own->batch = own->first;
         own->first = NULL;
@@ -8393,14 +8397,14 @@ static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
     if (wsqi_add_acqrel(&future->references, 0u - 1u) == 1) wsqi_future_free(pool, future);
 }
 
-/* The thread that claimed the future: it is done. This gives back the reference of its place in the
- * queue, or one that the caller has added. */
+/* The thread that claimed the future: marks it done. This gives back the reference of the future's
+ * place in the queue, or one that the caller has added. */
 static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t state) {
     wsqi_task_finish(pool, &future->task, state);
     wsqi_future_release(pool, future);
 }
 
-/* Is it neither started nor cancelled? */
+/* Is the future neither started nor cancelled? */
 static inline bool wsqi_future_open(uint32_t state) {
     const uint32_t all = WSQI_TASK_OPEN | WSQI_TASK_POISONED | WSQI_TASK_PHASE;
     return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
@@ -8430,8 +8434,8 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
-    /* A reference for wsqi_future_end: once the future is done, a waiting thread may give that of
-     * the handle back. Relaxed: the caller has a reference, too. */
+    /* A reference for wsqi_future_end: once the future is done, a waiting thread may give back the
+     * handle's reference. Relaxed: the caller has a reference, too. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
@@ -8446,14 +8450,14 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Is the task in a queue a future that was called elsewhere? Then this drops it there. */
+/* Is the queued task a tombstone? Then this gives back the reference of its place in the queue. */
 static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
     if (task->fn != wsqi_future_run || wsqi_future_open(wsqi_load_hint(&task->state))) return false;
     wsqi_future_release(pool, wsq_container_of(task, wsq_future, task));
     return true;
 }
 
-/* Any thread: takes tombstones out of a lane, and counts them. False: its lock is held. */
+/* Any thread: takes tombstones out of a lane, and counts them. False: the lane's lock is held. */
 static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *count) {
     wsq_task *kept = NULL, *task, *next;
     uint32_t length, purged = 0;
@@ -8480,8 +8484,8 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
     return true;
 }
 
-/* Owner only: takes tombstones out of the queues: futures that it has called already, in waits for
- * them. Nested waits would fill every queue with tombstones. */
+/* Owner only: takes tombstones out of its queue and the global queue. Each future that a wait calls
+ * leaves one there, so nested waits would fill every queue with them. */
 static void wsqi_tombstones_purge(wsqi_worker *self) {
     bool lifo = self->pool->config.order == WSQ_LIFO;
     wsq_task *kept = NULL, **end = &kept, *task;
@@ -8501,7 +8505,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     }
     for (unsigned i = 0; i < self->pool->shares; i++)
         all = wsqi_tombstones_sweep(self->pool, wsqi_share(self->pool, i), &purged) && all;
-    if (all) self->tombstones = 0; /* else soon again */
+    if (all) self->tombstones = 0; /* else the owner tries again soon */
     wsqi_count_finished(self, purged);
     wsqi_check_beside(self->pool);
     while ((task = kept) != NULL) {
@@ -8511,7 +8515,8 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     wsqi_notify_others(self); /* others may have found the queue empty meanwhile */
 }
 
-/* Spawns a future's task. No other thread knows it: no claim. out: of wsq_submit, or NULL. */
+/* Spawns a future's task. out: gets the handle for wsq_submit; NULL: from wsq_go. If the spawn
+ * fails, no other thread knows the future, so it is freed without a claim. */
 static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg,
                                     wsq_future **out) {
     wsqi_worker *self = wsqi_local(pool);
@@ -8525,7 +8530,7 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
         wsqi_future_free(pool, future);
         return result;
     }
-    if (out != NULL) *out = future; /* now: the function may want it */
+    if (out != NULL) *out = future; /* before the function runs: it may use the handle */
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
     wsqi_task_queue(pool, self, &future->task);
     return WSQ_OK;
@@ -8536,9 +8541,9 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    /* The end event will name the future's address. */
+    /* The end event will name the future's address: the call must not use it for another task. */
     bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
-    if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future); /* first: the call may use it again */
+    if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future); /* now the call may use it again */
     go(arg);
     if (hooked) wsqi_future_free(wsq_pool_of(ctx), future);
     return WSQ_GONE;
@@ -8587,8 +8592,8 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
-/* Owner only, with the handle: calls the future here, if no thread has started it. True: it did.
- * *whole: it also took the future out of its queue, so that only the handle refers to it. */
+/* Owner only, with the handle: calls the future here, if no thread has started it. True: it was
+ * called. *whole: it was also taken out of its queue, so that only the handle refers to it. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         size_t left = wsqi_queue_length(self);
@@ -8605,8 +8610,8 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
         wsqi_notify_others(self); /* others may have found the queue empty meanwhile */
     }
     if (!wsqi_future_claim(future, true)) return false;
-    /* Its place in the queue stays, as a tombstone: no call, and no event, comes from it. This
-     * removes them when these may be half of what is queued. */
+    /* The future's place in the queue stays, as a tombstone, from which no call and no event comes.
+     * This removes tombstones when there are many, and they may be half of what is queued. */
     wsqi_future_call(self, future);
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
         2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
@@ -8671,8 +8676,9 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
  * Purpose:   fork and join at the price of a call, and work for thieves as soon as there are any.
  * Invariant: the entries [top, bottom) of `range` are public, oldest first; the owner alone uses
  *            [bottom, context). The join trap is the address of entry `bottom`, the fork trap that
- *            of the last entry. A thief sets both to ask for more public jobs; they are set while a
- *            worker is idle and no job is public.
+ *            of the last entry. To ask for more public jobs a thief sets both traps: the join trap
+ *            to WSQI_TRAP_SET, the fork trap to NULL. Traps are set while a worker is idle and no
+ *            job is public.
  * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. The
  *            traps: the owner; a thief sets them. Entries: the owner.
  * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque),
@@ -8740,8 +8746,8 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
         wsqi_publish(self, entry + 1);
         return entry + 1;
     }
-    /* The job stack is full: the job runs now. The traps stay set until all jobs that ran so are
-     * joined, because their joins must take the slow path, too. */
+    /* The job stack is full: the job runs now. The traps stay set until all jobs that ran here
+     * are joined, because their joins must take the slow path, too. */
     wsq_job *job = wsqi_get(&entry->job);
     wsqi_get(&job->fn)(entry, job);
     self->run_at_fork++;
@@ -8761,21 +8767,21 @@ static bool wsqi_unpublish(wsqi_worker *self) {
 }
 
 /* Before it sleeps, a join looks this many times as often as a search: the job that it awaits is
- * under way, and a sleep delays the joins of other workers that wait for this one (with 1 instead
- * of 3, uts with 128 simulated workers: 27 instead of 38%). */
+ * under way, and a sleep delays the joins of other workers that wait for this one. (The efficiency
+ * of uts with 128 simulated workers: 38%; with 1 here 27%.) */
 #define WSQI_JOIN_LOOKS 3
 
-/* Owner only, in a join: steals a job from worker n - 1 and runs it. 0: from none. */
+/* Owner only, in a join: steals a job from worker n - 1 and runs it. If n is 0: does nothing. */
 static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
     if (n == 0 || n - 1 == self->index || !wsqi_block_known(self->pool, n - 1)) return false;
     return wsqi_job_steal(self, wsqi_block(self->pool, n - 1));
 }
 
-/* A join that waits for a thief runs another job, never a task: one of the thief's first, which is
- * most often a child of the awaited job; then one of the worker that gave a job last; any worker's
- * only in the first of four rounds. What a join runs buries the awaited job, and joins of other
- * workers wait for it in turn: jobs that are related to it bury it less deeply (uts with 64 and 128
- * simulated workers: 50 and 38 instead of 44 and 26%). */
+/* A join that waits for a thief runs another job, never a task. It looks first at the thief, whose
+ * job is most often a child of the awaited one; then at the worker from which this one stole last;
+ * and at all workers only in every fourth round. What a join runs delays the join, and the joins of
+ * other workers that wait for it in turn; related jobs delay it less. (The efficiency of uts with
+ * 64 and 128 simulated workers: 50 and 38 instead of 44 and 26%.) */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     return wsqi_help_with(self, wsqi_load_hint(&job->thief)) ||
@@ -8783,9 +8789,9 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
            (round % 4 == 0 && wsqi_steal_pass(self, WSQI_JOBS, &none));
 }
 
-/* Sleeps until the job is done; if `help`, also until jobs are published: then it returns true.
- * Both call the waiter of this block. asked: it was called, and then found no job: perhaps a
- * watcher has called it for a slot or a timer. */
+/* Sleeps until the job is done or, if `help`, until jobs are published; in the second case it
+ * returns true. Either event calls the waiter of this block. asked: this join was called before and
+ * then found no job, so perhaps a watcher had called it for a slot or a timer. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -8818,7 +8824,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
 
-/* How deep joins help on one stack; beyond that they only wait. This bounds the stack. A guess. */
+/* At most this many joins on one stack help; others only wait. This bounds the stack. A guess. */
 #define WSQI_HELP_DEPTH 32
 
 /* Owner only, when the job was stolen: helps, then sleeps, until the job is done. */
@@ -8843,7 +8849,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             idle_rounds = (idle_rounds | 3) + 1; /* now it looks everywhere */
         }
     }
-    if (asked) wsqi_pass_on(self->pool); /* it was woken to help and cannot: wake another */
+    if (asked) wsqi_pass_on(self->pool); /* woken to help, and cannot: wake another worker */
     self->help_depth--;
     self->frame.floor = floor;
 }
@@ -8964,15 +8970,16 @@ WSQ_API int wsq_worker_self(void) {
 #define WSQI_GRAIN_NS 10000u
 
 /* Without a given grain, a loop wakes a sleeper only if what is left takes longer than this. A
- * wake-up costs up to 12 us here, on a virtual machine (users/loop_4: 16.8 us, alone 5.7). */
+ * wake-up costs up to 12 us here, on a virtual machine (users/loop_4: 16.8 us, without the wake-up
+ * 5.7). */
 #define WSQI_WORTH_NS 10000u
 
-/* It gives work to a thief that is awake only if what is left takes longer than this. With 1 us
- * every third loop of 15 us had a second theft, for less work than the theft costs. */
+/* A loop gives work to a thief that is awake only if what is left takes longer than this. With 1 us
+ * here, every third loop of 15 us had a second theft, for less work than the theft costs. */
 #define WSQI_TINY_NS 4000u
 
 /* The last elements of a range may be heavy ones after many light ones. So among the last 32 the
- * clock is read after each step. (users/tail, 2 workers: 1.25 ms; with 16 1.44, 0 1.42.) */
+ * clock is read after each step. (users/tail, 2 workers: 1.25 ms; 1.44 with 16, 1.42 with 0.) */
 enum { WSQI_LAST = 32 };
 
 /* How a range is cut into steps. Without a given grain, steps are powers of two that end on
@@ -8982,7 +8989,7 @@ typedef struct wsqi_pace {
     size_t step;        /* the grain, or less towards the end of the range */
     size_t looked;      /* where the clock was read last */
     size_t next;        /* where to read it again */
-    uint64_t looked_ns; /* what it said */
+    uint64_t looked_ns; /* what the clock said at `looked` */
     uint64_t worked_ns; /* how long this thread has worked on the range */
     uint64_t left_ns;   /* an estimate: the time for what was left at `looked` */
     bool quiet;         /* at the last step no thief wanted work */
@@ -9014,7 +9021,7 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
 }
 
 /* Shall the range be cut for a thief? A thief is awake if it has asked since the last step, or
- * searches; otherwise one sleeps. The job stack must have room for the other half. */
+ * searches; otherwise it sleeps. The job stack must have room for the half. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     bool awake = pace->quiet;
@@ -9032,10 +9039,10 @@ struct wsqi_loop {
     void *arg;
     const wsq_reducer *reducer; /* wsq_reduce's, or NULL */
     bool fixed;                 /* the reducer's */
-    wsqi_a32 stopped; /* any body sets it to 1, or WSQI_LOOP_LACKS; its join makes that visible */
+    wsqi_a32 stopped; /* 1: by wsq_loop_stop; or WSQI_LOOP_LACKS. A join makes it visible */
 };
 
-#define WSQI_LOOP_LACKS 2u /* memory */
+#define WSQI_LOOP_LACKS 2u /* no memory for a partial result of a fixed reduction */
 
 /* Pieces of a fixed reduction without a given grain: enough for hundreds of workers. A guess. */
 #define WSQI_FIXED_PIECES 1024u
@@ -9051,14 +9058,14 @@ typedef struct wsqi_half {
     wsq_job job;
     wsqi_loop *loop;
     size_t begin, end;
-    void *partial; /* of a reduction: room for its own result, if it is stolen, or that is fixed */
+    void *partial; /* of a reduction: room for a result of its own, if stolen or `fixed` */
     uint64_t left_ns; /* an estimate: how long it takes */
 } wsqi_half;
 
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial,
                             uint64_t left_ns, bool cut);
 
-/* Does the half with a partial result of its own. */
+/* Runs the half, with a partial result of its own. */
 static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
     wsqi_half *half = wsq_container_of(job, wsqi_half, job);
     const wsq_reducer *reducer = half->loop->reducer;
@@ -9075,7 +9082,7 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 /* Runs a range that is longer than the grain, and offers its upper half meanwhile. A half that no
- * thief takes adds to the same result. False: no memory for another result; nothing is done. */
+ * thief takes adds to the same result, unless that is fixed. False: no memory, and nothing ran. */
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
                                      size_t begin, size_t end, void *partial) {
     size_t half = (end - begin) / 2, grain = pace->step;
@@ -9206,7 +9213,7 @@ typedef struct wsqi_list {
     wsqi_a32 lock;          /* wsqi_lock; guards all that follows except the hooks */
     wsqi_listed *places;    /* a hash table with linear probing */
     size_t capacity, count; /* capacity: a power of two */
-    bool partial;           /* some tasks are missing, for want of memory */
+    bool partial;           /* some tasks are missing: there was no memory for them */
     wsq_hooks hooks;        /* the user's */
 } wsqi_list;
 
@@ -9283,7 +9290,7 @@ static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
     return value == WSQ_YIELD ? WSQI_QUEUED : WSQI_OVER;
 }
 
-/* The hook of a pool that has a list. Any thread calls it, about to do this to a task. */
+/* The hook of a pool that has a list. Any thread calls it when something happens to a task. */
 static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
                             uint64_t value) {
     wsq_pool *pool = (wsq_pool *)user;
@@ -9320,7 +9327,7 @@ static bool wsqi_list_make(wsq_pool *pool) {
 
 /* ---- what is written ---- */
 
-/* The most lines of each kind; and the most timers, or lines if there is no memory. Guesses. */
+/* At most 1000 lines of each kind, but 32 of timers; without memory 32 of each kind. Guesses. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
 #define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
@@ -9336,7 +9343,7 @@ typedef struct wsqi_dump {
     uint64_t more; /* lines that were not among the first */
 } wsqi_dump;
 
-/* Tasks that run come first, then those that wait, then queued ones; the longest first. */
+/* Tasks that run come first, then those that wait, then queued ones; the oldest of each first. */
 static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
     if (one->doing != two->doing) return one->doing < two->doing;
     return one->since != two->since ? one->since < two->since : one->others < two->others;
@@ -9407,7 +9414,7 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
-/* Writes the length of a lane, and of `more` other lanes of the global queue. */
+/* Writes the length of a lane, with that of `more` other lanes of the global queue added. */
 static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane,
                            unsigned more) {
     uint64_t length = wsqi_load_hint(&lane->length);
@@ -9475,7 +9482,7 @@ static void wsqi_copy_waits(wsqi_dump *dump) {
     for (int i = 0; i < WSQI_BUCKETS; i++) {
         wsqi_waiters *bucket = &pool->waiting[i];
         wsqi_lock(pool, &bucket->lock);
-        /* The lock keeps each wait's memory: a waiting thread needs it to leave the bucket. */
+        /* While we hold the lock no wait ends: its thread needs the lock to leave the bucket. */
         for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             const wsqi_worker *worker = wait->self;
             line.task = wsqi_wait_subject(wait);
@@ -9495,7 +9502,7 @@ static void wsqi_dump_wait(const wsqi_dump *dump, const wsqi_listed *wait) {
         fprintf(dump->file, ", for %.6f s", wsqi_seconds(wait->since, dump->now));
 }
 
-/* The lock's holder. */
+/* The holder of the lock of these timers: copies one of their lists. */
 static void wsqi_copy_list(wsqi_dump *dump, const wsqi_link *listing) {
     wsqi_listed line = WSQI_INIT;
     for (wsqi_link *link = listing->next; link != listing; link = link->next) {
@@ -9624,8 +9631,8 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* Any thread that has queued a task, then passed a full barrier: a pool that is over has no
- * workers. */
+/* Any thread that has queued a task, then passed a full barrier: if the pool is over, no worker
+ * will run the task, so this thread cancels it. */
 static void wsqi_check_over(wsq_pool *pool) {
     /* P4: see wsqi_pool_stop. */
     if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
@@ -9689,7 +9696,7 @@ static bool wsqi_still(wsq_pool *pool) {
         wsqi_worker *worker = wsqi_block(pool, i);
         left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
     }
-    /* If no thread takes the tasks in lanes, the thread that shuts down does. */
+    /* If no thread takes the tasks in lanes, the thread that shuts down is called for them. */
     if (left && (pool->config.caller_runs || (pool->config.lend_only && queued)))
         wsqi_call(pool, pool);
     return !left;
@@ -9733,7 +9740,7 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
         wsqi_thread_join(&wsqi_block(pool, pool->workers + i)->thread);
 }
 
-/* The thread whose shutdown was the first: waits until the pool is over, and for its threads. */
+/* The thread whose shutdown was the first: waits until the pool is over and its threads end. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     /* P4: either a worker that goes to sleep sees the phase, or it is seen asleep. And either a
@@ -9764,7 +9771,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
 #define WSQI_PATIENCE_NS 5000000000u
 #endif
 
-/* Do all threads sleep, and is no timer set? Then only a thread outside the pool wakes a task. */
+/* Do all threads sleep, and is no timer set? Then only a thread outside can wake a task. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made && !pool->config.caller_runs; i++)
@@ -9787,7 +9794,7 @@ static void wsqi_drain(wsq_pool *pool) {
 }
 #else
 static void wsqi_drain(wsq_pool *pool) {
-    /* It goes on after that result, because tasks may wait for another pool. */
+    /* It goes on after WSQ_ERR_INVALID, because tasks may wait for another pool. */
     while (wsq_pool_wait(pool) == WSQ_ERR_INVALID) {}
 }
 #endif
@@ -9817,7 +9824,8 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
  * Writers:   a pool that is not shared yet: its creator. Counters: each worker its own.
  * ========================================================================== */
 
-/* Stand-ins, at most, by default. Guesses: with 64 bits a thread's stack is only address space. */
+/* By default max_standins is this, or the number of workers if that is more. Guesses: with 64 bits
+ * the stack of a thread takes only address space until it is used. */
 #if UINTPTR_MAX > 0xffffffffu && !defined(_WIN32)
 #define WSQI_STANDINS 64u
 #else
@@ -9825,8 +9833,8 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
 #endif
 
 /* Rounds over all victims before a searcher sleeps. The pauses between them are 480 spin hints: 14
- * us where a hint takes 28 ns (Zen 5), which is 2 to 3 futex wake-ups. To sleep and to be woken
- * costs the two threads more than that. */
+ * us where a hint takes 28 ns (Zen 5), which is 2 to 3 futex wake-ups. A sleep and its wake-up cost
+ * the sleeper and its waker more than that together. */
 #ifndef WSQI_SPIN_ROUNDS
 #define WSQI_SPIN_ROUNDS 18
 #endif
@@ -9886,7 +9894,7 @@ static void wsqi_config_fill(wsq_config *config) {
 
 enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess */
 
-/* A pool's struct, then its bitmaps, the list of tasks, the table of blocks, and the places. */
+/* The bytes of a pool's struct, its bitmaps, list of tasks, table of blocks, and their places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
     return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
@@ -9954,8 +9962,8 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     return pool;
 }
 
-/* Finds which processors are near each other. It does not matter if there are only two workers, or
- * if all processors are equally near. */
+/* Finds which processors are near each other. Distances do not matter if there are only two
+ * workers, or if all processors are equally near. */
 static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     wsqi_places *places = &pool->places;
     const size_t bytes = WSQI_CPUS * sizeof *places->of_cpu;
@@ -10065,8 +10073,8 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
     if (wsqi_forked(pool)) return;
     wsqi_worker *self = wsqi_block(pool, worker);
     uint32_t lease = wsqi_load_hint(&self->lease);
-    /* Relaxed: only a request. Failure: the thread was dismissed before, or has left, and the next
-     * thread there is not meant. */
+    /* Relaxed: only a request. Failure: the thread was dismissed before, or has left; then the
+     * request is not for the next thread in its place. */
     if ((lease & WSQI_LEASE_MASK) == WSQI_LEASE_HERE &&
         wsqi_cas_rlx(&self->lease, &lease, lease - WSQI_LEASE_HERE + WSQI_LEASE_DISMISSED))
         wsqi_unpark(&self->parker);
@@ -10103,7 +10111,7 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
-    /* P2: the finished tasks of all workers are read first, so they never exceed the spawned. */
+    /* P2: the finished tasks of all workers are read first, so they never exceed those spawned. */
     uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < pool->blocks; i++) {
