@@ -3715,8 +3715,8 @@ typedef struct wsqi_waiters {
 /* The global queue has a lane for every 3 workers, so that each thread outside mostly has a lane of
  * its own; from 8 lanes on it has one for every 8 workers, because searching workers look at all
  * lanes. Every 64th spawn from outside moves its lane's `incoming` to `ready`. With both, and tasks
- * of 2 us from 4 threads, 8, 32 and 64 simulated cores (bench/sim) reach 100, 95 and 82% of their
- * full speed instead of 75, 73 and 58%. */
+ * of 2 us from 4 threads, 8, 32 and 64 simulated cores reach an efficiency (bench/sim) of 100, 95
+ * and 82% instead of 75, 73 and 58%. */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
