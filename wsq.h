@@ -7024,13 +7024,13 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 
 /* ==========================================================================
  * >>find: where the next task comes from
- * Purpose:   the next task, from near to far, and one step of a worker.
+ * Purpose:   finds a worker's next task, from near to far, and runs it.
  * Invariant: S counts a worker that has found nothing as a searcher.
  * Writers:   the owner.
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* Owner only, which has taken the task from a queue: runs or cancels it. */
+/* Owner only, after it has taken the task from a queue: runs or cancels it. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
     /* Relaxed: the queue orders it; a bit that comes later is for a later run. */
@@ -7041,7 +7041,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
-        self->frame.task = NULL; /* the former task is over: the cleanup may wait for it */
+        self->frame.task = NULL; /* the former task is over; this cleanup may wait for it */
         wsqi_cancel_task(self->pool, task);
         self->reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -7072,9 +7072,9 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         /* J2: the entry and the job are visible. Pairs with J1. Failure: the range moved;
          * retried. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* A worker that joins has told of its finished tasks, except those of waits since then. */
+    /* A worker that joins has reported its finished tasks, except those of waits in between. */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: as in wsqi_search_begin; before the stores, for which a barrier would wait. */
+        /* W4: as in wsqi_search_begin. A barrier after the stores below would wait for them. */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
@@ -7096,36 +7096,38 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_check_joined(self);
     wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
     wsqi_frame_pop(self, &frame);
-    /* J3: what the job did is visible to its join; then its memory may be gone. Pairs with J4. */
+    /* J3: what the job did is visible to its join. After this the job's memory may be gone. Pairs
+     * with J4. */
     if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
         wsqi_call(self->pool, victim);
     if (guest) wsqi_duty_end(self->pool);
     return true;
 }
 
-/* ---- the others ---- */
+/* ---- looks at other workers ---- */
 
 /* Owner only, looking for work: may it take jobs? Each guest works in the place of one worker. So
- * where more guests work than permits sleep or search, the worker leaves the jobs to them. If it
- * goes to sleep because of this, it looks again before. */
+ * if more guests are at work than permits sleep or search, the worker leaves the jobs to the
+ * guests. Before it goes to sleep because of this, it looks again. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
 }
 
-/* Victims of one distance in one pass. More visits disturb the workers more than they find. What
- * all searchers miss, the last one finds when it leaves. Measured on 128 simulated cores
- * (bench/sim): 4 to 16 differ little. */
+/* How many victims of one distance a pass visits. More visits would disturb the workers more than
+ * they find. Work that all searchers miss, the last searcher finds when it ends its search. On 128
+ * simulated cores (bench/sim), values from 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
-/* What a thief takes: published jobs; these and tasks of rings; these and tasks in LIFO slots. */
+/* What a thief takes: public jobs; these and queued tasks; these and tasks in LIFO slots. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
-/* Owner only, which has stolen tasks, not counted as a searcher: wakes others for the rest. */
+/* Owner only, after it has stolen tasks while S did not count it as a searcher: wakes other threads
+ * for the tasks that are left. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
-    /* I6: the last searcher may have missed the tasks on their way, and the victim has told no
-     * thread of what it pushed behind them. Either this sees that, or wsqi_notify_pushed sees that
-     * the tasks before it are gone. */
+    /* I6: the last searcher may have missed the tasks while they moved, and the victim has told no
+     * thread of tasks that it pushed behind them. Either this thread sees these tasks, or
+     * wsqi_notify_pushed sees that the older ones are gone. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
@@ -7143,9 +7145,9 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     return false;
 }
 
-/* Visits other workers, each at most once, from a random one on; near ones first if distances
- * matter, but not for a join (fib on 128 simulated cores then reaches 0.36 of the ideal instead of
- * 0.66). True: as in wsqi_visit. */
+/* Visits other workers, each at most once, from a random one on. If distances matter, it visits
+ * near ones first, except for a join (near ones first, fib on 128 simulated cores reaches 0.36 of
+ * the ideal instead of 0.66). True: as in wsqi_visit. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
@@ -7172,9 +7174,9 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
     return false;
 }
 
-/* The pause between two looks: 2, 4, 8, 16, then 32 spin hints of 10 to 80 ns, because each look
- * takes cache lines from the workers. (A child that its parent leaves behind is stolen after 0.4
- * us; with 16 to 128 hints it was 1.5 us.) */
+/* The pause between two looks: 2, 4, 8, 16, then always 32 spin hints of 10 to 80 ns each, because
+ * each look takes cache lines from the workers. (A child that its parent leaves in its queue is
+ * stolen after 0.4 us; with 16 to 128 hints it was 1.5 us.) */
 static void wsqi_backoff(uint32_t round) {
     for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
 }
@@ -7186,7 +7188,7 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     wsqi_store_hint(&self->lead, 0u);
     if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
-    for (int look = 0; look < 2 && *task == NULL; look++) { /* the second takes a lone task, too */
+    for (int look = 0; look < 2 && *task == NULL; look++) { /* the second finds a lone task, too */
         if (look != 0) wsqi_backoff(2);
         if (wsqi_visit(self, victim, WSQI_SLOTS, wsqi_jobs_allowed(self), task)) return true;
     }
@@ -7196,8 +7198,8 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
 /* ---- turns ---- */
 
 /* Owner only: starts the clock of a turn. The time of the last turn goes into the average, unless
- * the worker ran dry. With caller_runs the interval stays as it is: the time between two calls is
- * not the pool's, and the order must not depend on the clock. */
+ * the worker ran dry. With caller_runs the interval never changes: the pool must not count the time
+ * between two calls, and the order of tasks must not depend on the clock. */
 static void wsqi_turn_clock(wsqi_worker *self) {
     if (self->pool->config.caller_runs) return;
     uint64_t now = wsqi_clock_ns(), run = wsqi_load_own(&self->counters.run);
@@ -7211,20 +7213,21 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* Owner only, when it runs dry: stops the turn's clock. A turn of few tasks is not measured. */
+/* Owner only, when it runs dry: stops the turn's clock. A turn of fewer than 16 tasks is not
+ * measured. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
     self->turn.start = 0;
 }
 
-/* Every so many turns, about 16 ms, a WSQ_LOW task runs though others wait. A guess. */
+/* In every 16th turn, so about every 16 ms, a WSQ_LOW task runs though others wait. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* Owner only, in its turn: a task that another thread has queued, if that thread is still in the
- * task in which the last look found it. While all threads are at work, no other thread takes it.
- * Each look is at the next thread. What lay in the own ring at the last look must be gone: it may
- * have come before the task, from the same thread, and would lie behind it. */
+/* Owner only, in its turn: steals a task from a thread that is still in the same task as at the
+ * last look. While all threads are at work, no searcher would take it. The next look is at the next
+ * thread. The tasks that lay in this worker's ring at the last look must be gone: they may come
+ * from the same thread and be older, and the stolen task would overtake them. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7233,7 +7236,7 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     if (made == 1 || pool->config.caller_runs || past > UINT32_MAX / 2) return NULL;
     wsqi_worker *victim = wsqi_block(pool, turn->victim);
     bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
-    if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* for its slot */
+    if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* see wsqi_slot_rob */
     wsqi_stat(self->counters.steal_attempts, stuck);
     wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
@@ -7244,20 +7247,21 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     return task;
 }
 
-/* Owner only, awake: asks the driver for events, if that is free. True: it had some. */
+/* Owner only, awake: asks the driver for events, if no thread has the driver. True: it had some. */
 WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     if (!wsqi_driver_take(self)) return false;
     bool events = self->events = wsqi_driver_wait(self, 0);
-    wsqi_group_flush(self); /* first: as a searcher it may find the pool quiet, and say so */
-    if (!self->searching) wsqi_search_begin(self); /* or leaving would wake a sleeper each time */
+    wsqi_group_flush(self); /* before wsqi_search_begin, which may report that the pool is quiet */
+    if (!self->searching) wsqi_search_begin(self); /* else wsqi_driver_leave wakes a sleeper */
     wsqi_driver_leave(self);
     return events;
 }
 
-/* 0. A turn: timers fire, the driver is asked for events, now and then a WSQ_LOW task runs, then an
- * urgent one, and tasks of the global queue join the end of the ring. A deque has no such end, so
- * in a WSQ_LIFO pool its tasks and the global queue's have every other turn. If there was no room
- * for the global queue, the next task begins with a turn again. */
+/* 0. A turn begins. Timers fire, and the driver is asked for events. The turn's first task is now
+ * and then a WSQ_LOW one, otherwise an urgent one if there is one. Tasks of the global queue join
+ * the end of the ring. A deque has no such end, so in a WSQ_LIFO pool its tasks and the global
+ * queue's begin turns alternately. If there was no room for tasks of the global queue, this
+ * function is called again before the next task. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool lifo = pool->config.order == WSQ_LIFO, over = false;
@@ -7282,23 +7286,23 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 
 /* ---- searching ---- */
 
-/* Does a search last for this time? It is neither the default nor WSQ_SPIN_OFF. */
+/* Is this a time for a search to last, so neither the default (0) nor WSQ_SPIN_OFF? */
 static bool wsqi_spin_lasts(uint64_t spin_ns) { return spin_ns != 0 && spin_ns != WSQ_SPIN_OFF; }
 
-/* Does a search have this round, before the thread sleeps? *start: the caller keeps it for all
- * rounds; not 0 if the search lasts for spin_ns. */
+/* Does a search go on with this round (the first one: 0), or end? *start: the caller keeps it for
+ * all rounds; it is not 0 if the search lasts for spin_ns. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
     /* When the pool stops, one look is enough. */
     if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
     if (round == 0) *start = wsqi_spin_lasts(spin_ns) ? wsqi_clock_ns() : 0;
     if (*start == 0) return round < (spin_ns == 0 ? pool->spin_rounds : 1);
-    /* The first look is a whole one, however short the time is. */
+    /* There is always a first round, however short spin_ns is. */
     return round == 0 || (wsqi_spin_lasts(spin_ns) && wsqi_clock_ns() - *start < spin_ns);
 }
 
-/* Owner only, between two rounds of a search that lasts spin_ns: does what a sleeper would do.
- * False: it is time to go to sleep, where the rest is done. */
+/* Owner only, between two rounds of a search that lasts spin_ns: looks for all that would wake a
+ * sleeper. False: the search must end; the caller, or wsqi_sleep, acts on the reason. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7319,17 +7323,18 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 
 /* A worker whose last searches found nothing looks once and sleeps. If single tasks come from
  * outside, further apart than a search lasts, searches find nothing, and hold a core that a thread
- * outside could use. (libuv, one request at a time: 54 us and 24 of processor time; with this rule
- * 35 and 15; libuv's own threads 36 and 14; 2 cores of EPYC, KVM.) */
+ * outside could use. (One libuv request at a time takes 54 us, and 24 us of processor time; with
+ * this rule 35 and 15; on libuv's own threads 36 and 14; 2 cores of EPYC, KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
- * was stolen and has been run, so the worker looks again from the start. S is one line for all, so
- * it does not count a worker that finds work in its first look, nor one beside other searchers
- * before it sleeps. It counts a worker that searches for spin_ns, because the last one to run dry
- * must call the threads that wait for the pool. */
+ * was stolen and has been run, so the worker looks again from the start. All threads share the
+ * cache line of S. So S does not count a worker that finds work in its first look, and counts one
+ * that searches beside another searcher only when it is about to sleep. A worker that searches for
+ * spin_ns is counted from its first round on, because the last worker to run dry must call the
+ * threads that wait for the pool. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool alone = pool->config.caller_runs;
@@ -7347,7 +7352,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     /* If half of the workers search already, that look was enough. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
     if (crowd && !self->searching && !alone && !lasts) rounds = 0;
-    /* Then in rounds: what is urgent, the other workers, the global queue, WSQ_LOW tasks. */
+    /* Then it looks in rounds: for urgent tasks, at other workers, at the global queue, for WSQ_LOW
+     * tasks. */
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
         if (!wsqi_spin(pool, round, &start)) break;
         bool counts = alone || start != 0 || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0;
@@ -7366,8 +7372,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     return (self->robs_slots || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
-/* The next task that is near. It leaves the worker's lines only if a turn is due or a task
- * urgent. */
+/* Finds a task nearby. Apart from two counts of urgent tasks, it touches only the worker's own
+ * cache lines, unless a turn is due or a task is urgent. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
@@ -7377,15 +7383,15 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* The next task from elsewhere. NULL: there is none, and S counts the worker as a searcher. */
+/* Finds a task elsewhere. NULL: there is none, and S counts the worker as a searcher. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
         bool again = wsqi_timers_fire(self->pool, 0);
-        if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or one past the slot's cap */
+        if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or the slot's past its cap */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        /* A worker that looks only once more waits in the driver then, at the same cost. */
+        /* A discouraged worker skips this: it soon waits in the driver, at the same cost. */
         if (task == NULL && !again && self->pool->config.driver != NULL &&
             (self->pool->config.caller_runs || !wsqi_discouraged(self)) && wsqi_drive(self))
             task = wsqi_take_local(self);
@@ -7401,11 +7407,11 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
     return task;
 }
 
-/* The next task, or NULL: time to sleep. */
+/* Finds the worker's next task. NULL: there is none, so it is time to sleep. */
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
-    if (left != 0) self->turn.left = left - 1; /* jobs that it runs as a thief do not count */
+    if (left != 0) self->turn.left = left - 1; /* a turn does not count stolen jobs */
     if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
@@ -7430,8 +7436,8 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  * ========================================================================== */
 
 /* Owner only: runs `task`, or if that is NULL one that it finds. In the middle of another task
- * `floor` is the end of the job stack, because the jobs of that one may lie anywhere below. False:
- * it found nothing, and is a searcher now. */
+ * `floor` is the end of the job stack, because the other task's jobs may lie anywhere below that.
+ * False: it found nothing, and S counts it as a searcher now. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -7472,8 +7478,9 @@ static void wsqi_pump_next(wsq_pool *pool) {
     pool->next = pool->next + 1 < pool->workers ? pool->next + 1 : 0;
 }
 
-/* The thread that works: runs one task as the worker whose turn it is. If it is that worker
- * already, further down its stack, the worker's block moves to the top of the chain meanwhile. */
+/* The thread that works: runs one task as the worker whose turn it is. If the thread acts as that
+ * worker already, further down its stack, the worker's block moves to the top of the thread's chain
+ * of blocks for this run. */
 static bool wsqi_pump_run(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -7508,9 +7515,9 @@ static bool wsqi_pump(wsq_pool *pool) {
  *            takes a task from a queue only while it holds one, except a task that is pinned to
  *            it. A thread that blocks moves what it has queued to the global queue (in order: what
  *            came from there to its front, the rest to its end), gives its permit back, and then
- *            looks at all queues, as a thread that goes idle does. A wait
- *            gives the permit back only if an idle thread can use it. Otherwise the thread keeps it
- *            and runs other tasks on top of the one that waits. A thread that goes on takes a
+ *            looks at all queues, as a thread that goes idle does. A thread that waits gives its
+ *            permit back only if an idle thread can use it. Otherwise it keeps the permit and runs
+ *            other tasks on top of the one that waits. A thread that goes on after this takes a
  *            permit if one sleeps. If none does, it ends its task without one, moves what it has
  *            queued to the global queue, and is idle.
  *            A stand-in is a thread beyond the first `workers`. One is started when a permit
@@ -7523,9 +7530,10 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* Owner only: the thread comes, or goes on, and takes a permit if one sleeps. A guest takes none: S
- * only counts it as at work, so that sleepers leave jobs to it. (Rejected: a permit for guests.
- * With one worker, tasks then waited until the run was over, and a cancelling shutdown hung.) */
+/* Owner only, when the thread starts, or goes on after it blocked: takes a permit if one sleeps. A
+ * guest takes none; S only counts it as at work, so that sleepers leave jobs to it. (Rejected: a
+ * permit for guests. With one worker, tasks then waited until the run was over, and a cancelling
+ * shutdown hung.) */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits);
@@ -7547,7 +7555,7 @@ static bool wsqi_permit_take(wsqi_worker *self) {
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_group_flush(self); /* first, for the end of a group may queue a task here */
-    if (self->searching) wsqi_search_end(self); /* it has slept in this wait, and was woken */
+    if (self->searching) wsqi_search_end(self); /* it slept in this wait, and was woken to search */
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self), guest = wsqi_is_guest(self);
     uint64_t change = guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
@@ -7560,8 +7568,8 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (!guest) wsqi_permit_offer(pool, s + change);
 }
 
-/* Owner only, without a permit, its task over, or about to leave: what it has queued is for
- * others. */
+/* Owner only, without a permit, when its task is over or the thread is about to leave: hands its
+ * queued tasks to other threads. */
 static void wsqi_thread_clear(wsqi_worker *self) {
     wsqi_group_flush(self);
     (void)wsqi_spill_all(self);
@@ -7571,7 +7579,7 @@ static void wsqi_thread_clear(wsqi_worker *self) {
     wsqi_notify_quiet(self->pool);
 }
 
-/* False: no memory for its queue. */
+/* Sets up a block. False: there is no memory for its queue. */
 static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
     memset((void *)self, 0, sizeof *self);
     self->pool = pool;
@@ -7621,8 +7629,8 @@ static void wsqi_lease_end(wsqi_worker *block) {
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* A guest's block, for a run, or for a task above a wait; neither kind takes the other's. NULL: no
- * memory for one more, or, if *all is true, WSQ_GUESTS blocks are taken. */
+/* Takes a guest's block for a run, or, with `above`, for a task above a wait; each kind has its own
+ * blocks. NULL: no memory for one more, or, if *all is true, this kind's WSQ_GUESTS are taken. */
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
     unsigned made, count;
     bool more = true;
@@ -7650,9 +7658,9 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
     return NULL;
 }
 
-/* Owner only, in the middle of a task: runs a task above it, as wsqi_step_nested does. The jobs of
- * that task lie in a guest's block, since in this one those of the task below may lie anywhere. If
- * all guests' blocks are taken, its forks run immediately. */
+/* Owner only, in the middle of a task: runs another one above it, as wsqi_step_nested does. The new
+ * task's jobs lie in a guest's block, because in the worker's block the jobs of the task below may
+ * lie anywhere. If there is no guest's block to take, the new task's forks run immediately. */
 static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
     bool all;
     wsqi_worker *former = wsqi_self_get(), *guest = wsqi_guest_enter(self->pool, true, &all);
@@ -7665,9 +7673,9 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
     return ran;
 }
 
-/* Owner only: runs the oldest task that is pinned to this thread, permit or not, since no other
- * thread may. In wsq_block_begin, or in a join, the thread runs none: they wait until it goes on.
- * False: there is none. */
+/* Owner only: runs the oldest task that is pinned to this thread, with or without a permit, since
+ * no other thread may run it. A thread in wsq_block_begin or in a join runs no pinned task until it
+ * goes on. False: there is none. */
 static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     if (wsqi_load_hint(&self->inbox.count) == 0) return false;
     wsq_task *task = wsqi_take_lane(self, &self->inbox);
@@ -7676,9 +7684,9 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     return above ? wsqi_step_above(self, task) : wsqi_step_nested(self, task, self->frame.floor);
 }
 
-/* What the thread of a worker or a stand-in does, and a thread that was lent. With a permit it runs
- * what it finds, without one only what is pinned to it. When it finds nothing it sleeps, or, if the
- * pool is over, leaves. */
+/* The loop of a worker's or a stand-in's thread, and of a thread that was lent. With a permit the
+ * thread runs what it finds, without one only tasks that are pinned to it. When it finds nothing it
+ * sleeps, or, if the pool is over, leaves. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
@@ -7722,8 +7730,8 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     if (index == wsqi_load_locked(&pool->threads_made)) {
         if (wsqi_block_make(pool, index) == NULL) return false;
-        /* B2: the block is filled before others look into it; and it is counted before its thread
-         * can offer anything. Pairs with B1. */
+        /* B2: the block is filled before other threads look into it; and it is counted before its
+         * own thread can queue anything. Pairs with B1. */
         wsqi_store_rel(&pool->threads_made, index + 1);
     }
     wsqi_add_hint(&pool->coming, 1u);
@@ -7745,19 +7753,20 @@ static void wsqi_thread_want(wsq_pool *pool) {
     wsqi_lock(pool, &pool->lock);
     bool comes = wsqi_load_hint(&pool->coming) != 0 || wsqi_standin_start(pool);
     wsqi_unlock(pool, &pool->lock);
-    /* No memory: a waiting thread must do it. (With none left, wsqi_permit_offer calls.) */
+    /* No stand-in could start, so a waiting thread must run the task. (If no stand-in is left to
+     * start, wsqi_permit_offer calls.) */
     if (!comes && wsqi_threads_made(pool) != pool->guest_base) wsqi_call(pool, NULL);
 }
 
 /* Any thread: is there a thread, idle or on its way, for each sleeping permit and for `more`? A
  * thread that has just come may be counted twice. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
-    uint32_t coming = wsqi_load_acq(&pool->coming); /* B8: S counts the others. Pairs with B7. */
+    uint32_t coming = wsqi_load_acq(&pool->coming); /* B8: S counts those gone. Pairs with B7. */
     uint64_t s = wsqi_load_hint(&pool->permits);
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
 }
 
-/* Any thread: is there an idle thread for one more permit? If not, one is started. */
+/* Any thread: is there an idle thread for one more permit? If not, starts one, if it can. */
 static bool wsqi_thread_ready(wsq_pool *pool) {
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
     if (wsqi_threads_suffice(pool, 1)) return true;
