@@ -5007,13 +5007,13 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
 
 /* The watcher stops, unless there is something to watch. Returns whether it still watches. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
-    /* I10: one more look follows, for what came meanwhile. */
+    /* I10: one more look follows, for what came before this. */
     wsqi_store_sc(&self->pool->watcher, 0u);
     return wsqi_watch_begin(self);
 }
 
-/* The watcher, at `now`: when must it look again? If no slot is full, it says that it waits only
- * for a timer, so the thread that fills a slot gives it a token. */
+/* The watcher, at `now`: when must it look again? If no slot is full, pool->watcher says from here
+ * on that it waits only for a timer, so a thread that fills a slot gives it a token. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5026,7 +5026,7 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     uint64_t until = full ? now + WSQI_WATCH_NS : WSQI_NEVER;
     /* I10: a thread that set an earlier timer, and woke no watcher, did so before this. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
-    /* A timer that is due while all permits are in use fires in the turn of a thread at work. */
+    /* A timer that is due while all permits are in use fires in a turn of a working thread. */
     if (timer <= now && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
         timer = now + WSQI_WATCH_NS;
     return timer < until ? timer : until;
@@ -5039,19 +5039,19 @@ static bool wsqi_driver_mine(wsqi_worker *self) {
     return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
 }
 
-/* Owner only: takes the driver, if there is one, and it is free, and not the parent process's. */
+/* Owner only: takes the driver, if there is a free one and this is not a forked process. */
 static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
     uint32_t poller = wsqi_load_hint(&pool->poller);
-    /* V1: what its last user wrote is visible. Pairs with V2. Failure: another thread took it. */
+    /* V1: what its last owner wrote is visible. Pairs with V2. Failure: another thread took it. */
     return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
-/* Owner only, awake, and it has the driver: dispatches if there are events, then leaves the driver.
- * The tasks that it wakes go into its queue, in order; or, without a permit, to the global queue. A
- * caller that has a permit is a searcher, so it wakes others for these tasks when it has found its
- * own next one. */
+/* Owner only, awake, with the driver: dispatches if there are events, then frees the driver.
+ * Tasks that this wakes go into its own queue, in order, or, if it has no permit, to the global
+ * queue. A worker with a permit is a searcher here, so it wakes others for these tasks when its
+ * search ends. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
@@ -5078,9 +5078,10 @@ static void wsqi_driver_leave(wsqi_worker *self) {
 
 /* ---- sleeping ---- */
 
-/* Owner only, idle, if no thread has woken it. It acts as a notifier that prefers its own bit: S
- * first, then the bit. If the bit is gone, another thread is waking this one, and the permit taken
- * from S goes to another idle thread. If no permit sleeps, it goes on without one. */
+/* Owner only, while it is idle: wakes itself. As any notifier does, it changes S first, and then
+ * claims a bit, here its own. If the bit is gone, another thread is waking this one, and the
+ * permit taken from S goes to another idle thread. If no permit sleeps, this thread goes on
+ * without one. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), next;
@@ -5100,7 +5101,7 @@ static void wsqi_wake_self(wsqi_worker *self) {
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* A thread that watches: sets `robs_slots` if a slot's owner is in the task of the last look. */
+/* The watcher: sets `robs_slots` if the owner of a full slot began no task since the last look. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool);
@@ -5127,8 +5128,8 @@ static void wsqi_watch_end(wsqi_worker *self) {
     wsqi_joiner_ask(pool);
 }
 
-/* Owner only, asleep, when its park_timeout_ns is up. A task that no thread looks for means a lost
- * wake-up, if it is seen twice: the first time its producer may be just about to notify. */
+/* Owner only, asleep, when its park_timeout_ns is up. If a task is queued and no thread searches,
+ * twice in a row, a wake-up was lost. The first time its producer may be just about to notify. */
 static void wsqi_park_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -5159,8 +5160,8 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     return watching;
 }
 
-/* Owner only: has a task come that only this sleeper can run? With caller_runs, where the first
- * worker sleeps for all, any that is pinned. */
+/* Owner only: is a task queued that only this sleeper can run? With caller_runs the first worker
+ * sleeps for all workers, so the tasks that are pinned to any of them count. */
 static bool wsqi_inbox_calls(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     for (unsigned i = 0; i < pool->workers && pool->config.caller_runs; i++) {
@@ -5171,16 +5172,17 @@ static bool wsqi_inbox_calls(wsqi_worker *self) {
 
 enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK };
 
-/* Owner only: must this thread, which was lent, leave? */
+/* Owner only: must this lent thread leave? */
 static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
 }
 
 /* Owner only, awake again. A kernel may wake a thread on the processor of its waker, and leave it
- * there. Then the two take turns on one core, and each search delays its victim (skynet with 2
- * workers: 1.43 instead of 0.71 ms, as long as the process lived; Linux 6.18, KVM). So a worker
- * that was woken for jobs, twice in a row on its waker's processor, moves to another one; if that
- * does not help, again at the fourth time, the eighth... (Not for tasks: `wake` gained nothing.) */
+ * there. Then the two threads take turns on one core, and each search delays its victim (skynet
+ * with 2 workers took 1.43 instead of 0.71 ms, as long as the process lived; Linux 6.18, KVM). So a
+ * worker that was woken for jobs, twice in a row on its waker's processor, moves to another one; if
+ * that does not help, again at the fourth time, the eighth... (Not if it was woken for tasks: the
+ * benchmark `wake` gained nothing.) */
 static void wsqi_leave_waker(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t from = wsqi_load_hint(&pool->jobs_from);
@@ -5192,11 +5194,11 @@ static void wsqi_leave_waker(wsqi_worker *self) {
         wsqi_cpu_leave();
 }
 
-/* From this average on, a task that stays in its waker's slot may wait for longer than an idle
+/* If tasks take this long on average, a task in its waker's slot may wait for longer than an idle
  * thread takes to wake up (about 5 us), so the waker notifies. A guess. */
 #define WSQI_SLOT_NS 3000u
 
-/* Owner only, whose permit or average has changed. */
+/* Owner only, after its permit or its average has changed. */
 static inline void wsqi_slot_update(wsqi_worker *self) {
     bool tells = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS;
     self->wake_slot = tells ? 0 : self->pool->wake_slot;
@@ -5214,9 +5216,9 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
         self->order = WSQ_SHARED;
 }
 
-/* Owner only, about to sleep; s: S. Takes the driver, unless it was woken for nothing while another
- * thread works. Then it leaves the driver for a while to the thread that had it last, which is
- * mostly back soon: to hand the driver to and fro costs a wake-up for each event. */
+/* Owner only, about to sleep; s: S. Takes the driver, unless it has run no task since its last
+ * sleep and another thread works. Then it leaves the driver to the thread that had it last, which
+ * is mostly back soon: to pass the driver to and fro costs a wake-up for each event. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -5226,9 +5228,9 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     self->slept_at = run;
 }
 
-/* Owner only, which found nothing, or has no permit. It is idle until a thread wakes it as a
- * searcher with a permit; or until the pool stops, the thread must leave, a pinned task comes, or
- * `wait` (or NULL) is over: then it goes on, with a permit if one sleeps. */
+/* Owner only, which found nothing, or has no permit. It is idle until another thread wakes it as a
+ * searcher with a permit. It also goes on, with a permit if one sleeps, if the pool stops, the
+ * thread must leave, a pinned task or an event comes, or `wait` (may be NULL) is over. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
@@ -5240,23 +5242,23 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8 */
     if (self->comes) {
-        /* B7: S counts it already. Pairs with B8. */
+        /* B7: S already counts this thread. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
         /* I8: either this sees a permit that was given back, or the thread that gave it back does
-         * not count this one twice. */
+         * not count this thread twice. */
         wsqi_fence_rmw();
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
     self->comes = self->robs_slots = false;
     self->permit = self->searching = true; /* its waker hands these over */
-    /* It watches before it looks: the look would make another thread the watcher. */
+    /* It begins to watch before it looks: otherwise the look would wake another thread to watch. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
         /* I8: a producer that saw this searcher, or no idle thread, woke no thread, so its work
          * must be seen here. Pairs with I6. */
         wsqi_fence_sc();
-        if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* perhaps to itself */
+        if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* it may wake itself */
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
@@ -5275,7 +5277,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
     wsqi_woke(pool); /* I6 */
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
-    /* If a search follows, its end passes the watch on (I9). */
+    /* If a search follows, wsqi_search_end makes another thread watch (I9). */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
     if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S says again that it sleeps */
 }
@@ -5306,7 +5308,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
-    /* I11: the owner's task is here again; acquire, for a slot that a thief has emptied. */
+    /* I11: the owner's own task, or NULL if a thief has taken it (acquire is for that case). */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -5322,13 +5324,13 @@ static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
 }
 
 /* Owner only, of a thread that blocks or leaves. The slot and the queue go into the global queue,
- * in order. A task that came from there goes to its front, so no later one overtakes it. A task
- * that was spawned or woken here goes to its end: at the front, tasks that spawn and block would
- * keep others waiting without end. A long deque stays where it is, and every turn steals from one
- * thread (wsqi_take_turn). True: the caller must notify. */
+ * in order. A task that came from the global queue goes to its front, so no later task overtakes
+ * it. A task that was spawned or woken here goes to its end: at the front, tasks that spawn and
+ * block would keep others waiting without end. A long deque stays in place: other workers steal
+ * from it, in searches and in their turns (wsqi_take_stuck). True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     void *item = wsqi_slot_take(self);
-    wsq_task *newest[2] = {NULL, NULL}, *oldest[2] = {NULL, NULL}; /* [1]: those that go back */
+    wsq_task *newest[2] = {NULL, NULL}, *oldest[2] = {NULL, NULL}; /* [1]: marked tasks */
     self->lifo_left = 0;
     size_t length = wsqi_queue_length(self);
     if (length > WSQ_RING_CAPACITY || (length == 0 && item == NULL)) return length != 0;
@@ -5353,7 +5355,7 @@ static void wsqi_order_keep(wsqi_worker *self) {
     self->order = WSQ_SHARED;
 }
 
-/* Owner only. There is no room in the ring, or the task does not belong there. */
+/* Owner only. The worker's queue has no room, or its order is WSQ_SHARED: uses the global queue. */
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (self->order != WSQ_FIFO) {
@@ -5362,8 +5364,8 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.overflows, 1);
     wsqi_spill(self, task);
-    /* I6: a look while the tasks moved may have found the ring empty, and wsqi_notify_pushed told
-     * no thread of tasks that were behind others. */
+    /* I6: a look while the tasks moved may have found the ring empty, and wsqi_notify_pushed did
+     * not notify for tasks that were behind others. */
     wsqi_notify_others(self);
     if (pool->workers > 1) return;
     self->spilled = true; /* the turn before the next task looks at the order */
@@ -5378,8 +5380,9 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
 }
 
-/* Owner only. Fills the LIFO slot; what was in it moves to the queue. Only the last searcher's
- * look, or the watcher, finds a slot; so when none watches, an idle worker is woken to do so. */
+/* Owner only. Fills the LIFO slot; the task that was in it moves to the queue. Only the last
+ * searcher's look and the watcher find a full slot. So if no thread watches the slots, an idle
+ * worker is woken to watch. */
 WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     /* I11: the task is visible to a thief; and either this sees the sleepers and the watcher
@@ -5394,9 +5397,9 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
-/* Owner only, which has filled its slot, where tasks take long: tells an idle thread, which may
- * take the task. If the last four came too late, it tells one only every 16th time. The slot's
- * exchange was a full barrier (I6). */
+/* Owner only, after it has filled its slot, if its tasks take long: wakes an idle thread, which may
+ * take the task. If the last four threads came too late, only every 16th call wakes one. The
+ * caller's exchange of the slot was a full barrier (I6). */
 static void wsqi_slot_tell(wsqi_worker *self) {
     uint32_t vain = wsqi_load_hint(&self->marks.vain);
     wsqi_store_hint(&self->marks.vain, vain + 1);
@@ -5404,7 +5407,7 @@ static void wsqi_slot_tell(wsqi_worker *self) {
 }
 
 /* Owner only, whose slot is full: is it the slot's turn? After lifo_cap tasks from the slot it is
- * the queue's turn, unless that is empty. */
+ * the queue's turn, unless the queue is empty. */
 WSQI_HOT bool wsqi_slot_due(wsqi_worker *self) {
     if (WSQI_LIKELY(self->lifo_left != 0)) {
         self->lifo_left--;
@@ -5414,7 +5417,7 @@ WSQI_HOT bool wsqi_slot_due(wsqi_worker *self) {
     return wsqi_queue_length(self) == 0;
 }
 
-/* 1. The next task of the LIFO slot, or else of the worker's own queue. */
+/* Step 1 of FINDING WORK: the next task of the LIFO slot, or else of the worker's own queue. */
 WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (wsqi_load_hint(&self->lifo) != NULL && wsqi_slot_due(self)) task = wsqi_slot_take(self);
@@ -5427,19 +5430,19 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     return task;
 }
 
-/* Are there few tasks, and do they take long? (A new worker's average is above the bound.) Then
- * each worker takes one at a time, so that tasks start in order and none lies behind one that
- * blocks. (With batches, of n tasks that block on n workers, the last one began after a later one
- * in 9 of 10 new pools.) The bounds are guesses: up to 15 simulated workers lose about 2% by them;
- * with several lanes they would lose more. */
+/* Does the global queue hold few tasks, and do tasks take long? (A new worker's average is above
+ * the bound.) Then each worker takes one task at a time, so that tasks start in order and none
+ * waits in a ring behind a task that blocks. (With batches, when n tasks blocked on n workers, the
+ * last task began after a later one in 9 of 10 new pools.) The bounds are guesses: they cost up to
+ * 15 simulated workers about 2%, and would cost more with several lanes. */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
     return pool->shares == 1 && self->tune.average_ns >= 20000 &&
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
-/* Owner only: how many tasks of the global queue it can take. has: it has one to run already, so
- * they go behind the tasks here. A deque has no back: they would bury its tasks. */
+/* Owner only: how many tasks of the global queue it can take. has: it has a task to run already, so
+ * they go to the back of its ring. A deque has no back: they would delay its own tasks. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     if (self->pool->config.order == WSQ_FIFO) {
         if (!has && wsqi_singly(self)) return 1;
@@ -5455,7 +5458,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
     uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* each lane in turn */
     wsq_task *next = NULL, *one;
-    bool runs_first = task == NULL; /* it runs the first one itself */
+    bool runs_first = task == NULL; /* it runs the first task itself */
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
         next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
     if (next == NULL) return task;
@@ -5468,13 +5471,15 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
-    /* A look may have missed the tasks while they moved. A searcher notifies when it leaves. */
+    /* A look may have missed the tasks while they moved. A searcher notifies when its search
+     * ends. */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
 
-/* Owner only. The next task of a lane other than the global queue. The worker runs it first, so the
- * task that was to be its next, of which no thread was told, is now for others. */
+/* Owner only. The next task of a lane other than the global queue. The worker runs it first. It was
+ * about to run a task of its own queue, and no thread was notified of that task: now others may
+ * take it. */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
@@ -5487,8 +5492,9 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
 /* This many tasks in a row may be WSQ_HIGH; the one after them is not. A guess. */
 #define WSQI_HIGH_STREAK 15u
 
-/* Owner only. An urgent task, or NULL: a WSQ_HIGH task, or, every second time after these, one that
- * is pinned to this worker. dry: there is nothing else, so it takes what there is. */
+/* Owner only. An urgent task, or NULL: a WSQ_HIGH task, or, after every second streak of these (it
+ * may be empty), a task that is pinned to this worker. dry: there is nothing else, so it takes
+ * either. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
@@ -5503,8 +5509,9 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     return dry || due ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
-/* A lone task is mostly the next of a chain, about to be run where its data is: a thief takes it
- * only if it is still there at the next look (chain beside an idle worker: 37 instead of 61 ns). */
+/* The only task of a ring is mostly the next of a chain, about to be run where its data is. A thief
+ * takes it only if it is still there at the next look (bench `chain` beside an idle worker: 37
+ * instead of 61 ns a task). */
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
@@ -5513,10 +5520,11 @@ static bool wsqi_fresh(wsqi_worker *victim) {
     return true;
 }
 
-/* One thief at a time is at a ring. Others pass by, before they touch the cache lines that the
- * owner needs for each push (one spawner of tasks of 0.5 us on 64 simulated cores: 33 instead of 3%
- * of what it can feed). `robbed` is only a hint: the ring decides which thief gets a task. A thief
- * that is held up here keeps the others away, as one that copies does. */
+/* One thief at a time robs a ring. Other thieves go on before they touch the cache lines that the
+ * owner needs for each push. (64 simulated cores, one spawner of tasks of 0.5 us: it feeds 33% of
+ * the cores that it could feed, instead of 3%.) `robbed` is only a hint: the ring decides which
+ * thief gets a task. A thief that is held up here keeps the others away, as one that is held up
+ * while it copies does. */
 static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     uint32_t nobody = 0;
     void *item = NULL;
@@ -5532,12 +5540,12 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-/* Takes the task of a slot if its owner has begun no task since the look before. A task that is
- * taken too early only runs too early. */
+/* Takes the task of a slot if the slot's owner has begun no task since the last look. A task that
+ * is taken too early only runs too early. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* Not before: each spawn of the victim's writes this line. */
+    /* Not read earlier, because each spawn of the victim writes this cache line. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
@@ -5549,7 +5557,7 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals half of the ring, or one task of the deque; or, with slot_too, the one in the slot. */
+/* Steals half of the ring, or one task of the deque; or, with slot_too, the task in the slot. */
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slot_too) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
@@ -5569,7 +5577,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool s
     return (wsq_task *)item;
 }
 
-/* Field by field, since a model checker knows no copies of bytes. */
+/* Field by field, because a model checker cannot follow a copy of bytes. */
 static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->outer = from->outer;
     to->task = from->task;
@@ -5579,7 +5587,7 @@ static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->budget_left = from->budget_left;
 }
 
-/* Owner only: begins a run on top of the current one. Its jobs lie from `floor` on. */
+/* Owner only: begins a run on top of the current one. The new run's jobs lie from `floor` on. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
     wsqi_frame_copy(former, &self->frame);
     self->frame.outer = former;
@@ -5598,12 +5606,12 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
  * Invariant: no phase: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: waits for a
  *            wake; the thread that then sets NOTIFIED queues the task. NOTIFIED: to be run (again).
- *            POISONED: cancelled. A run that would begin by a read-modify-write sees this, and does
- *            not begin. So a task with POISONED and PENDING, OPEN (it is revocable) or a HOLD will
- *            not run. Without these it may be running, and only its end shows: POISONED and DONE
- *            means it has not.
- * Writers:   wakers and waiters add bits. Only the thread that runs or spawns the task clears them,
- *            or claims a future. A thread that poisons a task that is done makes it new.
+ *            POISONED: cancelled. A run that would begin by a read-modify-write sees this bit, and
+ *            does not begin. So a task that is POISONED and also PENDING, OPEN (revocable) or held
+ *            by a HOLD will not run. A POISONED task without these may be running, and only its end
+ *            shows whether it was: POISONED and DONE means that its last run was cancelled.
+ * Writers:   wakers and waiters add bits. Only the thread that runs or spawns the task, or claims a
+ *            future, clears bits. But a thread that poisons a task that is done makes the task new.
  * Source:    Tokio's task state. Ours: queued and running are one state, so a task's first run, and
  *            its next after a yield, need no read-modify-write, unless it is revocable (OPEN).
  * ========================================================================== */
@@ -5612,7 +5620,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 enum {
     WSQI_FLAG_LANE = 3, /* the task's wsq_priority */
     WSQI_FLAG_PINNED = 4,  /* to the worker whose index is in the upper 16 bits */
-    WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, for that spawn */
+    WSQI_FLAG_ONCE = 8,    /* with PINNED: wsq_spawn_on pinned it, for one spawn */
     WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
     WSQI_FLAG_REVOCABLE = 32, /* the spawn sets WSQI_TASK_OPEN */
     WSQI_FLAG_NODE = 64,    /* it is in a wsq_node */
@@ -5624,8 +5632,8 @@ enum {
 #define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAGS_KEPT)
 #define WSQI_FLAGS_NEVER 0xff80u /* bits that no task has */
 
-/* Patterns with which allocators fill freed memory (0xdd..., 0xdeadbeef) have some of these bits,
- * and so has a stack that was not initialised, most of the time. */
+/* Patterns with which allocators fill freed memory (0xdd..., 0xdeadbeef) have some of these bits.
+ * So has uninitialised stack memory, most of the time. */
 #define wsqi_check_task(task) \
     do { \
         WSQ_ASSERT("the wsq_task is NULL" && (task) != NULL); \
@@ -5633,7 +5641,7 @@ enum {
                    (wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0); \
     } while (0)
 
-/* One thread at a time writes the flags: the caller, then the one that queues or runs the task. */
+/* One thread at a time writes the flags: the caller, then the thread that queues or runs it. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_own(&task->flags) & WSQI_FLAGS_QUEUE;
 }
@@ -5643,7 +5651,7 @@ static inline uint32_t wsqi_task_open(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
 
-/* May this task be spawned into this pool? A pin of wsq_spawn_on is over by now. */
+/* May this task be spawned into this pool? A pin that wsq_spawn_on has set does not count. */
 static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     uint32_t flags = wsqi_load_own(&task->flags);
     bool pinned = (flags & (WSQI_FLAG_PINNED | WSQI_FLAG_ONCE)) == WSQI_FLAG_PINNED;
@@ -5703,7 +5711,7 @@ WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
 
 static void wsqi_check_over(wsq_pool *pool);
 
-/* Any thread: queues a task with a priority or a pin. Do not touch it after that. */
+/* Any thread: queues a task with a priority or a pin. The caller must not touch it after that. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task);
     bool pinned = (flags & WSQI_FLAG_PINNED) != 0;
@@ -5712,7 +5720,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_add_hint(&lane->count, 1u);
     wsqi_chain_push(&lane->incoming, task, task);
     if (pinned) {
-        /* The thread that wakes up finds the task, as a sleeper or in a wait (perhaps for it). */
+        /* The woken thread finds the task, in wsqi_sleep or in a wait, perhaps for this task. */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
         wsqi_fence_rmw(); /* P4 */
     } else {
@@ -5721,7 +5729,8 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_check_over(pool);
 }
 
-/* Any thread: queues a woken task, on a worker in its LIFO slot, otherwise in the global queue. */
+/* Any thread: queues a woken task. A worker puts a plain task mostly into its LIFO slot, another
+ * thread puts it into the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
 /* Any thread. True: the caller must queue the task. */
@@ -5730,7 +5739,7 @@ static inline bool wsqi_task_notify(wsq_task *task) {
      * Pairs with T3 and T5. It is needed for a task that is notified already, too: the run that
      * takes that notification must not miss this waker's writes. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
-    /* If this is false, the task's memory may be gone from here on. */
+    /* If the result is false, the task's memory may be gone from here on. */
     return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
