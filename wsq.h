@@ -430,7 +430,8 @@
  *     - A wait returns immediately after the end of what it waits for, or at its deadline. Without
  *       stand-ins it first ends the task, or the job with its join, that runs inside it. [hangs 1d
  *       7d 13b, oracle wait]
- *     - While a worker is idle, a timer fires about 50 us late. [hangs 7a, test_timer, oracle
+ *     - While a worker is idle, a timer fires about 50 us late; else in the next turn of a worker,
+ *       or before the next pinned task that a wait runs. [hangs 7a 14c, test_timer, oracle
  *       idle-timer]
  *     - While a worker is idle, one waits in the driver. [test_driver, explore_driver]
  *     - A thread that was dismissed leaves as soon as its task returns. [hangs 7c, oracle dismiss]
@@ -8054,7 +8055,11 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_park(wait);
         return;
     }
-    if (pinned) wsqi_permits_take();
+    if (pinned) {
+        wsqi_permits_take();
+        /* It may hold the last permit for as long as pinned tasks come, so timers are due here. */
+        (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
+    }
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);

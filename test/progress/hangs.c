@@ -177,6 +177,7 @@ static const struct hang {
     {"13b", guest_pumps, 500, true, "a guest that waits in a caller_runs pool"},
     {"14a", waits_without_permit, 500, true, "a thread without a permit queues a task and waits again"},
     {"14b", behind_a_long_task, 500, true, "a task behind a long one, beside a worker that is never dry"},
+    {"14c", timer_beside_pinned, 500, true, "a timer, while a pinned task yields on top of a wait"},
     {"13c", order_beside_block, 500, true, "tasks queued by a worker that blocks for a moment"},
 };
 

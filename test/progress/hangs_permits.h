@@ -138,4 +138,29 @@ static void behind_a_long_task(void) {
           queued->began - queued->spawned, 5 * MS);
 }
 
+/* It waits for a timer's task, in a run. On top of that wait its thread runs a pinned task. */
+static wsq_poll waits_for_timer_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    item *event = item_make(US);
+    event->pends = true;
+    item_spawn(pool, event);
+    item_set_timer(pool, event, US);
+    wsq_run(pool, pump_wait, event);
+    item_of(task)->ended = now();
+    return WSQ_DONE;
+}
+
+static void timer_beside_pinned(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *waits = item_make(0), *yields = item_make(5 * US);
+    waits->task.fn = waits_for_timer_run;
+    yields->until = waits;
+    yields->give_up = 30 * MS;
+    item_spawn_on(pool, 0, yields);
+    item_spawn(pool, waits);
+    wsq_pool_wait(pool);
+    judge("a task that waits for a timer, below a pinned task that yields, ends after",
+          waits->ended - waits->spawned, 5 * MS);
+}
+
 #endif /* HANGS_PERMITS_H */
