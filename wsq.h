@@ -408,8 +408,8 @@
  *     - A queued task that an idle worker may run starts immediately. [hangs 4a 4b 4c 5 6, oracle
  *       idle-task idle-outside idle-yield idle-edge]
  *     - A task that a worker wakes starts immediately where tasks take 3 us or more, otherwise 0.5
- *       to 1 ms later if its waker goes on and a worker is idle. [hangs 7b 7e 7f, oracle idle-wake
- *       idle-wake-out]
+ *       to 1 ms later if its waker goes on and a worker is idle. [hangs 7b 7e 7f 7g, oracle
+ *       idle-wake idle-wake-out]
  *     - If all workers are busy, a task in the global queue waits for one turn, and then for the
  *       tasks before it in a ring. [test_fair, oracle starved]
  *     - A task behind a long one in the ring of a busy worker is taken in a turn of another worker:
@@ -3904,6 +3904,7 @@ struct wsq_pool {
     /* 1 + index of the sleeper that watches the timers; 0: none. WSQI_WATCHES_SLOTS is added if it
      * watches LIFO slots, too. Not on the cache line of S, because all threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
+    wsqi_a64 watch_due;  /* the watcher: when it looks at the slots next, whichever thread that is */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. By CAS */
     /* 2 * (1 + index of the thread that has the driver, or had it last), + 1 while it has it. A
      * thread takes the driver by CAS */
@@ -5024,7 +5025,7 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
         full = wsqi_slots_full(pool);
     }
     if (full) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10 */
-    uint64_t until = full ? now + WSQI_WATCH_NS : WSQI_NEVER;
+    uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
     /* I10: a thread that set an earlier timer, and woke no watcher, did so before this. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     /* A timer that is due while all permits are in use fires in a turn of a working thread. */
@@ -5119,6 +5120,8 @@ static void wsqi_slots_mark(wsqi_worker *self) {
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
+    /* The pool's and not this thread's, which may be woken again and again for other work. */
+    wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
     if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
     if (wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0) {

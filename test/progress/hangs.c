@@ -164,6 +164,7 @@ static const struct hang {
     {"7c", spin_dismiss, 1000, true, "a lent thread that spins is dismissed"},
     {"7d", spin_wait, 1000, true, "a wait without stand-ins that spins"},
     {"7e", slot_beside_calls, 1000, true, "a woken task in a slot beside workers with little to do"},
+    {"7g", slot_beside_small_tasks, 1000, true, "the same, with a small task now and then"},
     {"7f", slot_beside_longer_calls, 1000, true, "the same, with longer calls and more workers"},
     {"8a", blocked_guests, 2000, true, "a loop beside guests that wait"},
     {"8b", guest_and_spinner, 2000, true, "a loop of a guest beside workers that spin"},

@@ -208,6 +208,35 @@ static wsq_poll loop_task(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
+static item *in_slot;
+
+static wsq_poll wakes_and_computes_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    item_wake(in_slot);
+    compute(30 * MS);
+    return WSQ_DONE;
+}
+
+/* The only other worker is busy at the wake; from then on it gets a small task every 0.4 ms. */
+static void slot_beside_small_tasks(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = WSQ_SPIN_OFF});
+    item *busy = item_make(MS), *wakes = item_make(0);
+    in_slot = item_make(US);
+    in_slot->pends = true;
+    wakes->task.fn = wakes_and_computes_run;
+    item_spawn(pool, in_slot);
+    nap(MS);
+    item_spawn(pool, busy);
+    item_spawn(pool, wakes);
+    for (int i = 0; i < 60; i++) {
+        nap(400 * US);
+        item_spawn(pool, item_make(US));
+    }
+    wsq_pool_wait(pool);
+    judge("a woken task in a slot, beside a worker with a small task every 0.4 ms, begins after",
+          in_slot->began - in_slot->spawned, 3 * MS);
+}
+
 static item *awaited;
 
 static wsq_poll awaits_run(wsq_ctx ctx, wsq_task *task) {
