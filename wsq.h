@@ -265,8 +265,9 @@
  *     - wsq_reduce, for a partial result of more than 128 bytes, when a range is cut
  *     - the queue of a WSQ_LIFO pool, and the list of wsq_config.list_tasks, when they grow
  *     - wsq_pool_dump, until it returns
- *     - futures; a block for each stand-in, thread in wsq_run, and task that runs inside a wait;
- *       when there are more of them at the same time than ever before
+ *     - futures (120 bytes each, kept for later calls); a block for each stand-in, thread in
+ *       wsq_run, and task that runs inside a wait; when there are more of them at the same time
+ *       than ever before
  *
  * TASKS. wsq_spawn queues a task: in the ring of the calling worker, or, from outside, in the
  * global queue. wsq_spawn_batch spawns all of its tasks or none. A task that is queued, running or
@@ -309,7 +310,7 @@
  * Neither priorities nor pins starve other tasks. Of 16 tasks in a row on one worker at most 15 are
  * WSQ_HIGH; of the rest, at most every second one is pinned, as long as there are others. Every
  * turn (see FINDING WORK) lets timers fire, and every 16th turn runs a WSQ_LOW task: about every 16
- * ms, or every 32 tasks if they take longer.
+ * ms, or every 32 tasks if each takes more than 0.5 ms.
  *
  * CANCELLING. wsq_task_cancel calls off one task, wsq_future_cancel a future, and wsq_group_cancel
  * a group. If the task has not started, is pending, or is held, its function is not called any
@@ -3663,8 +3664,8 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  * threads in 16 bits. */
 #define WSQI_MAX_WORKERS 0x3fffu
 
-/* Calls of wsq_run that workers can help at the same time, also those inside tasks and other runs.
- * There are as many blocks again for tasks that a thread runs inside a wait. */
+/* How many calls of wsq_run workers can help at the same time, nested ones included. As many more
+ * guests' blocks are for tasks that a thread runs inside a wait. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
@@ -3904,7 +3905,7 @@ struct wsq_pool {
     /* 1 + index of the sleeper that watches the timers; 0: none. WSQI_WATCHES_SLOTS is added if it
      * watches LIFO slots, too. Not on the cache line of S, because all threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
-    wsqi_a64 watch_due;  /* the watcher: when it looks at the slots next, whichever thread that is */
+    wsqi_a64 watch_due;  /* when the watcher, whichever it is, looks at the slots next */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. By CAS */
     /* 2 * (1 + index of the thread that has the driver, or had it last), + 1 while it has it. A
      * thread takes the driver by CAS */
@@ -4501,9 +4502,9 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* Any thread that may run or cancel tasks, and is awake again. If the pool stops, this takes and
- * releases the pool's lock: while wsqi_check_still, under the lock, finds that all threads sleep
- * and releases their waits, this thread must not go on. */
+/* Any thread that may run or cancel tasks, when it has woken up. If the pool stops, it passes the
+ * pool's lock, so it waits while wsqi_check_still, under the lock, finds that all threads sleep and
+ * lets their waits return. */
 static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or wsqi_check_still sees this thread awake. */
     wsqi_fence_sc();
@@ -5437,7 +5438,7 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
 /* Does the global queue hold few tasks, and do tasks take long? (A new worker's average is above
  * the bound.) Then each worker takes one task at a time, so that tasks start in order and none
  * waits in a ring behind a task that blocks. (With batches, when n tasks blocked on n workers, the
- * last task began after a later one in 9 of 10 new pools.) The bounds are guesses: they cost up to
+ * n-th began after a later one in 9 of 10 new pools.) The bounds are guesses: they cost up to
  * 15 simulated workers about 2%, and would cost more with several lanes. */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
@@ -5496,9 +5497,8 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
 /* This many tasks in a row may be WSQ_HIGH; the one after them is not. A guess. */
 #define WSQI_HIGH_STREAK 15u
 
-/* Owner only. An urgent task, or NULL: a WSQ_HIGH task, or, after every second streak of these (it
- * may be empty), a task that is pinned to this worker. dry: there is nothing else, so it takes
- * either. */
+/* Owner only. Returns a WSQ_HIGH task; after every second streak of these, even an empty one, a
+ * task that is pinned to this worker; or NULL. dry: there is nothing else, so it takes either. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
@@ -5964,9 +5964,8 @@ static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     return true;
 }
 
-/* The thread that has reserved the task lets it go. If others still hold the task, it counts it in
- * pool.held after that: a task must not seem held while the end of its last predecessor is under
- * way. */
+/* The thread that has reserved the task lets it go. Only then is it counted in pool.held, if others
+ * still hold it: while the end of its last predecessor is under way, it must not seem held. */
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     if (wsqi_task_let_go(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
@@ -6035,9 +6034,9 @@ WSQ_API bool wsq_budget_take(void) {
  *            instead of 650 to fire one (2 cores of a Xeon, KVM).
  * ========================================================================== */
 
-/* Guesses. MOST: this many timers move or fire while a lock is held (about 50 us if none is in the
- * cache). SHORT: in a list of up to this many timers, the watcher looks up the first time. For a
- * longer list it wakes up when the list's time begins, and moves the timers to shorter lists. */
+/* Guesses. MOST: so many timers move or fire in one hold of a lock (about 50 us if none is in the
+ * cache). SHORT: in a list of up to so many, the watcher finds the earliest time. For a longer list
+ * it wakes up when the list's time begins, and moves the timers to shorter lists. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
 /* In a turn a worker fires its own timers. It fires another worker's only if they are late by this
@@ -7210,9 +7209,9 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
 
 /* ---- turns ---- */
 
-/* Owner only: starts the clock of a turn. The time of the last turn goes into the average, unless
- * the worker ran dry. With caller_runs the interval never changes: the pool must not count the time
- * between two calls, and the order of tasks must not depend on the clock. */
+/* Owner only: starts the clock of a turn. If it ran for the last turn, that time goes into the
+ * average. With caller_runs the interval never changes: the pool must not count the time between
+ * two calls, and the order of tasks must not depend on the clock. */
 static void wsqi_turn_clock(wsqi_worker *self) {
     if (self->pool->config.caller_runs) return;
     uint64_t now = wsqi_clock_ns(), run = wsqi_load_own(&self->counters.run);
@@ -7766,8 +7765,8 @@ static void wsqi_thread_want(wsq_pool *pool) {
     wsqi_lock(pool, &pool->lock);
     bool comes = wsqi_load_hint(&pool->coming) != 0 || wsqi_standin_start(pool);
     wsqi_unlock(pool, &pool->lock);
-    /* No stand-in could start, so a waiting thread must run the task. (If no stand-in is left to
-     * start, wsqi_permit_offer calls.) */
+    /* The start failed, so a waiting thread must run the task. (If no stand-in is left to start,
+     * wsqi_permit_offer calls that thread.) */
     if (!comes && wsqi_threads_made(pool) != pool->guest_base) wsqi_call(pool, NULL);
 }
 
@@ -8765,9 +8764,9 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         left -= n;
         wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 orders both. */
         wsqi_store_rlx(&self->front.join_trap, wsqi_entry_at(self, bottom));
-        /* J5: either this thread sees the idle worker, or the worker that goes idle sees the jobs,
-         * or it finds none and sets the traps after this. Otherwise private jobs would stay hidden
-         * from a sleeper. Pairs with I7, I8 and J7. */
+        /* J5: either this thread sees the idle worker; or that worker, going idle, sees the jobs,
+         * or sees none and sets the traps after this. Otherwise private jobs would stay hidden from
+         * a sleeper. Pairs with I7, I8 and J7. */
         wsqi_fence_sc();
         wanted = wsqi_jobs_wanted(self->pool);
         if (!wanted || left == 0) break;
@@ -9114,9 +9113,9 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
     wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial, half->left_ns, true);
 }
 
-/* A partial result of up to this many bytes lies on the stack of the function that split the range;
- * a larger one is allocated. A guess. It never shares a cache line, so two threads do not write to
- * the same one, and a vector in it may be stored with its full alignment. */
+/* A partial result of up to this many bytes (a guess) lies on the stack of the function that split
+ * the range; a larger one is allocated. It has its cache lines to itself: no two threads write to
+ * one line, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
 
 /* Rounds up to a cache line. Not every compiler can align a variable on the stack that far. */
