@@ -48,8 +48,9 @@ static wsq_poll grow(wsq_ctx ctx, wsq_task *task) {
 static wsq_poll pass_on(wsq_ctx ctx, wsq_task *task) {
     (void)ctx;
     work_for(15);
+    bool more = atomic_fetch_sub(&rounds, 1) > 0; /* before the wake: then the next one sees it */
     wsq_wake(&wsq_container_of(task, struct piece, task)->next->task);
-    return atomic_fetch_sub(&rounds, 1) > 0 ? WSQ_PENDING : WSQ_DONE;
+    return more ? WSQ_PENDING : WSQ_DONE;
 }
 
 /* The first sleeps outside the scheduler, each of the others waits for the one before it. */
