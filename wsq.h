@@ -8143,7 +8143,8 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
         next = wsqi_unmarked(item);
         if (wsqi_is_wanted(next, task, group)) return next;
         if (item == (void *)next) wsqi_push_local(self, next);
-        else wsqi_ring_push(&self->ring, item); /* there is room */
+        else if (!wsqi_ring_push(&self->ring, item)) /* a thief is still copying tasks out */
+            wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, (wsq_task *)item, next);
         if (self->pool->config.order == WSQ_LIFO) *left = 0; /* only the newest is in reach */
     }
     return NULL;

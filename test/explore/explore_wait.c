@@ -116,6 +116,35 @@ static void wait_for_children_lifo(void) {
     end();
 }
 
+static wsqi_a32 ready; /* 1: the tasks that the others need are spawned */
+
+static wsq_poll run_when_ready(wsq_ctx ctx, wsq_task *task) {
+    while (wsqi_load_acq(&ready) == 0) wsqi_pause();
+    return run_item(ctx, task);
+}
+
+static wsq_poll run_launcher(wsq_ctx ctx, wsq_task *task) {
+    spawn(&items[1]);
+    return run_when_ready(ctx, task);
+}
+
+/* A worker fetches two tasks from the global queue, and then waits for the older one. A thief is
+ * still copying that one out of the ring, so the ring has no room when the other one goes back. */
+static void wait_beside_thief(void) {
+    wsq_config config = {.min_interval = 1, .max_interval = 1};
+    begin(2, config);
+    wsqi_store_init(&ready, 0u);
+    init(&items[1], run_when_ready);
+    init(&items[0], run_launcher);
+    items[1].waits = 2;
+    spawn(&items[0]);
+    for (int i = 2; i < TASKS; i++) spawn(&items[i]);
+    wsqi_store_rel(&ready, 1u);
+    explore_wait_quiet();
+    for (int i = 0; i < TASKS; i++) explore_check(items[i].done);
+    end();
+}
+
 /* ---- cancel ---- */
 
 static wsq_poll run_child(wsq_ctx ctx, wsq_task *task) {
@@ -300,6 +329,7 @@ int main(void) {
     explore_random("wait: in place", wait_in_place, 7000);
     explore_random("wait: for children", wait_for_children, 7000);
     explore_random("wait: for children, last in, first out", wait_for_children_lifo, 5000);
+    explore_random("wait: beside a thief", wait_beside_thief, 8000);
     explore_random("wait: against cancel", cancel_against_wait, 8000);
     explore_random("wait: cancel against wake", cancel_against_wake, 8000);
     explore_random("wait: a run in a task that is drained", drain_against_run, 7000);
