@@ -8187,6 +8187,8 @@ static void wsqi_help_group(wsqi_worker *self, const wsq_group *group, wsq_ctx f
         if ((task = wsqi_take_member(self->pool, group)) == NULL) return;
         wsqi_step_nested(self, task, floor);
     }
+    /* It queued this in a pool of one worker, whose wsqi_notify_others wakes no thread. */
+    if (!self->permit) wsqi_notify(self->pool);
 }
 
 /* A thread outside is about to wait for the group, without a time-out. If a permit sleeps, the

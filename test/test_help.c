@@ -152,11 +152,59 @@ static void no_others(void) {
     pool_end(pool);
 }
 
+/* The only worker blocks, and a thread outside runs a task of the group with its permit. The task loses the
+ * permit in a wait of its own, because the worker goes on, spins, and falls asleep with it. Then the task
+ * yields: the thread must tell the worker. */
+static atomic_uint blocks, begun;
+
+static wsq_poll goes_away(wsq_ctx ctx, step *self) {
+    (void)self;
+    wsq_block_begin(ctx);
+    atomic_store(&blocks, 1);
+    while (atomic_load(&begun) == 0) test_nap(20000);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static wsq_poll waits_then_yields(wsq_ctx ctx, step *self) {
+    step one;
+    if (self->runs % 2 == 0) return WSQ_DONE;
+    if (pthread_equal(pthread_self(), caller)) atomic_fetch_add(&here, 1);
+    step_new(&one, NULL, NULL);
+    atomic_store(&begun, 1);
+    CHECK_EQ(wsq_spawn(wsq_pool_of(ctx), &one.task), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+    test_nap(3000000); /* longer than the worker spins */
+    return WSQ_YIELD;
+}
+
+static void tells_without_a_permit(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF, .spin_ns = 1000000});
+    caller = pthread_self();
+    atomic_store(&here, 0);
+    for (size_t round = 0; round < test_times(10); round++) {
+        step one, two;
+        step_new(&one, goes_away, NULL);
+        step_new(&two, waits_then_yields, NULL);
+        atomic_store(&blocks, 0);
+        atomic_store(&begun, 0);
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        CHECK_EQ(wsq_group_spawn(&group, &one.task), WSQ_OK);
+        while (atomic_load(&blocks) == 0) test_nap(20000);
+        CHECK_EQ(wsq_group_spawn(&group, &two.task), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+        CHECK_EQ(two.runs, 2);
+    }
+    CHECK(atomic_load(&here) != 0);
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_help");
     RUN(no_more_than_workers);
     RUN(of_any_kind);
     RUN(not_here);
     RUN(no_others);
+    RUN(tells_without_a_permit);
     return test_end();
 }
