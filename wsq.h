@@ -6040,8 +6040,9 @@ WSQ_API bool wsq_budget_take(void) {
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
 /* In a turn a worker fires its own timers. It fires another worker's only if they are late by this
- * many ns, about the length of a turn: if 64 workers looked at all timers in each turn, they would
- * lose a tenth of their time (bench/sim, `sleep`). */
+ * many ns, about the length of a turn. A worker that has nothing to do fires those that are due in
+ * one worker's lists, its own if possible. If it took all that are due in the pool, 64 workers
+ * would lose a third of their time, as tasks go to and fro between them (bench/sim, `sleep`). */
 #define WSQI_TIMERS_GRACE 1000000u
 
 #define wsqi_check_timer(timers, timer) \
@@ -6210,8 +6211,10 @@ static void wsqi_timers_raise(wsq_pool *pool) {
 /* Any thread, in a turn or when it finds nothing to do: wakes the tasks whose timers are due. It
  * keeps the order of their times, so it does not use the LIFO slot. It fires a bounded number; the
  * next look fires more. It leaves out other workers' timers unless they are late by `grace` ns, and
- * lists whose lock is held. It holds no lock while it queues the tasks, because in a pool that is
- * over, queueing cancels them. True: timers moved, but none fired; the caller must look again. */
+ * lists whose lock is held. With a grace of 0 it stops at the first lists that wake a task, because
+ * the next worker that has nothing to do, or their owner's turn, fires the others. It holds no lock
+ * while it queues the tasks, because in a pool that is over, queueing cancels them. True: timers
+ * moved, but none fired; the caller must look again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6223,7 +6226,8 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     for (unsigned i = 0; i < (all ? pool->workers : 1); i++) {
         wsqi_timers *timers = &pool->timers[(own + i) % pool->workers];
         uint32_t nobody = 0;
-        if (wsqi_load_hint(&timers->next) > now) continue;
+        if (wsqi_load_hint(&timers->next) > now - (i == 0 ? 0 : grace)) continue;
+        if (grace == 0 && first != NULL) break;
         if (!wsqi_cas_acq(&timers->lock, &nobody, 1u)) continue; /* M1 */
         unsigned most = count + WSQI_TIMERS_MOST;
         for (; (next = wsqi_timers_open(timers, now)) <= now && count < most; count++) {

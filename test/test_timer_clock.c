@@ -228,6 +228,71 @@ static void many_at_once(void) {
     pool_end(pool);
 }
 
+/* ---- whose timers a thread fires ---- */
+
+enum { OWNERS = 3 };
+
+static wsq_poll set_here(wsq_ctx ctx, step *self) {
+    unsigned i = wsq_worker_index(ctx);
+    (void)self;
+    CHECK_EQ(wsq_timer_set(wsq_pool_of(ctx), &alarms[i].step.timer, &alarms[i].step.task, alarms[i].due),
+             WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* Each worker sets one timer, for delays[i] from now on. */
+static wsq_pool *owners_new(const uint64_t *delays) {
+    wsq_pool *pool = pool_of_caller(OWNERS);
+    static step setters[OWNERS];
+    now_ns = 1000000000u;
+    for (unsigned i = 0; i < OWNERS; i++) {
+        alarm_new(pool, &alarms[i]);
+        alarms[i].due = delays[i];
+        step_new(&setters[i], set_here, NULL);
+        CHECK_EQ(wsq_spawn_on(pool, i, &setters[i].task), WSQ_OK);
+        (void)pump(pool);
+        CHECK(wsqi_load_acq(&pool->timers[i].next) != WSQI_NEVER);
+    }
+    return pool;
+}
+
+/* Cancels the timers. Returns a bit for each that had fired. */
+static unsigned owners_fired(void) {
+    unsigned fired = 0;
+    for (unsigned i = 0; i < OWNERS; i++) fired |= (unsigned)!wsq_timer_cancel(&alarms[i].step.timer) << i;
+    return fired;
+}
+
+static void owners_end(wsq_pool *pool) {
+    for (unsigned i = 0; i < OWNERS; i++) wsq_wake(&alarms[i].step.task);
+    pool_end(pool);
+}
+
+static void own_timers_first(void) {
+    const uint64_t same[OWNERS] = {1000, 1000, 1000};
+    wsq_pool *pool = owners_new(same);
+    unsigned own = (unsigned)(wsqi_timers_own(pool) - pool->timers);
+    now_ns += 1000;
+    (void)wsqi_timers_fire(pool, 0); /* as a worker does that has nothing to do */
+    CHECK(wsqi_load_acq(&pool->timer_next) <= now_ns); /* the next such worker looks */
+    CHECK_EQ(owners_fired(), 1u << own);
+    owners_end(pool);
+
+    uint64_t delays[OWNERS];
+    for (unsigned i = 0; i < OWNERS; i++) delays[i] = i == own ? 1000 : 1000 + WSQI_TIMERS_GRACE / 2;
+    pool = owners_new(delays);
+    now_ns += delays[own] + WSQI_TIMERS_GRACE;
+    (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE); /* as in a turn: the others are not late enough */
+    CHECK_EQ(owners_fired(), 1u << own);
+    owners_end(pool);
+
+    pool = owners_new(delays);
+    now_ns += delays[own] + 2 * WSQI_TIMERS_GRACE;
+    (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE); /* now all of them are */
+    CHECK_EQ(owners_fired(), (1u << OWNERS) - 1);
+    owners_end(pool);
+}
+
 int main(void) {
     test_begin("test_timer_clock");
     now_ns = 12345;
@@ -240,5 +305,6 @@ int main(void) {
     RUN(the_end_of_time);
     RUN(a_clock_that_goes_back);
     RUN(many_at_once);
+    RUN(own_timers_first);
     return test_end();
 }

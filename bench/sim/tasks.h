@@ -131,18 +131,38 @@ static wsq_poll timed_sleeps(wsq_ctx ctx, wsq_task *task) {
     return WSQ_PENDING;
 }
 
+typedef struct timed_share {
+    WSQI_ALIGNED(64) wsq_task task;
+    timed *all;
+    size_t count;
+} timed_share;
+
+/* On each worker: spawns its share. */
+static wsq_poll timed_spawn(wsq_ctx ctx, wsq_task *task) {
+    timed_share *self = wsq_container_of(task, timed_share, task);
+    for (size_t i = 0; i < self->count; i++)
+        if (wsq_spawn(wsq_pool_of(ctx), &self->all[i].task) != WSQ_OK) sim_fail("a task was refused");
+    return WSQ_DONE;
+}
+
 static double run_timers(wsq_pool *pool, double units, size_t each, wsq_task_fn fn) {
-    size_t count = each * wsq_pool_workers(pool), left = (size_t)(units / (double)count) + 1;
+    size_t workers = wsq_pool_workers(pool), count = each * workers;
+    size_t left = (size_t)(units / (double)count) + 1;
     timed *all = (timed *)sim_allocate(count * sizeof *all);
-    run_start = sim_now();
-    run_end = 0;
+    timed_share *shares = (timed_share *)sim_allocate(workers * sizeof *shares);
     for (size_t i = 0; i < count; i++) {
         all[i].random = i;
         all[i].left = left;
         wsq_task_init(&all[i].task, fn);
-        wsq_result result = each == 1 ? wsq_spawn_on(pool, (unsigned)i, &all[i].task)
-                                      : wsq_spawn(pool, &all[i].task);
-        if (result != WSQ_OK) sim_fail("a task was refused");
+    }
+    run_start = sim_now();
+    run_end = 0;
+    for (size_t i = 0; i < workers; i++) {
+        shares[i].all = all + each * i;
+        shares[i].count = each;
+        wsq_task_init(&shares[i].task, timed_spawn);
+        if (wsq_spawn_on(pool, (unsigned)i, &shares[i].task) != WSQ_OK)
+            sim_fail("a task was refused");
     }
     if (wsq_pool_wait(pool) != WSQ_OK) sim_fail("the tasks did not end");
     return (double)(left * count);
