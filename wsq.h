@@ -22,8 +22,8 @@
  *     >>from      coming from oneTBB, Tokio, Go, libuv
  *     >>platforms where it runs
  *     >>changes   changelog
- *     >>config >>vocabulary >>types >>api >>inline                    declarations
- *     >>pairs >>atomic >>random >>ring >>platform >>deque >>shared    implementation
+ *     >>config >>vocabulary >>types >>api >>inline                           declarations
+ *     >>terms >>pairs >>atomic >>random >>ring >>platform >>deque >>shared   implementation
  *     >>inject >>tune >>waiters >>quiet >>idle >>sleep >>worker >>task >>timer >>after
  *     >>run >>group >>find >>pump >>thread >>wait >>await >>future >>forkjoin >>parallel
  *     >>dump >>stop >>pool >>licence
@@ -2234,11 +2234,59 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #endif
 
 /* ==========================================================================
+ * >>terms: words that the comments below use, beside those of >>words
+ *
+ *   S               the word wsq_pool.permits. It counts idle threads, sleeping permits, searchers
+ *                   and guests
+ *   permit          a thread needs one to take queued tasks. A pool has `workers` of them. A permit
+ *                   that no thread holds sleeps; S counts it
+ *   idle thread     a worker or stand-in without work and without a permit, which sleeps until it
+ *                   is woken; also called a sleeper. A bitmap has a bit for each
+ *   searcher        a thread that has a permit, has no work, and looks for some; S counts it
+ *   watcher         the one sleeper that wakes up by itself: for timers, and for LIFO slots whose
+ *                   owner is in a long task
+ *   producer        a thread that has just queued a task or published a job
+ *   stand-in        a thread that the pool starts when a permit sleeps and no thread is idle
+ *   guest           a thread in wsq_run. Guests have blocks, but no queues
+ *   thread outside  a thread that runs nothing of this pool now; also: a thread from outside
+ *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
+ *   block           the memory of one worker, stand-in or guest: a wsqi_worker, then its job stack
+ *   owner           the thread that uses a block. In comments, "worker" is often a stand-in, too
+ *   queue           a worker's ring, or, in a WSQ_LIFO pool, its deque
+ *   slot            a worker's LIFO slot (or an entry of a ring)
+ *   lane            a wsqi_inject: a list of tasks to which any thread can add. The global queue
+ *                   consists of lanes; WSQ_HIGH and WSQ_LOW have one each
+ *   inbox           the lane of one worker for the tasks that are pinned to it
+ *   chain           tasks that are linked by `next`
+ *   spill           to move tasks from a ring into the global queue
+ *   marked task     a task in a ring that came from the global queue
+ *   notify          to wake an idle thread for work, unless S counts a searcher
+ *   look            to read, at other threads or lanes, whether there is work
+ *   run dry         to find no more work nearby
+ *   token           what a parked thread waits for; another thread gives it (wsqi_unpark)
+ *   call            to make the threads that wait for an object look at it again (wsqi_call)
+ *   bucket          a list of waiting threads, found by the address of what they wait for
+ *   hold            a reason why a spawned task is not queued yet: mostly a predecessor
+ *   duty            a thread is on duty while it may run or cancel tasks
+ *   quiet           said of a pool: no task is left. Stuck: each task left waits for another one
+ *   still           said of a pool in a shutdown: all threads on duty sleep, and nothing is queued
+ *   public job      a forked job that thieves may take; the other jobs are private
+ *   trap            a word that a thief sets, so that the owner's next fork or join publishes jobs
+ *   joiner          a thread that sleeps in a join, until its stolen job is done
+ *   nested, above   said of a task: it runs inside a wait, on the same stack as the waiting task,
+ *                   which is the task below
+ *   useless         said of a search or a look without a result; after some a thread makes fewer
+ *   tombstone       the queue's entry of a future that was already called in a wait
+ *   efficiency      in figures of bench/sim: work done per time, as a part of what the simulated
+ *                   cores could do
+ * ========================================================================== */
+
+/* ==========================================================================
  * >>pairs: every order in this file
  *
  * Every acquire, release and full barrier has a label in the comment at its place, which says what
  * becomes true, and names the partner. The last column says what goes wrong if the order is weaker.
- * A number that is missing here belonged to an order that is gone; it is not used again.
+ * Missing numbers belonged to orders that no longer exist.
  *
  *  label  where                        order         partner     weaker, and...
  *  R1     ring push, spill: tail       release       R2          a thief runs an unwritten item
@@ -2257,28 +2305,28 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  D8 D9  deque steal; push: top       rel; acq      each other  a thief reads the slot's next item
  *  G1 G2  chain pushed; taken          rel; acq      each other  a task's links are garbage
  *  G3 G4  inject lock; unlock          acq; rel      each other  two consumers take one task
- *  I1 I2  token wait; give             acq; rel      each other  a woken worker misses why
- *  I3     bitmap claim                 acq+rel       I5          a worker half asleep is woken
+ *  I1 I2  token wait; give             acq; rel      each other  a woken thread misses the news
+ *  I3     bitmap claim                 acq+rel       I5          a thread not yet idle is woken
  *  I5     setting, clearing own bit    acq+rel       I3          S counts a sleeper that has no bit
- *  I6     notify                       full barrier  I7 I8 J7    work beside a sleeper, for ever
- *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    work beside a sleeper, for ever
- *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses what it moved
+ *  I6     notify                       full barrier  I7 I8 J7    a task lies beside a sleeper
+ *  I7 I8  last searcher leaves; sleeps full barrier  I6 J5 J7    a task lies beside a sleeper
+ *  I9     searcher leaves: S           acq+rel       I8 itself   the last look misses moved tasks
  *  I10    slots and watcher, sleeper   seq_cst       I11         a full slot that nobody watches
  *  I11    slot put; take               seq_cst; acq  I10 I12 B6  a full slot that nobody watches
  *  N1 N2  timer set; its time found    seq_cst       each other  a timer for which nobody looks
- *  N3 N4  timer left, set; seen        rel; acq      each other  it is freed while it fires
+ *  N3 N4  timer fired or set; seen     rel; acq      each other  a timer is freed while it fires
  *  I12    slot stolen                  acquire       I11         a thief runs an unwritten item
- *  B1 B2  blocks counted; one more      acq; rel      each other  a block is read while unfilled
- *  B6     a sleeper becomes watcher     release       I11         a block is read while unfilled
- *  B7 B8  a stand-in has come; counted  acq+rel; acq  each other  a wait works beside a stand-in
+ *  B1 B2  blocks counted; one added     acq; rel      each other  an unfilled block is read
+ *  B6     a sleeper becomes watcher     release       I11         an unfilled block is read
+ *  B7 B8  a stand-in has come; counted  acq+rel; acq  each other  an idle stand-in is not counted
  *  M1 M2  mutex lock; unlock           acq; rel      each other  two holders
  *  T1 W3  done?; wait: state           acquire       T2 T6       a result is read unwritten
  *  T2     finish: state                release       T1 T6 W3    a result is read unwritten
  *  T3     pend: state                  release       T4          two runs of a task overlap
  *  T4     wake: state                  acq+rel       T3 T5       runs overlap; wake data is missed
  *  T5     run: state                   acq+rel       T4          a wake's data is missed
- *  T6     spawn's claim: state         acq+rel       T2 T4 W3    as T3, next life; pool not seen
- *  E3     one thing less to wait for   acq+rel       itself T6   a run misses what it waited for
+ *  T6     spawn's claim: state         acq+rel       T2 T4 W3    two runs overlap; pool not seen
+ *  E3     a hold taken away            acq+rel       itself T6   a run misses what it waited for
  *  E4     after closed                 acquire       E5          an edge's links are garbage
  *  E5     edge pushed: after           acq+rel       E4 E6       as E4; an edge is never resolved
  *  E6     after open again             release       E5          an edge is never resolved
@@ -2289,9 +2337,9 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  P1 P2  finished; summed up          rel; acq      each other  the pool looks quiet, and is not
  *  P4     stop; queueing               full barrier  itself, I6  a queued task is never cancelled
  *  P5 P6  over, still?; off duty       acq; rel      each other  a waiter misses what was done
- *  P7 P8  queued from abroad; freed    acq+rel; acq  each other  a pool is used that was freed
+ *  P7 P8  queued from outside; freed   acq+rel; acq  each other  a pool is used that was freed
  *  W1 W2  waiter called; listens       rel; acq      each other  a waiter sleeps on
- *  W6     runs dry: S                  acq+rel       itself      the last one misses an end
+ *  W6     runs dry: S                  acq+rel       itself      the last to do so misses an end
  *  W4 W5  ran dry; waits for the pool  full barrier  each other  a waiter misses the last end
  *  W8 W9  pump entered; left           acq; rel      each other  two threads run one worker
  *  V1 V2  driver taken; left           acq; seq_cst  each other  two uses of the driver overlap
@@ -2299,7 +2347,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *  J3 J4  job done; joined             rel; acq      each other  a join misses the result
  *  J5     publish                      full barrier  I7 I8 J7    private jobs beside a sleeper
  *  J7     join sleeps                  full barrier  I7 J5       private jobs beside a sleeper
- *  B4 B5  block taken; left             acq; rel      each other  two threads share a block's past
+ *  B4 B5  block taken; left             acq; rel      each other  two threads use one block
  * ========================================================================== */
 
 #include <inttypes.h>
@@ -2389,8 +2437,8 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire, multiply-shift (2019).
  * ========================================================================== */
 
-/* Multiplies by 2^64 / the golden ratio, as Knuth's hashing does: small differences between keys
- * reach the upper bits. */
+/* Multiplies by 2^64 / the golden ratio, as Knuth's hashing does, so that keys that differ a little
+ * get hashes whose upper bits differ. */
 static inline uint64_t wsqi_hash(uint64_t key) { return key * 0x9E3779B97F4A7C15u; }
 
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
@@ -2410,7 +2458,8 @@ WSQ_API uint32_t wsq_random_next(wsq_random *random) {
     return s0 + s1;
 }
 
-/* A multiplication and a shift replace a division. */
+/* Maps a random number to 0 .. n - 1 by a multiplication and a shift, which are faster than a
+ * division. */
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
     return (uint32_t)(((uint64_t)wsq_random_next(random) * n) >> 32);
 }
@@ -2418,13 +2467,13 @@ WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
 /* ==========================================================================
  * >>ring
  * Purpose:   a worker's queue: first in, first out; a thief takes half of it in one step.
- * Invariant: slots [steal, tail) are not overwritten. If steal != real, one thief is copying the
- *            items in [steal, real). The items in [real, tail) are queued.
- *            tail - steal <= capacity; indices wrap at 2^32.
+ * Invariant: `head` holds two indices, `steal` and `real`. The items in [real, tail) are queued. If
+ *            steal != real, one thief is copying the items in [steal, real), so they are not
+ *            overwritten. tail - steal <= capacity; indices wrap at 2^32.
  * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap. tail, slots: the owner.
- * Source:    Tokio's queue.rs (packed dual head, steal half); the room check is ours.
- * Bound:     32-bit indices: a thief that sleeps between two instructions does not notice if
- *            exactly k * 2^32 items pass meanwhile.
+ * Source:    Tokio's queue.rs; ours: a thief checks the room in its own ring.
+ * Bound:     32-bit indices: a thief that is held up between two instructions does not notice if
+ *            exactly k * 2^32 items pass through the ring meanwhile.
  * ========================================================================== */
 
 #define WSQI_RING_MASK ((uint32_t)WSQ_RING_CAPACITY - 1)
@@ -2455,7 +2504,7 @@ WSQI_HOT bool wsqi_ring_push(wsq_ring *self, void *item) {
     WSQ_ASSERT("an item must not be NULL" && item != NULL);
     if (wsqi_ring_room(self) == 0) return false;
     wsqi_set(&self->items[tail & WSQI_RING_MASK], item);
-    /* R1: the slot becomes visible to thieves. Pairs with R2. */
+    /* R1: the item becomes visible to thieves. Pairs with R2. */
     wsqi_store_rel(&self->tail, tail + 1);
     return true;
 }
@@ -2480,30 +2529,33 @@ WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
 /* Owner only. Moves all but the oldest WSQ_RING_CAPACITY / 2 items to `out`, which has room for
  * that many. Returns the number of moved items: 0 if the ring holds no more than half its capacity,
- * or a steal is under way. A thief that read the tail before the spill takes at most half of the
- * ring, so it takes none of the moved items. */
+ * or a thief is copying. A thief that read the longer tail before the spill takes at most half of
+ * the ring, so it takes none of the moved items. */
 static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
     uint32_t tail = wsqi_load_own(&self->tail);
     uint64_t head = wsqi_load_hint(&self->head);
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
-    /* This claims every item: to thieves it looks like a steal under way. R3: the last thief has
-     * made its copies. wsqi_ring_room relies on this: it will read the head that is stored below,
-     * not the one that the thief stored. Failure: a thief was faster. */
+    /* Claims every item: to thieves this looks like a steal under way, so they stay away. R3: the
+     * last thief has made its copies. wsqi_ring_room relies on this acquire, because it will read
+     * the head that is stored below, not the one that the thief stored. Failure: a thief was
+     * faster. */
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
-    /* R1: the slots are visible to a thief that reads this tail. If the thief read the head before
-     * the spill, it finds the same head after the spill, so its compare-and-swap can succeed. */
+    /* R1: the items are visible to a thief that reads this tail. That thief may have read the
+     * head before the spill: its compare-and-swap can succeed, because the head is the same
+     * again. */
     wsqi_store_rel(&self->tail, start + half);
-    /* R7: a thief that sees the older half exposed again sees the shorter tail. Pairs with R5. */
+    /* R7: a thief that sees the older half free to steal again sees the shorter tail. Pairs with
+     * R5. */
     wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
     return tail - start - half;
 }
 
-/* Spills only a full ring. The older half stays in the ring: items that came from the global queue
- * are in it, and must not go straight back there. */
+/* Spills only a full ring. The older half stays in the ring, because it holds the items that came
+ * from the global queue: these must not go straight back there. */
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
     return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
@@ -2518,29 +2570,32 @@ static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
     } while (!wsqi_cas_rel(&victim->head, &head, next));
 }
 
-/* Thief: takes half of the ring, but at most `most` items. */
+/* Called by a thief, the owner of the ring `self`. Takes half of the victim's items, but at most
+ * `most`. Returns the oldest one, and puts the others into `self`. NULL: the ring is empty, or
+ * another thread was faster. */
 static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    /* The room in the own ring limits the steal: another thief may still be copying from there. */
+    /* The thief's own ring may have little room, because another thief may still be copying from
+     * it. */
     uint32_t room = wsqi_ring_room(self);
     /* R5: the tail that is read next is not older than this head. Pairs with R6 and R7. */
     uint64_t head = wsqi_load_acq(&victim->head);
-    /* R2: the slots below this tail are visible. Pairs with R1 and R8. */
+    /* R2: the items below this tail are visible. Pairs with R1 and R8. */
     uint32_t end = wsqi_load_acq(&victim->tail);
     uint32_t real = wsqi_head_real(head), available = end - real;
     if (wsqi_head_steal(head) != real || available - 1 >= WSQ_RING_CAPACITY) return NULL;
-    uint32_t n = available - available / 2; /* at most half the capacity */
+    uint32_t n = available - available / 2;
     if (n > room + 1) n = room + 1;
     if (n > most) n = most;
     uint64_t claim = wsqi_head_pack(real, real + n);
-    /* R6: as in wsqi_ring_pop, for wsq_ring_length. Failure: relaxed, another thread was faster. */
+    /* R6: as in wsqi_ring_pop. Failure: relaxed, another thread was faster. */
     if (!wsqi_cas_rel(&victim->head, &head, claim)) return NULL;
     void *first = wsqi_get(&victim->items[real & WSQI_RING_MASK]);
     for (uint32_t i = 1; i < n; i++) {
         void *item = wsqi_get(&victim->items[(real + i) & WSQI_RING_MASK]);
         wsqi_set(&self->items[(tail + i - 1) & WSQI_RING_MASK], item);
     }
-    /* R8: the copies become visible to thieves that steal from this one. Pairs with R2. */
+    /* R8: the copies become visible to thieves that steal from the ring `self`. Pairs with R2. */
     if (n > 1) wsqi_store_rel(&self->tail, tail + n - 1);
     wsqi_ring_steal_end(victim, claim);
     return first;
@@ -2559,7 +2614,7 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
 
 /* ==========================================================================
  * >>platform
- * Purpose:   threads, a clock, the usable cores, one thread-local, and waiting on an address.
+ * Purpose:   threads, a clock, the usable cores, one thread-local pointer, waiting on an address.
  * Invariant: wsqi_parking_wait sleeps only while the word holds the expected value. A wake after a
  *            change of the word is never lost. The wait may return early for no reason.
  * Writers:   only the functions of this section.
@@ -2786,7 +2841,7 @@ static unsigned wsqi_cpu_count(void) {
 
 /* glibc and musl hide these functions under -std=c11. A macro that asks for them would come too
  * late if the user has included a system header before. On 32-bit systems whose time_t has 64 bits
- * the function is __clock_gettime64; the plain name belongs to the old function. */
+ * the function is __clock_gettime64; the plain name belongs to the old function with 32 bits. */
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
 int sched_getcpu(void);
@@ -2835,9 +2890,9 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
     return time;
 }
 
-/* wsq turns cancellation off where it would block, since the thread may hold a lock or be about to
- * free a pool. A thread that pthread_cancel has asked to end does so at its next cancellation point
- * after the call of wsq. */
+/* wsq turns pthread_cancel off where it blocks, since the thread may hold a lock or be about to
+ * free a pool. A thread that was asked to end does so at its next cancellation point after the call
+ * of wsq. */
 #if defined(PTHREAD_CANCEL_DISABLE)
 static inline int wsqi_cancel_off(void) {
     int former;
@@ -2859,9 +2914,9 @@ static inline void wsqi_cancel_back(int former) { (void)former; }
 #define WSQI_FUTEX_WAIT_PRIVATE 128
 #define WSQI_FUTEX_WAKE_PRIVATE 129
 
-/* The kernel's own struct: its fields may have another size than those of struct timespec. The
- * newest 32-bit machines have only futex_time64, whose fields have 64 bits. On x32 the fields of
- * plain futex have 64 bits, though `long` has 32. */
+/* The kernel's own struct of a time-out: its fields may have another size than those of struct
+ * timespec. The newest 32-bit machines have only futex_time64, whose fields have 64 bits. On x32
+ * the fields of plain futex have 64 bits, though `long` has 32. */
 #if defined(WSQI_X32)
 #define WSQI_SYS_FUTEX SYS_futex
 typedef struct wsqi_futex_time { int64_t sec, nsec; } wsqi_futex_time;
@@ -2982,8 +3037,8 @@ static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
 
 #else
 
-/* A guess. If two threads wait in one bucket for different words, a wake for one of the words makes
- * both return; that is harmless. */
+/* A guess. If two threads wait in one bucket for different words, a wake for one word makes both
+ * return; that is harmless, because they wait again. */
 #define WSQI_PARKING_BUCKETS 16
 
 typedef struct wsqi_bucket {
@@ -3055,8 +3110,9 @@ static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expec
     wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
     int cancel = wsqi_cancel_off();
     pthread_mutex_lock(&bucket->mutex);
-    /* The thread that has changed the word takes this mutex in wsqi_parking_wake. So either this
-     * thread sees the change here, or that thread's wake comes after this wait began. */
+    /* The thread that changes the word takes this mutex in wsqi_parking_wake, after the change.
+     * So either this thread sees the change here, or that thread's wake comes after this wait
+     * began. */
     if (wsqi_load_locked(word) == expected) {
         if (timeout_ns == 0) pthread_cond_wait(&bucket->changed, &bucket->mutex);
         else wsqi_cond_wait(bucket, timeout_ns);
@@ -3067,7 +3123,7 @@ static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expec
 
 static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
     wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
-    (void)all; /* threads may wait here for other words, so all wake up and look at theirs */
+    (void)all; /* threads may wait here for other words, so all wake up and read their words */
     pthread_mutex_lock(&bucket->mutex);
     pthread_cond_broadcast(&bucket->changed);
     pthread_mutex_unlock(&bucket->mutex);
@@ -3240,7 +3296,7 @@ static bool wsqi_file_read(const char *path, char *text, size_t size) {
     return length > 0;
 }
 
-#define WSQI_GROUP_BYTES 4352 /* PATH_MAX, and what stands before a path in /proc/self/cgroup */
+#define WSQI_GROUP_BYTES 4352 /* PATH_MAX, and the text before a path in /proc/self/cgroup */
 
 /* The quota of one control group in cores, rounded up; 0: unlimited or unknown. */
 static unsigned wsqi_cgroup_quota(const char *group) {
@@ -3307,7 +3363,7 @@ static bool wsqi_list_range(const char **rest, unsigned long *first, unsigned lo
     return true;
 }
 
-/* Sets the mark for each processor in a list of ranges. */
+/* Adds the bits of `mark` to the place of each processor in a list like "0-3,8". */
 static void wsqi_list_mark(const char *rest, uint32_t *places, unsigned count, uint32_t mark) {
     unsigned long first, last;
     while (wsqi_list_range(&rest, &first, &last)) {
@@ -3318,7 +3374,7 @@ static void wsqi_list_mark(const char *rest, uint32_t *places, unsigned count, u
 #define WSQI_LIST_BYTES 4096 /* the most that the kernel writes into such a file */
 
 /* Returns the first processor that shares the last-level cache of `cpu`; 0: unknown, or `cpu` is
- * offline. Some cores of a machine may have a level-3 cache, and others not. */
+ * offline. Level 2 counts for a core without a level-3 cache. */
 static uint32_t wsqi_cache_read(unsigned cpu, char *text) {
     char path[96];
     for (unsigned level = 3; level >= 2; level--) {
@@ -3377,8 +3433,9 @@ static void wsqi_cpu_leave(void) {
     if (size > 0 && cpu / WORD < 128) {
         memcpy(others, mask, sizeof mask);
         others[cpu / WORD] &= ~(1ul << cpu % WORD);
-        /* Without this processor in its mask the thread moves. The call fails if there is no other
-         * processor, or a sandbox forbids it. A mask that another thread has set since stays. */
+        /* Without this processor in its mask the thread moves to another one. The call fails if
+         * there is no other, or a sandbox forbids it. If another thread has set the mask meanwhile,
+         * its mask stays. */
         if (syscall(SYS_sched_setaffinity, 0, (size_t)size, others) == 0 &&
             syscall(SYS_sched_getaffinity, 0, sizeof now, now) == size &&
             memcmp(now, others, (size_t)size) == 0)
@@ -3442,8 +3499,8 @@ static unsigned wsqi_cpu_count(void) {
 #define wsqi_guard_destroy(guard) ((void)(guard))
 #endif
 
-/* The longest single sleep, an hour; after it the thread sleeps again. Some systems count a sleep's
- * seconds in 31 bits only. A guess. */
+/* A thread that sleeps for longer than this, an hour, sleeps in parts: some systems count the
+ * seconds of a sleep in 31 bits only. A guess. */
 #define WSQI_LONGEST_NS 3600000000000u
 
 static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
@@ -3512,8 +3569,8 @@ static void wsqi_mutex_unlock(wsqi_parking *self, wsqi_a32 *mutex) {
 
 /* ==========================================================================
  * >>deque
- * Purpose:   a queue, last in, first out for its owner; thieves take the oldest item, one at a
- *            time. Its array grows.
+ * Purpose:   a queue whose array grows. The owner takes the newest item; thieves take the oldest,
+ *            one at a time.
  * Invariant: items [top, bottom) are queued; the array has room for them all. Indices have 64 bits,
  *            and top only grows, so top never has an old value again.
  * Writers:   bottom, array, slots: the owner. top: thieves and, for the last item, the owner.
@@ -3603,8 +3660,8 @@ WSQ_API wsq_result wsq_deque_push(wsq_deque *self, void *item) {
 WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     uint64_t bottom = wsqi_load_own(&self->bottom) - 1;
     wsqi_array *array = (wsqi_array *)wsqi_load_own(&self->array);
-    /* Top only grows. If an old value of it says "empty", the deque is empty; if the old value says
-     * "one item", the compare-and-swap below checks it. */
+    /* Top only grows. If an old value of top says that the deque is empty, it is; if the old value
+     * says that one item is left, the compare-and-swap below checks it. */
     uint64_t top = wsqi_load_hint(&self->top);
     if ((int64_t)(bottom - top) > 0) {
         /* D4: otherwise the owner could read an old top and a thief an old bottom, and both take
@@ -3616,8 +3673,9 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     }
     if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: the thread that moves top gets the last item. Bottom stays, because the deque is empty
-     * then. Release: a thread that sees the new top sees the bottom that belongs to it. */
+    /* D4: the thread that moves top gets the last item. Bottom need not change: then it equals top,
+     * so the deque is empty. Release: a thread that sees the new top sees the bottom that belongs
+     * to it. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
@@ -3645,35 +3703,34 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
 /* ==========================================================================
  * >>shared: the worker and the pool, which the sections below have in common
  *
- * States, and in brackets what changes them:
- *   task      new -> active (its spawn) -> pending (its run) -> active (its next run, which a wake
- *             has queued) -> done, cancelled or not (its run, or the thread that cancels it)
- *   thread    at work -> searching -> idle (the thread itself) -> searching (the thread that wakes
- *             it and hands it a permit; or itself, with a permit if one sleeps: wsqi_wake_self) ->
- *             at work; at work -> blocked in a wait, a join or a call (itself: it gives its permit
- *             back, or keeps it if no other thread could use it) -> at work (itself, with a permit
- *             if one sleeps, else without one to the end of its task); see >>thread
- *   lease     vacant -> here (the thread that enters) -> dismissed (any thread) -> vacant (the
- *             thread that entered)
- *   pool      running -> closed (any shutdown, in each lane's `outside`; the phase is still
- *             running) -> cancelling (the first shutdown) -> over (the thread that finds that no
- *             task is left); forked (the kernel, in a child)
+ * States. The brackets say what leads to a state:
+ *   task      new -> active (a spawn) -> pending (its run returns WSQ_PENDING) -> active (a wake
+ *             has queued it, and it runs again) -> done (its run ends, or a thread cancels it)
+ *   thread    at work -> searching -> idle (it found nothing; its permit sleeps) -> searching
+ *             (another thread wakes it and hands it a permit; or it wakes up by itself, see
+ *             wsqi_wake_self) -> at work. Also: at work -> blocked in a wait, a join or a call (it
+ *             gives its permit back, or keeps it if no other thread could use it) -> at work (with
+ *             a permit if one sleeps; else without one, to the end of its task); see >>thread
+ *   lease     vacant -> here (a thread enters) -> dismissed (any thread asks it to leave) -> vacant
+ *   pool      running -> closed (any shutdown sets a bit in each lane's `outside`, the phase stays
+ *             RUN) -> cancelling (the first shutdown) -> over (a thread finds no task left). Or
+ *             forked: in a child process, after fork()
  * ========================================================================== */
 
 /* A pool has at most this many workers, and as many stand-ins: wsq_pool.permits, called S, counts
  * threads in 16 bits. */
 #define WSQI_MAX_WORKERS 0x3fffu
 
-/* How many calls of wsq_run workers can help at the same time, nested ones included. As many more
- * guests' blocks are for tasks that a thread runs inside a wait. */
+/* How many calls of wsq_run, nested ones included, can have a guest's block at the same time;
+ * workers help only these. A pool has as many guests' blocks again, for tasks above a wait. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
 typedef char wsqi_guests_fit_into_eight_bits_of_S[(WSQ_GUESTS) <= 255 ? 1 : -1];
 
-/* wsq_stats without its last member. With WSQ_NO_STATS only the first three are counted:
- * wsq_pool_wait adds up `spawned` and `finished`, and by `run` other threads see that the worker
- * has begun a new task. */
+/* The counters of wsq_stats, without queue_depth. With WSQ_NO_STATS only the first three are
+ * counted: wsq_pool_wait adds up `spawned` and `finished`, and by `run` other threads see that the
+ * worker has begun another task. */
 typedef struct wsqi_counters {
     wsqi_a64 spawned, run, finished;
     wsqi_a64 lifo_hits, local_pops, global_batches, global_tasks, steal_attempts, steals,
@@ -3683,27 +3740,27 @@ typedef struct wsqi_counters {
 } wsqi_counters;
 
 typedef struct wsqi_inject {
-    /* newest first; producers push, consumers take all */
+    /* tasks, newest first; producers push one or more, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
-    wsqi_a64 outside; /* 2 * (tasks spawned from outside by way of this lane) + (1: closed) */
-    wsqi_a32 count;   /* tasks here, if this is not the global queue; written by push and take */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* consumers */
+    wsqi_a64 outside; /* 2 * (tasks spawned from outside into this lane), + 1 if it is closed */
+    wsqi_a32 count;   /* how many tasks are here; not kept for the global queue's lanes */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock of the consumers */
     wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
     wsq_task *ready, *last;            /* a list, oldest first; only the lock's holder uses it */
 } wsqi_inject;
 
-/* The one thing that a thread sleeps on: its worker's parker, or one on its stack. */
+/* What a thread sleeps on: its block's parker or, without a block, a parker on its stack. */
 typedef struct wsqi_parker {
     wsqi_a32 token; /* WSQI_TOKEN_* */
     wsqi_parking *parking;
 } wsqi_parker;
 
-/* A thread that waits: for a task, a group or a future (each known by its address), for the pool,
- * or in a join for a job (known by the address of the block in which the thread joins). */
+/* A wait of a thread: for a task, a group or a future (each known by its address), for the pool, or
+ * in a join for a job (known by the address of the block in which the thread joins). */
 typedef struct wsqi_wait wsqi_wait;
 
-/* 64 lists of the threads that wait or sleep in joins, each with a lock. With 16 lists fib on 128
- * simulated cores is 3% slower than with 64, and with 256 it is no faster (bench/sim). */
+/* The pool has 64 lists of threads that wait or sleep in joins, each with a lock. With 16 lists fib
+ * on 128 simulated cores is 3% slower than with 64, and with 256 it is no faster (bench/sim). */
 #ifndef WSQI_BUCKET_BITS
 #define WSQI_BUCKET_BITS 6
 #endif
@@ -3715,10 +3772,10 @@ typedef struct wsqi_waiters {
 } wsqi_waiters;
 
 /* The global queue has a lane for every 3 workers, so that each thread outside mostly has a lane of
- * its own; from 8 lanes on it has one for every 8 workers, because searching workers look at all
- * lanes. Every 64th spawn from outside moves its lane's `incoming` to `ready`. With both, and tasks
- * of 2 us from 4 threads, 8, 32 and 64 simulated cores reach an efficiency (bench/sim) of 100, 95
- * and 82% instead of 75, 73 and 58%. */
+ * its own; but at most 8 lanes, or one for every 8 workers if that is more, because searchers look
+ * at all lanes. Every 64th spawn from outside moves its lane's `incoming` to `ready`. With both
+ * rules, and tasks of 2 us from 4 threads, 8, 32 and 64 simulated cores reach an efficiency of 100,
+ * 95 and 82% instead of 75, 73 and 58%. */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -3729,39 +3786,39 @@ enum { WSQI_SHARES = 16 };
 
 typedef struct wsqi_loop wsqi_loop; /* see >>parallel */
 
-/* The task, group and loop that a worker is in. If the worker began them in the middle of another
- * task, the frame of that other task lies below. */
+/* The task, group and loop that a worker runs now. If it began them inside a wait or a join, in the
+ * middle of another task, `outer` is the frame of that task. */
 typedef struct wsqi_frame {
     struct wsqi_frame *outer; /* the frame below, or NULL */
     wsq_task *task;           /* the running task, or NULL */
     wsq_group *group;         /* its group, or NULL */
     struct wsqi_loop *loop;   /* the innermost loop that the worker is in, or NULL */
-    wsq_ctx floor;            /* here begins the job stack of what the worker starts next */
+    wsq_ctx floor;            /* where the jobs of the next task or job that it starts go */
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
-/* What other threads saw at their last look at a worker, to compare with at the next look. */
+/* Notes about a worker that other threads make at a look, to compare with at the next look. */
 typedef struct wsqi_marks {
-    wsqi_a64 head;   /* thieves write: the ring's head when the ring held one task */
+    wsqi_a64 head;   /* thieves write: the ring's head, when it held one task */
     wsqi_a64 run;    /* watcher and thieves write: 1 + counters.run; 0: the slot was empty */
-    wsqi_a32 robbed; /* thieves write: 1 while one of them is at the ring */
-    wsqi_a32 vain;   /* owner adds, thieves reset: calls of wsqi_slot_tell since wsqi_slot_rob */
+    wsqi_a32 robbed; /* thieves write: 1 while one of them robs the ring */
+    wsqi_a32 vain;   /* owner counts calls of wsqi_slot_tell; a thief's success resets it */
 } wsqi_marks;
 
-/* A turn: the time from a worker's visit to the global queue to its next one. */
+/* When a worker takes its turns: its visits to the global queue, one each `interval` tasks. */
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until the next turn */
-    uint32_t count; /* turns so far; every WSQI_LOW_TURN-th runs a WSQ_LOW task */
-    uint64_t start; /* when this turn began; 0: the worker has run dry since */
-    uint64_t run;   /* counters.run when this turn began */
+    uint32_t count; /* turns so far; every WSQI_LOW_TURN-th one runs a WSQ_LOW task */
+    uint64_t start; /* when the last turn was; 0: the worker has run dry since */
+    uint64_t run;   /* counters.run at the last turn */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
-    uint32_t tail;   /* the tail of the own ring at that look */
+    uint32_t tail;   /* the tail of the worker's own ring at that look */
     uint64_t seen;   /* 1 + that block's counters.run at that look; 0: there was no look */
 } wsqi_turn;
 
-/* Tasks of one group that the worker has finished, and that the group's count still includes. */
+/* How many tasks of one group the worker has finished without reporting it to the group yet. */
 typedef struct wsqi_ends {
-    wsq_group *group; /* NULL: there are none */
+    wsq_group *group; /* NULL: none */
     uint64_t count;
 } wsqi_ends;
 
@@ -3772,42 +3829,43 @@ typedef struct wsqi_futures {
     wsq_future *batch; /* one more batch, which is full, or NULL */
 } wsqi_futures;
 
-/* A worker, stand-in or guest: the start of its block. Its job stack fills the rest. */
+/* A worker, stand-in or guest. This struct is the start of its block; its job stack fills the
+ * rest. */
 struct wsqi_worker {
-    wsqi_front front; /* the traps; see >>forkjoin */
+    wsqi_front front; /* the traps, and what fork and join read beside them; see >>forkjoin */
     wsq_pool *pool;
-    bool above;         /* a guest's block: for tasks that a wait runs, not for wsq_run */
-    bool helps;         /* a guest's block: the guest runs a task it waits for, with a permit */
-    bool permit;        /* owner: it may run queued tasks; a guest: S counts it as at work */
-    bool comes;         /* owner: it is counted in pool.coming */
-    bool asks;          /* owner: it has no permit, or is lent, and checks that before each task */
-    uint32_t blocking;  /* owner: calls of wsq_block_begin whose end is still to come */
-    uint32_t wake_slot; /* owner: not 0: a task that it wakes goes into its slot, with no notify */
+    bool above;         /* a guest's block that is for tasks above a wait, not for wsq_run */
+    bool helps;         /* a guest's block in wsqi_wait_help: its thread holds a permit */
+    bool permit;        /* owner: it holds a permit. A guest: S counts it as at work */
+    bool comes;         /* owner, a new stand-in: pool.coming counts it */
+    bool asks;          /* owner: before each task it checks `permit` and `lease` */
+    uint32_t blocking;  /* owner: calls of wsq_block_begin without their wsq_block_end yet */
+    uint32_t wake_slot; /* owner: not 0: tasks that it wakes go into its slot, without a notify */
     wsqi_worker *outer; /* the block in which the thread was before this one, or NULL */
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
-    uint32_t looks;       /* owner: [streaks of WSQ_HIGH tasks so far | tasks in this streak] */
-    uint32_t lifo_left;   /* owner: tasks of the LIFO slot until the queue has its turn */
-    uint32_t help_depth;  /* owner: nested joins in which it helps with other jobs */
-    uint32_t wait_depth;  /* owner: nested waits in which it runs other tasks */
+    uint32_t looks;       /* owner: 16 * (streaks of WSQ_HIGH tasks so far) + tasks in this one */
+    uint32_t lifo_left;   /* owner: how many more tasks of its slot may run before its queue's */
+    uint32_t help_depth;  /* owner: how many joins on its stack run other jobs */
+    uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
     wsqi_wait *wait;      /* owner: the innermost wait while it looks for work there; or NULL */
-    uint32_t run_at_fork; /* owner: jobs that fork ran, as the stack was full, and not joined yet */
+    uint32_t run_at_fork; /* owner: jobs not joined yet that ran in a fork, as the stack was full */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
-    bool spilled;         /* owner, alone in its pool: its ring overflowed; see wsqi_order_keep */
-    wsqi_frame frame;      /* owner: the task, group and loop that it is in */
+    bool spilled;         /* owner, the only worker: its ring overflowed; see wsqi_order_keep */
+    wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
-    uint32_t tombstones;   /* owner: futures that it called in waits; they may still be queued */
-    bool suspicious;      /* owner: at its last time-out no thread looked for a queued task */
+    uint32_t tombstones;   /* owner: futures called in its waits, whose entries may be queued */
+    bool suspicious;      /* owner: at its last time-out a queued task had no searcher */
     bool events;          /* owner: the driver's wait has returned true, and dispatch is due */
     bool polling;         /* owner: it is inside the driver's wait */
     bool dispatching;     /* owner: it is inside the driver's dispatch */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
     uint64_t reported; /* owner: counters.finished when it last began to search; or UINT64_MAX */
-    uint8_t vain;         /* owner: searches since one found something, modulo 256 */
-    bool robs_slots;      /* owner: it may look into LIFO slots whose owner is stuck in a task */
+    uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
+    bool robs_slots;      /* owner: it may take tasks from slots whose owner is in a long task */
     wsq_random random;
     wsq_tune tune;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_marks marks; /* mostly other threads write */
@@ -3815,7 +3873,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
     uint32_t beside;  /* owner: how often in a row it woke up on its waker's processor */
-    wsqi_a32 lead;    /* its waker writes: 1 + the block to look at first; 0: none */
+    wsqi_a32 lead;    /* its waker writes: 1 + index of the block to steal from first; 0: none */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of leases so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
@@ -3832,14 +3890,14 @@ typedef char wsqi_block_size_is_a_power_of_two_and_holds_a_worker
 /* wsq_task.state; see >>task */
 enum {
     WSQI_TASK_ACTIVE = 1,
-    WSQI_TASK_PENDING = 2,  /* it waits for a wake, or was woken and is queued for that */
+    WSQI_TASK_PENDING = 2,  /* it waits for a wake, or was woken and is queued */
     WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
-    WSQI_TASK_PHASE = WSQI_TASK_DONE, /* one of these three, or 0: it is new */
+    WSQI_TASK_PHASE = WSQI_TASK_DONE, /* a mask: one of the three above, or 0 if the task is new */
     WSQI_TASK_NOTIFIED = 4,
     WSQI_TASK_AWAITED = 8,  /* a thread or a task waits for its end; cleared by the end */
-    WSQI_TASK_POISONED = 16, /* it was cancelled, or will be: by a call, or with a predecessor */
+    WSQI_TASK_POISONED = 16, /* it, or a predecessor, was cancelled: it begins no more runs */
     WSQI_TASK_OPEN = 32,    /* it is revocable, or a future, and has not started */
-    WSQI_TASK_HOLD = 64  /* and all bits above: the number of holds that keep it out of a queue */
+    WSQI_TASK_HOLD = 64  /* this bit and above: the number of holds, which keep it out of a queue */
 };
 
 /* Timers lie in lists by their times; see >>timer. The lists of one worker take 11 KiB, which are
@@ -3851,12 +3909,12 @@ enum {
 };
 
 typedef struct wsqi_timers {
-    /* no timer here is due earlier; WSQI_NEVER: there is none. Other threads read it */
+    /* no timer here is due earlier than this; WSQI_NEVER: there is none. Other threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 next;
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* wsqi_lock; it covers all but `pool` */
     wsq_pool *pool;
-    uint64_t base;   /* a time that is over, from which the lists count */
-    wsqi_link *open; /* the list that is being emptied, or NULL */
+    uint64_t base;   /* a time in the past; see the invariant in >>timer */
+    wsqi_link *open; /* the list whose time has come, while it is being emptied; or NULL */
     uint64_t filled[WSQI_TIMER_LEVELS]; /* a bit for each list that may not be empty */
     wsqi_link lists[WSQI_TIMER_LEVELS][WSQI_TIMER_LISTS];
 } wsqi_timers;
@@ -3867,26 +3925,26 @@ typedef struct wsqi_duty {
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
 } wsqi_duty;
 
-/* Which threads are near each other; see >>idle. Only `of_block` changes once workers run. */
+/* How near the blocks are to each other; see >>idle. Only `of_block` changes once workers run. */
 typedef struct wsqi_places {
-    bool matter;         /* the places differ, or the caller gave a topology */
-    unsigned cpus;       /* the length of `of_cpu`; 0: the topology tells the places */
+    bool matter;         /* two places differ, or the caller gave a topology */
+    unsigned cpus;       /* the length of `of_cpu`; 0: config.topology is asked instead */
     uint32_t *of_cpu;    /* the place of each processor */
     wsqi_a32 *of_block;  /* the place of each block; its owner writes, rarely */
     wsq_topology topology;
 } wsqi_places;
 
 struct wsq_pool {
-    const char *copy; /* &wsqi_copy of the code that created it; see wsqi_check_copy */
+    const char *copy; /* &wsqi_copy in the library or file that created it; see wsqi_check_copy */
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
     unsigned workers, guest_base, blocks, words; /* words of each bitmap */
     unsigned shares; /* lanes of the global queue */
     uint32_t spin_rounds; /* looks before a sleep, if spin_ns is 0 */
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
-    uint32_t wake_slot; /* lifo_cap; 0: there is no slot, or a hook hears of each wake first */
-    uint32_t next; /* caller_runs: the worker whose turn it is */
-    /* the block of each worker, stand-in and guest; NULL until it has one. An entry is written
-     * before `threads_made` or `guests_made` counts its block. The workers' blocks are adjacent */
+    uint32_t wake_slot; /* lifo_cap; 0: the pool has no slots, or a hook must hear of each wake */
+    uint32_t next; /* caller_runs: the worker that runs the next task */
+    /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
+     * `threads_made` or `guests_made` counts its block. The workers' blocks are adjacent */
     wsqi_worker **table;
     wsq_config config; /* the caller's, with the defaults filled in */
     wsq_allocator allocator;
@@ -3905,29 +3963,29 @@ struct wsq_pool {
     /* 1 + index of the sleeper that watches the timers; 0: none. WSQI_WATCHES_SLOTS is added if it
      * watches LIFO slots, too. Not on the cache line of S, because all threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
-    wsqi_a64 watch_due;  /* when the watcher, whichever it is, looks at the slots next */
+    wsqi_a64 watch_due;  /* when the watcher looks at the slots next (also if it changes) */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. By CAS */
-    /* 2 * (1 + index of the thread that has the driver, or had it last), + 1 while it has it. A
-     * thread takes the driver by CAS */
+    /* 2 * (1 + index of the block whose thread has the driver, or had it last), + 1 while it has
+     * it. A thread takes the driver by CAS */
     wsqi_a32 poller;
     /* a lane for each wsq_priority, and more. The lane of WSQ_NORMAL and all lanes after WSQ_LOW's
      * are the global queue */
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
-    wsqi_a32 vain_looks; /* waits of threads outside since the last whose look saw the end come */
+    wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
-    wsqi_a64 wakes;   /* sleepers woken from outside */
-    wsqi_a32 jobs_from; /* 1 + the processor of the last waker for jobs; 0: a woken thread saw it */
+    wsqi_a64 wakes;   /* sleepers that threads outside have woken */
+    wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; 0: read by the woken thread */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each block, 1: idle. The thread sets it, its waker clears it */
-    wsqi_a64 *joiners;  /* a bit for each block, 1: it sleeps in a join, and could help with jobs */
+    wsqi_a64 *joiners;  /* a bit for each block, 1: asleep in a join, and able to run jobs */
     wsqi_a64 held;      /* spawned tasks that wait for predecessors */
-    wsqi_a32 abroad;    /* threads outside that are queueing a task whose last hold is gone */
+    wsqi_a32 abroad;    /* how many threads outside are queueing a task whose last hold is gone */
     wsqi_a32 lock;      /* wsqi_lock: stand-ins, guests, free futures */
     wsqi_timers *timers; /* one for each worker */
     unsigned started;   /* stand-ins that have a thread; under `lock` */
-    wsqi_a32 coming;    /* stand-ins that S does not count yet; they and the lock's holder write */
+    wsqi_a32 coming;    /* new stand-ins, not in S yet; they and the lock's holder write */
     wsqi_duty duty;
     wsqi_futures futures;        /* of threads outside; under `lock`, as the next two members */
     wsq_future *future_batches;  /* free batches that are in no wsqi_futures */
@@ -3936,16 +3994,16 @@ struct wsq_pool {
 };
 
 enum {
-    WSQI_PHASE_FORKED, /* this is another process, a child, which has none of the threads */
+    WSQI_PHASE_FORKED, /* this is a child process after fork(), which has none of the threads */
     WSQI_PHASE_RUN,
-    WSQI_PHASE_CANCEL, /* the workers go on, but cancel each task instead of running it */
-    WSQI_PHASE_OVER    /* no task is left: workers leave; a thread that queues a task cancels it */
+    WSQI_PHASE_CANCEL, /* a cancelling shutdown: workers cancel each task instead of running it */
+    WSQI_PHASE_OVER    /* no task is left, workers end; a thread that queues a task cancels it */
 };
 
 /* The units of the counts in S, the pool's word `permits` */
 #define WSQI_SEARCHING ((uint64_t)1)   /* one searching thread */
 #define WSQI_SLEEPING ((uint64_t)1 << 16) /* one sleeping permit */
-#define WSQI_JOINED ((uint64_t)1 << 31) /* perhaps a thread sleeps in a join with its permit */
+#define WSQI_JOINED ((uint64_t)1 << 31) /* a thread may sleep in a join and hold its permit */
 #define WSQI_IDLE ((uint64_t)1 << 32)  /* one idle thread */
 #define WSQI_ACTIVE ((uint64_t)1 << 48) /* one guest from outside that works */
 #define WSQI_GUEST ((uint64_t)1 << 56)  /* one guest from outside */
@@ -3971,13 +4029,13 @@ static inline bool wsqi_task_live(uint32_t state) {
     return wsqi_task_is(state, WSQI_TASK_ACTIVE) || wsqi_task_is(state, WSQI_TASK_PENDING);
 }
 
-/* Returns the block with this index. The caller has it from `threads_made` or `guests_made` (B1),
- * or from another word that it read with acquire: so the block is filled. */
+/* Returns the block with this index. The caller has read the index, or a count above it, with
+ * acquire (B1 or another label), so the block is filled. */
 static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return wsqi_get(&pool->table[index]);
 }
 
-/* How many workers and stand-ins have a block: these blocks, from 0 on, are those with a queue. */
+/* How many workers and stand-ins have a block. These blocks come first, and they have queues. */
 static unsigned wsqi_threads_made(const wsq_pool *pool) {
     /* B1: the block of the last one is filled. Pairs with B2. */
     return wsqi_load_acq(&pool->threads_made);
@@ -3993,8 +4051,8 @@ static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
     return index - pool->guest_base < wsqi_guests_made(pool);
 }
 
-/* The n-th block in use. `made` is wsqi_threads_made; there are made + wsqi_guests_made blocks.
- * Stand-ins that were never started have none. */
+/* The n-th of the made + wsqi_guests_made blocks that exist; `made` is wsqi_threads_made. (A
+ * stand-in that was never started has no block.) */
 static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
     return wsqi_block(pool, n < made ? n : n - made + pool->guest_base);
 }
@@ -4006,18 +4064,18 @@ static inline wsqi_worker *wsqi_worker_of(wsq_ctx ctx) {
     return (wsqi_worker *)((uintptr_t)ctx & ~WSQI_BLOCK_MASK);
 }
 
-/* Entries are numbered from the start of the block. */
+/* The index of an entry of the job stack, counted from the start of the block. */
 static inline uint32_t wsqi_entry_index(wsq_ctx entry) {
     return (uint32_t)(((uintptr_t)entry & WSQI_BLOCK_MASK) / sizeof *entry);
 }
 
-/* The context of a full job stack: there a fork runs its job immediately. */
+/* The context of a full job stack. A fork with it runs its job immediately. */
 static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
     return (wsq_ctx)(void *)((char *)self + WSQ_BLOCK_SIZE) - 1;
 }
 
-/* The address of this variable identifies the copy of wsq in a library or a file. Each copy has its
- * own thread-local pointer, so it does not know the workers of another copy. */
+/* Its address identifies the copy of wsq in a library or a file. Each copy has its own thread-local
+ * pointer, so it does not know the workers of another copy. */
 WSQI_ONE char wsqi_copy;
 
 #define wsqi_check_copy(pool) \
@@ -4030,7 +4088,7 @@ WSQI_ONE char wsqi_copy;
     WSQ_ASSERT("this wsq_pool was destroyed, or never created" && \
                wsqi_load_hint(&(pool)->alive) == WSQI_ALIVE)
 
-/* The block in which this thread runs something of this pool, as a worker or a guest; or NULL. A
+/* The innermost block in which this thread runs a task, run or job of this pool; NULL: none. A
  * worker of one pool may be a guest in another. */
 static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
@@ -4041,8 +4099,7 @@ static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     return self;
 }
 
-/* The worker of this pool whose queue this thread owns: the innermost block that is no guest's; or
- * NULL. */
+/* This thread's innermost block in this pool that has a queue (so not a guest's); NULL: none. */
 static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
     wsqi_check_pool(pool);
@@ -4053,8 +4110,8 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self;
 }
 
-/* This thread uses the block `self`. Is the thread a guest from outside, without a queue here? A
- * guest that helps (`helps`) does not count: it holds a permit, as a worker does. */
+/* Is this thread, which uses the block `self`, a guest from outside, without a queue in this pool?
+ * A guest that helps (`helps`) does not count: it holds a permit, as a worker does. */
 static inline bool wsqi_is_guest(const wsqi_worker *self) {
     return self->index >= self->pool->guest_base && !self->helps &&
            wsqi_local(self->pool) == NULL;
@@ -4067,7 +4124,7 @@ static unsigned wsqi_number(const wsqi_worker *block) {
     return local != NULL ? local->index : block->index;
 }
 
-/* The pool of a spawned task, or 1 + its group. */
+/* A spawned task's pool, or, for a task of a group, 1 + the group's address. */
 static uintptr_t wsqi_task_home(const wsq_task *task) {
     /* Relaxed: a thread that may ask has seen the task active, and T6 wrote that after `pool`. */
     return (uintptr_t)wsqi_load_rlx(&task->pool);
@@ -4132,7 +4189,7 @@ WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker 
 #define wsqi_event(self, what, subject, value) \
     wsqi_event_of((self)->pool, (self), (what), (subject), (value))
 
-/* Any thread may use this while the memory of `subject` cannot be freed. */
+/* For any thread, while the memory of `subject` cannot be freed. */
 #define wsqi_event_here(pool, what, subject, value) \
     wsqi_event_of((pool), wsqi_inside(pool), (what), (subject), (value))
 #endif
@@ -4154,23 +4211,23 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  *            are the global queue: tasks from outside, and those that do not fit into a ring. A
  *            lane holds any number of tasks, without allocation.
  * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). All tasks in
- *            `ready` are older than those in `incoming`, first in, first out. Only tasks that come
- *            back from a ring go to the front again; in `incoming` they are marked.
+ *            `ready` are older than those in `incoming`. Consumers take the oldest. Only tasks that
+ *            come back from a ring, which are marked, go to the front of `ready` again.
  * Writers:   incoming: producers push, the lock's holder takes all. The rest: the lock's holder.
- * Source:    Treiber's stack (1986), taken whole, so that it has no ABA. Rejected: a spill straight
- *            into `ready`, under the lock: 93 instead of 43 ns a spawn with 2 workers (bench).
+ * Source:    Treiber's stack (1986); a consumer takes it whole, so ABA cannot happen. Rejected: to
+ *            spill into `ready`, under the lock: 93 instead of 43 ns a spawn, 2 workers (bench).
  * ========================================================================== */
 
 /* The pointer to a task that came from the global queue is one higher than the task's address. This
- * marks the task in a ring, and in `incoming` when it goes back. */
+ * marks the task while it is in a ring, and in `incoming` if it goes back there. */
 static inline void *wsqi_marked(wsq_task *task) { return (char *)task + 1; }
 static inline wsq_task *wsqi_unmarked(void *item) {
     return (wsq_task *)((uintptr_t)item & ~(uintptr_t)1);
 }
 
-/* Any thread. Adds a chain of tasks, newest first, to a list that is taken whole: a lane's
- * `incoming`, or a group's `then`. After a push into a lane the caller must notify a worker, even
- * if the lane was not empty: the thread that filled it may be late with its own notify. */
+/* Any thread. Adds a chain of tasks, newest first, to a list that is later taken whole: a lane's
+ * `incoming`, or a group's `then`. After a push into a lane the caller must notify, even if the
+ * lane was not empty: the thread that made it non-empty may not have notified yet. */
 static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) {
     void *head = wsqi_load_hint(top);
     do {
@@ -4179,13 +4236,14 @@ static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) 
     } while (!wsqi_cas_rel(top, &head, newest));
 }
 
-/* Any thread; a snapshot. While a thread moves tasks from `incoming` to `ready`, this may be true
- * although the lane has tasks; that thread notifies a worker afterwards. */
+/* Any thread; a snapshot. It may be true while the lane has tasks, if a thread is just moving them
+ * from `incoming` to `ready`; that thread notifies afterwards. */
 static inline bool wsqi_inject_empty(wsqi_inject *inject) {
     return wsqi_load_hint(&inject->length) == 0 && wsqi_load_hint(&inject->incoming) == NULL;
 }
 
-/* Holder of the lane's lock: appends `incoming` to `ready`, and returns the length. */
+/* Holder of the lane's lock: appends `incoming` to `ready`, and puts marked tasks in front of it.
+ * Returns the new length of `ready`. */
 static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     uint32_t length = wsqi_load_locked(&inject->length);
     if (wsqi_load_hint(&inject->incoming) == NULL) return length;
@@ -4214,9 +4272,9 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
 }
 
 /* Any thread that has just pushed. Moves `incoming` to `ready`, unless another thread holds the
- * lock. Most of the links are in this core's cache. A consumer that moved the tasks would wait for
- * each link, and meanwhile the other consumers would find the lane locked. The caller must pass a
- * full barrier and notify a worker. */
+ * lock. The producer does this because most of the links are in its core's cache. A consumer would
+ * wait for each link, and other consumers would find the lane locked meanwhile. The caller must
+ * pass a full barrier and notify. */
 static void wsqi_inject_settle(wsqi_inject *inject) {
     /* G3: as in wsqi_inject_take. */
     if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
@@ -4238,7 +4296,7 @@ static inline uint32_t wsqi_share_index(uint32_t n) {
     return n == 0 ? (uint32_t)WSQ_NORMAL : (uint32_t)WSQ_LOW + n;
 }
 
-/* Lane n of the global queue; n is taken modulo the number of its lanes. */
+/* The global queue's lane n, or n modulo the number of its lanes. */
 static inline wsqi_inject *wsqi_share(wsq_pool *pool, uint32_t n) {
     return &pool->lanes[wsqi_share_index(pool->shares > 1 ? n % pool->shares : 0)];
 }
@@ -4254,7 +4312,7 @@ static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
 }
 
 /* Takes at most `most` tasks, and at most a fair share, as a chain, oldest first. Returns NULL if
- * there are none, or another consumer holds the lock. *left: how many stay in the lane. */
+ * there are none, or another consumer holds the lock. *left: how many stay in `ready`. */
 static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
                                   uint32_t *left) {
     wsq_task *first = NULL;
@@ -4278,8 +4336,8 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
 
 /* ==========================================================================
  * >>tune
- * Purpose:   computes how many tasks a worker runs between two looks at the global queue, so that
- *            about the target latency passes between them.
+ * Purpose:   computes a worker's interval: how many tasks it runs between two looks at the global
+ *            queue, so that about the target latency passes between the looks.
  * Invariant: min_interval <= interval <= max_interval.
  * Writers:   the owner alone.
  * Source:    Volt's adaptive interval: a moving average in which a new sample weighs 0.1.
@@ -4310,18 +4368,18 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
     return wsqi_tune_clamp(tune);
 }
 
-/* Is one more try worth it, after `vain` useless tries in a row? After 4 useless tries only every
- * 16th try is worth it, because a try may be useful again. Both numbers are guesses. */
+/* Is one more try worth it, after `vain` tries in a row without a result? After 4 of these only
+ * every 16th try is: the situation may have changed. Both numbers are guesses. */
 enum { WSQI_VAIN = 4 };
 
 static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain % 16 == 0; }
 
 /* ==========================================================================
  * >>waiters: what a thread sleeps on, and what it waits for
- * Purpose:   every thread sleeps on one word, its parker. A waiting thread is found by the address
- *            of the object that it waits for.
+ * Purpose:   every thread sleeps on one word, the token of its parker. Other threads find a waiting
+ *            thread by the address of the object that it waits for.
  * Invariant: a token, once given, stays until the parker's owner takes it. A waiting thread stays
- *            in the bucket of that object until its wait ends, so the holder of the bucket's lock
+ *            in the bucket of its object until its wait ends, so a thread that locks the bucket
  *            finds it.
  * Writers:   a token: the owner takes it, any thread gives it. A bucket: the holder of its lock.
  * Source:    the token is Java's and Rust's park and unpark; the buckets are the parking lot of
@@ -4332,7 +4390,7 @@ static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain %
 
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP, WSQI_TOKEN_POLLING };
 
-/* Owner only, which has the driver: sleeps in the driver's wait. True: the driver has events. */
+/* The owner, which has the driver, sleeps in the driver's wait. True: the driver has events. */
 static bool wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
     const wsq_driver *driver = &self->pool->driver;
     self->polling = true;
@@ -4343,15 +4401,15 @@ static bool wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
 
 /* Owner only. Sleeps until another thread gives the token, or until the deadline (WSQI_NEVER:
  * none). It may also return for no reason, so every caller loops on a condition of its own. poller:
- * NULL, or the caller if it has the driver; then it sleeps in the driver's wait. True: the driver
- * has events. */
+ * the caller's block if it has the driver: then it sleeps in the driver's wait; else NULL. True:
+ * the driver has events. */
 static bool wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller) {
     uint32_t how = poller != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
     bool events = false;
     uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
     uint64_t timeout_ns = deadline == WSQI_NEVER ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
-    /* Relaxed: no later read depends on it. Failure: the token is here already. */
+    /* Relaxed: no later read depends on it. Failure: the token was given already. */
     if (wsqi_cas_rlx(&self->token, &token, how)) {
         if (poller == NULL) wsqi_parking_sleep(self->parking, &self->token, how, timeout_ns);
         else events = wsqi_driver_wait(poller, timeout_ns != 0 ? timeout_ns : WSQ_FOREVER);
@@ -4367,7 +4425,7 @@ static void wsqi_unpark(wsqi_parker *parker) {
     uint32_t former = wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE);
     if (former == WSQI_TOKEN_ASLEEP) {
         wsqi_parking_wake(parker->parking, &parker->token, false);
-    } else if (former == WSQI_TOKEN_POLLING) { /* in the driver's wait, or about to begin it */
+    } else if (former == WSQI_TOKEN_POLLING) { /* it is, or will be, in the driver's wait */
         const wsq_driver *driver = &wsq_container_of(parker->parking, wsq_pool, parking)->driver;
         driver->interrupt(driver->user);
     }
@@ -4376,10 +4434,10 @@ static void wsqi_unpark(wsqi_parker *parker) {
 struct wsqi_wait {
     wsq_pool *pool;
     wsqi_worker *self;   /* the worker whose queue this thread owns, or NULL */
-    bool inside;         /* the thread is in a task or job whose end a shutdown awaits */
+    bool inside;         /* the thread is in a task or job, and a shutdown waits for its end */
     bool blocked;        /* the thread has slept, or is about to */
-    bool gives;          /* a join: the thread gives its permit back */
-    bool pinned;         /* the last task that this wait ran was pinned to the thread */
+    bool gives;          /* a join: the thread gives its permit back while it sleeps */
+    bool pinned;         /* the last task that ran in this wait was pinned to the thread */
     const void *key;     /* the address of the awaited object; in a join, of the worker's block */
     wsqi_waiters *bucket;   /* the list that holds this wait; NULL: none yet */
     const wsq_task *task;   /* the awaited task, or NULL */
@@ -4394,7 +4452,7 @@ struct wsqi_wait {
     wsqi_wait *next, **link; /* under the bucket's lock */
 };
 
-/* LOOK: look again. RELEASE: return, because what is awaited will never come. */
+/* LOOK: look again. RELEASE: return, because the awaited end will never come. */
 enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE };
 
 static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
@@ -4407,7 +4465,7 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
-        /* A waiter leaves its bucket, under the lock, before its memory ends. */
+        /* A waiter leaves its bucket, under the lock, before it frees the wait. */
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (key != NULL && wait->key != key) continue;
@@ -4429,12 +4487,13 @@ static bool wsqi_wait_expired(const wsqi_wait *wait) {
 
 /* ==========================================================================
  * >>quiet: is anything left to do, and which threads may do it
- * Purpose:   finds the moment for which wsq_pool_wait and a shutdown wait.
- * Invariant: every task is counted as spawned before it can finish, and as finished or dropped
- *            once. A thread that may run or cancel tasks is on duty.
+ * Purpose:   finds the moment for which wsq_pool_wait and a shutdown wait: no task is left.
+ * Invariant: every task is counted as spawned before it can finish, and then once as finished, or
+ *            as dropped if it was cancelled. A thread that may run or cancel tasks is on duty.
  * Writers:   counters: each worker its own. dropped, held, duty.threads: any thread, by
  *            read-modify-write.
- * Source:    Mattern's four counters (1987), in one process: the finished tasks are added up first.
+ * Source:    Mattern's four counters (1987). In one process two sums are enough, if the finished
+ *            tasks are added up first.
  * ========================================================================== */
 
 /* How many tasks have finished or were cancelled so far. */
@@ -4447,9 +4506,9 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
     return finished;
 }
 
-/* How many tasks are spawned and not done. A task counts as spawned before it can finish. So if the
- * sum of the finished tasks, which is taken first, equals the sum of the spawned ones, no task was
- * left at some moment between the two sums. *held: how many of the tasks wait for predecessors. */
+/* How many tasks are spawned and not done. A task counts as spawned before it can finish, and this
+ * adds up the finished tasks first. So if the two sums are equal, no task was left at some moment
+ * between them. *held: how many of the tasks wait for predecessors. */
 static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
     uint64_t finished = wsqi_finished(pool), spawned = 0;
     *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
@@ -4467,8 +4526,8 @@ static bool wsqi_quiet(const wsq_pool *pool) {
 }
 
 /* Does every task that is left wait for another task: in a circle, or for one that is never
- * spawned? It may only seem so while the counts change. So a thread in wsq_pool_wait, which is
- * called then (W4, W5), believes it only if it stays true for WSQI_STUCK_NS. */
+ * spawned? It may seem so for a moment while the counts change. So wsq_pool_wait believes it only
+ * if it stays true for WSQI_STUCK_NS. */
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held, pending = wsqi_pending(pool, &held);
     if (pending == 0 || pending != held) return false;
@@ -4477,24 +4536,24 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* Any thread, after a full barrier (W4). If the pool is quiet or stuck, calls the threads that wait
- * for it. */
+/* Any thread, after a full barrier (W4). If the pool is quiet or stuck, calls the threads in
+ * wsq_pool_wait. */
 static inline void wsqi_notify_quiet(wsq_pool *pool) {
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
 }
 
-/* Any thread that has changed the counts, and has nothing more to do. */
+/* Any thread that has changed the counts of tasks, and then has no work. */
 static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this sees the waiter, or the waiter sees these counts. Pairs with W5. */
     wsqi_fence_sc();
     wsqi_notify_quiet(pool);
 }
 
-/* Any thread that may have ended the last task, and goes on with a job. A job of a wsq_run may take
- * long, and wsq_pool_wait does not wait for it, so this comes before the job. */
+/* Any thread that may have ended the last task, and is about to run a job. wsq_pool_wait must learn
+ * of that end first: it does not wait for jobs of a wsq_run, which may take long. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* A thread that has a job of a wsq_run sees its guest in S, by J2; see wsqi_search_begin. */
+    /* A thread that has a job of a wsq_run sees in S, by J2, the guest that called wsq_run. */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -4502,9 +4561,8 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* Any thread that may run or cancel tasks, when it has woken up. If the pool stops, it passes the
- * pool's lock, so it waits while wsqi_check_still, under the lock, finds that all threads sleep and
- * lets their waits return. */
+/* A thread on duty has woken up. If the pool stops, it passes the pool's lock: so it waits while
+ * wsqi_check_still, which holds that lock, finds that all threads sleep, and lets waits return. */
 static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or wsqi_check_still sees this thread awake. */
     wsqi_fence_sc();
@@ -4573,15 +4631,16 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
 }
 
 static bool wsqi_asleep(wsqi_worker *self) {
-    /* A hint suffices: the last searcher's look (I6, I7) finds the work for which this worker is
-     * woken. */
+    /* A hint suffices: another thread wakes this one only for work that a last searcher's look
+     * would find, too (I6, I7). */
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
 /* ---- places ---- */
 
 /* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. A sleeper
- * that has the driver is woken last, because another sleeper would have to take the driver over. */
+ * that has the driver counts as farthest, so it is woken last: another sleeper would have to take
+ * the driver over. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE };
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4590,10 +4649,10 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
     return a == b ? 0 : a >> 16 == b >> 16 ? 1 : 2;
 }
 
-/* pool->poller while this block has the driver. */
+/* The value of pool->poller while the block with this index has the driver. */
 #define WSQI_HAS_DRIVER(index) (2u * ((index) + 1u) + 1u)
 
-/* Any thread: does the pool have a driver, and is it free? */
+/* Any thread: does the pool have a driver, and does no thread have it? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
     /* I10: either this sees the driver free, or the thread that frees it sees the sleeper. Pairs
      * with I11. */
@@ -4610,10 +4669,11 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
-/* Clears the lowest bit of the blocks nearest to `self`, or, if that is NULL, of all. Returns its
- * number, or -1 if all are clear. So the same sleepers are woken again and again, and their caches
- * stay warm. (Rejected: to wake each sleeper in turn. A request through libuv, one at a time, then
- * took 14.8 instead of 11.0 us; 2 cores, KVM.) */
+/* Clears one bit, and returns its number, or -1 if all are clear: the lowest bit among the blocks
+ * nearest to `self`, or, if `self` is NULL, the lowest of all. The lowest, because then the same
+ * sleepers are woken again and again, and their caches stay warm. (Rejected: to wake each sleeper
+ * in turn. A request through libuv, one at a time, then took 14.8 instead of 11.0 us; 2 cores,
+ * KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -4637,8 +4697,8 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
     }
 }
 
-/* The caller has taken an idle thread and a permit from S; this hands both to any sleeper, and
- * wakes it. A sleeper sets its bit before S counts it, so there are always enough bits. lead: the
+/* The caller has taken an idle thread and a permit out of S. This wakes any one sleeper, which gets
+ * both. A sleeper sets its bit before S counts it, so there is always a bit for each. lead: the
  * worker that has the work (NULL: the caller). */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
@@ -4653,9 +4713,9 @@ static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_unpark(&sleeper->parker);
 }
 
-/* Takes up to n idle threads and as many sleeping permits from S, and counts them as searchers. It
- * leaves `spare` permits asleep, and lets S count at most `most` searchers. Returns how many it
- * took: the caller must wake that many threads. */
+/* Takes up to n idle threads and as many sleeping permits out of S, and counts them as searchers.
+ * It leaves `spare` permits asleep, and lets S count at most `most` searchers. Returns how many it
+ * took: the caller must wake that many threads with wsqi_wake_one. */
 static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint32_t most) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's full barrier orders it. */
     while (wsqi_searching(s) < most && wsqi_sleeping(s) > spare && wsqi_idle(s) != 0) {
@@ -4670,9 +4730,9 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 }
 
 /* Any thread that has changed S to `s`, and passed a full barrier. If more permits sleep than there
- * are idle or starting threads, and no stand-in is left to start, calls the waiting threads: one
- * that has no permit takes one. (If the pool has no stand-ins, only the first of these permits
- * needs a call.) */
+ * are idle or starting threads, and all stand-ins exist, no thread could use a permit. So this
+ * calls the waiting threads: one that waits without a permit takes it. (If the pool has no
+ * stand-ins, only the first of these permits needs a call.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
     if (wsqi_sleeping(s) <= threads || wsqi_threads_made(pool) != pool->guest_base) return;
@@ -4689,34 +4749,34 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
     return false;
 }
 
-/* Any thread that has set its bit among the joiners, then passed a full barrier. From here on a
- * thread that queues a task can ask this thread for its permit. */
+/* A thread that is about to sleep in a join with its permit. It has set its bit in `joiners`, then
+ * passed a full barrier. From here on a thread that queues a task can ask it for its permit. */
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
     (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
     wsqi_fence_rmw(); /* I8 */
 }
 
-/* Any thread, if a task is queued. If no permit sleeps and no thread searches, calls a thread that
- * sleeps in a join with its permit: it looks again, and gives the permit back. */
+/* Any thread, if a task is queued. If no permit sleeps and no thread searches, calls a joiner that
+ * holds its permit: the joiner looks again, and gives its permit back. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
     int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
     if (index < 0) {
         (void)wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED); /* I5 */
-        /* I6: either this sees the joiner's bit, or the joiner sees that the mark is gone. */
+        /* I6: either this sees a joiner's bit, or that joiner sees that JOINED is gone. */
         wsqi_fence_rmw();
         if (!wsqi_joiners_sleep(pool)) return;
-        /* A thread still sleeps in a join. The mark must be there for later tasks, too. */
+        /* A joiner came meanwhile. JOINED must be set for later tasks, too. */
         wsqi_joiner_mark(pool);
         index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
     }
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
 }
 
-/* Any thread, if a task is queued, no thread searches, and a permit sleeps or a thread sleeps in a
- * join with its permit. */
+/* Any thread, if a task is queued, S counts no searcher, and a permit sleeps or JOINED is set.
+ * Wakes an idle thread, or starts a stand-in, or asks a joiner for its permit. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 1, 0, 1)) {
         wsqi_wake_one(pool, NULL);
@@ -4735,8 +4795,8 @@ static inline void wsqi_notify_fenced(wsq_pool *pool) {
 
 /* Any thread that has just made work visible. */
 static void wsqi_notify(wsq_pool *pool) {
-    /* I6: either this reads S as the sleeper left it, or the sleeper's look finds the work.
-     * Otherwise the work would wait beside a sleeper. Pairs with I7 and I8. */
+    /* I6: either this sees the sleeper in S, or the sleeper's look finds the work. Otherwise the
+     * work would wait beside a sleeper. Pairs with I7 and I8. */
     wsqi_fence_sc();
     wsqi_notify_fenced(pool);
 }
@@ -4747,8 +4807,8 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_notify_fenced(pool);
 }
 
-/* A worker's own thread: is it alone in its pool, with no other thread to wake? Relaxed: the first
- * worker starts the second. */
+/* A worker's own thread: does its pool have no other worker or stand-in, so none to wake? Relaxed:
+ * the first worker starts the second thread, so it knows of it. */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->threads_made) <= 1;
 }
@@ -4763,28 +4823,29 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
                                                   : wsq_ring_length(&worker->ring);
 }
 
-/* Owner only, after it has pushed tasks. If an older task is queued, its push has already woken a
- * worker, or a searching worker will see it. So S, whose cache line all threads share, is read only
- * if there is no older task. */
+/* Owner only, after it has pushed tasks. If an older task lies in the queue, its push has notified,
+ * and the thread that searches for it sees the new tasks, too. So S, whose cache line all threads
+ * share, is read only if there is no older task. */
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
-    /* I6: also, either this sees that a thief has taken the older tasks, or the thief sees the new
-     * task when it leaves the search, or in wsqi_visit. */
+    /* I6: also, either this sees that a thief has taken the older tasks, or that thief sees the new
+     * task when it notifies (wsqi_search_end, wsqi_notify_rest). */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
-/* Asks a worker to publish jobs at its next fork or join; see >>forkjoin. */
+/* Any thread: asks a worker to publish jobs at its next fork or join, by its traps; see
+ * >>forkjoin. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
-    /* By J5 the worker does not overwrite a request that it has not seen. */
+    /* By J5 the worker does not overwrite this request without acting on it. */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
         wsqi_store_hint(&worker->front.join_trap, WSQI_TRAP_SET);
 }
 
-/* [bottom:32 | top:32]: a worker's public jobs; see >>forkjoin. */
+/* A worker's range, [bottom:32 | top:32]: its public jobs; see >>forkjoin. */
 static inline uint64_t wsqi_range_pack(uint32_t bottom, uint32_t top) {
     return (uint64_t)bottom << 32 | top;
 }
@@ -4798,21 +4859,22 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
-/* How many sleepers one thread wakes in a row. Measured (bench/sim): of 64 tasks for 64 sleepers
- * the last task begins after 12 wake-up latencies; with 3 wake-ups after 23, with 2 after 33. */
+/* How many sleepers one thread wakes in a row; these then wake others. Measured (bench/sim): of 64
+ * tasks for 64 sleepers the last one begins after the time of 12 wake-ups; with 3 here after 23,
+ * with 2 after 33. */
 enum { WSQI_WAKES = 4 };
 
-/* How many sleepers a thread takes from S in one step. With more than 64 workers the shared cache
- * line of S slows the wake-ups: of 512 tasks for 512 sleepers half have begun after 36 wake-up
- * latencies, and in steps of 1 after 61. In steps of 4 the sleepers that were taken wait too long
- * for their wake-up (the 64 tasks above then need 24 latencies, not 12). */
+/* How many sleepers a thread takes out of S in one step. With more than 64 workers the cache line
+ * of S, which all share, slows the wake-ups: of 512 tasks for 512 sleepers half have begun after
+ * the time of 36 wake-ups, with 1 here after 61. With 4 here the sleepers that were taken wait too
+ * long until they are woken (the 64 tasks above then need 24 wake-ups, not 12). */
 enum { WSQI_TAKEN = 2 };
 
 /* Returns a worker that has a public job, or NULL. Asks the workers that it finds without a public
  * job to publish one. The caller has passed a full barrier. */
 static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
-    const wsqi_worker *self = wsqi_inside(pool); /* so that callers begin at different workers */
+    const wsqi_worker *self = wsqi_inside(pool); /* callers begin at different workers */
     unsigned start = self != NULL ? self->index : 0;
     for (unsigned i = 0; i < count; i++) {
         wsqi_worker *worker = wsqi_nth(pool, made, (start + i) % count);
@@ -4822,10 +4884,10 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Counts queued tasks, but stops when it has found enough. where: two workers that have some, or
- * NULL. Looks at `most` workers: the caller, then from the one on that it stole from last. If there
- * is no watcher, a full LIFO slot, a timer and a free driver count as tasks, because they need one.
- * Relaxed: the caller's full barrier orders it. */
+/* Counts queued tasks, but stops when it has found enough. where: gets two workers that have some,
+ * or NULL. It looks at `most` workers: first the caller, then others, from the one on from which
+ * the caller stole last. If there is no watcher, a full LIFO slot, a timer and a free driver count
+ * as tasks, because they need one. Relaxed: the caller's full barrier orders it. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -4852,17 +4914,17 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     return amount;
 }
 
-/* Is a thread free for a job? Each active guest works in the place of a sleeper, so it needs one
- * sleeping permit. The caller has passed a full barrier. */
+/* Is a thread free for a job? A guest at work keeps one sleeping permit asleep, because it works in
+ * the place of that sleeper. The caller has passed a full barrier. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
     return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
 }
 
-/* Wakes sleepers for `amount` pieces of work, at the workers `one` and `two` (NULL: none known).
- * The caller has passed a full barrier. S counts no more searchers than pieces after it, and
- * `spare` permits stay asleep. Each woken thread that finds work does the same, so n sleepers are
- * awake after log n wake-ups. True: it woke a sleeper. */
+/* Wakes sleepers for `amount` pieces of work, which lie at the workers `one` and `two` (NULL: not
+ * known). The caller has passed a full barrier. Afterwards S counts no more searchers than pieces,
+ * and at least `spare` permits sleep. Each woken thread that finds work wakes others in turn, so n
+ * sleepers are awake after the time of log n wake-ups. True: it woke a sleeper. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
@@ -4875,25 +4937,26 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
-/* The caller has seen public jobs of `worker`, and passed a full barrier. Wakes sleepers; if there
- * are none, a thread that sleeps in a join and can help. */
+/* The caller has seen public jobs of `worker`, and passed a full barrier. Wakes sleepers for them;
+ * if there are none to wake, a joiner that can help. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* Threads that search already look for other jobs: a loop publishes one at a time. */
+    /* A thread that searches already will find another job, because a loop publishes one at a time.
+     * So unless many threads search, these jobs need more threads. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
-    /* Relaxed: a searcher finds the jobs. */
+    /* Relaxed: if this sees a searcher, that one finds the jobs. */
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     }
 }
 
-/* At how many workers a searcher that is not the last one looks when it stops searching, to wake
+/* When a searcher that is not the last one stops searching, it looks at this many workers, to wake
  * others for their tasks. A guess. */
 enum { WSQI_LOOKS = 16 };
 
@@ -4911,14 +4974,15 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     return false;
 }
 
-/* Any thread, after a full barrier, while no thread searches: if there is work, wakes others. */
+/* Any thread, after a full barrier, while S counts no searcher: if there is work, wakes other
+ * threads. */
 static void wsqi_pass_on(wsq_pool *pool) {
     if (wsqi_notify_tasks(pool, UINT_MAX)) return;
     wsqi_worker *giver = wsqi_look_jobs(pool);
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
 
-/* Owner only. Counts itself as a searcher. */
+/* Owner only. From here on S counts it as a searcher. */
 static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t finished = wsqi_load_own(&self->counters.finished);
@@ -4929,29 +4993,32 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: as in wsqi_check_quiet. Also, if a worker runs a job of a guest: either this thread sees
-     * the guest, or that worker saw, when it took the job, what this thread has finished. Pairs
-     * with itself. */
+    /* W4: as in wsqi_check_quiet. Also, for a worker that runs a job of a guest: either this thread
+     * sees the guest, or that worker saw, when it took the job, what this thread has finished.
+     * Pairs with itself. */
     wsqi_fence_rmw();
-    /* Is this the last thread with work? A thread whose permit S counts neither as sleeping nor as
-     * searching has work, and comes here later, unless it is in a job of a guest. */
+    /* Is this the last thread with work? Every other thread whose permit S counts neither as
+     * sleeping nor as searching has work, and comes here later, unless it is in a job of a
+     * guest. */
     if (pool->config.caller_runs ||
         wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
 }
 
-/* Owner only, after it has found work. It runs one task or job now; the rest is in its own queue.
- * It wakes others for the work that it sees. The last searcher makes sure that all work is seen. */
+/* Owner only, when it stops searching, mostly because it has found work: one task or job that it
+ * runs now, and perhaps more in its own queue. It wakes others for the work that it sees. The last
+ * searcher must see all work. */
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->robs_slots = false;
-    /* I9: the tasks in its queue are visible to the last searcher. Pairs with itself and I8. */
+    /* I9: the tasks in its queue are visible to the last searcher that leaves. Pairs with itself
+     * and I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
-    /* I7: a producer that saw this searcher woke no thread, so its work, and the threads that sleep
-     * in joins, must be seen here. Pairs with I6, J5 and J7. */
+    /* I7: a producer that saw this searcher in S woke no thread, so this thread must see the
+     * producer's work, and the joiners. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
-    /* The woken thread searches in place of this one. */
+    /* A thread that this wakes searches in place of this one. */
     if (wsqi_sleeping(s) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
     /* No thread was woken. A worker that goes to sleep after this looks at the queues itself. */
     if (wsqi_searching(s) == 1 && (wsqi_sleeping(s) != 0 || wsqi_joiners_sleep(pool)))
@@ -4978,8 +5045,8 @@ static void wsqi_search_end(wsqi_worker *self) {
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: it watches slots, too, not only timers */
 
-/* The caller has filled a slot, set an earlier first timer or left the driver, and read
- * `watcher`. */
+/* The caller has filled a slot, set a new earliest timer, or left the driver; then it has read
+ * pool->watcher. Makes the watcher look again, or an idle thread become the watcher. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
