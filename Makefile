@@ -54,8 +54,8 @@ test: ## build and run every test; the last line is "N passed, N failed"
 	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile $(TESTS) $(PTHREAD) $(PROGRESS) $(EXPLORE) $(B)/test/stress/soak
 
 test-examples: ## the examples' own tests; some need curl, wrk, chromium, python3 or mpicc
-	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/httpd_client $(call cpp,test/*.cpp)
-	@B='$(B)' sh test/run.sh $(wildcard test/test_*.sh)
+	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/examples/httpd_client $(call cpp,test/examples/*.cpp)
+	@B='$(B)' sh test/run.sh $(wildcard test/*/test_*.sh)
 
 hangs: $(B)/test/progress/hangs ## programs of a few lines that must not hang, in virtual time
 	@$<
@@ -189,7 +189,7 @@ $(B)/bench/%: bench/%.c $(HEADERS) Makefile
 
 $(B)/examples/%: NDEBUG = -DNDEBUG
 $(B)/examples/11_lambda: CXX_STD = c++11
-$(B)/examples/12_coroutine $(B)/test/test_await: CXX_STD = c++20
+$(B)/examples/12_coroutine $(B)/test/examples/test_await: CXX_STD = c++20
 CXX_STD  = c++17
 CXX_HAS  = $(if $(filter %20,$(CXX_STD)),<coroutine>\nstd::suspend_never it;,<new>)
 

@@ -143,8 +143,8 @@ row_lambda() {
     has g++ g++
     warn='-Wall -Wextra -Wpedantic -Wshadow -Werror -pthread'
     for std in c++11 c++20; do run g++ -std=$std -O2 $both examples/11_lambda.cpp || return 1; done
-    for std in c++17 c++20; do run g++ -std=$std -O1 $warn test/test_hpp.cpp || return 1; done
-    for file in examples/12_coroutine test/test_await; do run g++ -std=c++20 -O1 $warn $file.cpp || return 1; done
+    for std in c++17 c++20; do run g++ -std=$std -O1 $warn test/examples/test_hpp.cpp || return 1; done
+    for file in examples/12_coroutine test/examples/test_await; do run g++ -std=c++20 -O1 $warn $file.cpp || return 1; done
     note 'examples/11_lambda.cpp, 12_coroutine.cpp, wsq.hpp'
 }
 
@@ -297,7 +297,7 @@ row_wasm_page() { # the picture is in build/matrix/wasm-page/page.png
             "$dir/mandelbrot.o" -o "$dir/mandelbrot.js" || return 1
     cp examples/mandelbrot.html "$dir"
     rm -f "$dir/address" "$dir/page.png"
-    python3 test/serve.py "$dir" >"$dir/address" &
+    python3 test/tools/serve.py "$dir" >"$dir/address" &
     server=$!
     for i in 1 2 3 4 5 6 7 8 9 10; do [ -s "$dir/address" ] || sleep 1; done
     for what in --dump-dom "--screenshot=$dir/page.png"; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""usage: test/check_trace.py file
+"""usage: test/examples/check_trace.py file
 
 Reads a trace strictly, as the Trace Event Format describes it: the process and each lane have a
 name, spans of a lane lie beside or inside each other, and each arrow (a steal, a wake) begins within

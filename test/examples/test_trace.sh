@@ -1,9 +1,9 @@
 #!/bin/sh
-# usage: test/test_trace.sh [build directory]
+# usage: test/examples/test_trace.sh [build directory]
 # What examples/trace and the demo write is a trace (check_trace.py), with lanes, tasks, steals and
 # counters; with few places for events it has the first ones, or the latest.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 build=${1:-${B:-build}}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -27,7 +27,7 @@ is_trace() { # file
     if ! command -v python3 >/dev/null; then
         echo 'skip  the format: needs python3 (Debian: python3)'
     else
-        python3 test/check_trace.py "$1" || fail "$1 is not a trace"
+        python3 test/examples/check_trace.py "$1" || fail "$1 is not a trace"
     fi
     [ ! -e "$1.part" ] || fail "$1.part is left"
 }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# usage: test/test_errors.sh [build directory]
+# usage: test/tools/test_errors.sh [build directory]
 # Where the header cannot work it says so in one sentence, before any other message: C++98, C89, tcc,
 # a compiler without atomics, a system without threads.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0

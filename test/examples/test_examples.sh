@@ -1,9 +1,9 @@
 #!/bin/sh
-# usage: test/test_examples.sh [build directory]
+# usage: test/examples/test_examples.sh [build directory]
 # The numbered examples and the recipes check their own results. The others are run with arguments,
 # right and wrong ones. And each source compiles by the line that stands at its top.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 build=${1:-${B:-build}}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -71,7 +71,7 @@ picture() {
     [ ! -e "$work/picture.png.part" ] || fail 'mandelbrot leaves a part'
     [ "$(wc -c <"$work/picture.png")" -lt 100000 ] || fail 'the picture is not compressed'
     if command -v python3 >/dev/null; then
-        python3 test/check_png.py "$work/picture.png" 300 200 || fail 'the picture is no PNG'
+        python3 test/examples/check_png.py "$work/picture.png" 300 200 || fail 'the picture is no PNG'
     else
         echo 'skip  the picture: needs python3 (Debian: python3)'
     fi
@@ -166,7 +166,7 @@ compiles() { # source
 for source in examples/[0-9]*.c examples/recipes/*.c; do
     run 0 "${source%.c}"
 done
-for source in examples/*.cpp test/*.cpp; do
+for source in examples/*.cpp test/examples/*.cpp; do
     run_if_built "${source%.cpp}"
 done
 dag

@@ -2,7 +2,7 @@
  *
  *   scale_known tasks | loop | chain | half | locks | naps | blocks | fixed | fails */
 #define WSQ_IMPLEMENTATION
-#include "../wsq.h"
+#include "../../wsq.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+root = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 with open(os.path.join(root, "wsq.h"), encoding="utf-8") as file:
     header = file.read()
 header = header[header.index("#ifndef WSQ_H"):header.index("#endif /* WSQ_H")]

@@ -1,8 +1,8 @@
 #!/bin/sh
-# usage: test/test_lint.sh
+# usage: test/tools/test_lint.sh
 # The lint finds what it is there for: in copies of the header, each with one thing wrong.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0

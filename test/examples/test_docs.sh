@@ -1,11 +1,11 @@
 #!/bin/sh
-# usage: test/test_docs.sh [build directory [folder for pictures]]
+# usage: test/examples/test_docs.sh [build directory [folder for pictures]]
 # The reference page: every public name, of C and of C++, has its place, every link leads somewhere,
 # nothing is loaded from elsewhere. An editor (clangd) shows the contract of every name. In a browser
 # without a window it finds what is searched for, has a light and a dark face, and fits on a phone. The
 # pictures stay, if a folder is given, to be looked at.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 build=${1:-${B:-build}}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -38,7 +38,7 @@ comm -23 "$work/names" "$work/ids" | while read -r name; do echo "FAIL  $name is
 [ ! -s "$work/missing" ] || failed=1
 
 # Each name of wsq.hpp that its own test uses, and a sentence for each function and member.
-grep -oE '(^|[^a-z:])wsq::[a-z_]+' test/test_hpp.cpp | sed 's/.*wsq::/cpp-/' | grep -v cpp-detail | sort -u |
+grep -oE '(^|[^a-z:])wsq::[a-z_]+' test/examples/test_hpp.cpp | sed 's/.*wsq::/cpp-/' | grep -v cpp-detail | sort -u |
     comm -23 - "$work/ids" | while read -r name; do echo "FAIL  $name is not on the page"; done | tee "$work/missing"
 [ ! -s "$work/missing" ] || failed=1
 awk '/<section id="cpp-/ { here = $0 }
@@ -73,7 +73,7 @@ echo "      $names names, $(wc -l <"$work/links") links, $excerpts examples, $(w
 # ---- in an editor ----
 
 if command -v clangd >/dev/null && command -v python3 >/dev/null; then
-    said=$(timeout 100 python3 test/hover.py) || fail 'an editor shows a name without its contract'
+    said=$(timeout 100 python3 test/examples/hover.py) || fail 'an editor shows a name without its contract'
     echo "      editor: $said"
 else
     echo 'skip  what an editor shows: needs clangd and python3 (Debian: clangd)'

@@ -1,9 +1,9 @@
 #!/bin/sh
-# usage: test/test_plots.sh
+# usage: test/tools/test_plots.sh
 # What makes tables and pictures of measurements: with all cases, with a few (PEER_ONLY), with none. The
 # numbers are invented.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0

@@ -1,9 +1,9 @@
 #!/bin/sh
-# usage: test/test_trace_html.sh [build directory [picture.png]]
+# usage: test/examples/test_trace_html.sh [build directory [picture.png]]
 # examples/trace.html in a browser without a window: it reads a trace, draws lanes, and zooms. The
 # picture stays, if its name is given, to be looked at.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 build=${1:-${B:-build}}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

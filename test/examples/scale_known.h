@@ -2,7 +2,7 @@
 #ifndef SCALE_KNOWN_H
 #define SCALE_KNOWN_H
 
-#include "../wsq.h"
+#include "../../wsq.h"
 
 /* About 0.2 ms of a processor. */
 void compute(void);

@@ -1,7 +1,7 @@
 // The C++ layer: futures, tasks, groups and algorithms of examples/wsq.hpp, with exceptions and
 // with types that own something. The algorithms are compared with those of the standard.
 #define WSQ_IMPLEMENTATION
-#include "../examples/wsq.hpp"
+#include "../../examples/wsq.hpp"
 #include <array>
 #include <atomic>
 #include <cmath>

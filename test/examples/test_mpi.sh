@@ -1,9 +1,9 @@
 #!/bin/sh
-# usage: test/test_mpi.sh [build directory]
+# usage: test/examples/test_mpi.sh [build directory]
 # examples/mpi with every MPI that is installed: the same results on 1 to 4 ranks and without wsq,
 # published node counts, odd sizes, bad arguments, timelines, and ranks that die or do not answer.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 build=${1:-${B:-build}}/mpi
 work=$(mktemp -d) || exit 1
 failed=0 launched=
@@ -162,7 +162,7 @@ timeline() {
         python3 -m json.tool "$work/$program.json" >/dev/null ||
             fail "the timeline of $program is not JSON"
         for rank in 0 1 2; do
-            python3 test/check_trace.py "$work/$program.$rank.json" ||
+            python3 test/examples/check_trace.py "$work/$program.$rank.json" ||
                 fail "the timeline of rank $rank of $program"
         done
     done

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""usage: test/check_png.py file width height
+"""usage: test/examples/check_png.py file width height
 
 Reads a PNG with three bytes a pixel strictly: signature, chunks and their sums, the stream's length,
 known filters. Exit code 0 if all of it is right.

@@ -1,9 +1,9 @@
 #!/bin/sh
-# usage: test/test_scale.sh [build directory]
+# usage: test/examples/test_scale.sh [build directory]
 # examples/scale on a program whose work and span are known (scale_known.c). What is asserted is
 # virtual time, by its ratios: a machine that is busy changes neither.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -40,7 +40,7 @@ if [ "$(uname -s)" != Linux ]; then
 fi
 
 ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -O2 -DNDEBUG -I. \
-    -include examples/scale/scale.h test/scale_known.c test/scale_chain.c -o "$work/known" -pthread \
+    -include examples/scale/scale.h test/examples/scale_known.c test/examples/scale_chain.c -o "$work/known" -pthread \
     -lm 2> "$work/out" || fail 'it does not compile'
 
 case=script

@@ -1,7 +1,7 @@
 // co_await of a wsq::future: any coroutine gets the value or the exception, goes on in the future's
 // pool and holds no thread meanwhile; a cancelled pool leaves no coroutine behind.
 #define WSQ_IMPLEMENTATION
-#include "../examples/wsq.hpp"
+#include "../../examples/wsq.hpp"
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -1,10 +1,10 @@
 #!/bin/sh
-# usage: test/test_packages.sh
+# usage: test/examples/test_packages.sh
 # make install into a folder with spaces in its name; what pkg-config, CMake and Meson make of it, and
 # of the recipes in examples/packaging; make uninstall leaves nothing. A tool that is not there is
 # skipped, with a line.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 top=$PWD
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

@@ -1,12 +1,12 @@
 #!/bin/sh
-# usage: test/test_httpd.sh [build directory]
+# usage: test/examples/test_httpd.sh [build directory]
 # Drives examples/httpd over loopback, some seconds: each kind of answer (curl), load (wrk), too few
 # descriptors, and a stop in the middle of requests, of which none may be lost.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 build=${1:-${B:-build}}
 httpd=$build/examples/httpd
-client=$build/test/httpd_client
+client=$build/test/examples/httpd_client
 work=$(mktemp -d) || exit 1
 pid='' failed=0
 trap '[ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; rm -rf "$work"' EXIT
