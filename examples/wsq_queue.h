@@ -1,9 +1,10 @@
 /* wsq_queue.h - a bounded queue of calls in front of a pool, to put in place of a thread pool's own.
  *
  * At most `limit` calls run at the same time, at most `capacity` more are queued, and they start in
- * the order of the submits. A submit blocks when the queue is full, or says so. The queue can be
- * purged, paused, resized and waited for; several queues may share one pool. A running call holds a
- * permit, which is a wsq_task; the queue itself is an array under a mutex. It needs POSIX threads.
+ * the order of the submits. A submit blocks when the queue is full, or says so. With a capacity of 0
+ * nothing is queued: a call is taken if fewer than `limit` run. The queue can be purged, paused,
+ * resized and waited for; several queues may share one pool. A running call holds a permit, which is
+ * a wsq_task; the queue itself is an array under a mutex. It needs POSIX threads.
  *
  *     wsq_queue queue;
  *     wsq_queue_init(&queue, pool, 100, 4, 8);             100 places, 4 at a time, later up to 8
@@ -28,8 +29,8 @@ typedef struct wsq_queue {
     wsq_pool *pool;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t room, idle;
-    wsq_queue_call *calls; /* a circle: `queued` of `capacity` from `first` on */
-    size_t capacity, first, queued;
+    wsq_queue_call *calls; /* a circle of `places`: `queued` calls from `first` on */
+    size_t capacity, places, first, queued;
     wsq_queue_permit *all, *free;
     unsigned limit, most, permits, running; /* permits in use; calls that run */
     bool paused, closed;                    /* closed: the pool takes no more */
@@ -38,6 +39,12 @@ typedef struct wsq_queue {
 /* With the lock. May one more call start, on a permit that is counted already? */
 static inline bool wsq_queue_starts(const wsq_queue *self) {
     return !self->paused && self->queued != 0 && self->permits <= self->limit;
+}
+
+/* With the lock. Without a capacity a call that was taken counts until it ends, so each finds a permit. */
+static inline bool wsq_queue_full(const wsq_queue *self) {
+    if (self->capacity == 0) return self->queued + self->running >= self->limit;
+    return self->queued == self->capacity;
 }
 
 /* With the lock: gives a permit back, whose task ends. */
@@ -56,14 +63,15 @@ static inline wsq_poll wsq_queue_run(wsq_ctx ctx, wsq_task *task) {
     pthread_mutex_lock(&self->lock);
     if (wsq_queue_starts(self)) {
         wsq_queue_call call = self->calls[self->first];
-        self->first = (self->first + 1) % self->capacity;
+        self->first = (self->first + 1) % self->places;
         self->queued--;
         self->running++;
-        pthread_cond_signal(&self->room);
+        if (self->capacity != 0) pthread_cond_signal(&self->room);
         pthread_mutex_unlock(&self->lock);
         call.fn(call.arg);
         pthread_mutex_lock(&self->lock);
         self->running--;
+        if (self->capacity == 0) pthread_cond_signal(&self->room);
     }
     if (!wsq_queue_starts(self)) poll = wsq_queue_return(self, permit);
     pthread_mutex_unlock(&self->lock);
@@ -96,13 +104,14 @@ static inline void wsq_queue_start(wsq_queue *self) {
     }
 }
 
-/* `capacity` calls are queued at most, `limit` run, and wsq_queue_resize goes up to `most`.
+/* `capacity` calls are queued at most, or none; `limit` run; wsq_queue_resize goes up to `most`.
  * WSQ_ERR_MEMORY: there is none. */
 static inline wsq_result wsq_queue_init(wsq_queue *self, wsq_pool *pool, size_t capacity,
                                         unsigned limit, unsigned most) {
-    if (capacity == 0 || most == 0 || limit > most) return WSQ_ERR_INVALID;
+    if (most == 0 || limit > most) return WSQ_ERR_INVALID;
     memset(self, 0, sizeof *self);
-    self->calls = (wsq_queue_call *)calloc(capacity, sizeof *self->calls);
+    self->places = capacity != 0 ? capacity : most;
+    self->calls = (wsq_queue_call *)calloc(self->places, sizeof *self->calls);
     self->all = (wsq_queue_permit *)calloc(most, sizeof *self->all);
     if (self->calls == NULL || self->all == NULL) {
         free(self->calls);
@@ -127,12 +136,12 @@ static inline wsq_result wsq_queue_init(wsq_queue *self, wsq_pool *pool, size_t 
 static inline wsq_result wsq_queue_put(wsq_queue *self, bool waits, void (*fn)(void *), void *arg) {
     wsq_result result = WSQ_OK;
     pthread_mutex_lock(&self->lock);
-    while (waits && self->queued == self->capacity && !self->closed)
+    while (waits && wsq_queue_full(self) && !self->closed)
         pthread_cond_wait(&self->room, &self->lock);
     if (self->closed) result = WSQ_ERR_CLOSED;
-    else if (self->queued == self->capacity) result = WSQ_ERR_TIMEOUT;
+    else if (wsq_queue_full(self)) result = WSQ_ERR_TIMEOUT;
     if (result == WSQ_OK) {
-        wsq_queue_call *call = &self->calls[(self->first + self->queued++) % self->capacity];
+        wsq_queue_call *call = &self->calls[(self->first + self->queued++) % self->places];
         call->fn = fn;
         call->arg = arg;
         wsq_queue_start(self);
@@ -167,7 +176,7 @@ static inline size_t wsq_queue_purge(wsq_queue *self, void (*drop)(void *arg)) {
     size_t count = self->queued;
     for (; self->queued != 0; self->queued--) {
         if (drop != NULL) drop(self->calls[self->first].arg);
-        self->first = (self->first + 1) % self->capacity;
+        self->first = (self->first + 1) % self->places;
     }
     pthread_cond_broadcast(&self->room);
     pthread_cond_broadcast(&self->idle);
@@ -188,6 +197,7 @@ static inline void wsq_queue_resize(wsq_queue *self, unsigned limit) {
     pthread_mutex_lock(&self->lock);
     self->limit = limit < self->most ? limit : self->most;
     wsq_queue_start(self);
+    if (self->capacity == 0) pthread_cond_broadcast(&self->room);
     pthread_mutex_unlock(&self->lock);
 }
 

@@ -30,13 +30,13 @@ static void work(void *arg) {
 static void *number(int i) { return (void *)(intptr_t)i; }
 
 /* A blocking submit loses nothing; with a limit of one the order is that of the submits. */
-static void submits(void) {
+static void submits(size_t capacity) {
     for (unsigned limit = 1; limit <= MOST; limit++) {
         wsq_pool *pool = pool_new((wsq_config){.workers = 3});
         wsq_queue queue;
         unsigned wrong = 0;
         reset();
-        CHECK_EQ(wsq_queue_init(&queue, pool, ROOM, limit, MOST), WSQ_OK);
+        CHECK_EQ(wsq_queue_init(&queue, pool, capacity, limit, MOST), WSQ_OK);
         for (int i = 0; i < CALLS; i++) wrong += wsq_queue_submit(&queue, work, number(i)) != WSQ_OK;
         wsq_queue_wait(&queue);
         CHECK_EQ(atomic_load(&ran), CALLS);
@@ -47,6 +47,9 @@ static void submits(void) {
         pool_end(pool);
     }
 }
+
+static void submits_queued(void) { submits(ROOM); }
+static void submits_direct(void) { submits(0); }
 
 static atomic_uint dropped;
 
@@ -63,7 +66,7 @@ static void states(void) {
     unsigned running;
     reset();
     atomic_store(&dropped, 0);
-    CHECK_EQ(wsq_queue_init(&queue, pool, 0, 1, 1), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_queue_init(&queue, pool, 1, 0, 0), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_queue_init(&queue, pool, 1, 2, 1), WSQ_ERR_INVALID);
     CHECK_EQ(wsq_queue_init(&queue, pool, ROOM, 2, MOST), WSQ_OK);
     atomic_store(&held, true);
@@ -99,6 +102,41 @@ static void states(void) {
     pool_end(pool);
 }
 
+/* Three of four threads wait until the first one allows one more call, which then releases all. */
+static void submit_one(test_thread *self) {
+    if (self->index == 0) {
+        test_nap(2000000);
+        wsq_queue_resize(self->arg, MOST);
+        while (atomic_load(&ran) < MOST) sched_yield();
+        atomic_store(&held, false);
+    } else {
+        CHECK_EQ(wsq_queue_submit(self->arg, work, NULL), WSQ_OK);
+    }
+}
+
+/* Without a capacity a call is taken only if it can start immediately; a submit waits until one has ended,
+ * or until one more may run. */
+static void none_queued(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = MOST});
+    wsq_queue queue;
+    reset();
+    CHECK_EQ(wsq_queue_init(&queue, pool, 0, 2, MOST), WSQ_OK);
+    atomic_store(&held, true);
+    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_OK);
+    for (int i = 0; i < 2; i++) { /* at first the two may not have started yet */
+        CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_ERR_TIMEOUT);
+        while (atomic_load(&ran) < 2) sched_yield();
+    }
+    wsq_queue_resize(&queue, 3);
+    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_OK);
+    CHECK_EQ(wsq_queue_try(&queue, work, NULL), WSQ_ERR_TIMEOUT);
+    test_threads(4, submit_one, &queue);
+    wsq_queue_fini(&queue);
+    CHECK_EQ(atomic_load(&ran), 6);
+    CHECK(atomic_load(&most) <= MOST);
+    pool_end(pool);
+}
+
 /* Threads that submit, try, resize, pause and purge: each call runs or is dropped, once. */
 static atomic_uint accepted;
 
@@ -121,7 +159,7 @@ static void races(void) {
         reset();
         atomic_store(&dropped, 0);
         atomic_store(&accepted, 0);
-        CHECK_EQ(wsq_queue_init(&queue, pool, ROOM, 2, MOST), WSQ_OK);
+        CHECK_EQ(wsq_queue_init(&queue, pool, round % 4 < 2 ? ROOM : 0, 2, MOST), WSQ_OK);
         test_threads(4, compete, &queue);
         wsq_queue_fini(&queue);
         CHECK_EQ(atomic_load(&ran) + atomic_load(&dropped), atomic_load(&accepted));
@@ -167,8 +205,10 @@ static void drained(void) {
 
 int main(void) {
     test_begin("test_queue");
-    RUN(submits);
+    RUN(submits_queued);
+    RUN(submits_direct);
     RUN(states);
+    RUN(none_queued);
     RUN(races);
     RUN(cancelled);
     RUN(drained);
