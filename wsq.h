@@ -4110,11 +4110,26 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self;
 }
 
+/* Is this thread from outside, and in a task that it runs while it waits for a group? */
+static bool wsqi_is_helper(const wsq_pool *pool) {
+    const wsqi_worker *block = wsqi_inside(pool);
+    while (block != NULL && (block->pool != pool || !block->helps)) block = block->outer;
+    return block != NULL;
+}
+
 /* Is this thread, which uses the block `self`, a guest from outside, without a queue in this pool?
- * A guest that helps (`helps`) does not count: it holds a permit, as a worker does. */
+ * A helper does not count: it holds a permit, as a worker does. */
 static inline bool wsqi_is_guest(const wsqi_worker *self) {
-    return self->index >= self->pool->guest_base && !self->helps &&
-           wsqi_local(self->pool) == NULL;
+    const wsq_pool *pool = self->pool;
+    return self->index >= pool->guest_base && wsqi_local(pool) == NULL && !wsqi_is_helper(pool);
+}
+
+/* Is this thread in a task or a job of the pool? Then a shutdown waits for it. */
+static bool wsqi_is_in_job(const wsq_pool *pool) {
+    const wsqi_worker *block = wsqi_inside(pool);
+    while (block != NULL && (block->pool != pool || block->frame.outer == NULL))
+        block = block->outer;
+    return block != NULL;
 }
 
 /* The index that hooks and wsq_worker_index give for the thread that uses this block: the index of
@@ -5865,13 +5880,6 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
     return true;
 }
 
-/* Is this thread from outside, and in a task that it runs while it waits for a group of this pool?
- * Then it may spawn while the pool drains, too. */
-static bool wsqi_helps(const wsq_pool *pool) {
-    const wsqi_worker *block = wsqi_inside(pool);
-    while (block != NULL && (block->pool != pool || !block->helps)) block = block->outer;
-    return block != NULL && wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN;
-}
 /* Any thread: counts tasks that are spawned from outside. False: the pool takes no more. Each lane
  * of the global queue has a count, on the cache line that the push writes anyway. It counts by
  * compare-and-swap: an addition that is taken back would show a wait tasks that do not exist. */
@@ -5879,7 +5887,10 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
     do {
-        if ((outside & 1) && !wsqi_helps(pool)) return false;
+        /* A helper may spawn while the pool drains, as a worker may. */
+        if ((outside & 1) &&
+            (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_is_helper(pool)))
+            return false;
         /* Relaxed: closing and counting are one word, and a read-modify-write sees its newest
          * value, so a shutdown waits for each admitted task; G1 and P1 order the rest. */
     } while (!wsqi_cas_rlx(word, &outside, outside + 2 * count));
@@ -7170,7 +7181,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    bool guest = wsqi_is_guest(self);
+    bool guest = wsqi_is_guest(self) && !wsqi_is_in_job(self->pool); /* else it is on duty */
     if (guest) wsqi_duty_begin(self->pool);
     wsqi_frame frame; /* the job belongs to another task */
     wsqi_frame_push(self, &frame, self->frame.floor);
@@ -7956,7 +7967,7 @@ static uint32_t wsqi_wait_depth(const wsq_pool *pool) {
 
 static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
                             uint64_t timeout_ns) {
-    wsqi_worker *block = wsqi_self_get(), *inside = wsqi_inside(pool);
+    wsqi_worker *block = wsqi_self_get();
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
     wait->pool = pool;
     wait->self = wsqi_local(pool);
@@ -7967,7 +7978,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->job = NULL;
     wait->blocked = wait->pinned = false;
     /* A shutdown does not wait for what a guest does outside the pool's jobs. */
-    wait->inside = wait->self != NULL || (inside != NULL && inside->frame.outer != NULL);
+    wait->inside = wait->self != NULL || wsqi_is_in_job(pool);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
@@ -8290,6 +8301,7 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_group *group) {
     wsqi_duty_begin(pool);
     if (wsqi_permit_take(self)) wsqi_help_group(self, group, wsqi_base(self));
     if (self->permit) wsqi_permit_give(self);
+    else wsqi_check_quiet(pool); /* it may have ended the last task after it lost its permit */
     wsqi_duty_end(pool);
     wsqi_self_set(NULL);
     self->helps = false;

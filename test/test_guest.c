@@ -205,10 +205,54 @@ static void worker_blocks_as_guest(void) {
     }
 }
 
+/* ---- jobs that a guest and a worker steal from each other, one on top of the other ---- */
+
+static void steal_to_and_fro(wsq_ctx ctx, wsq_job *job) {
+    unsigned depth = atomic_load(&stage) + 1;
+    (void)job;
+    reach(depth);
+    if (depth < 4) {
+        fork_away(ctx, steal_to_and_fro, depth + 1);
+    } else {
+        check_guest();
+        until_stop(ctx);
+        CHECK_EQ(wsq_task_wait(&first.task), WSQ_ERR_CANCELLED);
+    }
+}
+
+static void begins_to_and_fro(wsq_ctx ctx, void *arg) {
+    (void)arg;
+    fork_away(ctx, steal_to_and_fro, 1);
+}
+
+static void *to_and_fro_main(void *arg) {
+    (void)arg;
+    CHECK_EQ(wsq_run(here, begins_to_and_fro, NULL), WSQ_OK);
+    return NULL;
+}
+
+/* The guest has two stolen jobs on its stack when it waits, and counts once as a thread on duty. One of
+ * the workers leaves the jobs to it. */
+static void waits_in_the_second_job(void) {
+    pthread_t guest;
+    start_one((wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
+    step_new(&first, pend_once, NULL);
+    spawn(here, &first);
+    step_asleep(&first);
+    if (pthread_create(&guest, NULL, to_and_fro_main, NULL) != 0) abort();
+    await(4);
+    CHECK_EQ(wsq_pool_shutdown(here, WSQ_CANCEL), WSQ_OK); /* it hangs if it does not release that wait */
+    pthread_join(guest, NULL);
+    wsq_wake(&first.task);
+    cancelled(&first, 1);
+    pool_end(here);
+}
+
 int main(void) {
     test_begin("test_guest");
     RUN(guest_waits_when_cancelled);
     RUN(guest_waits_for_a_task);
+    RUN(waits_in_the_second_job);
     RUN(worker_waits_as_guest);
     RUN(worker_blocks_as_guest);
     return test_end();

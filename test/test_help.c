@@ -199,6 +199,116 @@ static void tells_without_a_permit(void) {
     pool_end(pool);
 }
 
+/* ---- what a thread outside ends without a permit, or in a run ---- */
+
+static atomic_uint stage;
+static step parts[4]; /* the member; what it waits for; two that hold the workers */
+
+static void await_stage(unsigned least) {
+    while (atomic_load(&stage) < least) sched_yield();
+}
+
+static wsq_poll reach_two(wsq_ctx ctx, step *self) {
+    (void)ctx, (void)self;
+    await_stage(2);
+    return WSQ_DONE;
+}
+
+static wsq_poll hold_until_three(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    if (self == &parts[2]) atomic_store(&stage, 2);
+    await_stage(3);
+    return WSQ_DONE;
+}
+
+/* When this thread goes on, tasks hold both workers. It ends last, while all others sleep. */
+static wsq_poll ends_last(wsq_ctx ctx, step *self) {
+    wsq_pool *pool = wsq_pool_of(ctx);
+    bool outside = pthread_equal(pthread_self(), caller);
+    (void)self;
+    if (outside) {
+        for (int i = 1; i < 4; i++) CHECK_EQ(wsq_spawn(pool, &parts[i].task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait(&parts[1].task), WSQ_OK);
+    }
+    atomic_store(&stage, 3);
+    while (wsqi_load_acq(&pool->waiters) == 0) sched_yield();
+    while (outside && wsqi_sleeping(wsqi_load_acq(&pool->permits)) != 2) sched_yield();
+    atomic_fetch_add(&here, outside);
+    return WSQ_DONE;
+}
+
+static void wait_for_pool(test_thread *thread) {
+    wsq_pool *pool = thread->arg;
+    if (thread->index == 0) {
+        caller = pthread_self();
+        CHECK_EQ(wsq_group_spawn(&group, &parts[0].task), WSQ_OK);
+        CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    } else {
+        await_stage(3);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK); /* it hangs if no thread looks whether all tasks are over */
+    }
+}
+
+static void last_without_permit(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+    atomic_store(&here, 0);
+    for (size_t round = 0; round < test_times(60); round++) {
+        atomic_store(&stage, 0);
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        step_new(&parts[0], ends_last, NULL);
+        step_new(&parts[1], reach_two, NULL);
+        for (int i = 2; i < 4; i++) step_new(&parts[i], hold_until_three, NULL);
+        pool_rest(pool);
+        test_threads(2, wait_for_pool, pool);
+    }
+    CHECK(atomic_load(&here) != 0);
+    pool_end(pool);
+}
+
+static wsq_poll never(wsq_ctx ctx, step *self) {
+    (void)ctx, (void)self;
+    return WSQ_PENDING;
+}
+
+static void wait_in_run(wsq_ctx ctx, void *arg) {
+    (void)ctx, (void)arg;
+    CHECK_EQ(wsq_task_wait(&parts[1].task), WSQ_ERR_CANCELLED);
+}
+
+static wsq_poll runs_and_waits(wsq_ctx ctx, step *self) {
+    (void)self;
+    atomic_store(&stage, 1);
+    CHECK_EQ(wsq_run(wsq_pool_of(ctx), wait_in_run, NULL), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void cancel_or_wait(test_thread *thread) {
+    wsq_pool *pool = thread->arg;
+    if (thread->index == 0) {
+        CHECK_EQ(wsq_group_spawn(&group, &parts[0].task), WSQ_OK);
+        (void)wsq_group_wait(&group);
+    } else {
+        await_stage(1);
+        test_nap(1000000);
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK); /* it hangs if it does not release that wait */
+    }
+}
+
+static void cancelled_in_a_run(void) {
+    for (size_t round = 0; round < test_times(20); round++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+        atomic_store(&stage, 0);
+        CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+        step_new(&parts[0], runs_and_waits, NULL);
+        step_new(&parts[1], never, NULL);
+        CHECK_EQ(wsq_spawn(pool, &parts[1].task), WSQ_OK);
+        step_asleep(&parts[1]);
+        pool_rest(pool);
+        test_threads(2, cancel_or_wait, pool);
+        pool_end(pool);
+    }
+}
+
 int main(void) {
     test_begin("test_help");
     RUN(no_more_than_workers);
@@ -206,5 +316,7 @@ int main(void) {
     RUN(not_here);
     RUN(no_others);
     RUN(tells_without_a_permit);
+    RUN(last_without_permit);
+    RUN(cancelled_in_a_run);
     return test_end();
 }
