@@ -4603,22 +4603,23 @@ static void wsqi_duty_end(wsq_pool *pool) {
 /* ==========================================================================
  * >>idle: threads that sleep, search, and wake each other
  * Purpose:   no work waits while a worker sleeps, and no sleeper is woken for nothing.
- * Invariant: S and the sleepers' bitmap agree at every quiet moment. While S counts a searcher,
- *            producers wake no thread: the last searcher that leaves looks everywhere.
- * Writers:   S: any thread, by read-modify-write. A bit: its worker sets it; the thread that claims
- *            it clears it, and hands over a token and the place of a searcher in S.
+ * Invariant: when no wake-up is under way, S counts as many idle threads as the bitmap has bits.
+ *            While S counts a searcher, producers wake no thread, because the last searcher that
+ *            leaves looks everywhere.
+ * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep;
+ *            the thread that wakes it clears the bit, counts it as a searcher, and gives the token.
  * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's. Rejected:
  *            a notification for each wake (Tokio: 30% slower for messages); adding 0 to S as the
  *            barrier, which writes a shared line at each spawn. More: bench/README, "Tried".
  *
- * All orders here prevent one bad outcome: a producer sees a searcher, or no sleeper, and the other
- * thread, which searches or goes to sleep, does not see the work. A producer publishes the work,
- * passes a full barrier, and reads S. The other thread writes S, passes a full barrier, and looks
- * at every queue. So one of the two sees the other.
+ * All orders here prevent one bad outcome: a producer wakes no thread, because S shows a searcher
+ * or no sleeper; and the thread that then stops searching, or goes to sleep, does not see the
+ * producer's work. So a producer publishes the work, passes a full barrier, and reads S. The other
+ * thread writes S, passes a full barrier, and looks at every queue. One of the two sees the other.
  *
  * CHANGES OF S. No other function changes it (the lint checks that).
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
- *   wsqi_sleep                a thread is idle; if it had a permit, the permit sleeps from here on
+ *   wsqi_sleep                a thread becomes idle; if it had a permit, the permit sleeps
  *   wsqi_idle_take            a waker takes idle threads and sleeping permits: searchers now
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
  *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
@@ -4626,10 +4627,10 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *   wsqi_joiner_mark, _ask    a thread sleeps in a join with its permit; another asks for it
  *
  * NOTIFICATIONS. While S counts a sleeping permit and a task is queued, S counts a searcher, or a
- * thread is obliged to notify: it passes a full barrier and reads S before it does anything of
- * unknown length, in wsqi_pass_on or in a function whose name begins with wsqi_notify. A thread is
- * obliged when it has queued, stolen or moved tasks, and when it stops searching and no other
- * thread searches. Every function that moves tasks notifies, except these, which the lint checks:
+ * thread is obliged to notify. To notify, it passes a full barrier and reads S, in wsqi_pass_on or
+ * in a function whose name begins with wsqi_notify, before it does anything of unknown length. A
+ * thread is obliged when it has queued, stolen or moved tasks, and when it stops searching and no
+ * other thread searches. Every function that moves tasks notifies, except these (the lint checks):
  *   callers: wsqi_inject_take, wsqi_inject_settle, wsqi_push_local, wsqi_spill, wsqi_spill_all,
  *            wsqi_order_keep, wsqi_ring_rob, wsqi_steal_tasks, wsqi_take_back and
  *            wsqi_tombstones_sweep oblige their callers;
@@ -5044,10 +5045,10 @@ static void wsqi_search_end(wsqi_worker *self) {
  * >>sleep: a worker that found nothing
  * Purpose:   it sleeps until another thread wakes it, and then searches.
  * Invariant: at most one sleeper, the watcher, wakes up by itself: it fires timers, takes tasks
- *            from the slots of workers that are stuck in a task, and takes a free driver. There is
- *            no watcher while no slot is full, no timer is set, and a thread waits in the driver. A
- *            sleeper has its bit set, or is being woken. If S counts a sleeper and there is a
- *            driver, a sleeper waits in it, another thread has it, a thread searches, or a watcher
+ *            from the slots of workers that are in a long task, and takes a driver that no thread
+ *            has. No watcher is needed while all slots are empty, no timer is set, and a thread has
+ *            the driver. A sleeper has its bit set, or is being woken. If a pool has a driver and S
+ *            counts a sleeper, then some thread has the driver, or a thread searches, or a watcher
  *            looks again after WSQI_WATCH_NS.
  * Writers:   watcher: the thread that begins or ends to watch. poller: see the pool's struct.
  * Source:    Vyukov's and Tokio's parking; a sleeper that keeps the time is Go's sysmon without a
@@ -5056,7 +5057,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* ---- the watcher ---- */
 
-/* A guess: short beside what a person notices, long beside a task and a system call. */
+/* A guess: too short for a person to notice, and long beside a task or a system call. */
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: it watches slots, too, not only timers */
 
@@ -5067,7 +5068,7 @@ static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
 }
 
-/* Is a LIFO slot full, or the driver free? Both need a watcher. */
+/* Is a LIFO slot full, or the driver free? Either needs a watcher. */
 static bool wsqi_slots_full(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
     if (wsqi_unpolled(pool)) return true;
@@ -5078,27 +5079,30 @@ static bool wsqi_slots_full(wsq_pool *pool) {
     return false;
 }
 
-/* A worker going to sleep, or asleep: becomes the watcher, if one is needed and there is none. */
+/* A worker that goes to sleep, or sleeps: becomes the watcher, if one is needed and there is none.
+ * Returns whether it did. */
 static bool wsqi_watch_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t none = 0;
     /* I10: either this sees the timer, or its setter sees no watcher. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
-    /* B6: its block is visible to a thread that gives it a token. Pairs with I11. A thread that
-     * sees the watcher late wakes a worker needlessly; wsqi_watch_until looks again. Failure:
-     * another worker watches. */
+    /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. If that
+     * thread reads `watcher` after the watching has ended, it wakes a worker needlessly:
+     * wsqi_watch_until looks again. Failure: another worker watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
-/* The watcher stops, unless there is something to watch. Returns whether it still watches. */
+/* The watcher stops watching, unless there is something to watch. Returns whether it still
+ * watches. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
-    /* I10: one more look follows, for what came before this. */
+    /* I10: wsqi_watch_begin looks once more, because other threads may have seen this watcher until
+     * now. */
     wsqi_store_sc(&self->pool->watcher, 0u);
     return wsqi_watch_begin(self);
 }
 
-/* The watcher, at `now`: when must it look again? If no slot is full, pool->watcher says from here
- * on that it waits only for a timer, so a thread that fills a slot gives it a token. */
+/* The watcher, at `now`: returns when it must look again. If no slot is full, pool->watcher says
+ * from here on that it waits only for a timer, so a thread that fills a slot gives it a token. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5109,9 +5113,9 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     }
     if (full) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10 */
     uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
-    /* I10: a thread that set an earlier timer, and woke no watcher, did so before this. */
+    /* I10: if a thread set an earlier timer, but saw no watcher to wake, this sees the timer. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
-    /* A timer that is due while all permits are in use fires in a turn of a working thread. */
+    /* If all permits are in use, a working thread fires the timer in its turn. */
     if (timer <= now && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
         timer = now + WSQI_WATCH_NS;
     return timer < until ? timer : until;
@@ -5124,19 +5128,21 @@ static bool wsqi_driver_mine(wsqi_worker *self) {
     return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
 }
 
-/* Owner only: takes the driver, if there is a free one and this is not a forked process. */
+/* Owner only: takes the driver, if the pool has one, no thread has it, and this is not a child of
+ * fork(). */
 static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
     uint32_t poller = wsqi_load_hint(&pool->poller);
-    /* V1: what its last owner wrote is visible. Pairs with V2. Failure: another thread took it. */
+    /* V1: what the last thread with the driver wrote is visible. Pairs with V2. Failure: another
+     * thread took it. */
     return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
-/* Owner only, awake, with the driver: dispatches if there are events, then frees the driver.
- * Tasks that this wakes go into its own queue, in order, or, if it has no permit, to the global
- * queue. A worker with a permit is a searcher here, so it wakes others for these tasks when its
- * search ends. */
+/* Owner only, awake, with the driver: dispatches if there are events, then frees the driver. Tasks
+ * that the dispatch wakes go into the worker's own queue, in order, or, if it has no permit, to the
+ * global queue. A worker with a permit is a searcher here, so it wakes others for these tasks when
+ * its search ends. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
@@ -5163,30 +5169,31 @@ static void wsqi_driver_leave(wsqi_worker *self) {
 
 /* ---- sleeping ---- */
 
-/* Owner only, while it is idle: wakes itself. As any notifier does, it changes S first, and then
- * claims a bit, here its own. If the bit is gone, another thread is waking this one, and the
- * permit taken from S goes to another idle thread. If no permit sleeps, this thread goes on
- * without one. */
+/* Owner only, while it is idle: wakes itself. Like any thread that wakes another, it first takes an
+ * idle thread, and a permit if one sleeps, out of S; then it claims a bit, here its own. If its bit
+ * is gone, another thread is waking this one: then the permit goes to another idle thread. If no
+ * permit sleeps, this thread goes on without one. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), next;
     bool permit;
     do {
-        if (wsqi_idle(s) == 0) return; /* all threads are being woken, this one too */
+        if (wsqi_idle(s) == 0) return; /* every idle thread is being woken, this one, too */
         permit = wsqi_sleeping(s) != 0;
         next = s - WSQI_IDLE - (permit ? WSQI_SLEEPING - WSQI_SEARCHING : 0);
         /* Relaxed: as in wsqi_idle_take. */
     } while (!wsqi_cas_rlx(&pool->permits, &s, next));
-    /* I5: this thread claims its own bit, as others do by I3. */
+    /* I5: this thread claims its own bit, as another would by I3. */
     if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self))
         self->permit = self->searching = permit;
     else if (permit)
         wsqi_wake_one(pool, NULL);
-    else /* Relaxed: its waker has made it a searcher, so it looks when it leaves the search. */
+    else /* Relaxed: S counts this thread as a searcher by now, so it will look. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* The watcher: sets `robs_slots` if the owner of a full slot began no task since the last look. */
+/* The watcher: sets `robs_slots` if a slot is full whose owner began no task since the last
+ * look. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool);
@@ -5199,11 +5206,13 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     }
 }
 
-/* The watcher's time is up: it wakes up if a timer is due, or if wsqi_slots_mark finds a slot. */
+/* The watcher's time is up: it wakes itself if a timer is due, or if wsqi_slots_mark finds a slot
+ * to rob. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
-    /* The pool's and not this thread's, which may be woken again and again for other work. */
+    /* In the pool: this thread may be woken for other work again and again, and never wait for this
+     * long. */
     wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
     if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
@@ -5211,12 +5220,13 @@ static void wsqi_watch_end(wsqi_worker *self) {
         wsqi_wake_self(self);
         return;
     }
-    self->robs_slots = false; /* threads at work, or asleep in joins, hold all permits */
+    self->robs_slots = false; /* no permit sleeps, so this thread may not rob */
     wsqi_joiner_ask(pool);
 }
 
-/* Owner only, asleep, when its park_timeout_ns is up. If a task is queued and no thread searches,
- * twice in a row, a wake-up was lost. The first time its producer may be just about to notify. */
+/* Owner only, asleep, when its park_timeout_ns is up. If at two time-outs in a row a task is queued
+ * and no thread searches, a wake-up was lost, and it wakes itself. (At the first one the task's
+ * producer may be just about to notify.) */
 static void wsqi_park_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
@@ -5230,8 +5240,9 @@ static void wsqi_park_end(wsqi_worker *self) {
     wsqi_wake_self(self);
 }
 
-/* Owner only, asleep: one nap, until `deadline` at most. If it has the driver, it sleeps in the
- * driver's wait. Returns whether it still watches. */
+/* Owner only, idle: sleeps once, until it gets a token, until `deadline`, or until it must look as
+ * the watcher or after park_timeout_ns. If it has the driver, it sleeps in the driver's wait.
+ * Returns whether it still watches. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
     wsqi_worker *poller = wsqi_driver_mine(self) ? self : NULL;
@@ -5247,8 +5258,8 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     return watching;
 }
 
-/* Owner only: is a task queued that only this sleeper can run? With caller_runs the first worker
- * sleeps for all workers, so the tasks that are pinned to any of them count. */
+/* Owner only: is a task queued that only this sleeper can run? In a caller_runs pool the sleeper is
+ * the first worker, and stands for all: tasks that are pinned to any of them count. */
 static bool wsqi_inbox_calls(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     for (unsigned i = 0; i < pool->workers && pool->config.caller_runs; i++) {
@@ -5264,10 +5275,10 @@ static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
 }
 
-/* Owner only, awake again. A kernel may wake a thread on the processor of its waker, and leave it
- * there. Then the two threads take turns on one core, and each search delays its victim (skynet
- * with 2 workers took 1.43 instead of 0.71 ms, as long as the process lived; Linux 6.18, KVM). So a
- * worker that was woken for jobs, twice in a row on its waker's processor, moves to another one; if
+/* Owner only, just woken. A kernel may wake a thread on the processor of its waker, and leave it
+ * there. Then the two threads take turns on one core, and a thief delays its victim (skynet with 2
+ * workers took 1.43 instead of 0.71 ms, as long as the process lived; Linux 6.18, KVM). So a worker
+ * that was woken for jobs, twice in a row on its waker's processor, moves to another processor; if
  * that does not help, again at the fourth time, the eighth... (Not if it was woken for tasks: the
  * benchmark `wake` gained nothing.) */
 static void wsqi_leave_waker(wsqi_worker *self) {
@@ -5276,36 +5287,37 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     if (from == 0) return;
     wsqi_store_hint(&pool->jobs_from, 0u);
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
-    /* A thread that was lent is the user's, and so is its affinity mask. */
+    /* A lent thread is the user's, and so is its affinity mask. */
     if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0 && !pool->config.lend_only)
         wsqi_cpu_leave();
 }
 
-/* If tasks take this long on average, a task in its waker's slot may wait for longer than an idle
- * thread takes to wake up (about 5 us), so the waker notifies. A guess. */
+/* If tasks take this long on average, a task may wait longer in its waker's slot than an idle
+ * thread takes to wake up (about 5 us). So the waker notifies. A guess. */
 #define WSQI_SLOT_NS 3000u
 
-/* Owner only, after its permit or its average has changed. */
+/* Owner only, after it got or gave a permit, or its average time per task changed. */
 static inline void wsqi_slot_update(wsqi_worker *self) {
     bool tells = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS;
     self->wake_slot = tells ? 0 : self->pool->wake_slot;
 }
 
-/* Owner only: from here on it holds a permit, or does not. */
+/* Owner only: notes whether it holds a permit from here on. */
 static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
     self->permit = permit;
     self->asks = !permit || self->pool->config.lend_only;
     wsqi_slot_update(self);
-    /* The only worker keeps the order of its spawns: until it has fetched all tasks that it left in
-     * the global queue, new ones go there, too. */
+    /* A pool's only worker keeps the order of its spawns: until it has fetched all tasks that it
+     * left in the global queue, it puts new ones there, too. */
     if (permit && self->pool->workers == 1 && self->order == WSQ_FIFO &&
         !wsqi_alone(self->pool) && !wsqi_inject_empty(&self->pool->lanes[WSQ_NORMAL]))
         self->order = WSQ_SHARED;
 }
 
-/* Owner only, about to sleep; s: S. Takes the driver, unless it has run no task since its last
- * sleep and another thread works. Then it leaves the driver to the thread that had it last, which
- * is mostly back soon: to pass the driver to and fro costs a wake-up for each event. */
+/* Owner only, about to sleep; s: S. Takes the driver, unless this thread has run no task since its
+ * last sleep and another thread works. Then the thread that had the driver last shall take it
+ * again, which mostly comes back soon: if the driver changed hands, each event would cost a
+ * wake-up. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -5315,9 +5327,10 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     self->slept_at = run;
 }
 
-/* Owner only, which found nothing, or has no permit. It is idle until another thread wakes it as a
- * searcher with a permit. It also goes on, with a permit if one sleeps, if the pool stops, the
- * thread must leave, a pinned task or an event comes, or `wait` (may be NULL) is over. */
+/* Owner only, after it found nothing, or without a permit. It is idle until another thread wakes
+ * it: then it has a permit, and S counts it as a searcher. It also goes on, with a permit if one
+ * sleeps, when the pool stops, the thread must leave, a pinned task or an event comes, or `wait`
+ * (may be NULL) is over. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
@@ -5325,31 +5338,33 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: I8 orders it. */
     /* I5: the bit is there before S counts it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
-    /* I8, and I10 for the slots; P6 for the thread that finds the pool still. */
+    /* This is I8; I10 for the slots; and P6 for the thread that finds the pool still. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8 */
     if (self->comes) {
         /* B7: S already counts this thread. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
-        /* I8: either this sees a permit that was given back, or the thread that gave it back does
-         * not count this thread twice. */
+        /* I8: either this sees a permit that another thread gave back, or that thread does not
+         * count this one twice. */
         wsqi_fence_rmw();
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
     self->comes = self->robs_slots = false;
-    self->permit = self->searching = true; /* its waker hands these over */
-    /* It begins to watch before it looks: otherwise the look would wake another thread to watch. */
+    self->permit = self->searching = true; /* so its waker makes it */
+    /* It becomes the watcher before it looks. Otherwise wsqi_pass_on would wake another thread to
+     * watch. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
-        /* I8: a producer that saw this searcher, or no idle thread, woke no thread, so its work
-         * must be seen here. Pairs with I6. */
+        /* I8: a producer that saw this thread as a searcher, or saw no idle thread, woke no thread.
+         * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
-        if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* it may wake itself */
+        if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* this may wake this thread, too */
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    /* It naps until its bit is gone. A shutdown gives tokens when the pool is over. */
+    /* It naps until another thread has cleared its bit. A shutdown gives tokens when the pool is
+     * over. */
     while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_expired(wait)
                                  : wsqi_dismissed(self);
@@ -5358,27 +5373,28 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
-    /* The pool is over: S must not count this thread as idle any more. */
+    /* If the pool is over, the loop ended while S counts this thread as idle. That must not stay
+     * so. */
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
     wsqi_woke(pool); /* I6 */
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
-    /* If a search follows, wsqi_search_end makes another thread watch (I9). */
+    /* If this thread searches now, wsqi_search_end makes another one watch (I9). */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
-    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S says again that it sleeps */
+    if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S counts it as idle again */
 }
 
 /* ==========================================================================
  * >>worker: its queue, and what it takes from other queues
- * Purpose:   a task goes to the back of a queue, or comes from the front of one.
- * Invariant: a task is in one place: a LIFO slot, a queue, the global queue, or running.
- * Writers:   the owner; its slot: thieves too.
+ * Purpose:   moves tasks between a worker's slot, its queue, the lanes, and other workers.
+ * Invariant: a task is in one place: a LIFO slot, a worker's queue, a lane, or running.
+ * Writers:   the owner; its slot: thieves, too.
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* Owner only. The newer half of a full ring, then the task (or NULL), move to the global queue as
- * one batch. While a thief is at the ring only the task moves. */
+/* Owner only. Moves the newer half of a full ring, and then `task` (or NULL), to the global queue,
+ * as one chain. While a thief is at the ring, only `task` moves. */
 static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
     wsq_task *newest = task, *oldest = task;
@@ -5388,19 +5404,20 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         else wsqi_set(&oldest->next, next);
         oldest = next;
     }
-    uint32_t lane = wsq_random_next(&self->random); /* so that several workers can take at once */
+    uint32_t lane = wsq_random_next(&self->random); /* any lane: several workers can then take */
     if (newest != NULL) wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, newest, oldest);
 }
 
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
-    /* I11: the owner's own task, or NULL if a thief has taken it (acquire is for that case). */
+    /* I11: the task that this owner put there; or NULL, if a thief took it (for this case
+     * acquire). */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
-/* Owner only. The next task of its queue, marked or not: the oldest of a ring, the newest of a
- * deque. */
+/* Owner only. Takes the next item of its queue, a marked task or a plain one: the oldest of a ring,
+ * the newest of a deque. */
 static inline void *wsqi_pop_marked(wsqi_worker *self) {
     return self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
                                                 : wsqi_ring_pop(&self->ring);
@@ -5410,11 +5427,11 @@ static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
     return wsqi_unmarked(wsqi_pop_marked(self));
 }
 
-/* Owner only, of a thread that blocks or leaves. The slot and the queue go into the global queue,
- * in order. A task that came from the global queue goes to its front, so no later task overtakes
- * it. A task that was spawned or woken here goes to its end: at the front, tasks that spawn and
- * block would keep others waiting without end. A long deque stays in place: other workers steal
- * from it, in searches and in their turns (wsqi_take_stuck). True: the caller must notify. */
+/* Owner only, when its thread blocks or leaves. Its slot and its queue move to the global queue, in
+ * order. Tasks that came from the global queue (marked) go to its front, so that no later task
+ * overtakes them. Tasks that were spawned or woken here go to its end: at the front, tasks that
+ * spawn and block would keep others waiting without end. A long deque stays in place: other workers
+ * steal from it, in searches and in their turns (wsqi_take_stuck). True: the caller must notify. */
 static bool wsqi_spill_all(wsqi_worker *self) {
     void *item = wsqi_slot_take(self);
     wsq_task *newest[2] = {NULL, NULL}, *oldest[2] = {NULL, NULL}; /* [1]: marked tasks */
@@ -5434,15 +5451,16 @@ static bool wsqi_spill_all(wsqi_worker *self) {
     return newest[0] != NULL || newest[1] != NULL;
 }
 
-/* Owner only, the only worker of its pool, which keeps the order of its spawns. Some of its tasks
- * are in the global queue, so later ones go there, too, until it has fetched all. */
+/* Owner only, a pool's only worker. It keeps the order of its spawns: some of its tasks are in the
+ * global queue, so later ones go there, too, until it has fetched all. */
 static void wsqi_order_keep(wsqi_worker *self) {
     if (self->spilled) wsqi_spill(self, NULL);
     self->spilled = false;
     self->order = WSQ_SHARED;
 }
 
-/* Owner only. The worker's queue has no room, or its order is WSQ_SHARED: uses the global queue. */
+/* Owner only. Its queue has no room, or its order is WSQ_SHARED: the task goes to the global
+ * queue. */
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (self->order != WSQ_FIFO) {
@@ -5451,11 +5469,11 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.overflows, 1);
     wsqi_spill(self, task);
-    /* I6: a look while the tasks moved may have found the ring empty, and wsqi_notify_pushed did
-     * not notify for tasks that were behind others. */
+    /* I6: a searcher's look may have missed the tasks while they moved, and wsqi_notify_pushed did
+     * not notify for them when they lay behind older ones. */
     wsqi_notify_others(self);
     if (pool->workers > 1) return;
-    self->spilled = true; /* the turn before the next task looks at the order */
+    self->spilled = true; /* the turn before the next task calls wsqi_order_keep */
     self->turn.left = 0;
 }
 
@@ -5467,13 +5485,13 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
 }
 
-/* Owner only. Fills the LIFO slot; the task that was in it moves to the queue. Only the last
- * searcher's look and the watcher find a full slot. So if no thread watches the slots, an idle
- * worker is woken to watch. */
+/* Owner only. Fills the LIFO slot; a task that was in it moves to the queue. Only the last
+ * searcher's look and the watcher find a full slot. So if no thread watches the slots, this wakes
+ * an idle thread to watch. */
 WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
-    /* I11: the task is visible to a thief; and either this sees the sleepers and the watcher
-     * as they are, or a sleeper sees the slot full. Pairs with I10 and I12. */
+    /* I11: the task is visible to a thief. And either this sees the watcher and the sleepers, or a
+     * thread that goes to sleep sees the slot full. Pairs with I10 and I12. */
     wsq_task *former = (wsq_task *)wsqi_xchg_sc(&self->lifo, task);
     if (former != NULL) {
         wsqi_push_local(self, former);
@@ -5484,17 +5502,17 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
-/* Owner only, after it has filled its slot, if its tasks take long: wakes an idle thread, which may
- * take the task. If the last four threads came too late, only every 16th call wakes one. The
- * caller's exchange of the slot was a full barrier (I6). */
+/* Owner only, after it has filled its slot, where tasks take long: wakes an idle thread, which may
+ * take the task. If the last four threads woken so came too late, only every 16th call wakes one.
+ * The exchange that filled the slot was a full barrier (I6). */
 static void wsqi_slot_tell(wsqi_worker *self) {
     uint32_t vain = wsqi_load_hint(&self->marks.vain);
     wsqi_store_hint(&self->marks.vain, vain + 1);
     if (wsqi_worth(vain) && !wsqi_alone(self->pool)) wsqi_notify_rmw(self->pool);
 }
 
-/* Owner only, whose slot is full: is it the slot's turn? After lifo_cap tasks from the slot it is
- * the queue's turn, unless the queue is empty. */
+/* Owner only, when its slot is full: may the slot's task run next? After lifo_cap tasks from the
+ * slot one of the queue comes first, unless the queue is empty. */
 WSQI_HOT bool wsqi_slot_due(wsqi_worker *self) {
     if (WSQI_LIKELY(self->lifo_left != 0)) {
         self->lifo_left--;
@@ -5517,19 +5535,19 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
     return task;
 }
 
-/* Does the global queue hold few tasks, and do tasks take long? (A new worker's average is above
- * the bound.) Then each worker takes one task at a time, so that tasks start in order and none
- * waits in a ring behind a task that blocks. (With batches, when n tasks blocked on n workers, the
- * n-th began after a later one in 9 of 10 new pools.) The bounds are guesses: they cost up to
- * 15 simulated workers about 2%, and would cost more with several lanes. */
+/* Shall each worker take one task of the global queue at a time? Yes, if the queue holds few tasks
+ * and tasks take long: then tasks start in order, and none waits in a ring behind a task that
+ * blocks. (With batches, when n tasks blocked on n workers, the n-th began after a later one in 9
+ * of 10 new pools. A new worker's average is above the bound.) The bounds are guesses: they cost up
+ * to 15 simulated workers about 2%, and would cost more with several lanes. */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
     return pool->shares == 1 && self->tune.average_ns >= 20000 &&
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
-/* Owner only: how many tasks of the global queue it can take. has: it has a task to run already, so
- * they go to the back of its ring. A deque has no back: they would delay its own tasks. */
+/* Owner only: how many tasks it can take from the global queue. has: it has a task to run already,
+ * so these go to the back of its ring. A deque has no back: they would delay its own tasks. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     if (self->pool->config.order == WSQ_FIFO) {
         if (!has && wsqi_singly(self)) return 1;
@@ -5538,14 +5556,14 @@ static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     return has ? 0 : self->pool->config.order == WSQ_LIFO && wsqi_queue_length(self) == 0 ? 64 : 1;
 }
 
-/* Step 2 of FINDING WORK: a batch from the global queue. Returns `task`, or if that is NULL the
- * first one of the batch. The rest goes where thieves can reach it. */
+/* Step 2 of FINDING WORK: moves a batch from the global queue to the worker's own queue, where
+ * thieves can reach it. Returns `task`, or, if that is NULL, the first task of the batch. */
 static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
     uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* each lane in turn */
     wsq_task *next = NULL, *one;
-    bool runs_first = task == NULL; /* it runs the first task itself */
+    bool runs_first = task == NULL; /* the caller runs the first task of the batch */
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
         next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
     if (next == NULL) return task;
@@ -5558,15 +5576,15 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
-    /* A look may have missed the tasks while they moved. A searcher notifies when its search
-     * ends. */
+    /* Another thread's look may have missed the tasks while they moved. A searcher notifies when
+     * its search ends. */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
 
-/* Owner only. The next task of a lane other than the global queue. The worker runs it first. It was
- * about to run a task of its own queue, and no thread was notified of that task: now others may
- * take it. */
+/* Owner only. Takes the next task of a lane that is not the global queue's, for the worker to run
+ * first. No thread was notified of a task in its own queue that the worker was about to run
+ * instead: now others may take that one. */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
@@ -5576,11 +5594,12 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     return task;
 }
 
-/* This many tasks in a row may be WSQ_HIGH; the one after them is not. A guess. */
+/* After this many WSQ_HIGH tasks in a row, the next one is of another kind. A guess. */
 #define WSQI_HIGH_STREAK 15u
 
-/* Owner only. Returns a WSQ_HIGH task; after every second streak of these, even an empty one, a
- * task that is pinned to this worker; or NULL. dry: there is nothing else, so it takes either. */
+/* Owner only. Returns a WSQ_HIGH task; or, after every second streak of these (a streak may be
+ * empty), a task that is pinned to this worker; or NULL. dry: the worker has nothing else, so it
+ * takes any of these. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
@@ -5595,9 +5614,9 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     return dry || due ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
-/* The only task of a ring is mostly the next of a chain, about to be run where its data is. A thief
- * takes it only if it is still there at the next look (bench `chain` beside an idle worker: 37
- * instead of 61 ns a task). */
+/* Is the victim's only task too fresh to steal? It is mostly the next task of a chain of wakes or
+ * spawns, about to run where its data is. A thief takes it only if it is still there at the next
+ * look (bench `chain` beside an idle worker: 37 instead of 61 ns a task). */
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
@@ -5606,11 +5625,11 @@ static bool wsqi_fresh(wsqi_worker *victim) {
     return true;
 }
 
-/* One thief at a time robs a ring. Other thieves go on before they touch the cache lines that the
- * owner needs for each push. (64 simulated cores, one spawner of tasks of 0.5 us: it feeds 33% of
- * the cores that it could feed, instead of 3%.) `robbed` is only a hint: the ring decides which
- * thief gets a task. A thief that is held up here keeps the others away, as one that is held up
- * while it copies does. */
+/* Takes tasks from a ring, one thief at a time. Other thieves go on before they touch the cache
+ * lines that the owner needs for each push. (64 simulated cores, one spawner of tasks of 0.5 us: it
+ * feeds 33% of the cores that it could feed, instead of 3%.) `robbed` is only a hint: the ring
+ * decides which thief gets a task. A thief that is held up here keeps other thieves away, as it
+ * does in wsqi_ring_steal while it copies. */
 static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     uint32_t nobody = 0;
     void *item = NULL;
@@ -5618,7 +5637,8 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     if (wsq_ring_length(&victim->ring) == 0) return NULL;
     /* Relaxed: no later read depends on it. Failure: another thief is there. */
     if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
-    /* Nothing is stolen into a ring that has tasks: these may be older. */
+    /* If the thief's ring has tasks, it steals no more than the one to run: its own may be
+     * older. */
     uint32_t most = wsq_ring_length(&self->ring) == 0 ? WSQ_RING_CAPACITY : 1;
     if (self->pool->config.caller_runs || !wsqi_fresh(victim))
         item = wsqi_ring_steal(&victim->ring, &self->ring, most);
@@ -5626,12 +5646,12 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-/* Takes the task of a slot if the slot's owner has begun no task since the last look. A task that
- * is taken too early only runs too early. */
+/* Takes the task of a slot if the slot's owner has begun no task since the last look. If it is
+ * taken too early, it only runs too early. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* Not read earlier, because each spawn of the victim writes this cache line. */
+    /* Read only now, because each spawn of the victim writes this cache line. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
@@ -5643,7 +5663,8 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals half of the ring, or one task of the deque; or, with slot_too, the task in the slot. */
+/* Steals half of the victim's ring, or one task of its deque; with slot_too, else the task in its
+ * slot. */
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slot_too) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
@@ -5663,7 +5684,7 @@ static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool s
     return (wsq_task *)item;
 }
 
-/* Field by field, because a model checker cannot follow a copy of bytes. */
+/* Copies each field, because a model checker cannot follow a copy of bytes. */
 static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->outer = from->outer;
     to->task = from->task;
@@ -5673,7 +5694,7 @@ static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->budget_left = from->budget_left;
 }
 
-/* Owner only: begins a run on top of the current one. The new run's jobs lie from `floor` on. */
+/* Owner only: a task or job begins on top of the current one. Its own jobs lie from `floor` on. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
     wsqi_frame_copy(former, &self->frame);
     self->frame.outer = former;
@@ -5690,16 +5711,16 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 /* ==========================================================================
  * >>task: one word of state
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
- * Invariant: no phase: not spawned yet. ACTIVE: queued by a spawn, or running. PENDING: waits for a
- *            wake; the thread that then sets NOTIFIED queues the task. NOTIFIED: to be run (again).
- *            POISONED: cancelled. A run that would begin by a read-modify-write sees this bit, and
- *            does not begin. So a task that is POISONED and also PENDING, OPEN (revocable) or held
- *            by a HOLD will not run. A POISONED task without these may be running, and only its end
- *            shows whether it was: POISONED and DONE means that its last run was cancelled.
+ * Invariant: a new task has neither phase bit. ACTIVE: queued by a spawn, or running. PENDING: it
+ *            waits for a wake; the thread that then adds NOTIFIED queues it. NOTIFIED: a wake has
+ *            come, so it runs (again). POISONED: it was cancelled. A run that begins with a
+ *            read-modify-write sees this bit, and does not begin: so a POISONED task that is also
+ *            PENDING, OPEN (revocable) or has a HOLD will not run. Any other POISONED task may be
+ *            running. Once it is DONE, POISONED says that its last run was cancelled.
  * Writers:   wakers and waiters add bits. Only the thread that runs or spawns the task, or claims a
  *            future, clears bits. But a thread that poisons a task that is done makes the task new.
- * Source:    Tokio's task state. Ours: queued and running are one state, so a task's first run, and
- *            its next after a yield, need no read-modify-write, unless it is revocable (OPEN).
+ * Source:    Tokio's task state. Ours: queued and running are one state. So a task's first run, and
+ *            a run after a yield, begin without a read-modify-write, unless it is revocable (OPEN).
  * ========================================================================== */
 
 /* task->flags: how the task is queued (0: normally), and whether an attribute sets its group. */
