@@ -6956,8 +6956,8 @@ WSQ_API wsq_result wsq_spawn_batch(wsq_pool *pool, wsq_task **tasks, size_t coun
 WSQ_API wsq_result wsq_group_spawn_batch(wsq_group *group, wsq_task **tasks, size_t count) {
     if (group == NULL) return WSQ_ERR_INVALID;
     wsqi_check_group(group);
-    if (wsq_group_cancelled(group)) return WSQ_ERR_CANCELLED;
-    return wsqi_spawn_batch(group->pool, group, tasks, count);
+    wsq_result result = wsqi_spawn_batch(group->pool, group, tasks, count);
+    return result == WSQ_ERR_INVALID && wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : result;
 }
 
 /* ---- graphs ---- */

@@ -217,12 +217,24 @@ static void failed_group_spawn(void) {
     end(1);
 }
 
+/* All or none; none only because the group is cancelled. */
+static void group_spawn_both(void) {
+    wsq_task *both[] = {&items[1].task, &items[2].task};
+    wsq_result result = wsq_group_spawn_batch(&group, both, 2);
+    explore_check(result == WSQ_OK || (result == WSQ_ERR_CANCELLED && wsq_group_cancelled(&group)));
+    items[1].cleaned = items[2].cleaned = result != WSQ_OK;
+}
+
 static void cancel_against_group(void) {
     begin_group(1 + (unsigned)explore_choose(2), plain);
     group_spawn(0);
     explore_start(canceller, NULL);
-    group_spawn(1);
-    group_spawn(2);
+    if (explore_choose(2)) {
+        group_spawn_both();
+    } else {
+        group_spawn(1);
+        group_spawn(2);
+    }
     wsq_result result = wsq_group_wait(&group);
     explore_check(result == WSQ_OK || result == WSQ_ERR_CANCELLED);
     check_group(3);

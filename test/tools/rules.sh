@@ -41,7 +41,7 @@ programs() {
         test_budget test_guest test_lent test_standin test_fork test_pool test_system progress/hangs test_misuse test_timer \
         test_driver test_priority test_fair test_shutdown test_spin test_host test_future test_order test_group \
         test_after test_task test_lifo test_deque test_ring test_forkjoin test_parallel \
-        $(cd test && ls test_*.c | sed 's/\.c$//') stress/compose stress/lives stress/programs2 stress/configs \
+        $(cd test && ls test_*.c | sed 's/\.c$//') stress/compose stress/lives stress/programs2 stress/programs3 stress/configs \
         $(cd test && ls explore/explore_*.c | grep -v 'litmus' | sed 's/\.c$//') stress/programs progress/oracle; do
         [ -f "test/$name.c" ] && echo "$name"
     done | awk '!seen[$0]++'
