@@ -4110,7 +4110,8 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self;
 }
 
-/* Is this thread from outside, and in a task that it runs while it waits for a group? */
+/* Does this thread, from outside, run a task in its wait for a group of this pool (wsqi_wait_help)?
+ * Then it may spawn while the pool drains, as a worker may. */
 static bool wsqi_is_helper(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
     while (block != NULL && (block->pool != pool || !block->helps)) block = block->outer;
@@ -5723,14 +5724,15 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  *            a run after a yield, begin without a read-modify-write, unless it is revocable (OPEN).
  * ========================================================================== */
 
-/* task->flags: how the task is queued (0: normally), and whether an attribute sets its group. */
+/* task->flags: how the task is queued (0: normally), and whether its group was set before the
+ * spawn. */
 enum {
     WSQI_FLAG_LANE = 3, /* the task's wsq_priority */
-    WSQI_FLAG_PINNED = 4,  /* to the worker whose index is in the upper 16 bits */
-    WSQI_FLAG_ONCE = 8,    /* with PINNED: wsq_spawn_on pinned it, for one spawn */
+    WSQI_FLAG_PINNED = 4,  /* the upper 16 bits are the worker's index */
+    WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, so for one spawn */
     WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
     WSQI_FLAG_REVOCABLE = 32, /* the spawn sets WSQI_TASK_OPEN */
-    WSQI_FLAG_NODE = 64,    /* it is in a wsq_node */
+    WSQI_FLAG_NODE = 64,    /* it is part of a wsq_node */
     WSQI_FLAGS_KEPT = WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE | WSQI_FLAG_NODE,
     WSQI_FLAGS_UNPINNED = WSQI_FLAG_LANE | WSQI_FLAGS_KEPT
 };
@@ -5739,8 +5741,8 @@ enum {
 #define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAGS_KEPT)
 #define WSQI_FLAGS_NEVER 0xff80u /* bits that no task has */
 
-/* Patterns with which allocators fill freed memory (0xdd..., 0xdeadbeef) have some of these bits.
- * So has uninitialised stack memory, most of the time. */
+/* Catches most mistakes: patterns with which allocators fill freed memory (0xdd..., 0xdeadbeef)
+ * have some of these bits, and so has most uninitialised stack memory. */
 #define wsqi_check_task(task) \
     do { \
         WSQ_ASSERT("the wsq_task is NULL" && (task) != NULL); \
@@ -5748,12 +5750,13 @@ enum {
                    (wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0); \
     } while (0)
 
-/* One thread at a time writes the flags: the caller, then the thread that queues or runs it. */
+/* Only one thread at a time writes the flags: the spawning one, later the one that queues or runs
+ * it. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_own(&task->flags) & WSQI_FLAGS_QUEUE;
 }
 
-/* The bit that a spawn adds to the state if the task is revocable. */
+/* Returns OPEN, which a spawn adds to the state, if the task is revocable; else 0. */
 static inline uint32_t wsqi_task_open(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
@@ -5766,7 +5769,7 @@ static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     return !pinned || flags >> WSQI_FLAG_INDEX_AT < pool->workers;
 }
 
-/* The other members are written before they are read. */
+/* The spawn writes the other members. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
@@ -5818,7 +5821,8 @@ WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
 
 static void wsqi_check_over(wsq_pool *pool);
 
-/* Any thread: queues a task with a priority or a pin. The caller must not touch it after that. */
+/* Any thread: queues a task with a priority or a pin, and notifies. The caller must not touch the
+ * task after this: it may run and end. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task);
     bool pinned = (flags & WSQI_FLAG_PINNED) != 0;
@@ -5827,7 +5831,8 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_add_hint(&lane->count, 1u);
     wsqi_chain_push(&lane->incoming, task, task);
     if (pinned) {
-        /* The woken thread finds the task, in wsqi_sleep or in a wait, perhaps for this task. */
+        /* The woken thread finds the task, in wsqi_sleep or in a wait, which may be a wait for this
+         * task. */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
         wsqi_fence_rmw(); /* P4 */
     } else {
@@ -5836,17 +5841,17 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_check_over(pool);
 }
 
-/* Any thread: queues a woken task. A worker puts a plain task mostly into its LIFO slot, another
- * thread puts it into the global queue. */
+/* Any thread: queues a woken task. A worker puts a task without priority and pin mostly into its
+ * LIFO slot; another thread puts it into the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
 /* Any thread. True: the caller must queue the task. */
 static inline bool wsqi_task_notify(wsq_task *task) {
-    /* T4: what the waker wrote is visible to the next run, and so, through T3, is the last run.
-     * Pairs with T3 and T5. It is needed for a task that is notified already, too: the run that
-     * takes that notification must not miss this waker's writes. */
+    /* T4: what the waker wrote is visible to the next run, and so is, through T3, the last run.
+     * Pairs with T3 and T5. Release also if the task was notified before: the run that takes the
+     * notification must see this waker's writes, too. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
-    /* If the result is false, the task's memory may be gone from here on. */
+    /* If this returns false, the task may run and end, so its memory may be gone from here on. */
     return (state & (WSQI_TASK_PHASE | WSQI_TASK_NOTIFIED)) == WSQI_TASK_PENDING;
 }
 
@@ -5869,19 +5874,19 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
     return (state & (WSQI_TASK_PENDING | WSQI_TASK_OPEN)) != 0 || state >= WSQI_TASK_HOLD;
 }
 
-#define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, no edge can be added */
+#define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, so no edge can be added */
 
-/* The thread that has claimed a task that was done calls this: edges can be added again. */
+/* A task that was done was claimed for another spawn: edges can be added to it again. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: T6 orders it, and meanwhile other threads can only close it again. */
+    /* Relaxed: T6 orders it. Until the store, another thread can only close it again. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
         /* E6: a thread that adds an edge now sees the new state. Pairs with E5. */
         wsqi_store_rel(&task->after, NULL);
 }
 
-/* Claims a task for a spawn. False: it is queued, running or waiting for a wake. *state: before the
- * call, what the caller last saw; after it, the state before the claim. home: see wsqi_task_home.
- * hold: 0, or bits to add, such as a WSQI_TASK_HOLD for wsqi_task_let_go. */
+/* Claims a task for a spawn. False: it is queued, running or pending. *state: before the call, what
+ * the caller last saw; after it, the state before the claim. home: see wsqi_task_home. hold: bits
+ * to add to the state: WSQI_TASK_OPEN, a WSQI_TASK_HOLD for wsqi_task_let_go, both, or 0. */
 static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, uint32_t hold) {
     const uint32_t keep = WSQI_TASK_AWAITED | WSQI_TASK_POISONED | (0u - WSQI_TASK_HOLD);
     uint32_t next;
@@ -5889,21 +5894,22 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
         next = (*state & keep) | WSQI_TASK_ACTIVE;
         if (!wsqi_task_is(*state, 0)) {
             if (!wsqi_task_is(*state, WSQI_TASK_DONE)) return false;
-            next &= ~(uint32_t)WSQI_TASK_POISONED; /* only the last run was cancelled */
+            next &= ~(uint32_t)WSQI_TASK_POISONED; /* the cancel was only for the last run */
         }
-        /* Relaxed: T6 orders it. The store comes before the claim, so that a waker finds the pool.
-         * To spawn one task into two pools at the same time is a mistake of the caller. */
+        /* Relaxed: T6 orders it. The pool is stored before the claim, so that a waker finds it. To
+         * spawn one task into two pools at the same time is a mistake of the caller. */
         wsqi_store_rlx(&task->pool, home);
-        /* T6: the last run, and what came with an early wake, is visible to this run; a thread that
-         * sees the task active sees its pool. Pairs with T2, T4, W3. Failure: decide again. */
+        /* T6: the task's last run, and what a thread wrote before an early wake, is visible to the
+         * new run; a thread that sees the task active sees its pool. Pairs with T2, T4, W3.
+         * Failure: decide again. */
     } while (!wsqi_cas_acqrel(&task->state, state, next + hold));
     if (wsqi_task_is(*state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
     return true;
 }
 
-/* Any thread: counts tasks that are spawned from outside. False: the pool takes no more. Each lane
- * of the global queue has a count, on the cache line that the push writes anyway. It counts by
- * compare-and-swap: an addition that is taken back would show a wait tasks that do not exist. */
+/* Counts tasks that a thread outside spawns. False: the pool takes no more. Each lane of the global
+ * queue has a count, on the cache line that the push writes anyway. A compare-and-swap, because an
+ * addition that is taken back would for a moment show a wait tasks that do not exist. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
@@ -5912,13 +5918,14 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
         if ((outside & 1) &&
             (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_is_helper(pool)))
             return false;
-        /* Relaxed: closing and counting are one word, and a read-modify-write sees its newest
-         * value, so a shutdown waits for each admitted task; G1 and P1 order the rest. */
+        /* Relaxed: the closed bit and the count are one word, and a read-modify-write sees its
+         * newest value, so a shutdown waits for each admitted task. G1 and P1 order the rest. */
     } while (!wsqi_cas_rlx(word, &outside, outside + 2 * count));
     return true;
 }
 
-/* Any thread; self: its worker in this pool, or NULL. Counts tasks before they can finish. */
+/* Any thread; self: its worker in this pool, or NULL. Counts tasks as spawned, before they can
+ * finish. An error: the pool takes no more tasks. */
 static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN
                      : wsqi_forked(pool) || !wsqi_admit(pool, count))
@@ -5958,13 +5965,14 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
         wsqi_notify_rmw(pool);
     } else {
         wsqi_inject_settle(inject);
-        wsqi_notify(pool); /* a worker that looked while the tasks moved may have missed them */
+        wsqi_notify(pool); /* others may have missed the tasks while they moved */
     }
     wsqi_check_over(pool);
 }
 
 /* Any thread; self: its worker in this pool, or NULL. Puts the task at the back of that worker's
- * queue, or, without a worker, of the global queue. */
+ * queue, or, if NULL, of the global queue; a task with a priority or pin into its lane.
+ * Notifies. */
 static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
@@ -5976,8 +5984,8 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
     }
 }
 
-/* Any thread: as wsqi_task_queue, but a worker with a permit puts the task into its LIFO slot, if
- * the pool has slots. Tasks that the driver's dispatch wakes go to the queue, in order. */
+/* As wsqi_task_queue, but a worker with a permit puts the task into its LIFO slot, if the pool has
+ * slots. Tasks that the driver's dispatch wakes go to the queue, in order. */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
     if (self != NULL && self->permit && !self->dispatching && pool->config.lifo_cap != 0 &&
@@ -5998,7 +6006,7 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
         wsqi_schedule_slow(pool, self, task);
 }
 
-/* A thread outside the pool spawns a task, as in wsqi_spawn_plain. */
+/* As wsqi_spawn_plain, by a thread outside the pool. */
 static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
     if (result != WSQ_OK) return result;
@@ -6007,8 +6015,8 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* Spawns a task without predecessors, priority or pin; home: see wsqi_task_home. (In one function
- * with wsqi_spawn_outside, this path takes 172 instead of 165 instructions.) */
+/* Spawns a task without predecessors, priority or pin; home: see wsqi_task_home. (If
+ * wsqi_spawn_outside were part of this function, it would take 172 instead of 165 instructions.) */
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
@@ -6020,13 +6028,14 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* The thread that has claimed the task: ends the pin of an earlier wsq_spawn_on. */
+/* Called after a claim: ends the pin of an earlier wsq_spawn_on. */
 static void wsqi_task_unpin(wsq_task *task) {
     uint32_t flags = wsqi_load_own(&task->flags);
     if (flags & WSQI_FLAG_ONCE) wsqi_store_own(&task->flags, flags & WSQI_FLAGS_UNPINNED);
 }
 
-/* Any thread: spawns and counts the task, but holds it back until wsqi_task_let_go. */
+/* Any thread: claims and counts the task, with a hold that keeps it out of a queue until the caller
+ * calls wsqi_task_let_go. */
 static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_hint(&task->state);
@@ -6039,22 +6048,23 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     return WSQ_OK;
 }
 
-/* Did anything but its own spawn hold the task back? NONE: no. REPORTED: yes, and the hooks were
- * told. COUNTED: yes, and pool.held counts the task, too. */
+/* What held the task back, beside its own spawn? NONE: nothing. REPORTED: something, and the SPAWN
+ * event said so. COUNTED: something, and pool.held counts the task, too. */
 typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED } wsqi_hold;
 
 /* Any thread: takes one hold away. If it was the last one, and the task has been spawned, this
  * queues the task, and returns true. */
 static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
-    /* E3: the task's run sees what the task waited for; this thread sees the task's spawn. Pairs
-     * with itself, T6. */
+    /* E3: the task's run sees what this thread has done; and this thread sees the task's spawn.
+     * Pairs with itself, T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_HOLD);
     if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     bool abroad = wsqi_inside(pool) == NULL;
-    /* Relaxed: the task is not done, so a thread that frees the pool has seen this addition. */
+    /* Relaxed: the task is not done yet, so a thread that frees the pool, which waits for the task,
+     * sees this addition. */
     if (abroad) wsqi_add_rlx(&pool->abroad, 1u);
-    /* The count only serves to find a wait for the pool that may never end; see wsqi_stuck. */
+    /* Only wsqi_stuck uses this count. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, wsqi_local(pool), task);
@@ -6063,15 +6073,16 @@ static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     return true;
 }
 
-/* The thread that has reserved the task lets it go. Only then is it counted in pool.held, if others
- * still hold it: while the end of its last predecessor is under way, it must not seem held. */
+/* The thread that has reserved the task takes its hold away. Then, if other holds are left, it
+ * counts the task in pool.held: not earlier, for a task whose last predecessor is just ending must
+ * not seem to wait for ever. */
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     if (wsqi_task_let_go(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
 
-/* The thread that has reserved the task: reports the spawn. Relaxed: other threads only take
+/* The thread that has reserved the task sends the SPAWN event. Relaxed: other threads only take
  * holds away, and never this thread's own. */
 static wsqi_hold wsqi_spawn_report(wsq_pool *pool, const wsq_task *task) {
     uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_HOLD - 1;
@@ -6084,7 +6095,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    if (pin != 0) { /* in time: wsqi_task_let_go queues the task */
+    if (pin != 0) { /* before the task is queued, in wsqi_spawn_end */
         uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
         wsqi_store_own(&task->flags, kept | pin);
     }
@@ -6092,13 +6103,14 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
     return WSQ_OK;
 }
 
-/* Has the task no predecessors, and none of these flags, and does no hook hear of spawns? */
+/* Is the task without predecessors and flags, in a pool where no hook hears of spawns? (`state`
+ * counts its predecessors as holds.) */
 static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
     return WSQI_LIKELY((flags | state / WSQI_TASK_HOLD) == 0) &&
            !wsqi_hooked(pool, 1u << WSQ_EVENT_SPAWN);
 }
 
-/* The group that wsq_task_set_group has set, or NULL. */
+/* The group that wsq_task_set_group has set for the next spawn, or NULL. */
 static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
     bool grouped = (wsqi_load_own(&task->flags) & WSQI_FLAG_GROUPED) != 0;
     return grouped ? wsqi_task_group(task) : NULL;
@@ -6116,45 +6128,45 @@ WSQ_API bool wsq_budget_take(void) {
 /* ==========================================================================
  * >>timer
  * Purpose:   wakes that come later, at a cost that does not grow with the number of timers.
- * Invariant: level n has a list for each value of the n-th digit, to the base of 64, of a time in
- *            ns. A timer is on the level of the highest digit in which its time and `base` differ,
- *            in the list for its time's value of that digit. So a level is due before all higher
- *            ones. A timer that is set again to a later time stays in its list until that is
- *            opened. When the time of a list has come, `base` becomes that time, and the list's
- *            timers move down or fire. `next` (of a worker's lists) and timer_next (of the pool)
- *            are no later than the first timer, unless the thread that set it is about to lower
- *            them. While a worker sleeps and a timer is set, the watcher sleeps until timer_next
- *            at most.
+ * Invariant: times are in ns, and written in digits to the base of 64; `base` is a past time. Level
+ *            n has 64 lists, one for each value of the n-th digit. A timer lies on the level of the
+ *            highest digit in which its time differs from `base`, in the list for its time's value
+ *            of that digit. So the timers of a level are due before those of higher levels.
+ *            When the time of a list has come, the list is opened: `base` becomes that time, and
+ *            the list's timers fire or move to lower levels. A timer that is set again to a later
+ *            time moves only then. `next` (of a worker's lists) and timer_next (of the pool) are no
+ *            later than the first timer, unless the thread that set it is about to lower them.
+ *            While a worker sleeps and a timer is set, the watcher wakes up by timer_next.
  * Writers:   the lists, `next` and the timers in the lists: the holder of their lock. timer_next:
  *            any thread, by compare-and-swap.
- * Source:    timing wheels (Varghese and Lauck 1987); digits of ns, for an exact order, are the
- *            radix heap's (Ahuja et al. 1990). Rejected: a binomial heap of links for each worker.
- *            Beside 10^6 timers it takes 300 instead of 120 ns to cancel and set one, and 930
- *            instead of 650 to fire one (2 cores of a Xeon, KVM).
+ * Source:    timing wheels (Varghese and Lauck 1987); digits of ns, for an exact order: the radix
+ *            heap (Ahuja et al. 1990). Rejected: a binomial heap for each worker. With 10^6 timers
+ *            set, it takes 300 instead of 120 ns to cancel and set one, and 930 instead of 650 to
+ *            fire one (2 cores of a Xeon, KVM).
  * ========================================================================== */
 
-/* Guesses. MOST: so many timers move or fire in one hold of a lock (about 50 us if none is in the
- * cache). SHORT: in a list of up to so many, the watcher finds the earliest time. For a longer list
- * it wakes up when the list's time begins, and moves the timers to shorter lists. */
+/* Guesses. MOST: this many timers at most move or fire before the lock is given back (about 50 us
+ * if none is in the cache). SHORT: a list with at most this many timers is searched for its
+ * earliest time, so that the watcher wakes up then. For a longer list it wakes up when the list's
+ * time begins. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
-/* In a turn a worker fires its own timers. It fires another worker's only if they are late by this
- * many ns, about the length of a turn. A worker that has nothing to do fires those that are due in
- * one worker's lists, its own if possible. If it took all that are due in the pool, 64 workers
- * would lose a third of their time, as tasks go to and fro between them (bench/sim, `sleep`). */
+/* In a turn a worker fires its own timers. It fires those of other workers only if they are late by
+ * this many ns, about the length of a turn: if 64 workers looked at all timers in each turn, they
+ * would lose a tenth of their time (bench/sim, `sleep`). */
 #define WSQI_TIMERS_GRACE 1000000u
 
 #define wsqi_check_timer(timers, timer) \
     WSQ_ASSERT("the memory of this wsq_timer was freed or overwritten while it was set" && \
                wsqi_load_locked(&(timer)->timers) == (timers))
 
-/* The lists in which this thread sets timers. */
+/* The lists in which this thread sets timers: those of its worker, or of any one. */
 static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
     const wsqi_worker *self = wsqi_local(pool);
     return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
 }
 
-/* The lock's holder: puts the timer at the end of the list for its time, so that of timers with the
+/* The lock's holder: puts the timer at the end of the list for its time. So of two timers with the
  * same time the older one mostly fires first. */
 static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
     uint64_t at = wsqi_get(&timer->at);
@@ -6182,7 +6194,7 @@ static void wsqi_timer_unlink(wsq_timer *timer) {
 }
 
 /* The lock's holder: returns a time before which no timer of the list is due. The list is for times
- * from `start` to `end`; timers that were set anew may be due later. */
+ * from `start` to `end`; a timer that was set again may be due later. */
 static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t start,
                                   uint64_t end) {
     unsigned count = 0;
@@ -6197,8 +6209,8 @@ static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t
     return end;
 }
 
-/* The lock's holder, at `now`. Opens the first list that is not empty, if its time has come: then
- * it returns `now`. Else it returns when to look again. */
+/* The lock's holder, at `now`. If the time of the first list that is not empty has come, opens that
+ * list and returns `now`. Else returns when to look again. */
 static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     if (timers->open != NULL && wsqi_get(&timers->open->next) != timers->open) return now;
     timers->open = NULL;
@@ -6246,8 +6258,8 @@ static bool wsqi_timers_make(wsq_pool *pool) {
     return pool->timers != NULL;
 }
 
-/* The pool is over: all its timers become unset. In a child of fork() they are the parent's, and
- * stay as they are. Frees the lists. */
+/* The pool is over: unsets all its timers, and frees the lists. In a child of fork() the timers are
+ * the parent's, and stay as they are. */
 static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
         wsqi_timers *timers = &pool->timers[i];
@@ -6257,9 +6269,10 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     wsqi_release(allocator, pool->timers, pool->workers * sizeof(wsqi_timers));
 }
 
-/* The lock's holder: moves the first timer of the open list down, or fires it. Returns its task, if
- * the caller must queue it. Once the task is notified, it may run and free itself and the timer. So
- * the timer's word says "fired" before that; a cancel that reads this waits for the lock. */
+/* The lock's holder: takes the first timer of the open list, and fires it, or moves it to a lower
+ * level if it is not due. Returns its task, if the caller must queue it. Once the task is notified,
+ * another thread may run it, and free the task and the timer. So before that, `timers` is set to
+ * "fired" (+ 1), and a cancel that reads this waits for the lock. */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6269,8 +6282,8 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_task *task = wsqi_get(&timer->task);
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
     if (!wsqi_task_notify(task)) return NULL;
-    /* N3: no thread that fires timers uses this one any more. Pairs with N4. The timer's memory
-     * cannot go before this store, because its task waits for the caller to queue it. */
+    /* N3: no thread that fires timers uses this timer any more. Pairs with N4. The timer's memory
+     * is still there, because its task cannot run before the caller queues it. */
     wsqi_store_rel(&timer->timers, NULL);
     return task;
 }
@@ -6285,7 +6298,8 @@ static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     return first;
 }
 
-/* Any thread that has set a timer, due at `at`: if that is the earliest, tells the watcher. */
+/* Any thread that has set a timer, due at `at`: lowers timer_next to that, and then tells the
+ * watcher. */
 static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1 */
     while (at < next) {
@@ -6297,23 +6311,23 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     }
 }
 
-/* Any thread that has fired timers: finds out when the next one is due. */
+/* Any thread that has fired timers: sets timer_next to the time of the next one. */
 static void wsqi_timers_raise(wsq_pool *pool) {
     uint64_t next = wsqi_load_hint(&pool->timer_next), first = wsqi_timers_next(pool);
-    /* N2: a thread that sets an earlier timer sees `first`, or the second look sees that timer.
-     * Otherwise no thread would look for it. Pairs with N1. Failure: another thread was faster. */
+    /* N2: either a thread that sets an earlier timer sees timer_next as stored here, and lowers it,
+     * or the second look here sees that timer. Otherwise no thread would look for it. Pairs with
+     * N1. Failure: another thread was faster. */
     if (next < first && wsqi_cas_sc(&pool->timer_next, &next, first))
         first = wsqi_timers_next(pool);
     wsqi_timers_lower(pool, first);
 }
 
-/* Any thread, in a turn or when it finds nothing to do: wakes the tasks whose timers are due. It
- * keeps the order of their times, so it does not use the LIFO slot. It fires a bounded number; the
- * next look fires more. It leaves out other workers' timers unless they are late by `grace` ns, and
- * lists whose lock is held. With a grace of 0 it stops at the first lists that wake a task, because
- * the next worker that has nothing to do, or their owner's turn, fires the others. It holds no lock
- * while it queues the tasks, because in a pool that is over, queueing cancels them. True: timers
- * moved, but none fired; the caller must look again. */
+/* Any thread, in a turn or when it finds nothing to do: wakes the tasks whose timers are due, in
+ * the order of their times. (So it does not use the LIFO slot.) It fires a bounded number, the next
+ * call fires more. It leaves out lists whose lock is held, and other workers' timers unless they
+ * are late by `grace` ns. It queues the tasks only after it has unlocked all lists, because in a
+ * pool that is over, queueing cancels them. True: timers moved, but none fired; the caller must
+ * look again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6340,7 +6354,7 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     wsqi_set(end, (wsq_task *)NULL);
     if (all) wsqi_timers_raise(pool);
     bool moved = count != 0 && first == NULL;
-    while ((task = first) != NULL) { /* no lock is held here */
+    while ((task = first) != NULL) {
         wsq_pool *home = wsqi_task_pool(task);
         first = wsqi_get(&task->next);
         wsqi_event_here(home, WSQ_EVENT_WAKE, task, WSQ_CAUSE_TIMER);
@@ -6349,13 +6363,13 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     return moved;
 }
 
-/* The lists that `where`, the word of a timer, names. */
+/* The lists that `where` points to: a value of timer->timers, with or without the "fired" bit. */
 static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
 
-/* Any thread: locks the lists in which the timer is set, or is to be set, and claims the timer for
- * them. *where: the timer's word before that. NULL: the timer is set in another pool. */
+/* Any thread: locks the lists in which the timer is set or, if it is not set, the caller's own, and
+ * marks it as set there. *where: timer->timers before that. NULL: it is set in another pool. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6364,8 +6378,8 @@ static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **wh
         if (!here && timers != NULL && *where == timers) return NULL;
         if (!here) timers = wsqi_timers_own(pool);
         wsqi_lock(pool, &timers->lock);
-        /* N4: all former use of the timer is over. N3: the lock and its pool are visible. Pairs
-         * with N3 and N4. Failure: another thread was faster. */
+        /* N4: all former use of the timer is over. N3: the lists and their pool are visible to a
+         * cancel. Pairs with N3 and N4. Failure: another thread was faster. */
         if (wsqi_cas_acqrel(&timer->timers, where, timers)) return timers;
         wsqi_unlock(pool, &timers->lock);
     }
@@ -6387,8 +6401,8 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
     wsqi_set(&timer->at, at);
     if (moves) wsqi_timer_link(timers, timer); /* else it moves when its list is opened */
     bool first = at < wsqi_load_locked(&timers->next);
-    /* N1: either this thread sees the timer_next that wsqi_timers_raise has stored, or the second
-     * look there sees this time. Pairs with N2. */
+    /* N1: either this thread sees timer_next as wsqi_timers_raise has stored it, or the second look
+     * in that function sees this time. Pairs with N2. */
     if (first) wsqi_store_sc(&timers->next, at);
     wsqi_unlock(pool, &timers->lock);
     if (first) wsqi_timers_lower(pool, at);
@@ -6417,21 +6431,22 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
  * >>after: tasks that wait for the end of others
  * Purpose:   a graph of tasks, with edges that the caller provides. When the last predecessor of a
  *            task ends, the task is queued.
- * Invariant: a task's state counts its unresolved edges. Each edge is resolved once: by the thread
- *            that ends the predecessor, or, if that has ended already, by the thread that adds the
+ * Invariant: a predecessor's `after` lists the edges to its successors; a successor's state counts,
+ *            as holds, its edges that are not resolved. Each edge is resolved once: by the thread
+ *            that ends the predecessor or, if that has ended already, by the thread that adds the
  *            edge. The thread that ends an AWAITED task closes `after`, then stores DONE, and does
- *            not touch the task any more; then it lets the successors go on.
+ *            not touch the task any more; then it resolves the edges.
  * Writers:   after: a thread that adds an edge pushes; the thread that ends the task closes it.
- * Source:    a list of waiters that the end closes: Rust's and Java's one-shot futures.
+ * Source:    one-shot futures of Rust and Java: the end closes the list of waiters.
  * ========================================================================== */
 
 static bool wsqi_task_is_node(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
 }
 
-/* Any thread. A predecessor was cancelled, so this task is not to run, either. If the task is done
- * (and will be spawned again), it becomes new, because DONE with POISONED means that its last run
- * was cancelled. */
+/* Any thread. A predecessor was cancelled, so this task must not run, either. If the task is done
+ * (and will be spawned again), it becomes new: DONE and POISONED together would say that its last
+ * run was cancelled. */
 static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
@@ -6444,13 +6459,13 @@ static void wsqi_task_poison(wsq_task *task) {
 
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task);
 
-/* Does the end of this task, with this state, cancel its successors? Not if it is a future. */
+/* Does the end of this task, in this state, cancel its successors? Not if it is a future. */
 static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
     return wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
 }
 
-/* Any thread. The predecessor of these edges has ended. Once an edge is resolved here, its memory
- * belongs to the caller of wsq_task_after again. */
+/* Any thread, when the predecessor of these edges has ended: takes a hold from each successor. Then
+ * the edge's memory belongs to the caller of wsq_task_after again. poisons: it was cancelled. */
 static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     for (wsq_edge *next; edge != NULL; edge = next) {
         wsq_task *task = edge->task;
@@ -6460,27 +6475,30 @@ static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     }
 }
 
-/* The task has ended, or is about to: from now on no edge can be added. Returns its edges. */
+/* The task has ended, or its end is under way: from now on no edge can be added. Returns its
+ * edges. */
 static wsq_edge *wsqi_task_close(wsq_task *task) {
     /* E4: the edges are visible. Pairs with E5. */
     void *edges = wsqi_xchg_acq(&task->after, WSQI_CLOSED);
     return edges != WSQI_CLOSED ? (wsq_edge *)edges : NULL;
 }
 
-/* Any thread. Marks the task as AWAITED, so that the thread that ends it looks for followers and
- * waiters. Returns the state; if that is DONE, the task had ended before. */
+/* Any thread. Marks the task as AWAITED, so that the thread that ends it looks for edges and
+ * waiting threads. Returns the state; if that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
-        /* T1, W3: what the task did, or what its spawn wrote, is visible. Pairs with T2 and T6. */
+        /* T1, W3: if it is done, what it did is visible; else, what its spawn wrote. Pairs with T2
+         * and T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
-        /* Relaxed: E5, or the bucket's lock, orders what the task's end finds. Failure: retried. */
+        /* Relaxed: E5 orders the edge, and the bucket's lock the waiting thread. Failure:
+         * retried. */
         if (wsqi_cas_rlx(&task->state, &state, state | WSQI_TASK_AWAITED)) return state;
     }
 }
 
-/* Adds the edge to the task's `after`, and returns 0. If the task is done, returns its state
- * instead; the state may change after that, if the task is in a batch that is refused. */
+/* Adds the edge to the task's `after`, and returns 0. If the task is done, returns its state, which
+ * is not 0. That state may already be out of date, if the task was in a batch that is refused. */
 static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
     for (;;) {
@@ -6492,14 +6510,14 @@ static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
             continue;
         }
         wsqi_set(&edge->next, (wsq_edge *)head);
-        /* E5: the edge becomes visible, and the state of the reopened task is visible here. Pairs
-         * with E4 and E6. Failure: the loop tries again. */
+        /* E5: the edge becomes visible; and if the task was reopened, its new state is visible
+         * here. Pairs with E4 and E6. Failure: the loop tries again. */
         if (wsqi_cas_acqrel(&task->after, &head, edge)) return 0;
     }
 }
 
-/* Makes the edge start at this task. The task's end resolves the edge; if the task has ended
- * already, this function does. */
+/* Makes the edge start at this task. The task's end will resolve the edge; if the task has ended
+ * already, this function resolves it. */
 static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     uint32_t state = wsqi_edge_push(edge, task);
     if (state != 0) {
@@ -6507,7 +6525,7 @@ static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     } else {
         state = wsqi_task_attend(task);
         if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
-        edge = wsqi_task_close(task); /* its end did not see AWAITED, so this thread resolves */
+        edge = wsqi_task_close(task); /* the end did not see AWAITED, so this resolves */
     }
     wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
 }
@@ -6531,12 +6549,12 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 
 /* ==========================================================================
  * >>run: one run of a task, and its end
- * Purpose:   calls the task's function; what that returns decides what becomes of the task.
- * Invariant: a task is run, or ended, by the one thread that took it out of its queue.
+ * Purpose:   calls the task's function, and acts on its result: DONE, PENDING, YIELD or GONE.
+ * Invariant: only the thread that took a task out of its queue runs it or ends it.
  * Writers:   state: that thread; see >>task.
  * ========================================================================== */
 
-/* Any thread: as wsqi_task_finish, if a task follows, a thread waits, or another bit was added. */
+/* As wsqi_task_finish, if the task is AWAITED, or another bit was added to its state. */
 WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = wsqi_load_hint(&task->state);
     while ((former & WSQI_TASK_AWAITED) == 0)
@@ -6548,8 +6566,8 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
     wsqi_call(pool, task);
 }
 
-/* Any thread that has the task to itself. state: DONE, or DONE with POISONED. After this call the
- * task's memory may be gone. */
+/* Ends a task that no other thread runs or queues. state: DONE, or DONE with POISONED. After this
+ * call the task's memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = WSQI_TASK_ACTIVE; /* mostly no other bit is set */
     /* T2: what the task did is visible to a thread that sees it done. Pairs with T1 and W3.
@@ -6558,24 +6576,24 @@ WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
         wsqi_task_finish_slow(pool, task, state);
 }
 
-/* The spawn failed: sets the task's state back to `former`, and calls the threads that wait for the
- * task, if any came meanwhile (AWAITED). */
+/* A batch is refused: sets the state of a task that it had claimed back to `former`, and calls the
+ * threads that began to wait for the task meanwhile (AWAITED). */
 static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     uint32_t state = wsqi_load_hint(&task->state);
     if (wsqi_task_is(former, WSQI_TASK_DONE)) {
         wsqi_task_finish(pool, task, former);
         return;
     }
-    /* T2, T6: as a finish and a claim. Failure: relaxed, decide anew. */
+    /* T2, T6: as wsqi_task_finish and wsqi_task_claim. Failure: relaxed, decide again. */
     while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_AWAITED))) {}
     if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
 }
 
-/* Owner only. Puts a task that yielded, or was woken while it ran, at the back of the queue. That
- * is the global queue if the worker has a deque, which has no back for its owner; or if the ring is
- * empty and the global queue is not, because its tasks come before this one. A task that is alone
- * in its ring runs next, so no other thread is told of it. If the worker does anything else first,
- * it tells another thread then: before an urgent task (wsqi_take_lane), before it blocks
+/* Owner only. Puts a task that yielded, or was woken while it ran, at the back of the worker's
+ * ring. It goes to the global queue instead if the worker has a deque, which has no back for its
+ * owner; or if the ring is empty and the global queue is not, because its tasks come before this
+ * one. A task that is alone in its ring runs next, so this notifies no thread. If the worker does
+ * anything else first, it notifies then: before an urgent task (wsqi_take_lane), before it blocks
  * (wsqi_permit_give), and when it returns from a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
@@ -6584,9 +6602,10 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
         return;
     }
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
-                wsqi_load_hint(&self->lifo) == NULL; /* only a thief can empty it meanwhile */
+                wsqi_load_hint(&self->lifo) == NULL; /* only a thief can empty the slot meanwhile */
     bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
-    /* A full ring is not spilled, because its tasks come before those of the global queue. */
+    /* If the ring is full, only this task goes to the global queue: the ring's tasks come before
+     * it. */
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         next = false;
@@ -6598,8 +6617,9 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
-        /* T3: what the task did is visible to its next run, through its waker. Pairs with T4.
-         * Failure: relaxed, a bit was added; decide again. ACTIVE goes, PENDING comes. */
+        /* T3: what the task did is visible to its next run, through the thread that wakes it. Pairs
+         * with T4. Failure: relaxed, a bit was added; decide again. The sum clears ACTIVE and sets
+         * PENDING. */
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
             return;
     }
@@ -6625,14 +6645,14 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
 }
 #endif
 
-/* Owner only, after it has called a function: none of that function's jobs is still public. */
+/* After a user's function has returned: all jobs that it forked are joined. */
 #define wsqi_check_joined(self) \
     WSQ_ASSERT("a function returned without a join of a job that it had forked" && \
                wsqi_range_bottom(wsqi_load_own( \
                    &wsqi_worker_of((self)->frame.floor)->range)) <= \
                    wsqi_entry_index((self)->frame.floor))
 
-/* Owner only: calls the task's function once. True: the task is over. */
+/* Owner only: calls the task's function once. True: the task has ended. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->frame.task = task;
     self->frame.budget_left = self->pool->config.budget;
@@ -6649,17 +6669,18 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only: counts n more tasks as finished. */
 static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
-    /* P1: what the tasks did, above all their spawns, is visible with the count. Pairs with P2. */
+    /* P1: what the tasks did, and above all what they spawned, is visible with the count. Pairs
+     * with P2. */
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* Owner only, for a task that was woken, is revocable, or is poisoned: does it run? False: it was
- * cancelled, and its state stays, so that wsq_task_cancel still says so. */
+/* Owner only, for a task that was woken, is revocable, or is poisoned: does it run now? False: it
+ * was cancelled. Its state stays then, so that wsq_task_cancel still says so. */
 static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
     while ((state & WSQI_TASK_POISONED) == 0) {
-        /* T5: what was done before the wake is visible to this run, and a wake or a cancel from now
-         * on is for the next. Pairs with T4. Failure: relaxed, decide anew. */
+        /* T5: what was done before the wake is visible to this run. A wake or cancel after this is
+         * for the next run. Pairs with T4. Failure: relaxed, decide again. */
         if (wsqi_cas_acqrel(&task->state, &state, (state & ~over) | WSQI_TASK_ACTIVE)) return true;
     }
     /* T5: what was done before the cancel is visible to the task's cleanup. */
@@ -6670,19 +6691,19 @@ static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
 /* ==========================================================================
  * >>group
  * Purpose:   tasks that are waited for, or cancelled, together.
- * Invariant: `word` counts at least the tasks that are spawned and have not ended. The thread that
- *            brings the count to zero clears WAITED and THEN, and does what they ask for.
- * Writers:   any thread. A worker reports the ends of a batch of tasks of one group together
- *            (ends), before it runs anything else, searches, blocks or sleeps.
- * Source:    Go's WaitGroup, Java's Phaser; the batches are ours. Rejected: to count spawns in
- *            batches, too: 4 ns less per task with 1 worker, no gain with 2, and 175 lines
- *            (bench/README).
+ * Invariant: the count in `word` is at least the number of tasks that are spawned and have not
+ *            ended. The thread that brings it to zero clears WAITED and THEN, calls the waiting
+ *            threads, and starts the tasks in `then`.
+ * Writers:   any thread. A worker collects the ends of tasks of one group in `ends`, and counts
+ *            them down together before it runs another task, searches, blocks or sleeps.
+ * Source:    Go's WaitGroup, Java's Phaser; to collect ends is ours. Rejected: to collect spawns,
+ *            too: 4 ns less per task with 1 worker, no gain with 2, and 175 lines (bench/README).
  * ========================================================================== */
 
 enum {
     WSQI_GROUP_WAITED = 1, /* a thread sleeps until the group is done */
     WSQI_GROUP_THEN = 2,   /* tasks wait in `then` */
-    WSQI_GROUP_CANCELLED = 4, /* one of its tasks was cancelled; until wsq_group_init */
+    WSQI_GROUP_CANCELLED = 4, /* one of its tasks was cancelled; wsq_group_init clears it */
     WSQI_GROUP_TASK = 8    /* this bit and all above: the number of tasks that are not done */
 };
 
@@ -6716,7 +6737,8 @@ static wsq_task *wsqi_group_last(wsq_task *then) {
     return then;
 }
 
-/* Takes the tasks that wait for the group, and puts them in front of the list `then`. */
+/* Takes the tasks that wait for the group, puts them in front of the list `then`, and returns
+ * it. */
 static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     /* G2: as in wsqi_inject_collect. */
     wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL);
@@ -6725,7 +6747,7 @@ static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     return first;
 }
 
-/* Starts these tasks, which have waited for a group. */
+/* Queues these tasks, which have waited for a group, unless another hold is left. */
 static void wsqi_group_start(wsq_task *task) {
     for (wsq_task *next; task != NULL; task = next) {
         next = wsqi_get(&task->next);
@@ -6734,18 +6756,19 @@ static void wsqi_group_start(wsq_task *task) {
 }
 
 /* n tasks of the group are done; cancelled: WSQI_GROUP_CANCELLED, or 0. Once the count is zero, the
- * group's memory may be gone. So the tasks that wait for the group are taken before that, while it
- * still counts one. If more tasks are spawned meanwhile, those that were taken go on waiting: they
- * must come after the new ones, too. */
+ * group's memory may be gone. So the list `then` is taken while the group still counts one task. If
+ * more tasks are spawned after that, the list is put back, because its tasks must come after those,
+ * too. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     wsq_task *then = NULL;
     for (;;) {
         bool last = word / WSQI_GROUP_TASK == n, take = last && (word & WSQI_GROUP_THEN);
         if (!last && then != NULL) {
-            wsqi_chain_push(&group->then, then, wsqi_group_last(then)); /* the count is not 0 */
+            wsqi_chain_push(&group->then, then, wsqi_group_last(then));
             then = NULL;
-            /* K3: the tasks that were put back are visible to the thread that ends the group. */
+            /* K3: the list that was put back is visible to the thread that brings the count to
+             * zero. */
             word = wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN) | WSQI_GROUP_THEN;
             continue;
         }
@@ -6764,7 +6787,8 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
-/* Any thread. The node's predecessors are done. The caller must queue its task after this. */
+/* Any thread, when the node's predecessors are done: makes its task active. The caller must then
+ * queue the task. */
 static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = wsqi_load_own(&task->pool); /* wsq_graph_add wrote it */
@@ -6772,15 +6796,15 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 0);
 }
 
-/* The thread that has ended a node's task, before it reports that to the group; self: its worker,
- * or NULL. Starts each following node whose last predecessor this was. */
+/* The thread that has ended a node's task, before the group counts that; self: its worker, or NULL.
+ * Starts each following node whose last predecessor this was. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
         wsq_node *node = wsq_container_of(edge->task, wsq_node, task);
         if (poisons) wsqi_task_poison(&node->task);
-        /* E7: what the node's predecessors did is visible to its run. Pairs with itself. The last
-         * predecessor need not count down. */
+        /* E7: what the node's predecessors did is visible to its run. Pairs with itself. If `left`
+         * is 1, this is the last one, and need not count down. */
         if (wsqi_load_acq(&node->left) != 1 && wsqi_add_acqrel(&node->left, 0u - 1u) != 1) continue;
         wsqi_store_hint(&node->left, node->predecessors); /* for the next run */
         wsqi_node_claim(pool, &node->task);
@@ -6788,11 +6812,11 @@ static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, boo
     }
 }
 
-/* The thread that took the task out of its queue calls this: the task ends without a run. */
+/* Called by the thread that took the task out of its queue: the task ends without a run. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
     bool is_node = wsqi_task_is_node(task);
-    /* The event of a future was sent when the future ended. */
+    /* A future's event was sent when the future ended. */
     if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
@@ -6801,7 +6825,7 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1: what the cleanup did is visible. Pairs with P2. */
 }
 
-/* Owner only: reports to the group the ends that `ends` has collected. */
+/* Owner only: counts the ends that `ends` has collected down in their group. */
 static void wsqi_group_flush(wsqi_worker *self) {
     wsq_group *group = self->ends.group;
     uint64_t n = self->ends.count;
@@ -6819,14 +6843,14 @@ static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *
     self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
     self->frame.group = former;
-    if (!over || self->ends.group != group) wsqi_group_flush(self); /* it may wait for these ends */
+    if (!over || self->ends.group != group) wsqi_group_flush(self); /* a task may await these */
     if (!over) return;
     self->ends.group = group;
     self->ends.count++;
     if (is_node) wsqi_node_end(self->pool, self, task, false);
 }
 
-/* Counts one more task. Relaxed: the spawn orders it before the end of the task. */
+/* Counts one more task. Relaxed: the spawn orders it before the task's end. */
 static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
@@ -6850,7 +6874,7 @@ WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* which also means: no group */
+    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* so it has no group */
         return wsqi_spawn_plain(pool, task, state, pool);
     wsq_group *group = wsqi_task_grouped(task);
     if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
@@ -6877,8 +6901,8 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
 
 /* ---- batches ---- */
 
-/* Claims one task of a batch, and counts it in `group`, or, if that is NULL, in the group that
- * wsq_task_set_group has set. False: it cannot be spawned. */
+/* Claims one task of a batch, and counts it in `group` or, if that is NULL, in the group that
+ * wsq_task_set_group has set. False: this task cannot be spawned. */
 static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (task == NULL || task->fn == NULL) return false;
     wsqi_check_task(task);
@@ -6912,11 +6936,12 @@ static bool wsqi_claim_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks,
     return true;
 }
 
-/* Any thread: queues the claimed tasks. Do not touch a task after it was queued: it may be gone. */
+/* Any thread: queues the claimed tasks, and notifies. A task must not be touched once it is queued:
+ * it may run and be freed. */
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* in self's queue */
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* into self's queue */
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
@@ -6925,10 +6950,10 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
             continue;
         }
         fits = fits && (self->order != WSQ_FIFO || wsq_ring_push(&self->ring, tasks[i]));
-        some = some || fits; /* once the ring is full, the rest goes to the global queue */
+        some = some || fits;
         if (fits && self->order == WSQ_LIFO) wsqi_push_local(self, tasks[i]);
         if (fits) continue;
-        if (oldest == NULL) oldest = tasks[i]; /* the rest becomes one chain */
+        if (oldest == NULL) oldest = tasks[i]; /* what does not fit becomes a chain */
         else wsqi_set(&tasks[i]->next, newest);
         newest = tasks[i];
     }
@@ -7002,10 +7027,11 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
     return WSQ_OK;
 }
 
-/* While the graph does not run: finds the nodes that have no predecessors. False: some nodes follow
- * each other in a circle. */
+/* While the graph does not run: lists the nodes without predecessors, and then goes through the
+ * graph as a run would. False: some nodes are never reached, because they follow each other in a
+ * circle. */
 static bool wsqi_graph_check(wsq_graph *graph) {
-    wsq_task *reached = NULL; /* tasks that would start, linked by `next` */
+    wsq_task *reached = NULL; /* tasks that a run would start, linked by `next` */
     uint64_t count = 0;
     graph->start = NULL;
     for (wsq_node *node = graph->first; node != NULL; node = node->next) {
@@ -7031,8 +7057,8 @@ static bool wsqi_graph_check(wsq_graph *graph) {
     return graph->checked = count == graph->count;
 }
 
-/* Any thread: queues the nodes that have no predecessors; a thread outside queues them as one
- * batch. Once the last one is queued, the graph may be gone. */
+/* Any thread: queues the nodes without predecessors; a thread outside queues them as one chain.
+ * Once the last node is queued, the graph's memory may be gone. */
 static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph) {
     wsq_task *newest = NULL, *oldest = NULL, *task;
     for (wsq_node *node = graph->start, *next; node != NULL; node = next) {
@@ -7081,13 +7107,13 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
         return WSQ_OK;
     }
-    /* This holds the task back until this function is done with the group: the task may free the
+    /* One more hold, until this function is done with the group, because the task may free the
      * group. Relaxed: E3 orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     wsqi_hold hold = wsqi_spawn_report(pool, task);
-    wsqi_chain_push(&group->then, task, task); /* THEN is set below */
+    wsqi_chain_push(&group->then, task, task); /* the bit THEN is set below */
     uint64_t word = wsqi_load_hint(&group->word), next;
-    do { /* if the group is done by now, count one, so that it ends once more */
+    do { /* if the count is zero by now, count one, to bring it to zero again */
         next = (word | WSQI_GROUP_THEN) + (word < WSQI_GROUP_TASK ? (uint64_t)WSQI_GROUP_TASK : 0);
         /* K3: the thread that brings the count to zero sees the task. Failure: decide again. */
     } while (!wsqi_cas_rel(&group->word, &word, next));
@@ -7111,8 +7137,8 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
-    /* A task above a wait has only its jobs in its ctx's block (wsqi_step_above); its frame is in
-     * the block of the local worker. */
+    /* A task above a wait has a ctx in a guest's block, which holds only its jobs
+     * (wsqi_step_above). Its frame is in the block of the local worker. */
     wsqi_worker *local = wsqi_local(self->pool);
     if (local != NULL && self->frame.outer == NULL && local->frame.floor == wsqi_base(self))
         self = local;
@@ -7124,7 +7150,7 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
 
 WSQ_API void wsq_group_fail(wsq_group *group, int error) {
     uint32_t none = 0;
-    /* Relaxed: the end of the task that fails orders it. Failure: there is an earlier error. */
+    /* Relaxed: the end of the failing task orders it. Failure: another task's error came before. */
     (void)wsqi_cas_rlx(&group->error, &none, (uint32_t)error);
 }
 
@@ -7139,8 +7165,8 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 
 /* ==========================================================================
  * >>find: where the next task comes from
- * Purpose:   finds a worker's next task, from near to far, and runs it.
- * Invariant: S counts a worker that has found nothing as a searcher.
+ * Purpose:   finds a worker's next task, first nearby, then far away, and runs it.
+ * Invariant: when the functions here have found nothing, S counts the worker as a searcher.
  * Writers:   the owner.
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
@@ -7541,11 +7567,11 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
 
 /* ==========================================================================
  * >>pump: caller_runs, where the thread that waits works
- * Purpose:   a pool without threads of its own, whose workers take turns on the stack of a caller.
- * Invariant: at most one thread works. Another one that wants to work marks the word and sleeps; it
- *            is called when the first one leaves.
- * Writers:   pump: any thread, by exchange. next, and the order of the blocks on the stack: the
- *            thread that works.
+ * Purpose:   a pool without threads of its own. A thread that waits or calls wsq_pool_run_one runs
+ *            its tasks, each as the next of the pool's workers.
+ * Invariant: at most one thread works. Another one that wants to work sets `pump` to WANTED, and
+ *            sleeps; it is called when the first one leaves.
+ * Writers:   pump: any thread, by exchange. next, and `outer` of the blocks: the thread that works.
  * Source:    GLib's GMainContext, which one thread at a time owns; the mark is that of a lock on a
  *            futex (Drepper 2004).
  * ========================================================================== */
