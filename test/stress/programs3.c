@@ -31,6 +31,7 @@ typedef struct program program;
 typedef struct leaf {
     client at; /* its task, and how the driver knows it */
     wsq_timer timer;
+    wsq_edge edge;
     program *all;
     leaf_kind kind;
     uint64_t random;
@@ -238,16 +239,15 @@ static void cancel_one(program *all, uint64_t *random) {
 static void chain(program *all, uint64_t *random) {
     static const unsigned count = 3;
     leaf *list[3];
-    wsq_edge edges[3];
     bool cancels = test_below(random, 3) == 0, all_taken = true;
     for (unsigned i = 0; i < count; i++)
         if ((list[i] = leaf_new(all, (leaf_kind)test_below(random, LASTING), random)) == NULL) return;
     for (unsigned i = 1; i < count; i++)
-        CHECK_EQ(wsq_task_after(&list[i]->at.task, &list[i - 1]->at.task, &edges[i]), WSQ_OK);
+        CHECK_EQ(wsq_task_after(&list[i]->at.task, &list[i - 1]->at.task, &list[i]->edge), WSQ_OK);
     for (unsigned i = 0; i < count && all_taken; i++)
         all_taken = taken(all, list[i], wsq_spawn(all->pool, &list[i]->at.task));
     bool cancelled = cancels && wsq_task_cancel(&list[0]->at.task);
-    for (unsigned i = count; i-- > 0;) { /* the edges must stay until both ends are done */
+    for (unsigned i = count; i-- > 0;) {
         if (atomic_load(&list[i]->accepted) == 0) continue;
         wsq_result result = wsq_task_wait(&list[i]->at.task);
         CHECK(result == WSQ_OK || (result == WSQ_ERR_CANCELLED && (cancels || stops(all))));
