@@ -7174,7 +7174,7 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 /* Owner only, after it has taken the task from a queue: runs or cancels it. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    /* Relaxed: the queue orders it; a bit that comes later is for a later run. */
+    /* Relaxed: the queue orders it. A bit that is added later is for a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
     wsq_group *group = wsqi_task_group(task);
     if (!WSQI_LIKELY(self->ends.group == NULL) && group != self->ends.group)
@@ -7182,7 +7182,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
-        self->frame.task = NULL; /* the former task is over; this cleanup may wait for it */
+        self->frame.task = NULL; /* the former task has ended: this cleanup may wait for it */
         wsqi_cancel_task(self->pool, task);
         self->reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -7210,19 +7210,21 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
             return false;
         }
         next = range + 1; /* top is the lower half */
-        /* J2: the entry and the job are visible. Pairs with J1. Failure: the range moved;
+        /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed;
          * retried. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* A worker that joins has reported its finished tasks, except those of waits in between. */
+    /* A worker in a join has reported its finished tasks, except those that it ran in waits
+     * since. */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: as in wsqi_search_begin. A barrier after the stores below would wait for them. */
+        /* W4: as in wsqi_search_begin. It stands here because a barrier after the stores below
+         * would wait until they are done. */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
-    /* It was the last public job, so ask for more. (If each theft asks, the victim publishes at
-     * each fork: uts with 2 workers takes 10.1 instead of 9.8 ms.) */
+    /* It was the last public job, so this asks for more. (If each theft asked, the victim would
+     * publish at each fork: uts with 2 workers takes 10.1 instead of 9.8 ms.) */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
     wsqi_store_hint(&self->lead, victim->index + 1);
     wsqi_stat(self->counters.jobs_stolen, 1);
@@ -7248,33 +7250,34 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 /* ---- looks at other workers ---- */
 
 /* Owner only, looking for work: may it take jobs? Each guest works in the place of one worker. So
- * if more guests are at work than permits sleep or search, the worker leaves the jobs to the
- * guests. Before it goes to sleep because of this, it looks again. */
+ * if there are more guests at work than permits that sleep or search, the worker leaves jobs to the
+ * guests. If it goes to sleep because of this, it looks once more before. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
 }
 
-/* How many victims of one distance a pass visits. More visits would disturb the workers more than
- * they find. Work that all searchers miss, the last searcher finds when it ends its search. On 128
+/* How many victims of one distance a pass visits. More visits would cost the visited workers more
+ * than they bring. What all searchers miss, the last one finds when it ends its search. On 128
  * simulated cores (bench/sim), values from 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
-/* What a thief takes: public jobs; these and queued tasks; these and tasks in LIFO slots. */
+/* What a thief takes. JOBS: public jobs. TASKS: also tasks in queues. SLOTS: also those in LIFO
+ * slots. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
-/* Owner only, after it has stolen tasks while S did not count it as a searcher: wakes other threads
- * for the tasks that are left. */
+/* Owner only, after it has stolen tasks while S did not count it as a searcher: notifies, if tasks
+ * are left. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
-    /* I6: the last searcher may have missed the tasks while they moved, and the victim has told no
-     * thread of tasks that it pushed behind them. Either this thread sees these tasks, or
+    /* I6: the last searcher may have missed the tasks while they moved, and the victim did not
+     * notify for tasks that it pushed behind them. Either this sees those tasks, or
      * wsqi_notify_pushed sees that the older ones are gone. */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
 
-/* Owner only: steals from one victim. jobs: it may take jobs. *task: a stolen task. True: a stolen
- * job has been run. */
+/* Owner only: steals from one victim. jobs: it may take jobs. *task: gets a stolen task. True: it
+ * has stolen a job and run it. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, bool jobs,
                        wsq_task **task) {
     wsq_pool *pool = self->pool;
@@ -7286,9 +7289,9 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     return false;
 }
 
-/* Visits other workers, each at most once, from a random one on. If distances matter, it visits
- * near ones first, except for a join (near ones first, fib on 128 simulated cores reaches 0.36 of
- * the ideal instead of 0.66). True: as in wsqi_visit. */
+/* Owner only: visits other workers, each at most once, from a random one on. If distances matter,
+ * it visits near ones first, but not for a join (with that, fib on 128 simulated cores reaches an
+ * efficiency of 36 instead of 66%). True: it has run a stolen job. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
@@ -7303,7 +7306,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
         for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
             wsqi_worker *victim = wsqi_nth(pool, made, n);
-            /* Each word of the bitmap is read once, because all workers write it. */
+            /* Reads each word of the bitmap once, because all workers write to them. */
             if (word != victim->index / 64)
                 asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
             if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
@@ -7315,21 +7318,22 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
     return false;
 }
 
-/* The pause between two looks: 2, 4, 8, 16, then always 32 spin hints of 10 to 80 ns each, because
- * each look takes cache lines from the workers. (A child that its parent leaves in its queue is
- * stolen after 0.4 us; with 16 to 128 hints it was 1.5 us.) */
+/* The pause between two looks: 2, 4, 8, 16, then always 32 spin hints of 10 to 80 ns each. Without
+ * it the looks would take cache lines away from the workers. (A child that its parent leaves in its
+ * queue is stolen after 0.4 us; with pauses of 16 to 128 hints it was 1.5 us.) */
 static void wsqi_backoff(uint32_t round) {
     for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
 }
 
-/* Owner only, just awake: looks where its waker saw work. True: as in wsqi_visit. */
+/* Owner only, just awake: visits the worker at which its waker saw work. True: it has run a stolen
+ * job. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     uint32_t lead = wsqi_load_hint(&self->lead); /* I1 orders it */
     if (lead == 0) return false;
     wsqi_store_hint(&self->lead, 0u);
     if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
-    for (int look = 0; look < 2 && *task == NULL; look++) { /* the second finds a lone task, too */
+    for (int look = 0; look < 2 && *task == NULL; look++) { /* 2: for a lone task (wsqi_fresh) */
         if (look != 0) wsqi_backoff(2);
         if (wsqi_visit(self, victim, WSQI_SLOTS, wsqi_jobs_allowed(self), task)) return true;
     }
@@ -7338,9 +7342,9 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
 
 /* ---- turns ---- */
 
-/* Owner only: starts the clock of a turn. If it ran for the last turn, that time goes into the
- * average. With caller_runs the interval never changes: the pool must not count the time between
- * two calls, and the order of tasks must not depend on the clock. */
+/* Owner only: notes the time of this turn. If the clock has run since the last turn, the time
+ * between them goes into the average. In a caller_runs pool the interval never changes: the time
+ * between two calls must not count, and the order of tasks must not depend on the clock. */
 static void wsqi_turn_clock(wsqi_worker *self) {
     if (self->pool->config.caller_runs) return;
     uint64_t now = wsqi_clock_ns(), run = wsqi_load_own(&self->counters.run);
@@ -7354,21 +7358,20 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* Owner only, when it runs dry: stops the turn's clock. A turn of fewer than 16 tasks is not
- * measured. */
+/* Owner only, when it runs dry: stops that clock. A time of fewer than 16 tasks is not measured. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
     self->turn.start = 0;
 }
 
-/* In every 16th turn, so about every 16 ms, a WSQ_LOW task runs though others wait. A guess. */
+/* In every 16th turn, so about every 16 ms, a WSQ_LOW task runs before others. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* Owner only, in its turn: steals a task from a thread that is still in the same task as at the
- * last look. While all threads are at work, no searcher would take it. The next look is at the next
- * thread. The tasks that lay in this worker's ring at the last look must be gone: they may come
- * from the same thread and be older, and the stolen task would overtake them. */
+/* Owner only, in its turn: looks at one other thread, at the next one in the next turn. If that
+ * thread is still in the same task as at the look before, steals a task from it: while all threads
+ * are at work, no searcher would. Only if no task is left in this worker's ring from that look: it
+ * may have come from the same thread and be older, and the stolen task would overtake it. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7388,21 +7391,22 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     return task;
 }
 
-/* Owner only, awake: asks the driver for events, if no thread has the driver. True: it had some. */
+/* Owner only, awake: if no thread has the driver, asks it for events and dispatches them. True:
+ * there were some. */
 WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     if (!wsqi_driver_take(self)) return false;
     bool events = self->events = wsqi_driver_wait(self, 0);
-    wsqi_group_flush(self); /* before wsqi_search_begin, which may report that the pool is quiet */
-    if (!self->searching) wsqi_search_begin(self); /* else wsqi_driver_leave wakes a sleeper */
+    wsqi_group_flush(self); /* before wsqi_search_begin, which may find the pool quiet */
+    if (!self->searching) wsqi_search_begin(self); /* so that wsqi_driver_leave wakes nobody */
     wsqi_driver_leave(self);
     return events;
 }
 
-/* 0. A turn begins. Timers fire, and the driver is asked for events. The turn's first task is now
- * and then a WSQ_LOW one, otherwise an urgent one if there is one. Tasks of the global queue join
- * the end of the ring. A deque has no such end, so in a WSQ_LIFO pool its tasks and the global
- * queue's begin turns alternately. If there was no room for tasks of the global queue, this
- * function is called again before the next task. */
+/* 0. A turn. Timers fire, and the driver is asked for events. The first task is now and then a
+ * WSQ_LOW one, else an urgent one if there is one. Tasks of the global queue join the end of the
+ * ring. A deque has no such end, so in a WSQ_LIFO pool the first task comes alternately from the
+ * deque and the global queue. If there was no room for tasks of the global queue, the next task
+ * begins with a turn, too. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool lifo = pool->config.order == WSQ_LIFO, over = false;
@@ -7419,7 +7423,7 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     if (task == NULL && (!lifo || self->turn.count % 2 != 0)) task = wsqi_take_local(self);
     if (over || wsqi_global_room(self, task != NULL) != 0) {
         self->turn.count++;
-        self->turn.left = self->tune.interval - 1; /* the task that it finds now counts, too */
+        self->turn.left = self->tune.interval - 1; /* this turn's task counts, too */
     }
     task = wsqi_take_global(self, task);
     return task != NULL ? task : wsqi_take_local(self);
@@ -7427,14 +7431,14 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 
 /* ---- searching ---- */
 
-/* Is this a time for a search to last, so neither the default (0) nor WSQ_SPIN_OFF? */
+/* Shall a search last this long? Not for the values 0 (the default) and WSQ_SPIN_OFF. */
 static bool wsqi_spin_lasts(uint64_t spin_ns) { return spin_ns != 0 && spin_ns != WSQ_SPIN_OFF; }
 
-/* Does a search go on with this round (the first one: 0), or end? *start: the caller keeps it for
- * all rounds; it is not 0 if the search lasts for spin_ns. */
+/* Does a search go on with this round (the first one: 0), or end? *start: kept by the caller from
+ * round to round; not 0 if the search lasts for spin_ns. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
-    /* When the pool stops, one look is enough. */
+    /* While the pool stops, one round is enough. */
     if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
     if (round == 0) *start = wsqi_spin_lasts(spin_ns) ? wsqi_clock_ns() : 0;
     if (*start == 0) return round < (spin_ns == 0 ? pool->spin_rounds : 1);
@@ -7443,7 +7447,7 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
 }
 
 /* Owner only, between two rounds of a search that lasts spin_ns: looks for all that would wake a
- * sleeper. False: the search must end; the caller, or wsqi_sleep, acts on the reason. */
+ * sleeper. False: the search must end, because wsqi_sleep or the caller must act. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7458,22 +7462,23 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
     return !self->robs_slots;
 }
 
-/* A search leaves LIFO slots alone for this many rounds, about 1 us: a task that its waker runs
- * next is gone by then. (Without these rounds ping-pong takes 63 instead of 60 ns.) */
+/* A search leaves LIFO slots alone for this many rounds, about 1 us: by then their owners have
+ * mostly run those tasks. (Without these rounds ping-pong takes 63 instead of 60 ns.) */
 #define WSQI_SLOT_ROUNDS 2u
 
-/* A worker whose last searches found nothing looks once and sleeps. If single tasks come from
- * outside, further apart than a search lasts, searches find nothing, and hold a core that a thread
- * outside could use. (One libuv request at a time takes 54 us, and 24 us of processor time; with
- * this rule 35 and 15; on libuv's own threads 36 and 14; 2 cores of EPYC, KVM.) */
+/* Shall a worker look only once and sleep, because its last searches found nothing? This is for
+ * single tasks that come from outside, further apart than a search lasts: the searches would only
+ * hold a core that a thread outside could use. (One libuv request at a time takes 54 us, and 24 us
+ * of processor time; with this rule 35 and 15; on libuv's own threads 36 and 14; 2 cores of EPYC,
+ * KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
 
-/* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a job
- * was stolen and has been run, so the worker looks again from the start. All threads share the
- * cache line of S. So S does not count a worker that finds work in its first look, and counts one
- * that searches beside another searcher only when it is about to sleep. A worker that searches for
+/* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a
+ * stolen job has been run, so the worker looks again from the start. All threads share the cache
+ * line of S. So S does not count a worker that finds work in its first look; and while there is
+ * another searcher, it counts this one only when it is about to sleep. A worker that searches for
  * spin_ns is counted from its first round on, because the last worker to run dry must call the
  * threads that wait for the pool. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
@@ -7482,10 +7487,11 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
     uint64_t start = 0, watch = 0;
     uint32_t rounds = wsqi_discouraged(self) ? 1 : UINT32_MAX;
-    self->frame.task = NULL; /* the former task is over; see wsqi_task_below */
+    self->frame.task = NULL; /* the former task has ended; see wsqi_task_below */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
-    /* First it looks where its waker saw work, then at all workers; S does not count it yet. */
+    /* First it looks at the worker where its waker saw work, then at all; S does not count it
+     * yet. */
     if (wsqi_steal_lead(self, task)) return true;
     if (*task == NULL && !self->searching && !alone && wsqi_steal_pass(self, WSQI_TASKS, task))
         return true;
@@ -7493,7 +7499,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     /* If half of the workers search already, that look was enough. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
     if (crowd && !self->searching && !alone && !lasts) rounds = 0;
-    /* Then it looks in rounds: for urgent tasks, at other workers, at the global queue, for WSQ_LOW
+    /* Then it looks in rounds: for urgent tasks, at other workers, at the global queue, at WSQ_LOW
      * tasks. */
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
         if (!wsqi_spin(pool, round, &start)) break;
@@ -7513,8 +7519,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     return (self->robs_slots || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
-/* Finds a task nearby. Apart from two counts of urgent tasks, it touches only the worker's own
- * cache lines, unless a turn is due or a task is urgent. */
+/* Finds a task nearby. It reads two counts of urgent tasks; apart from them it touches only the
+ * worker's own cache lines, unless a turn is due or a task is urgent. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
@@ -7529,20 +7535,21 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
         bool again = wsqi_timers_fire(self->pool, 0);
-        if (task == NULL) task = wsqi_take_local(self);  /* a timer's, or the slot's past its cap */
+        if (task == NULL) task = wsqi_take_local(self);  /* from a timer, or the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        /* A discouraged worker skips this: it soon waits in the driver, at the same cost. */
+        /* A discouraged worker skips this: it will soon sleep in the driver's wait, at the same
+         * cost. */
         if (task == NULL && !again && self->pool->config.driver != NULL &&
             (self->pool->config.caller_runs || !wsqi_discouraged(self)) && wsqi_drive(self))
             task = wsqi_take_local(self);
         if (task != NULL) break;
         if (again) continue;
-        wsqi_group_flush(self); /* the last worker to run dry must see these ends */
+        wsqi_group_flush(self); /* the last worker to run dry must see them */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if (stolen || task != NULL) self->vain = 0;
         if (!stolen) break;
-        task = wsqi_find_near(self); /* a job was run, so look again from the start */
+        task = wsqi_find_near(self); /* a job was run: from the start again */
     } while (task == NULL);
     if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);
     return task;
@@ -7576,9 +7583,10 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            futex (Drepper 2004).
  * ========================================================================== */
 
-/* Owner only: runs `task`, or if that is NULL one that it finds. In the middle of another task
- * `floor` is the end of the job stack, because the other task's jobs may lie anywhere below that.
- * False: it found nothing, and S counts it as a searcher now. */
+/* Owner only: runs `task`, or if that is NULL a task that it finds. floor: where its jobs go. In
+ * the middle of another task that is the end of the job stack (so forks run immediately), because
+ * the other task's jobs may lie anywhere below. False: it found nothing, and S counts it as a
+ * searcher. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -7593,7 +7601,7 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
-/* caller_runs only: this thread becomes the one that works. False: another thread works. */
+/* caller_runs only: this thread becomes the one that works. False: another one works. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
     if (wsqi_local(pool) != NULL) return true;
@@ -7614,14 +7622,13 @@ static void wsqi_pump_leave(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* The thread that works: it is the next worker's turn. */
 static void wsqi_pump_next(wsq_pool *pool) {
     pool->next = pool->next + 1 < pool->workers ? pool->next + 1 : 0;
 }
 
-/* The thread that works: runs one task as the worker whose turn it is. If the thread acts as that
- * worker already, further down its stack, the worker's block moves to the top of the thread's chain
- * of blocks for this run. */
+/* The thread that works: runs one task as the next worker. If the thread already acts as that
+ * worker, further down its stack, that worker's block moves to the head of the thread's chain of
+ * blocks (`outer`) for this run. */
 static bool wsqi_pump_run(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -7639,10 +7646,11 @@ static bool wsqi_pump_run(wsq_pool *pool) {
     return ran;
 }
 
-/* The thread that works: runs one task as any worker. False: there is nothing to do. */
+/* The thread that works: runs one task as some worker. False: there is nothing to do. */
 static bool wsqi_pump(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
-        /* The first worker has looked everywhere, except into the inboxes of the others. */
+        /* The first worker of this loop has looked everywhere, except into the other workers'
+         * inboxes. */
         if (i != 0 && wsqi_inject_empty(&wsqi_block(pool, pool->next)->inbox)) wsqi_pump_next(pool);
         else if (wsqi_pump_run(pool)) return true;
     }
@@ -7654,27 +7662,25 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
  * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps in S. A thread
  *            takes a task from a queue only while it holds one, except a task that is pinned to
- *            it. A thread that blocks moves what it has queued to the global queue (in order: what
- *            came from there to its front, the rest to its end), gives its permit back, and then
- *            looks at all queues, as a thread that goes idle does. A thread that waits gives its
- *            permit back only if an idle thread can use it. Otherwise it keeps the permit and runs
- *            other tasks on top of the one that waits. A thread that goes on after this takes a
- *            permit if one sleeps. If none does, it ends its task without one, moves what it has
- *            queued to the global queue, and is idle.
- *            A stand-in is a thread beyond the first `workers`. One is started when a permit
- *            sleeps, or is about to, and no idle thread could use it. It stays until the pool is
- *            over. A guest from outside takes no tasks and no permit: S counts it as at work, and
- *            for each guest one sleeper leaves the jobs to it. (A thread that helps in a group's
- *            wait uses a guest's block, but holds a permit.)
- * Writers:   permit: its thread, and for an idle thread the one that wakes it, through the token.
+ *            it. A thread that blocks moves its queued tasks to the global queue (wsqi_spill_all),
+ *            gives its permit back, and then looks at all queues, as a thread that goes idle does.
+ *            A thread that waits for a task or group gives its permit back only if an idle thread
+ *            can use it. Otherwise it keeps the permit, and runs other tasks above the one that
+ *            waits. A thread that goes on takes a permit if one sleeps. If none does, it ends its
+ *            task without a permit, moves its queued tasks to the global queue, and is idle.
+ *            A stand-in is started when a permit sleeps, or is about to, and no idle thread could
+ *            use it. It stays until the pool is over. A guest from outside takes no tasks and no
+ *            permit: S counts it as at work, and for each guest one sleeper leaves the jobs to it.
+ *            (A thread in wsqi_wait_help uses a guest's block, but holds a permit.)
+ * Writers:   permit: its thread; the thread that wakes an idle one hands it over with the token.
  *            started: the holder of the pool's lock.
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
 /* Owner only, when the thread starts, or goes on after it blocked: takes a permit if one sleeps. A
- * guest takes none; S only counts it as at work, so that sleepers leave jobs to it. (Rejected: a
- * permit for guests. With one worker, tasks then waited until the run was over, and a cancelling
- * shutdown hung.) */
+ * guest takes none; but from here on S counts it as at work, so that sleepers leave jobs to it.
+ * (Rejected: a permit for guests. With one worker, tasks then waited until the run was over, and a
+ * cancelling shutdown hung.) */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits);
@@ -7695,13 +7701,13 @@ static bool wsqi_permit_take(wsqi_worker *self) {
 /* Owner only, with a permit, in the middle of a task or about to leave: gives the permit back. */
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    wsqi_group_flush(self); /* first, for the end of a group may queue a task here */
-    if (self->searching) wsqi_search_end(self); /* it slept in this wait, and was woken to search */
+    wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
+    if (self->searching) wsqi_search_end(self); /* it was woken, in its wait, to search */
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self), guest = wsqi_is_guest(self);
     uint64_t change = guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8 */
-    /* W4: as in wsqi_check_quiet. I8: as in wsqi_sleep; and I6 for what it has spilled. */
+    /* W4: as in wsqi_check_quiet. I8: as in wsqi_sleep. I6: for the tasks that it has spilled. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && (guest || wsqi_sleeping(s) == 0)) wsqi_pass_on(pool);
@@ -7709,8 +7715,8 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (!guest) wsqi_permit_offer(pool, s + change);
 }
 
-/* Owner only, without a permit, when its task is over or the thread is about to leave: hands its
- * queued tasks to other threads. */
+/* Owner only, without a permit, when its task has ended or the thread is about to leave: moves its
+ * queued tasks to the global queue, and notifies. */
 static void wsqi_thread_clear(wsqi_worker *self) {
     wsqi_group_flush(self);
     (void)wsqi_spill_all(self);
@@ -7720,7 +7726,7 @@ static void wsqi_thread_clear(wsqi_worker *self) {
     wsqi_notify_quiet(self->pool);
 }
 
-/* Sets up a block. False: there is no memory for its queue. */
+/* Sets up a block. False: no memory for its deque. */
 static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) {
     memset((void *)self, 0, sizeof *self);
     self->pool = pool;
@@ -7730,7 +7736,7 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
     self->frame.floor = wsqi_base(self);
     uint32_t start = wsqi_entry_index(self->frame.floor);
     wsqi_store_init(&self->range, wsqi_range_pack(start, start));
-    wsqi_steal_request(self); /* no job is public yet */
+    wsqi_steal_request(self); /* sets the traps, because no job is public yet */
     wsq_random_seed(&self->random, pool->config.seed + index);
     wsq_tune_init(&self->tune, &pool->config);
     self->order = index < pool->guest_base ? pool->config.order : WSQ_SHARED;
@@ -7743,10 +7749,10 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
-/* The holder of the pool's lock: makes the block of a stand-in or guest, not counted yet. NULL: no
- * memory. */
+/* The holder of the pool's lock: makes the block of a stand-in or guest. The caller then counts it.
+ * NULL: no memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
-    wsqi_worker *block = wsqi_block(pool, index); /* not NULL: left by an attempt that failed */
+    wsqi_worker *block = wsqi_block(pool, index); /* not NULL: from a start that failed */
     if (block == NULL) {
         block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
         if (block == NULL) return NULL;
@@ -7755,7 +7761,7 @@ static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
     return wsqi_worker_init(block, pool, index) ? block : NULL;
 }
 
-/* Takes the block, unless a thread has it. */
+/* Takes the block for this thread. False: another thread has it. */
 static bool wsqi_lease_take(wsqi_worker *block) {
     uint32_t lease = wsqi_load_hint(&block->lease);
     /* B4: what the last thread left in the block is visible. Pairs with B5. Failure: taken. */
@@ -7765,13 +7771,14 @@ static bool wsqi_lease_take(wsqi_worker *block) {
 
 /* The thread that has the block leaves it. */
 static void wsqi_lease_end(wsqi_worker *block) {
-    /* B5: what this thread did in the block is visible to the next. Pairs with B4. Relaxed: only a
-     * dismissal changes it meanwhile, which comes too late. */
+    /* B5: what this thread did in the block is visible to the next one. Pairs with B4. Relaxed:
+     * meanwhile only a dismissal can change the word, and it comes too late. */
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* Takes a guest's block for a run, or, with `above`, for a task above a wait; each kind has its own
- * blocks. NULL: no memory for one more, or, if *all is true, this kind's WSQ_GUESTS are taken. */
+/* Takes a guest's block: for a run, or, with `above`, for a task above a wait; each kind has its
+ * own blocks. NULL: if *all is true, all WSQ_GUESTS of this kind are taken; else no memory for one
+ * more. */
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
     unsigned made, count;
     bool more = true;
@@ -7787,7 +7794,7 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
         *all = count == WSQ_GUESTS;
         if (*all) return NULL;
         wsqi_lock(pool, &pool->lock); /* no block is free: makes one more */
-        if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread was faster */
+        if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread has made one */
             wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
             more = guest != NULL;
             if (more) guest->above = above;
@@ -7799,9 +7806,9 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
     return NULL;
 }
 
-/* Owner only, in the middle of a task: runs another one above it, as wsqi_step_nested does. The new
- * task's jobs lie in a guest's block, because in the worker's block the jobs of the task below may
- * lie anywhere. If there is no guest's block to take, the new task's forks run immediately. */
+/* Owner only, in the middle of a task: runs another one above it, as wsqi_step_nested does. The
+ * jobs of the new task go into a guest's block, because those of the task below may lie anywhere in
+ * the worker's block. If no guest's block is free, the new task's forks run immediately. */
 static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
     bool all;
     wsqi_worker *former = wsqi_self_get(), *guest = wsqi_guest_enter(self->pool, true, &all);
@@ -7814,9 +7821,9 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
     return ran;
 }
 
-/* Owner only: runs the oldest task that is pinned to this thread, with or without a permit, since
- * no other thread may run it. A thread in wsq_block_begin or in a join runs no pinned task until it
- * goes on. False: there is none. */
+/* Owner only: runs the oldest task that is pinned to this thread. It does so even without a permit,
+ * because no other thread may run that task. (A thread in wsq_block_begin or in a join runs pinned
+ * tasks only when it goes on.) False: there is none. */
 static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     if (wsqi_load_hint(&self->inbox.count) == 0) return false;
     wsq_task *task = wsqi_take_lane(self, &self->inbox);
@@ -7825,13 +7832,13 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     return above ? wsqi_step_above(self, task) : wsqi_step_nested(self, task, self->frame.floor);
 }
 
-/* The loop of a worker's or a stand-in's thread, and of a thread that was lent. With a permit the
- * thread runs what it finds, without one only tasks that are pinned to it. When it finds nothing it
- * sleeps, or, if the pool is over, leaves. */
+/* The loop of a worker's, a stand-in's or a lent thread. With a permit it runs what it finds,
+ * without one only tasks that are pinned to it. When it finds nothing it sleeps, or, if the pool is
+ * over, leaves. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    if (self->comes) wsqi_sleep(self, NULL); /* a new stand-in: S counts it, and then it looks */
+    if (self->comes) wsqi_sleep(self, NULL); /* a new stand-in: S counts it, then it looks */
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         if (may ? wsqi_step(self) : wsqi_pinned_run(self, false)) continue;
@@ -7857,22 +7864,22 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     char name[24], index[8];
     int bytes = snprintf(index, sizeof index, "-%u", self->index & 0xffff);
     snprintf(name, sizeof name, "%.*s%s", 15 - bytes, pool->name, index);
-    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: this thread is on duty, or alone. */
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the caller is on duty, or alone. */
     if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
         return true;
     wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: as above. */
     return false;
 }
 
-/* The holder of the pool's lock: starts one more stand-in, which comes as an idle thread. False:
- * there are max_standins already, or no memory, or no thread. */
+/* The holder of the pool's lock: starts one more stand-in, which begins as an idle thread. False:
+ * all max_standins are started, or there is no memory or no thread. */
 static bool wsqi_standin_start(wsq_pool *pool) {
     unsigned index = pool->workers + pool->started;
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     if (index == wsqi_load_locked(&pool->threads_made)) {
         if (wsqi_block_make(pool, index) == NULL) return false;
-        /* B2: the block is filled before other threads look into it; and it is counted before its
-         * own thread can queue anything. Pairs with B1. */
+        /* B2: the block is filled before other threads read it. It is counted before its own thread
+         * can queue anything. Pairs with B1. */
         wsqi_store_rel(&pool->threads_made, index + 1);
     }
     wsqi_add_hint(&pool->coming, 1u);
@@ -7885,8 +7892,8 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return false;
 }
 
-/* Any thread, when a task is queued and a permit sleeps. If no thread is idle this starts one more,
- * which looks for the task once S counts it. */
+/* Any thread, when a task is queued and a permit sleeps. If no thread is idle or searches, starts a
+ * stand-in, which looks for the task once S counts it. */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
@@ -7894,20 +7901,21 @@ static void wsqi_thread_want(wsq_pool *pool) {
     wsqi_lock(pool, &pool->lock);
     bool comes = wsqi_load_hint(&pool->coming) != 0 || wsqi_standin_start(pool);
     wsqi_unlock(pool, &pool->lock);
-    /* The start failed, so a waiting thread must run the task. (If no stand-in is left to start,
+    /* No stand-in could start, so a waiting thread must run the task. (If all stand-ins exist,
      * wsqi_permit_offer calls that thread.) */
     if (!comes && wsqi_threads_made(pool) != pool->guest_base) wsqi_call(pool, NULL);
 }
 
-/* Any thread: is there a thread, idle or on its way, for each sleeping permit and for `more`? A
- * thread that has just come may be counted twice. */
+/* Any thread: are there at least as many idle or starting threads as sleeping permits, plus `more`?
+ * A thread that has just started may be counted twice. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
-    uint32_t coming = wsqi_load_acq(&pool->coming); /* B8: S counts those gone. Pairs with B7. */
+    uint32_t coming = wsqi_load_acq(&pool->coming); /* B8: S counts the others. Pairs with B7. */
     uint64_t s = wsqi_load_hint(&pool->permits);
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
 }
 
-/* Any thread: is there an idle thread for one more permit? If not, starts one, if it can. */
+/* Any thread: is there an idle thread for one more sleeping permit, or can one be started? Starts
+ * it. */
 static bool wsqi_thread_ready(wsq_pool *pool) {
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
     if (wsqi_threads_suffice(pool, 1)) return true;
@@ -7924,9 +7932,9 @@ static bool wsqi_stranded(wsq_pool *pool) {
 
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
 
-/* A thread may be inside several pools and runs: `outer` links its blocks. This returns the first
- * one, from `block` outward, that counts in its pool, or NULL. Only the thread's outermost block in
- * a pool counts; none counts in a caller_runs pool, or in a child of fork(). */
+/* A thread may be inside several pools and runs; `outer` links its blocks. Only its outermost block
+ * in a pool counts there: it has the thread's permit. None counts in a caller_runs pool, or in a
+ * child of fork(). Returns the first that counts, from `block` outward, or NULL. */
 static wsqi_worker *wsqi_counts(wsqi_worker *block) {
     for (; block != NULL; block = block->outer) {
         const wsqi_worker *below = block->outer;
@@ -7936,33 +7944,33 @@ static wsqi_worker *wsqi_counts(wsqi_worker *block) {
     return block;
 }
 
-/* Loops over this thread's blocks that count in their pools, from `first` outward. */
+/* Loops over this thread's blocks that count (wsqi_counts), from `first` outward. */
 #define wsqi_each_pool(block, first) \
     for (wsqi_worker *block = wsqi_counts(first); block != NULL; block = wsqi_counts(block->outer))
 
 /* The thread goes on. In each pool in which it counts it takes a permit, if one sleeps; but between
- * wsq_block_begin and wsq_block_end it gives its permit back. */
+ * wsq_block_begin and wsq_block_end it gives its permit back, if a wait has taken one. */
 static void wsqi_permits_take(void) {
     wsqi_each_pool(block, wsqi_self_get()) {
         if (block->permit != (block->blocking != 0)) continue;
-        if (block->permit) wsqi_permit_give(block); /* taken by a wait after wsq_block_begin */
+        if (block->permit) wsqi_permit_give(block);
         else (void)wsqi_permit_take(block);
     }
 }
 
 /* The thread is about to block, or to wait: it gives its permits back. Only the block `keeper`
  * (NULL: none) keeps its permit, if no other thread could use it; then this returns false. A join
- * gives its permit back only if tasks are queued; if some come later, their producer asks for the
+ * gives its permit back only if tasks are queued; if tasks come later, their producer asks for the
  * permit (wsqi_joiner_ask). (Rejected: a join that always gives it back. The efficiency of fib on
- * 128 simulated cores: 0.54 instead of 0.65.) */
+ * 128 simulated cores: 54 instead of 65%.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
     wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
         bool queued = !block->permit && !wsqi_is_guest(block) && wsqi_spill_all(block);
-        if (queued) wsqi_notify(block->pool); /* queued while it had no permit */
-        if (!block->permit) /* given back before; the last thread takes one again */
+        if (queued) wsqi_notify(block->pool); /* it queued tasks while it had no permit */
+        if (!block->permit) /* given back before; the keeper may take it again */
             all = all && (block != keeper || !wsqi_stranded(block->pool) ||
                           !wsqi_permit_take(block));
         else if (wsqi_is_guest(block) || wsqi_thread_ready(block->pool) || block != keeper)
@@ -7992,17 +8000,17 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
 
 /* ==========================================================================
  * >>wait: one wait, of any thread, for anything
- * Purpose:   a thread that waits lets another one work in its place, or works on, or only sleeps.
- * Invariant: a waiter enters its bucket, then marks the word of what it waits for, then looks, then
- *            sleeps until it is called. The buckets belong to the pool, and know an object only by
- *            its address: no thread touches a task that may be gone.
- * Writers:   a wait: its thread; its links and its parker under the bucket's lock. called: any
- *            thread.
+ * Purpose:   a thread that waits lets another one work in its place, or runs tasks itself, or only
+ *            sleeps.
+ * Invariant: a waiting thread enters its bucket, then marks the awaited object's word, then looks
+ *            whether the wait is over, then sleeps until it is called. The buckets belong to the
+ *            pool, and know an object only by its address: no thread touches a task that is gone.
+ * Writers:   a wait: its thread; its links and parker: under the bucket's lock. called: any thread.
  * Source:    Linux's futex, whose waiter looks once more before it sleeps.
  * ========================================================================== */
 
-/* At most this many waits on one stack run tasks, one on top of the other; deeper ones only sleep.
- * Each is given this many bytes of stack: about 600 for itself, the rest for its task. Guesses. */
+/* On one stack at most this many waits run tasks, one above the other; deeper waits only sleep. A
+ * wait needs about 600 bytes of stack. With its task it may use BYTES. Guesses. */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 
@@ -8024,14 +8032,14 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->group = NULL;
     wait->job = NULL;
     wait->blocked = wait->pinned = false;
-    /* A shutdown does not wait for what a guest does outside the pool's jobs. */
+    /* A shutdown waits for a guest only while it runs jobs of the pool. */
     wait->inside = wait->self != NULL || wsqi_is_in_job(pool);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
     wsqi_store_init(&wait->own.token, WSQI_TOKEN_NONE);
     wait->own.parking = &pool->parking;
-    /* A worker sleeps on its own parker, also in a run, where `block` is a guest's. */
+    /* A worker always sleeps on its own parker. In a run `block` is a guest's. */
     if (wait->self != NULL) block = wait->self;
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
@@ -8055,16 +8063,16 @@ static void wsqi_wait_unlist(wsqi_wait *wait) {
     wsqi_unlock(wait->pool, &wait->bucket->lock);
 }
 
-/* From now on other threads call the waiter, so it looks at what it waits for only after this.
- * True: a shutdown has released the waiter, because what it waits for will never come. */
+/* From now on other threads call this waiting thread. So only after this it looks whether the wait
+ * is over. True: a shutdown has released it, because the end that it waits for will never come. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) wsqi_wait_list(wait);
-    /* W2: a waiter that was called sees why. Pairs with W1. */
+    /* W2: a thread that was called sees what has changed. Pairs with W1. */
     return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
-/* From now on the waiter sleeps on this parker. It must look at wsqi_wait_called after this: an
- * earlier call has unparked the former parker. */
+/* From now on the thread sleeps on this parker. It must check wsqi_wait_called after this, because
+ * an earlier call has unparked the former parker. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_lock(wait->pool, &wait->bucket->lock);
     wait->parker = parker;
@@ -8075,7 +8083,7 @@ static const void *wsqi_wait_subject(const wsqi_wait *wait) {
     return wait->job != NULL ? (const void *)wait->job : wait->key;
 }
 
-/* Tells the hooks that the waiting function, which may belong to any pool, blocks or goes on. */
+/* Sends the event that the waiting function, which may belong to any pool, blocks or goes on. */
 static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
@@ -8090,7 +8098,8 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     wsqi_check_beside(wait->pool);
 }
 
-/* A guest in a job of the pool is off duty while it sleeps, because S does not count it. */
+/* A guest that waits in a job of the pool is off duty while it sleeps: S does not count it as
+ * idle. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
@@ -8103,12 +8112,13 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
     wsqi_store_hint(&wait->asleep, 0u);
 }
 
-/* A thread outside looks this long before it sleeps: longer than a wake-up, which takes 20 us where
- * idle processors sleep (KVM). A spawn with its wait: 1 us; with a look of 0 or 10 us 40. */
+/* A thread outside looks this long for the end of its wait before it sleeps: longer than a wake-up,
+ * which takes 20 us where idle processors sleep (KVM). A spawn with its wait takes 1 us; if it
+ * looks for 0 or 10 us, 40. */
 #define WSQI_LOOK_NS 50000u
 
-/* A thread outside looks for a while before it sleeps, because the end may be near. If the looks of
- * four waits in a row were too short, only every 16th wait looks. */
+/* A thread outside looks for the end of its wait before it sleeps, because the end may be near. If
+ * the looks of four waits in a row were too short, only every 16th wait looks. */
 static void wsqi_wait_look(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     uint32_t vain = wsqi_load_hint(&pool->vain_looks);
@@ -8121,7 +8131,8 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
 }
 
-/* The thread sleeps until it is called, or wakes up for no reason. */
+/* The thread sleeps until it is called, or longest until its deadline. It may wake up for no
+ * reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_wait_look(wait);
@@ -8131,19 +8142,20 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* The thread waits from here on. False: it keeps its permit (wsqi_permits_give). */
+/* The thread blocks from here on: it gives its permit back. False: it keeps it
+ * (wsqi_permits_give). */
 static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
     return wsqi_permits_give(wait, keeper);
 }
 
-/* In a caller_runs pool the waiting thread runs the tasks. If there are none, it sleeps as the
- * first worker. */
+/* In a caller_runs pool the waiting thread runs the tasks. If there are none, it sleeps in the
+ * place of the first worker. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     (void)wsqi_permits_give(wait, NULL); /* its permits in other pools */
-    if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* a job that the pump ran may call it */
+    if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* the pump may have run what calls it */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
         (void)wsqi_wait_block(wait, NULL);
@@ -8153,15 +8165,15 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
         wsqi_sleep(first, wait);
         wsqi_wait_on_duty(wait);
         wsqi_wait_move(wait, former);
-        pool->next = 0; /* the first worker searches now, so it is the next to run */
+        pool->next = 0; /* the first worker is a searcher now, so it runs next */
     }
     wsqi_pump_leave(pool);
 }
 
 /* One round of a wait: the thread runs one task, or sleeps until its deadline at most. (If the
- * awaited task was in its own queue, it has run already: wsqi_wait_here.) The thread runs the tasks
- * that are pinned to it, because no other thread may; and any task, if it keeps its permit. A join
- * runs no tasks. In a shutdown a thread inside the pool cancels the tasks that it finds. */
+ * awaited task was in its own queue, wsqi_wait_here has run it before.) The thread runs tasks that
+ * are pinned to it, because no other thread may; and any task, if it keeps its permit. A join runs
+ * no tasks. In a shutdown a thread in a task or job cancels the tasks that it finds. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
@@ -8171,13 +8183,14 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_pump(wait);
         return;
     }
-    /* May it run tasks on top of this wait? It cancels tasks without a permit, and at any depth. */
-    works = works && self != NULL; /* in a caller_runs pool: it is inside the pump already */
+    /* May it run tasks above this wait? (In a shutdown it cancels tasks without a permit, at any
+     * depth.) */
+    works = works && self != NULL; /* in a caller_runs pool self is not NULL inside the pump */
     if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
     bool pinned = false;
     if (running || !works) {
         bool given = wsqi_wait_block(wait, works ? self : NULL);
-        /* If it keeps its permit, it runs pinned tasks and other tasks alternately. */
+        /* If it keeps its permit, it runs a pinned task and another task alternately. */
         pinned = works && (given || !wait->pinned) && wsqi_load_hint(&self->inbox.count) != 0;
         works = works && (!given || pinned);
         wait->pinned = pinned;
@@ -8188,13 +8201,13 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     }
     if (pinned) {
         wsqi_permits_take();
-        /* It may hold the last permit for as long as pinned tasks come, so timers are due here. */
+        /* It may hold the last permit for as long as pinned tasks come, so it fires timers, too. */
         (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
     }
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* the wait below this one, if any, is in the middle of a task */
+    self->wait = NULL; /* a wait further down the stack is in the middle of a task */
     self->wait_depth--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
 }
@@ -8202,22 +8215,23 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
 /* ==========================================================================
  * >>await: waits for a pool, a task, a group
  * Purpose:   wsq_pool_wait, wsq_task_wait, wsq_group_wait, and their forms with a time-out.
- * Invariant: a wait listens before each look at what it waits for. If an awaited task lies in the
- *            waiter's own queue, the wait runs it, once; if it is not over then, the thread blocks.
- * Writers:   waiters: each thread that waits for the pool counts itself. The mark in a task or a
- *            group: a thread that waits for it.
+ * Invariant: before each look whether it is over, a wait calls wsqi_wait_listen. If an awaited task
+ *            lies in the waiting worker's own queue, the wait runs it once; if the task is not over
+ *            then, the thread blocks.
+ * Writers:   waiters: each thread in wsq_pool_wait counts itself. The mark in a task or group: a
+ *            thread that waits for it.
  * Source:    the leapfrogging of Wagner and Calder (1993), here only with awaited tasks.
  * ========================================================================== */
 
-/* Does no thread run or cancel tasks any more? */
+/* Is the pool over, and does no thread run or cancel tasks any more? */
 static bool wsqi_over(const wsq_pool *pool) {
     /* P5: what was run and cancelled is visible. Pairs with P6. */
     if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
     return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
 }
 
-/* Tasks that wait for each other are reported only when nothing has happened for this long, because
- * a thread may be about to spawn what they wait for. A guess. */
+/* wsq_pool_wait reports tasks that wait for each other only after nothing has happened for this
+ * long, because a thread may be about to spawn what they wait for. A guess. */
 #define WSQI_STUCK_NS 1000000000u
 
 WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
@@ -8229,7 +8243,8 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     wsqi_wait_begin(&wait, pool, pool, timeout_ns);
     uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline, finished = 0, before;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
-    /* W5: either this sees the last counts, or their thread sees the waiter. Pairs with W4. */
+    /* W5: either this sees the last task's end in the counts, or the thread that counted it sees
+     * this waiter. Pairs with W4. */
     wsqi_fence_sc();
     for (;;) {
         wsqi_wait_listen(&wait);
@@ -8238,13 +8253,13 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         before = finished;
         finished = wsqi_finished(pool);
         stuck = wsqi_stuck(pool);
-        if (!stuck || finished != before) stuck_until = WSQI_NEVER; /* something moves */
+        if (!stuck || finished != before) stuck_until = WSQI_NEVER; /* a task has ended */
         if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_expired(&wait)) break;
         wsqi_wait_sleep(&wait);
     }
-    wsqi_add_hint(&pool->waiters, 0u - 1u); /* a thread that sees it late makes a needless call */
+    wsqi_add_hint(&pool->waiters, 0u - 1u); /* a late reader makes a needless call */
     wsqi_wait_end(&wait);
     if (quiet) return WSQ_OK;
     if (over) return WSQ_ERR_CANCELLED;
@@ -8258,8 +8273,9 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
 }
 
 /* Owner only: takes the awaited task, or one of the awaited group, out of its own slot or queue. It
- * looks at *left tasks at most, from the front, and puts unwanted ones at the back, so it meets
- * none twice. An unwanted task in the slot moves to the queue: the owner is about to block. */
+ * looks at up to *left tasks, from the front, and puts each other task at the back, so that it
+ * meets none twice. Another task in the slot moves to the queue, because the owner is about to
+ * block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
@@ -8272,15 +8288,15 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
         next = wsqi_unmarked(item);
         if (wsqi_is_wanted(next, task, group)) return next;
         if (item == (void *)next) wsqi_push_local(self, next);
-        else if (!wsqi_ring_push(&self->ring, item)) /* a thief is still copying tasks out */
+        else if (!wsqi_ring_push(&self->ring, item)) /* a thief is still copying from it */
             wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, (wsq_task *)item, next);
         if (self->pool->config.order == WSQ_LIFO) *left = 0; /* only the newest is in reach */
     }
     return NULL;
 }
 
-/* A worker about to block runs the awaited tasks of its own queue here, each once. It notifies
- * other threads of the rest, because they may have missed those tasks while they moved. */
+/* A worker that is about to block runs the awaited tasks of its own queue here, each once. It
+ * notifies, because other threads may have missed the rest of its tasks while they moved. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsqi_queue_length(self);
@@ -8293,7 +8309,8 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
 }
 
 /* A thread outside, with a permit: takes the oldest task of its lane, if that is one of the group,
- * and no WSQ_HIGH task comes before it. A worker would have started it next, so no order breaks. */
+ * and no WSQ_HIGH task comes before it. (A worker would take that task next, so this keeps the
+ * order.) */
 static wsq_task *wsqi_take_member(wsq_pool *pool, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0 || wsqi_inject_empty(lane)) return NULL;
@@ -8307,8 +8324,8 @@ static wsq_task *wsqi_take_member(wsq_pool *pool, const wsq_group *group) {
     return first;
 }
 
-/* Owner only, a guest that helps: runs tasks of the group while it has a permit. It runs at most
- * as many as fit into a ring, because tasks may spawn others for ever. */
+/* Owner only, a guest that helps: runs tasks of the group while it has a permit. At most as many as
+ * fit into a ring, because tasks may spawn others without end. */
 static void wsqi_help_group(wsqi_worker *self, const wsq_group *group, wsq_ctx floor) {
     wsq_task *task;
     for (int left = WSQ_RING_CAPACITY; self->permit && left > 0; left--) {
@@ -8322,10 +8339,10 @@ static void wsqi_help_group(wsqi_worker *self, const wsq_group *group, wsq_ctx f
 
 /* A thread outside is about to wait for the group, without a time-out. If a permit sleeps, the
  * thread takes it, and runs tasks of the group in a guest's block. If one of these waits for a
- * group, the thread helps again, on top of it. It does not help where tasks may need what only the
- * pool's threads have: their stack, or what a hook has set up. (8 tasks of 1.3 us take 24 instead
- * of 34 us, 32 of 10 us 200 instead of 252. Rejected: to help in a wait for a single task, too;
- * with 4 threads that ask, a request takes 3.3 instead of 2.5 us.) */
+ * group, the thread helps again, above it. It does not help where tasks may need what only the
+ * pool's own threads have: their larger stack, or what a START hook has set up. (8 tasks of 1.3 us
+ * take 24 instead of 34 us, 32 of 10 us 200 instead of 252. Rejected: to help in a wait for a
+ * single task, too; with 4 threads that ask, a request takes 3.3 instead of 2.5 us.) */
 static void wsqi_wait_help(wsq_pool *pool, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     bool all;
@@ -8336,7 +8353,7 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_group *group) {
         return;
     }
     if (self != NULL || pool->config.caller_runs || pool->config.lend_only ||
-        pool->config.order == WSQ_LIFO || /* what the tasks spawn would not come newest first */
+        pool->config.order == WSQ_LIFO || /* their spawns would not run newest first */
         wsqi_hooked(pool, 1u << WSQ_EVENT_START) || wsqi_inject_empty(wsqi_share_own(pool)) ||
         wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 ||
         pool->config.stack_size > wsqi_stack_default() ||
@@ -8355,16 +8372,16 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_group *group) {
     wsqi_lease_end(self);
 }
 
-/* What a wait for the task returns; WSQ_ERR_TIMEOUT: the task is not over. */
+/* The result of a wait for the task. WSQ_ERR_TIMEOUT: the task has not ended. */
 static wsq_result wsqi_task_result(const wsq_task *task) {
-    /* W3: what the task and its spawning thread did is visible. Pairs with T2 and T6. */
+    /* W3: what the task and the thread that spawned it did is visible. Pairs with T2 and T6. */
     uint32_t state = wsqi_load_acq(&task->state);
     if (wsqi_task_live(state)) return WSQ_ERR_TIMEOUT;
     if (wsqi_task_is(state, 0)) return WSQ_ERR_INVALID; /* not spawned, or its batch was refused */
     return wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* What a wait for the group returns; WSQ_ERR_TIMEOUT: the group is not over. */
+/* The result of a wait for the group. WSQ_ERR_TIMEOUT: the group is not done. */
 static wsq_result wsqi_group_result(const wsq_group *group) {
     /* K4: what its tasks did is visible. Pairs with K3. */
     uint64_t word = wsqi_load_acq(&group->word);
@@ -8372,7 +8389,8 @@ static wsq_result wsqi_group_result(const wsq_group *group) {
     return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* Marks the group: the thread that ends the group then calls this thread. False: look again. */
+/* Marks the group, so that the thread that brings its count to zero calls this thread. False: the
+ * mark was not set, look again. */
 static bool wsqi_group_attend(wsq_group *group) {
     uint64_t word = wsqi_load_hint(&group->word);
     /* Relaxed: the thread that brings the count in this word to zero reads the mark with it. */
@@ -8380,8 +8398,8 @@ static bool wsqi_group_attend(wsq_group *group) {
            wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
 }
 
-/* Any thread. Waits until the task is done, or the group if `task` is NULL. WSQ_ERR_CANCELLED: it
- * was cancelled, or the pool has stopped and no thread will touch it any more. */
+/* Any thread. Waits until the task is done, or, if `task` is NULL, the group. WSQ_ERR_CANCELLED: it
+ * was cancelled, or the pool has stopped, so no thread will end it. */
 static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
                              uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -8392,7 +8410,8 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
     wait.task = task;
     wait.group = group;
-    /* For a future the queue needs no look: wsqi_future_here has looked already. */
+    /* here: look first in the own queue, or help. Not for a future, for wsqi_future_here has
+     * looked. */
     bool here = wait.self != NULL ? task == NULL || task->fn != wsqi_future_run
                                   : task == NULL && timeout_ns == WSQ_FOREVER;
     for (;;) {
@@ -8413,7 +8432,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     return result;
 }
 
-/* Does this thread run the task, perhaps further down its stack? */
+/* Is the task one that this thread runs, now or further down its stack? */
 static bool wsqi_task_below(const wsq_task *task) {
     for (const wsqi_worker *block = wsqi_self_get(); block != NULL; block = block->outer)
         for (const wsqi_frame *frame = &block->frame; frame != NULL; frame = frame->outer)
@@ -8445,12 +8464,12 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future is a task that is OPEN until it is claimed, in one of three ways: a worker
- *            takes it out of its queue; the owner of the handle calls it in a wait (POISONED beside
- *            OPEN, and never DONE, because no other thread will look); or it is cancelled (POISONED
- *            alone). The place in the queue and the handle hold a reference each; when both are
- *            given back, the future is free. A worker keeps two batches of free futures, the pool
- *            the rest.
+ * Invariant: a future of wsq_submit is OPEN until it is claimed, in one of three ways. A worker
+ *            takes it out of a queue and runs it. Or the owner of the handle calls it in a wait; it
+ *            stays OPEN with POISONED, and never gets DONE, because no other thread will look. Or
+ *            it is cancelled: POISONED without OPEN. The queue's entry and the handle have a
+ *            reference each; when both are given back, the future is free. A worker keeps two
+ *            batches of free futures, the pool the rest.
  * Writers:   references: any thread. result: the thread that claimed it. Free futures: their
  *            worker, or the holder of the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
@@ -8846,19 +8865,20 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
 
 /* ==========================================================================
  * >>forkjoin: the job stack
- * Purpose:   fork and join at the price of a call, and work for thieves as soon as there are any.
+ * Purpose:   fork and join at the price of a call, and jobs for thieves as soon as thieves come.
  * Invariant: the entries [top, bottom) of `range` are public, oldest first; the owner alone uses
- *            [bottom, context). The join trap is the address of entry `bottom`, the fork trap that
- *            of the last entry. To ask for more public jobs a thief sets both traps: the join trap
- *            to WSQI_TRAP_SET, the fork trap to NULL. Traps are set while a worker is idle and no
- *            job is public.
- * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. The
- *            traps: the owner; a thief sets them. Entries: the owner.
+ *            [bottom, context). A fork compares the context with the fork trap, and a join with the
+ *            join trap, to see whether to take its slow path. The owner sets the join trap to the
+ *            address of entry `bottom`, and the fork trap to that of the last entry. To ask for
+ *            public jobs, a thief sets them to WSQI_TRAP_SET and NULL: then the next fork and join
+ *            take the slow path. So it is while a worker is idle and no job is public.
+ * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. Traps:
+ *            the owner and thieves. Entries: the owner.
  * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque),
- *            leapfrogging (Wagner, Calder 1993). One word for the public range, and one comparison
- *            for both questions of fork and join, are ours.
- * The one word says everything about the public jobs, so nothing must be ordered with it, and there
- * is no ABA: an equal word is an equal state. A thief reads the entry after its claim.
+ *            leapfrogging (Wagner, Calder 1993). Ours: one word for the public range, and one
+ *            comparison that asks both "was this job published?" and "does a thief want work?".
+ * That one word says which jobs are public, so no other word needs an order with it, and ABA cannot
+ * happen: an equal word is an equal state. A thief reads the entry after its claim.
  * ========================================================================== */
 
 /* Owner only: makes the oldest n private jobs public. */
@@ -9361,8 +9381,9 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
 /* ==========================================================================
  * >>dump: what a pool does, for a person to read
  * Purpose:   helps to find a forgotten wake, or a wait that does not end.
- * Invariant: the list has each task from its spawn to its end. Only the thread that spawns a task
- *            reads its memory; a dump does not. No lock is held while a dump writes to the file.
+ * Invariant: with config.list_tasks, a list has each task from its spawn to its end. A dump reads
+ *            only the list, not the task's memory, which may be gone. No lock is held while a dump
+ *            writes to the file.
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
@@ -9752,14 +9773,14 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
 
 /* ==========================================================================
  * >>stop: how a pool ends
- * Purpose:   a shutdown that cancels is a drain in which cleanups are called in place of functions.
- * Invariant: S counts each worker that is on duty (>>quiet) and asleep. The pool is still when all
- *            threads on duty sleep and nothing is queued. Then a wait returns if its end will never
- *            come. If no thread waits in the middle of a task, the pool is over.
+ * Purpose:   ends a pool. A cancelling shutdown calls each task's cleanup in place of its function.
+ * Invariant: S counts each worker that is on duty (>>quiet) and asleep as idle. When the pool is
+ *            still, each wait returns whose awaited end will never come. If the pool is still and
+ *            no thread waits in the middle of a task, the pool is over.
  * Writers:   duty.threads: each thread counts itself. The phase: the first shutdown; then, under
  *            the pool's lock, the thread that finds the pool still.
- * Source:    termination detection by counting active threads. A thread that wakes up must pass the
- *            lock, so one look under the lock is enough.
+ * Source:    termination detection by counting active threads. A thread that wakes up must take the
+ *            pool's lock, so one look under that lock is enough.
  * ========================================================================== */
 
 /* Any thread: the n-th lane of the pool; the inboxes come last. NULL: there are fewer lanes. */
