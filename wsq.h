@@ -8480,13 +8480,14 @@ struct wsq_future {
     void *(*fn)(void *arg);  /* wsq_submit's */
     void (*go)(void *arg);   /* wsq_go's */
     void *arg, *result;
-    wsq_edge then;       /* leads to the task of wsq_future_then */
+    wsq_edge then;       /* to the task of wsq_future_then */
     wsq_future *next;    /* of a free future: the next one of its batch */
     wsq_future *batch;   /* of the first free future of a batch: the next batch */
     wsqi_a32 references;
 };
 
-/* A guess: two batches are 64 futures of 120 bytes. With 1 here wsq_go takes 16.2, not 13.9 ns. */
+/* Futures in a batch. A guess: a worker keeps two batches, 64 futures of 120 bytes. With 1 here
+ * wsq_go takes 16.2, not 13.9 ns. */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -8497,7 +8498,8 @@ typedef struct wsqi_chunk {
     wsq_future futures[WSQI_FUTURE_CHUNK];
 } wsqi_chunk;
 
-/* Holder of the pool's lock: gives the pool a batch of free futures, linked by `next`. */
+/* Holder of the pool's lock: adds a batch of free futures, linked by `next`, to the pool's
+ * batches. */
 static void wsqi_batch_give(wsq_pool *pool, wsq_future *batch) {
     wsqi_set(&batch->batch, pool->future_batches);
     pool->future_batches = batch;
@@ -8518,7 +8520,7 @@ static bool wsqi_futures_make(wsq_pool *pool) {
     return true;
 }
 
-/* The list's owner: takes a free future from the list, or NULL. */
+/* The list's owner: takes a free future from the list. NULL: it has none. */
 static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     wsq_future *future = own->first;
     if (!WSQI_LIKELY(future != NULL)) {
@@ -8539,7 +8541,8 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* Any thread, a worker when its list is empty: gets a future from the pool. NULL: no memory. */
+/* Gets a future from the pool: for a thread outside, or for a worker whose list is empty. NULL: no
+ * memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     wsqi_lock(pool, &pool->lock);
@@ -8560,12 +8563,12 @@ static wsq_future *wsqi_future_create(wsq_pool *pool) {
     return WSQI_LIKELY(future != NULL) ? future : wsqi_future_fetch(pool, self);
 }
 
-/* Any thread, a worker when its first batch is full: puts a free future back. */
+/* Puts a free future back: for a thread outside, or for a worker whose list holds a full batch. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
-    if (wsqi_forked(pool)) return; /* in a child, the lock's holder may not exist */
+    if (wsqi_forked(pool)) return; /* in a child process, the lock may stay held for ever */
     wsqi_lock(pool, &pool->lock);
-    if (own->count == WSQI_FUTURE_BATCH) { /* it becomes `batch`; the pool gets the former one */
+    if (own->count == WSQI_FUTURE_BATCH) { /* `batch` goes to the pool, the full list becomes it */
         if (own->batch != NULL) wsqi_batch_give(pool, own->batch);
         own->batch = own->first;
         own->first = NULL;
@@ -8575,7 +8578,7 @@ WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_
     wsqi_unlock(pool, &pool->lock);
 }
 
-/* Any thread, when no reference is left. */
+/* Any thread, when no reference is left: puts the future back. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     wsqi_worker *self = wsqi_local(pool);
     if (WSQI_LIKELY(self != NULL && self->futures.count != WSQI_FUTURE_BATCH))
@@ -8585,12 +8588,12 @@ static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
 
 /* Any thread: gives a reference back. */
 static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
-    /* F3: what other threads did with the future comes before its next use. Pairs with itself. */
+    /* F3: what all threads did with the future comes before its next use. Pairs with itself. */
     if (wsqi_add_acqrel(&future->references, 0u - 1u) == 1) wsqi_future_free(pool, future);
 }
 
-/* The thread that claimed the future: marks it done. This gives back the reference of the future's
- * place in the queue, or one that the caller has added. */
+/* The thread that has claimed the future: marks it done. Gives back the reference of its entry in
+ * the queue, or one that the caller has added. */
 static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t state) {
     wsqi_task_finish(pool, &future->task, state);
     wsqi_future_release(pool, future);
@@ -8602,8 +8605,9 @@ static inline bool wsqi_future_open(uint32_t state) {
     return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* Claims the future outside its queue: to call it (then it stays OPEN), or to cancel it. Its place
- * in the queue is a tombstone from then on. False: another thread has claimed it. */
+/* Claims the future while its entry is still in a queue: to call it (then it stays OPEN), or to
+ * cancel it. From then on the entry is a tombstone. False: another thread has claimed the
+ * future. */
 static bool wsqi_future_claim(wsq_future *future, bool call) {
     uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
@@ -8614,7 +8618,7 @@ static bool wsqi_future_claim(wsq_future *future, bool call) {
     return true;
 }
 
-/* The function of the task: a worker has taken the future from its queue. */
+/* The function of the future's task, when a worker has taken it from its queue. */
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -8626,14 +8630,14 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
-    /* A reference for wsqi_future_end: once the future is done, a waiting thread may give back the
-     * handle's reference. Relaxed: the caller has a reference, too. */
+    /* One more reference, for wsqi_future_end: once the future is done, a waiting thread may give
+     * back the handle's. Relaxed: the caller has a reference, too. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
 }
 
-/* The cleanup of the task: the future was called elsewhere, or is cancelled. */
+/* The cleanup of the future's task. Its entry is a tombstone; or the future is cancelled here. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
@@ -8642,14 +8646,15 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Is the queued task a tombstone? Then this gives back the reference of its place in the queue. */
+/* Is the queued task a tombstone? Then this gives back the reference that the entry has. */
 static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
     if (task->fn != wsqi_future_run || wsqi_future_open(wsqi_load_hint(&task->state))) return false;
     wsqi_future_release(pool, wsq_container_of(task, wsq_future, task));
     return true;
 }
 
-/* Any thread: takes tombstones out of a lane, and counts them. False: the lane's lock is held. */
+/* Any thread: takes tombstones out of a lane, and adds their number to *count. False: the lane's
+ * lock is held. */
 static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *count) {
     wsq_task *kept = NULL, *task, *next;
     uint32_t length, purged = 0;
@@ -8676,8 +8681,8 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
     return true;
 }
 
-/* Owner only: takes tombstones out of its queue and the global queue. Each future that a wait calls
- * leaves one there, so nested waits would fill every queue with them. */
+/* Owner only: takes tombstones out of its queue and the global queue. Each future that is called in
+ * a wait leaves one, so nested waits would fill every queue with them. */
 static void wsqi_tombstones_purge(wsqi_worker *self) {
     bool lifo = self->pool->config.order == WSQ_LIFO;
     wsq_task *kept = NULL, **end = &kept, *task;
@@ -8686,7 +8691,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
         task = wsqi_pop_local(self);
         if (task == NULL) break;
-        /* This sees every claim by this thread. It may miss another thread's until later. */
+        /* This sees every claim of this thread. It may miss a recent claim of another thread. */
         if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
             continue;
@@ -8697,18 +8702,18 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     }
     for (unsigned i = 0; i < self->pool->shares; i++)
         all = wsqi_tombstones_sweep(self->pool, wsqi_share(self->pool, i), &purged) && all;
-    if (all) self->tombstones = 0; /* else the owner tries again soon */
+    if (all) self->tombstones = 0; /* else it tries again soon */
     wsqi_count_finished(self, purged);
     wsqi_check_beside(self->pool);
     while ((task = kept) != NULL) {
         kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
     }
-    wsqi_notify_others(self); /* others may have found the queue empty meanwhile */
+    wsqi_notify_others(self); /* others may have seen the queue empty meanwhile */
 }
 
-/* Spawns a future's task. out: gets the handle for wsq_submit; NULL: from wsq_go. If the spawn
- * fails, no other thread knows the future, so it is freed without a claim. */
+/* Spawns a future's task. out: gets the handle of wsq_submit; NULL: for wsq_go. If the spawn fails,
+ * no other thread knows the future, so it is freed without a claim. */
 static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg,
                                     wsq_future **out) {
     wsqi_worker *self = wsqi_local(pool);
@@ -8722,20 +8727,21 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
         wsqi_future_free(pool, future);
         return result;
     }
-    if (out != NULL) *out = future; /* before the function runs: it may use the handle */
+    if (out != NULL) *out = future; /* before the function can run, which may use the handle */
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
     wsqi_task_queue(pool, self, &future->task);
     return WSQ_OK;
 }
 
-/* A future of wsq_go has no handle, so only its queue can claim it. */
+/* The function of a wsq_go's task. It has no handle, so nobody else can claim it. */
 static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    /* The end event will name the future's address: the call must not use it for another task. */
+    /* The TASK_END event names this future's address, so it is freed only after that. Without that
+     * event it is freed first: then the call can use it again. */
     bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
-    if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future); /* now the call may use it again */
+    if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future);
     go(arg);
     if (hooked) wsqi_future_free(wsq_pool_of(ctx), future);
     return WSQ_GONE;
@@ -8771,8 +8777,8 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 
 WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
-/* Owner only, after its claim: calls the function here, in the middle of a task. No other thread
- * waits for the end, but a task of wsq_future_then may follow it. */
+/* Owner only, after it has claimed the future: calls its function here, in the middle of a task. No
+ * thread waits for the end, but a task of wsq_future_then may follow it. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_step_nested */
@@ -8784,14 +8790,14 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
-/* Owner only, with the handle: calls the future here, if no thread has started it. True: it was
+/* Owner only, with the handle: calls the future here, if no thread has claimed it. True: it was
  * called. *whole: it was also taken out of its queue, so that only the handle refers to it. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         size_t left = wsqi_queue_length(self);
         *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
         if (*whole) {
-            /* False: another thread is cancelling it. */
+            /* false: another thread is cancelling it */
             bool ours = wsqi_future_claim(future, true);
             if (ours) wsqi_future_call(self, future);
             else wsqi_future_release(self->pool, future);
@@ -8799,11 +8805,11 @@ static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole)
             wsqi_check_beside(self->pool);
             return *whole = ours;
         }
-        wsqi_notify_others(self); /* others may have found the queue empty meanwhile */
+        wsqi_notify_others(self); /* others may have seen the queue empty meanwhile */
     }
     if (!wsqi_future_claim(future, true)) return false;
-    /* The future's place in the queue stays, as a tombstone, from which no call and no event comes.
-     * This removes tombstones when there are many, and they may be half of what is queued. */
+    /* The future's entry in the queue stays, as a tombstone: nothing is called or reported for it.
+     * When there are many tombstones, and they may be half of what is queued, this removes them. */
     wsqi_future_call(self, future);
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
         2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
@@ -8822,7 +8828,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
     if (!done && self != NULL && timeout_ns != 0 &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
-        done = wsqi_future_here(self, future, &whole); /* calls it here, if it can */
+        done = wsqi_future_here(self, future, &whole); /* it calls the future here, if it can */
     if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns); /* another thread calls it */
     if (outcome == WSQ_ERR_TIMEOUT) return outcome;
     if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
@@ -8837,7 +8843,7 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
 
 WSQ_API bool wsq_future_cancel(wsq_future *future) {
     wsq_pool *pool = wsqi_task_pool(&future->task);
-    if (wsqi_forked(pool)) return false; /* the lock would be the parent's */
+    if (wsqi_forked(pool)) return false; /* a lock may be held by the parent's thread */
     if (wsqi_future_revoke(pool, future)) return true;
     uint32_t state = wsqi_load_hint(&future->task.state);
     return (state & (WSQI_TASK_POISONED | WSQI_TASK_OPEN)) == WSQI_TASK_POISONED;
@@ -8855,7 +8861,7 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    /* This holds the task back until the edge is linked. Relaxed: E3 orders it. */
+    /* One more hold, until the edge is linked. Relaxed: E3 orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
@@ -8904,9 +8910,9 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
 #define WSQI_PUBLISH_ALWAYS 0
 #endif
 
-/* Owner only, when it has found the traps set, or has moved the public end. The entries below `top`
- * are jobs to be joined. While all workers are busy this publishes half of the private jobs, so
- * that the next thief need not wait; while a worker is idle, all. */
+/* Owner only, when a thief has set the traps, or the owner itself has moved `bottom`. Jobs in
+ * entries below `top` are not joined yet. While a worker is idle, this publishes all private jobs;
+ * while all are busy, half of them, so that the next thief need not wait. */
 static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
@@ -8915,17 +8921,18 @@ static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
         if (n != 0) wsqi_expose(self, n);
         bottom += n;
         left -= n;
-        wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 orders both. */
+        wsqi_store_rlx(&self->front.fork_trap, wsqi_full_mark(self)); /* Relaxed: J5 orders both */
         wsqi_store_rlx(&self->front.join_trap, wsqi_entry_at(self, bottom));
-        /* J5: either this thread sees the idle worker; or that worker, going idle, sees the jobs,
-         * or sees none and sets the traps after this. Otherwise private jobs would stay hidden from
-         * a sleeper. Pairs with I7, I8 and J7. */
+        /* J5: either this thread sees the idle worker, or that worker, before it sleeps, sees the
+         * jobs, or sees none and sets the traps after this. Otherwise private jobs would stay
+         * hidden from a sleeper. Pairs with I7, I8 and J7. */
         wsqi_fence_sc();
         wanted = wsqi_jobs_wanted(self->pool);
         if (!wanted || left == 0) break;
         n = left;
     }
-    /* A searcher sets the traps itself, at the latest when it stops searching. */
+    /* If a thread wants jobs and none is public, the traps are set again here. (A searcher sets
+     * them itself, at the latest when it stops searching.) */
     if (WSQI_PUBLISH_ALWAYS ||
         (wanted && wsqi_searching(wsqi_load_hint(&self->pool->permits)) == 0 &&
          wsqi_range_empty(self)))
@@ -8939,8 +8946,8 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
         wsqi_publish(self, entry + 1);
         return entry + 1;
     }
-    /* The job stack is full: the job runs now. The traps stay set until all jobs that ran here
-     * are joined, because their joins must take the slow path, too. */
+    /* The job stack is full, so the job runs now. The traps stay set until all jobs that ran like
+     * this are joined, because their joins must take the slow path. */
     wsq_job *job = wsqi_get(&entry->job);
     wsqi_get(&job->fn)(entry, job);
     self->run_at_fork++;
@@ -8948,33 +8955,34 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     return entry;
 }
 
-/* Owner only: takes the newest public job back. False: it was stolen, and all older ones, too. */
+/* Owner only: takes the newest public job back. False: it was stolen, and so were all older
+ * ones. */
 static bool wsqi_unpublish(wsqi_worker *self) {
     uint64_t range = wsqi_load_hint(&self->range);
     while (wsqi_range_top(range) != wsqi_range_bottom(range)) {
-        /* Relaxed: the job never left this thread. Failure: a thief moved top. */
+        /* Relaxed: no other thread has had the job. Failure: a thief moved top. */
         uint64_t next = wsqi_range_pack(wsqi_range_bottom(range) - 1, wsqi_range_top(range));
         if (wsqi_cas_rlx(&self->range, &range, next)) return true;
     }
     return false;
 }
 
-/* Before it sleeps, a join looks this many times as often as a search: the job that it awaits is
- * under way, and a sleep delays the joins of other workers that wait for this one. (The efficiency
- * of uts with 128 simulated workers: 38%; with 1 here 27%.) */
+/* Before it sleeps, a join looks for this many times as many rounds as a search: its job is under
+ * way, and a sleep would delay also the joins that wait for this one. (The efficiency of uts with
+ * 128 simulated workers: 38%; with 1 here 27%.) */
 #define WSQI_JOIN_LOOKS 3
 
-/* Owner only, in a join: steals a job from worker n - 1 and runs it. If n is 0: does nothing. */
+/* Owner only, in a join: steals a job from worker n - 1 and runs it. n is 0: does nothing. */
 static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
     if (n == 0 || n - 1 == self->index || !wsqi_block_known(self->pool, n - 1)) return false;
     return wsqi_job_steal(self, wsqi_block(self->pool, n - 1));
 }
 
-/* A join that waits for a thief runs another job, never a task. It looks first at the thief, whose
- * job is most often a child of the awaited one; then at the worker from which this one stole last;
- * and at all workers only in every fourth round. What a join runs delays the join, and the joins of
- * other workers that wait for it in turn; related jobs delay it less. (The efficiency of uts with
- * 64 and 128 simulated workers: 50 and 38 instead of 44 and 26%.) */
+/* Owner only, in a join whose job was stolen: runs another job, never a task. It looks first at the
+ * thief, whose jobs are mostly children of the awaited one; then at the worker from which this one
+ * stole last; and only in every fourth round at all. The other job delays this join, and the joins
+ * of other workers that wait for it in turn; related jobs delay them less. (The efficiency of uts
+ * with 64 and 128 simulated workers: 50 and 38 instead of 44 and 26%.) */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     return wsqi_help_with(self, wsqi_load_hint(&job->thief)) ||
@@ -8982,9 +8990,10 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
            (round % 4 == 0 && wsqi_steal_pass(self, WSQI_JOBS, &none));
 }
 
-/* Sleeps until the job is done or, if `help`, until jobs are published; in the second case it
- * returns true. Either event calls the waiter of this block. asked: this join was called before and
- * then found no job, so perhaps a watcher had called it for a slot or a timer. */
+/* Owner only, in a join: sleeps until the job is done or, if `help`, until jobs are published; then
+ * it returns true. For both, other threads call the wait of this block. asked: this join was called
+ * before, and found no job; so perhaps the watcher called it to get its permit, for a slot or a
+ * timer. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -8994,18 +9003,18 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
     wait.job = job;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
-    /* J7: either this sees the public jobs, or their owner sees this sleeper. Pairs with J5, I7. */
+    /* J7: either this sees the public jobs, or their owner sees this joiner. Pairs with J5, I7. */
     wsqi_fence_sc();
     if (help && !wsqi_is_guest(self)) wsqi_joiner_mark(pool);
     bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
     bool due = asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER);
     wait.gives = due || !help || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
-    if (wsqi_is_guest(self)) wait.gives = false; /* it has no permit that others could use */
+    if (wsqi_is_guest(self)) wait.gives = false; /* a guest has no permit that others could use */
     while (sleeps) {
         wsqi_wait_listen(&wait);
-        /* Relaxed: the thief's exchange finds the mark, and then the thief finds the waiter,
-         * because the bucket's lock orders them. Failure: the job is done (wsqi_join_stolen reads
-         * it again, J4), or marked already. */
+        /* Relaxed: the thief's exchange reads WAITED, and then the thief finds this wait, because
+         * the bucket's lock orders them. Failure: the job is done (wsqi_join_stolen reads it again,
+         * J4), or WAITED already. */
         if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
             break;
         if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
@@ -9013,20 +9022,21 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     }
     wsqi_stat(self->counters.joins_parked, sleeps);
     wsqi_wait_end(&wait);
-    /* I5: a call that comes later finds no sleeper here. */
+    /* I5: from here on no thread calls this joiner for jobs. */
     return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
 }
 
-/* At most this many joins on one stack help; others only wait. This bounds the stack. A guess. */
+/* On one stack at most this many joins run other jobs; deeper ones only wait. A guess. */
 #define WSQI_HELP_DEPTH 32
 
-/* Owner only, when the job was stolen: helps, then sleeps, until the job is done. */
+/* Owner only, in a join whose job was stolen: runs other jobs, then sleeps, until that job is done.
+ * top: where the other jobs' own jobs go. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
     wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
     uint64_t spin_start = 0;
-    bool asked = false, again; /* woken to help, and has not looked since */
+    bool asked = false, again; /* asked: woken for jobs, and not looked since */
     self->frame.floor = top;
     self->help_depth++;
     /* J4: what the job did is visible. Pairs with J3. */
@@ -9039,10 +9049,10 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             wsqi_backoff(idle_rounds++);
         } else {
             asked = wsqi_join_sleep(self, job, help, again);
-            idle_rounds = (idle_rounds | 3) + 1; /* now it looks everywhere */
+            idle_rounds = (idle_rounds | 3) + 1; /* so that the next round looks at all workers */
         }
     }
-    if (asked) wsqi_pass_on(self->pool); /* woken to help, and cannot: wake another worker */
+    if (asked) wsqi_pass_on(self->pool); /* it was called for jobs: wakes another */
     self->help_depth--;
     self->frame.floor = floor;
 }
@@ -9058,7 +9068,7 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
                 || wsqi_unpublish(self);
     if (!ours) {
         wsqi_join_stolen(self, entry + 1, wsqi_get(&entry->job));
-        /* Relaxed: from an empty range a thief takes nothing. */
+        /* Relaxed: the range is empty before and after this, so no thief takes anything. */
         wsqi_store_rlx(&self->range, wsqi_range_pack(index, index));
     }
     wsqi_publish(self, entry);
@@ -9079,7 +9089,7 @@ static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* The guest leaves: the sleeper in whose place it worked may have jobs to do. */
+/* The guest leaves, so the sleeper in whose place it worked may be woken for jobs. */
 static void wsqi_guest_end(wsqi_worker *guest) {
     wsq_pool *pool = guest->pool;
     uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
@@ -9095,7 +9105,7 @@ static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg
     bool outside = wsqi_inside(pool) == NULL;
     guest->outer = former;
     guest->permit = outside;
-    /* Relaxed: a thread that has a job of this run sees the guest, by J2. */
+    /* Relaxed: a thread that has a job of this run sees the guest in S, by J2. */
     if (outside) wsqi_add_rlx(&pool->permits, WSQI_GUEST + WSQI_ACTIVE);
     wsqi_self_set(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
@@ -9117,14 +9127,14 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     wsqi_worker *guest = wsqi_guest_enter(pool, false, &all);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
-    } else if (self != NULL) { /* no block is free: with a full job stack, forks run immediately */
+    } else if (self != NULL) { /* no block: forks run immediately, as in a full job stack */
         wsqi_loop *loop = self->frame.loop; /* `fn` is not part of that loop */
         self->frame.loop = NULL;
         fn(wsqi_full_mark(self), arg);
         self->frame.loop = loop;
     } else if (!all) {
         return WSQ_ERR_MEMORY;
-    } else { /* a thread outside lets a worker do the run */
+    } else { /* a thread outside spawns the run as a task */
         wsqi_run_task run;
         wsq_task_init(&run.task, wsqi_run_poll);
         run.fn = fn;
@@ -9158,31 +9168,31 @@ WSQ_API int wsq_worker_self(void) {
  * Source:    lazy binary splitting: Tzannes, Caragea, Barua, Vishkin (2010).
  * ========================================================================== */
 
-/* Without a given grain: the time between two checks whether a thief wants work. The clock takes
- * 0.3% of it (30 ns), and a thief waits no longer than for a system call. */
+/* The next three are for loops whose caller gave no grain. This is the time between two checks
+ * whether a thief wants work. To read the clock takes 0.3% of it (30 ns), and a thief waits no
+ * longer than a system call takes. */
 #define WSQI_GRAIN_NS 10000u
 
-/* Without a given grain, a loop wakes a sleeper only if what is left takes longer than this. A
- * wake-up costs up to 12 us here, on a virtual machine (users/loop_4: 16.8 us, without the wake-up
- * 5.7). */
+/* A loop wakes a sleeper only if the rest of it takes longer than this. A wake-up costs up to 12 us
+ * on our virtual machine (users/loop_4: 16.8 us, without the wake-up 5.7). */
 #define WSQI_WORTH_NS 10000u
 
-/* A loop gives work to a thief that is awake only if what is left takes longer than this. With 1 us
- * here, every third loop of 15 us had a second theft, for less work than the theft costs. */
+/* A loop gives work to a thief that is awake only if the rest of it takes longer than this. With 1
+ * us here, every third loop of 15 us had a second theft, for less work than the theft costs. */
 #define WSQI_TINY_NS 4000u
 
 /* The last elements of a range may be heavy ones after many light ones. So among the last 32 the
  * clock is read after each step. (users/tail, 2 workers: 1.25 ms; 1.44 with 16, 1.42 with 0.) */
 enum { WSQI_LAST = 32 };
 
-/* How a range is cut into steps. Without a given grain, steps are powers of two that end on
+/* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
  * multiples of their size. Otherwise the body would always begin at odd elements. */
 typedef struct wsqi_pace {
-    size_t grain;       /* the loop's, or what takes about WSQI_GRAIN_NS */
+    size_t grain;       /* the caller's, or as many elements as take about WSQI_GRAIN_NS */
     size_t step;        /* the grain, or less towards the end of the range */
-    size_t looked;      /* where the clock was read last */
-    size_t next;        /* where to read it again */
-    uint64_t looked_ns; /* what the clock said at `looked` */
+    size_t looked;      /* the element before which the clock was read last */
+    size_t next;        /* the element before which to read it again */
+    uint64_t looked_ns; /* the time at `looked` */
     uint64_t worked_ns; /* how long this thread has worked on the range */
     uint64_t left_ns;   /* an estimate: the time for what was left at `looked` */
     bool quiet;         /* at the last step no thief wanted work */
@@ -9197,7 +9207,7 @@ static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     while (pace->step > 1 && pace->step > left / 8) pace->step /= 2;
 }
 
-/* Without a given grain, after some elements: reads the clock, and chooses the next steps. */
+/* If the caller gave no grain, after some elements: reads the clock, and chooses the next steps. */
 static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     uint64_t now = wsqi_clock_ns(), took = now - pace->looked_ns, grain_ns = took;
     size_t done = begin - pace->looked, grain = pace->grain, times = (end - begin) / done + 1;
@@ -9207,14 +9217,15 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     if (grain_ns > WSQI_GRAIN_NS * 2 && grain > 1) pace->grain = grain / 2;
     pace->left_ns = took <= UINT64_MAX / times ? took * times : UINT64_MAX;
     if (took < WSQI_WORTH_NS / 10 && pace->left_ns > WSQI_WORTH_NS)
-        pace->left_ns = WSQI_WORTH_NS; /* that was too short to judge by */
+        pace->left_ns = WSQI_WORTH_NS; /* `took` was too short for an estimate */
     pace->looked_ns = now;
     pace->worked_ns += took;
     wsqi_pace_set(pace, begin, end);
 }
 
-/* Shall the range be cut for a thief? A thief is awake if it has asked since the last step, or
- * searches; otherwise it sleeps. The job stack must have room for the half. */
+/* Shall half of the range be given to a thief? A thief is awake if it has set the traps since the
+ * last step, or S counts a searcher; otherwise one would have to be woken. The job stack must have
+ * room. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     bool awake = pace->quiet;
@@ -9230,9 +9241,9 @@ struct wsqi_loop {
     size_t grain;
     void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* wsq_for's */
     void *arg;
-    const wsq_reducer *reducer; /* wsq_reduce's, or NULL */
-    bool fixed;                 /* the reducer's */
-    wsqi_a32 stopped; /* 1: by wsq_loop_stop; or WSQI_LOOP_LACKS. A join makes it visible */
+    const wsq_reducer *reducer; /* of wsq_reduce; NULL in wsq_for */
+    bool fixed;                 /* reducer->fixed */
+    wsqi_a32 stopped; /* 1: by wsq_loop_stop; or WSQI_LOOP_LACKS. Visible after a join */
 };
 
 #define WSQI_LOOP_LACKS 2u /* no memory for a partial result of a fixed reduction */
@@ -9251,8 +9262,8 @@ typedef struct wsqi_half {
     wsq_job job;
     wsqi_loop *loop;
     size_t begin, end;
-    void *partial; /* of a reduction: room for a result of its own, if stolen or `fixed` */
-    uint64_t left_ns; /* an estimate: how long it takes */
+    void *partial; /* its own partial result, if it is stolen or the reduction is fixed */
+    uint64_t left_ns; /* an estimate of its time */
 } wsqi_half;
 
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial,
@@ -9266,16 +9277,17 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
     wsqi_loop_range(ctx, half->loop, half->begin, half->end, half->partial, half->left_ns, true);
 }
 
-/* A partial result of up to this many bytes (a guess) lies on the stack of the function that split
- * the range; a larger one is allocated. It has its cache lines to itself: no two threads write to
- * one line, and a vector in it may be stored with its full alignment. */
+/* A partial result of up to this many bytes (a guess) lies on the stack of the function that splits
+ * the range; a larger one is allocated. It has cache lines of its own, so that no two threads write
+ * to one line, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
 
 /* Rounds up to a cache line. Not every compiler can align a variable on the stack that far. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
-/* Runs a range that is longer than the grain, and offers its upper half meanwhile. A half that no
- * thief takes adds to the same result, unless that is fixed. False: no memory, and nothing ran. */
+/* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
+ * one. If no thief takes the upper half, it adds to the same partial result, unless the reduction
+ * is fixed. False: no memory, and nothing ran. */
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
                                      size_t begin, size_t end, void *partial) {
     size_t half = (end - begin) / 2, grain = pace->step;
@@ -9297,7 +9309,7 @@ WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pa
             return false;
         }
     }
-    wsq_fork(&ctx, &upper.job, wsqi_half_run); /* offers the upper half, and runs the lower */
+    wsq_fork(&ctx, &upper.job, wsqi_half_run);
     wsqi_loop_range(ctx, loop, begin, middle, partial, upper.left_ns, true);
     bool ours = wsq_reclaim(&ctx, &upper.job); /* no thief took it */
     if (ours && loop->fixed) wsqi_half_run(ctx, &upper.job);
@@ -9323,12 +9335,12 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     pace.grain = pace.step = least;
     pace.looked = pace.next = SIZE_MAX;
     pace.left_ns = left_ns;
-    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* before the cut */
+    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* for a half: what its loop has worked before */
     if (automatic) {
         wsqi_pace_set(&pace, begin, end);
         pace.looked_ns = wsqi_clock_ns();
     }
-    *innermost = loop; /* wsq_loop_stop in the body finds it here */
+    *innermost = loop; /* so wsq_loop_stop in the body finds it */
     while (end - begin > least && wsqi_load_hint(&loop->stopped) == 0) {
         bool gives = loop->fixed || wsqi_wanted(ctx, &pace, begin, end);
         if (gives && wsqi_loop_give(ctx, loop, &pace, begin, end, partial)) {
@@ -9345,8 +9357,9 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     *innermost = outer;
 }
 
-/* Without a given grain a loop begins alone, until it has read the clock. If it has only a few
- * elements for each worker, they are probably long: it wakes a sleeper before the first one. */
+/* If the caller gave no grain, a loop begins alone, until it has read the clock. But if it has only
+ * a few elements for each worker, these are probably long, and it may wake a sleeper before the
+ * first. */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
@@ -9391,20 +9404,20 @@ typedef enum wsqi_doing {
     WSQI_RUNNING, WSQI_PENDING, WSQI_HELD, WSQI_QUEUED, WSQI_OVER, WSQI_NOTHING
 } wsqi_doing;
 
-/* A task in the list; or a line of a dump, which shows a task, a timer, or a thread that waits.
- * `task` and `group` are only addresses: their memory may be gone. */
+/* A task in the list; or a line of a dump, about a task, a timer or a waiting thread. `task` and
+ * `group` are only addresses: their memory may be gone. */
 typedef struct wsqi_listed {
-    const void *task; /* NULL: this place is free. Of a thread: what it waits for */
+    const void *task; /* NULL: this place is free. Of a waiting thread: the awaited object */
     const void *group;
     uintptr_t function;
-    uint64_t since;   /* ns of the clock when `doing` began. Of a timer: when it fires */
-    uint64_t others;  /* of a task: how many predecessors it had at its spawn */
+    uint64_t since;   /* the time when `doing` began. Of a timer: when it fires */
+    uint64_t others;  /* of a task: its predecessors that had not ended at its spawn */
     wsqi_doing doing;
-    unsigned worker;  /* the worker that runs it, ran it last, or queued it; or WSQ_OUTSIDE */
+    unsigned worker;  /* which runs it, ran it last, or queued it; or WSQ_OUTSIDE */
 } wsqi_listed;
 
 typedef struct wsqi_list {
-    wsqi_a32 lock;          /* wsqi_lock; guards all that follows except the hooks */
+    wsqi_a32 lock;          /* wsqi_lock; guards the members below, except `hooks` */
     wsqi_listed *places;    /* a hash table with linear probing */
     size_t capacity, count; /* capacity: a power of two */
     bool partial;           /* some tasks are missing: there was no memory for them */
@@ -9420,7 +9433,7 @@ static wsqi_listed *wsqi_list_at(const wsqi_list *listing, const void *task) {
     }
 }
 
-/* False: no memory, and nothing has changed. */
+/* Doubles the list. False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *listing, const wsq_allocator *allocator) {
     size_t before = listing->capacity, capacity = before != 0 ? before * 2 : 64; /* a guess */
     size_t bytes = capacity * sizeof *listing->places;
@@ -9436,7 +9449,7 @@ static bool wsqi_list_grow(wsqi_list *listing, const wsq_allocator *allocator) {
     return true;
 }
 
-/* Frees the place. Later entries that had to go past it are put in again. */
+/* Frees the place. Entries after it, up to the next free place, are put in again. */
 static void wsqi_list_remove(wsqi_list *listing, wsqi_listed *place) {
     size_t hole = (size_t)(place - listing->places), mask = listing->capacity - 1;
     place->task = NULL;
@@ -9448,7 +9461,7 @@ static void wsqi_list_remove(wsqi_list *listing, wsqi_listed *place) {
     }
 }
 
-/* The user's function: for a task that the pool made, what wsq_submit, wsq_go or wsq_run got. */
+/* The user's function: the task's, or the one that was given to wsq_submit, wsq_go or wsq_run. */
 static uintptr_t wsqi_task_function(const wsq_task *task) {
     const wsq_future *future = (const wsq_future *)task;
     if (task->fn == wsqi_future_run) return (uintptr_t)future->fn;
@@ -9457,7 +9470,7 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
     return (uintptr_t)task->fn;
 }
 
-/* Adds a task at its spawn. Without memory it is left out. */
+/* Adds a task at its spawn. If there is no memory, the task is left out. */
 static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others) {
     wsqi_list *listing = pool->listing;
     if (listing->count >= listing->capacity / 4 * 3 &&
@@ -9473,7 +9486,7 @@ static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others)
     place->others = others;
 }
 
-/* What the event's task does after the event; WSQI_NOTHING: the event is about no task. */
+/* What the task does after this event. WSQI_NOTHING: the event is not about a task. */
 static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
     if (event == WSQ_EVENT_SPAWN) return value != 0 ? WSQI_HELD : WSQI_QUEUED;
     if (event == WSQ_EVENT_WAKE) return WSQI_QUEUED;
@@ -9484,7 +9497,7 @@ static wsqi_doing wsqi_doing_after(wsq_event event, uint64_t value) {
     return value == WSQ_YIELD ? WSQI_QUEUED : WSQI_OVER;
 }
 
-/* The hook of a pool that has a list. Any thread calls it when something happens to a task. */
+/* The hook of a pool that has a list: notes the event in the list, then calls the user's hook. */
 static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const void *subject,
                             uint64_t value) {
     wsq_pool *pool = (wsq_pool *)user;
@@ -9495,7 +9508,8 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         wsqi_lock(pool, &listing->lock);
         if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
         wsqi_listed *place = wsqi_list_at(listing, subject);
-        /* If the run returned WSQ_GONE, another task may have the same address by now. */
+        /* After WSQ_GONE another task may have the same address by now, so this event is not about
+         * it. */
         bool other = event == WSQ_EVENT_TASK_END &&
                      (place->doing != WSQI_RUNNING || place->worker != worker);
         if (place->task != NULL && !other) {
@@ -9521,29 +9535,32 @@ static bool wsqi_list_make(wsq_pool *pool) {
 
 /* ---- what is written ---- */
 
-/* At most 1000 lines of each kind, but 32 of timers; without memory 32 of each kind. Guesses. */
+/* At most 1000 lines for waits and for tasks, 32 for timers; without memory 32 for each.
+ * Guesses. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
 #define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
 
-/* One call of wsq_pool_dump. The first lines of each kind are copied in order, then written. */
+/* One call of wsq_pool_dump. For each kind it copies the lines that come first, then writes
+ * them. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
     uint64_t now;
-    wsqi_listed *first; /* `room` lines, and one more that is dropped */
+    wsqi_listed *first; /* `room` lines in order, and room for one more */
     wsqi_listed few[WSQI_DUMP_FEW + 1];
     size_t room, most, count;
-    uint64_t more; /* lines that were not among the first */
+    uint64_t more; /* how many lines were left out */
 } wsqi_dump;
 
-/* Tasks that run come first, then those that wait, then queued ones; the oldest of each first. */
+/* Which line comes first? Running tasks, then waiting ones, then queued ones; of each the
+ * oldest. */
 static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
     if (one->doing != two->doing) return one->doing < two->doing;
     return one->since != two->since ? one->since < two->since : one->others < two->others;
 }
 
-/* Called under the lock that guards what the line is about. */
+/* Inserts a line in order. The caller holds the lock of the object that the line is about. */
 static void wsqi_dump_copy(wsqi_dump *dump, const wsqi_listed *line) {
     size_t i = dump->count;
     if (i < dump->most) dump->count++;
@@ -9553,7 +9570,7 @@ static void wsqi_dump_copy(wsqi_dump *dump, const wsqi_listed *line) {
     dump->first[i] = *line;
 }
 
-/* Writes the lines of one kind, which `copy_all` copies. */
+/* Writes the lines of one kind: `copy_all` copies them, `write` writes one. */
 static void wsqi_dump_lines(wsqi_dump *dump, const char *kind, size_t most,
                             void (*copy_all)(wsqi_dump *dump),
                             void (*write)(const wsqi_dump *dump, const wsqi_listed *line)) {
@@ -9592,7 +9609,7 @@ static void wsqi_dump_function(const wsqi_dump *dump, uintptr_t function) {
     if (name != NULL) fprintf(dump->file, " (%s)", name);
 }
 
-/* Writes an address, and what the list knows about it. */
+/* Writes an address and, if it is a task in the list, the task's function. */
 static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void *object) {
     wsq_pool *pool = dump->pool;
     wsqi_list *listing = pool->listing;
@@ -9608,7 +9625,8 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
-/* Writes the length of a lane, with that of `more` other lanes of the global queue added. */
+/* Writes the length of a lane, plus the lengths of `more` other lanes of the global queue. A "+"
+ * says that `incoming` has tasks, which are not counted. */
 static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane,
                            unsigned more) {
     uint64_t length = wsqi_load_hint(&lane->length);
@@ -9641,7 +9659,7 @@ static void wsqi_dump_pool(const wsqi_dump *dump) {
     fputs("\n", dump->file);
 }
 
-/* What a worker does, as told by words that any thread may read. */
+/* What a worker does, as far as other threads can see. */
 static const char *wsqi_dump_state(const wsq_pool *pool, wsqi_worker *worker) {
     uint64_t mask = wsqi_bit(worker);
     unsigned word = worker->index / 64;
@@ -9783,7 +9801,7 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  *            pool's lock, so one look under that lock is enough.
  * ========================================================================== */
 
-/* Any thread: the n-th lane of the pool; the inboxes come last. NULL: there are fewer lanes. */
+/* The n-th lane of the pool; the inboxes come last. NULL: there are not that many. */
 static wsqi_inject *wsqi_lane(wsq_pool *pool, unsigned n) {
     unsigned lanes = WSQ_LOW + pool->shares;
     if (n < lanes) return &pool->lanes[n];
@@ -9809,16 +9827,18 @@ static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
     }
 }
 
-/* Any thread, if no worker will do it: cancels all tasks in lanes, and those that wait for them. */
+/* Any thread, if no worker will do it: cancels all tasks in lanes, and the successors of these
+ * tasks. */
 static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3. Failure: another sweep, perhaps further down this stack, looks again. */
+        /* G3. Failure: another sweep, perhaps one further down this stack, will look again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4 */
-        /* P4: either this sees a task that is queued now, or its thread sees that nobody sweeps. */
+        /* P4: either this sees a task that is queued now, or the thread that queues it sees that no
+         * thread sweeps. */
         wsqi_fence_sc();
     }
     wsqi_check_quiet(pool);
@@ -9828,13 +9848,13 @@ static void wsqi_sweep(wsq_pool *pool) {
 /* Any thread that has queued a task, then passed a full barrier: if the pool is over, no worker
  * will run the task, so this thread cancels it. */
 static void wsqi_check_over(wsq_pool *pool) {
-    /* P4: see wsqi_pool_stop. */
+    /* P4: as in wsqi_pool_stop. */
     if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
 }
 
-/* The pool is still. Is a task of the group in the middle of its run? A task further down the stack
- * of the waiting worker `self` does not count: it cannot go on before the wait returns. With
- * caller_runs all tasks in the middle of their runs are on one stack. */
+/* The pool is still. Is a task of the group in the middle of its run? A task on the stack of
+ * `self`, the worker that waits for the group, does not count: it cannot go on before the wait
+ * returns. In a caller_runs pool all these tasks are on one stack. */
 static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
     unsigned made = wsqi_threads_made(pool);
     if (self != NULL && pool->config.caller_runs) return false;
@@ -9847,8 +9867,9 @@ static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_g
     return false;
 }
 
-/* The pool is still. Will the awaited task or group never end? A task in the middle of its run goes
- * on when another wait is released. A task that is pending or held does not. */
+/* The pool is still. Will the awaited task or group never end? A task in the middle of its run
+ * waits, too, and will go on when that other wait is released. A task that is pending or held will
+ * not run. */
 static bool wsqi_wait_vain(wsqi_wait *wait) {
     if (wait->group != NULL) return !wsqi_group_runs(wait->pool, wait->self, wait->group);
     if (wait->task == NULL) return false;
@@ -9856,9 +9877,9 @@ static bool wsqi_wait_vain(wsqi_wait *wait) {
     return !wsqi_task_is(state, WSQI_TASK_ACTIVE) || state >= WSQI_TASK_HOLD;
 }
 
-/* The pool is still. The first round over the buckets looks for a thread that was called: it goes
- * on, and may end what the others wait for. If there is none, the second round lets each wait
- * return whose end will never come. False: no thread waits in the middle of a task. */
+/* The pool is still. The first round over the buckets looks for a thread that was called already:
+ * it will go on, and may end what the others wait for. If there is none, the second round releases
+ * each wait whose end will never come. False: no thread waits in the middle of a task. */
 static bool wsqi_waits_release(wsq_pool *pool) {
     bool any = false, called = false;
     for (int i = 0; i < WSQI_BUCKETS || (any && !called && i < 2 * WSQI_BUCKETS); i++) {
@@ -9879,7 +9900,8 @@ static bool wsqi_waits_release(wsq_pool *pool) {
     return any;
 }
 
-/* The holder of the pool's lock: do all threads on duty sleep, and is nothing queued? */
+/* The holder of the pool's lock: is the pool still? Do all threads on duty sleep, and is nothing
+ * queued? */
 static bool wsqi_still(wsq_pool *pool) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: what a sleeper has queued is visible */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
@@ -9890,25 +9912,27 @@ static bool wsqi_still(wsq_pool *pool) {
         wsqi_worker *worker = wsqi_block(pool, i);
         left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
     }
-    /* If no thread takes the tasks in lanes, the thread that shuts down is called for them. */
+    /* If the pool has no threads to take the tasks in lanes, the thread in wsq_pool_shutdown
+     * must. */
     if (left && (pool->config.caller_runs || (pool->config.lend_only && queued)))
         wsqi_call(pool, pool);
     return !left;
 }
 
-/* Any thread that goes to sleep, or off duty. If the pool stops, and this was the last thread on
- * duty, waits are released, or the pool is over. */
+/* Any thread that goes to sleep or off duty. If the pool stops, and this was the last thread on
+ * duty that was awake, this releases waits, or, if there are none, makes the pool over. */
 static void wsqi_check_still(wsq_pool *pool) {
     /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
-    /* A thread that wakes up now waits for the lock, so its stack can be looked at meanwhile. */
+    /* A thread that wakes up now waits for this lock, so its frames and its wait can be read
+     * meanwhile. */
     wsqi_lock(pool, &pool->lock);
-    /* P4: a thread that woke up before, and saw the pool run, is seen awake. */
+    /* P4: a thread that woke up before, and saw the phase RUN, is seen awake. */
     wsqi_fence_sc();
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool) &&
         !wsqi_waits_release(pool)) {
-        /* Relaxed: P6 orders it. It counts the thread that shuts down, which has more to do. */
+        /* Counts the thread in wsq_pool_shutdown, which has more to do. Relaxed: P6 orders it. */
         wsqi_add_rlx(&pool->duty.threads, 1u);
         /* P6: what was run is visible. Pairs with P5. */
         wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
@@ -9922,9 +9946,9 @@ static void wsqi_tokens_give(wsq_pool *pool) {
     for (unsigned i = 0; i < all; i++) wsqi_unpark(&wsqi_nth(pool, made, i)->parker);
 }
 
-/* The pool is over: waits for the ends of the first `count` threads, and of the stand-ins. */
+/* The pool is over: waits until the first `count` workers and all stand-ins have ended. */
 static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
-    /* After this no stand-in starts, because the phase has changed. */
+    /* From here on no stand-in starts, because that needs the lock, and the phase RUN. */
     wsqi_lock(pool, &pool->lock);
     wsqi_unlock(pool, &pool->lock);
     wsqi_tokens_give(pool);
@@ -9934,17 +9958,19 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
         wsqi_thread_join(&wsqi_block(pool, pool->workers + i)->thread);
 }
 
-/* The thread whose shutdown was the first: waits until the pool is over and its threads end. */
+/* The thread whose shutdown was the first: waits until the pool is over and its threads have
+ * ended. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
-    /* P4: either a worker that goes to sleep sees the phase, or it is seen asleep. And either a
-     * queued task is found, or the thread that queues it sees that the pool is over. Pairs with
+    /* P4: either a worker that goes to sleep sees the new phase, or this sees it asleep. And either
+     * this finds a queued task, or the thread that queued it sees that the pool is over. Pairs with
      * itself. */
     wsqi_fence_sc();
-    wsqi_tokens_give(pool); /* waits and joins look again, and see the shutdown */
+    wsqi_tokens_give(pool); /* so waits and joins look again, and see the shutdown */
     for (;;) {
         wsqi_wait_listen(wait);
-        /* Where workers may have no thread, this one does their work. */
+        /* Lent threads may be gone, and a caller_runs pool has none, so this thread does their
+         * work. */
         if (pool->config.lend_only) wsqi_sweep(pool);
         if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
             while (wsqi_pump(pool)) {}
@@ -9973,8 +9999,9 @@ static bool wsqi_waits_for_outside(wsq_pool *pool) {
     return wsqi_load_hint(&pool->timer_next) == WSQI_NEVER;
 }
 
-/* Waits until no task is left. It goes on after WSQ_ERR_INVALID, because tasks may wait for another
- * pool. A long wait mostly means a forgotten wake, so this prints, once, what is left. */
+/* Waits until no task is left. It goes on after WSQ_ERR_INVALID (stuck), because tasks may wait for
+ * tasks of another pool. A long wait mostly means a forgotten wake, so this prints, once, what is
+ * left. */
 static void wsqi_drain(wsq_pool *pool) {
     bool said = false;
     for (;;) {
@@ -9988,7 +10015,7 @@ static void wsqi_drain(wsq_pool *pool) {
 }
 #else
 static void wsqi_drain(wsq_pool *pool) {
-    /* It goes on after WSQ_ERR_INVALID, because tasks may wait for another pool. */
+    /* It goes on after WSQ_ERR_INVALID (stuck): tasks may wait for tasks of another pool. */
     while (wsq_pool_wait(pool) == WSQ_ERR_INVALID) {}
 }
 #endif
@@ -10003,7 +10030,7 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
     (void)wsqi_wait_block(&wait, NULL);
-    /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: another thread does it. */
+    /* Relaxed: the barrier in wsqi_pool_stop orders it. Failure: another thread stops the pool. */
     if (wsqi_cas_rlx(pool->phase, &phase, (uint32_t)WSQI_PHASE_CANCEL)) wsqi_pool_stop(&wait);
     for (wsqi_wait_listen(&wait); !wsqi_over(pool); wsqi_wait_listen(&wait))
         wsqi_wait_park(&wait);
@@ -10019,16 +10046,16 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
  * ========================================================================== */
 
 /* By default max_standins is this, or the number of workers if that is more. Guesses: with 64 bits
- * the stack of a thread takes only address space until it is used. */
+ * a thread's stack takes only address space until it is used. */
 #if UINTPTR_MAX > 0xffffffffu && !defined(_WIN32)
 #define WSQI_STANDINS 64u
 #else
 #define WSQI_STANDINS 8u
 #endif
 
-/* Rounds over all victims before a searcher sleeps. The pauses between them are 480 spin hints: 14
- * us where a hint takes 28 ns (Zen 5), which is 2 to 3 futex wake-ups. A sleep and its wake-up cost
- * the sleeper and its waker more than that together. */
+/* Rounds of a search before its thread sleeps. The pauses between them are 480 spin hints: 14 us
+ * where a hint takes 28 ns (Zen 5), as long as 2 or 3 futex wake-ups. To sleep and be woken costs
+ * the sleeper and its waker together more than that. */
 #ifndef WSQI_SPIN_ROUNDS
 #define WSQI_SPIN_ROUNDS 18
 #endif
@@ -10068,7 +10095,7 @@ static bool wsqi_config_valid(const wsq_config *config) {
     return allocator == NULL || (allocator->allocate != NULL && allocator->release != NULL);
 }
 
-/* Replaces the zeroes of a valid config by the defaults. */
+/* Replaces each zero of a valid config by its default. */
 static void wsqi_config_fill(wsq_config *config) {
     bool alone = config->caller_runs || config->lend_only;
     if (config->workers == 0) config->workers = config->caller_runs ? 1 : wsqi_cpu_count();
@@ -10086,16 +10113,17 @@ static void wsqi_config_fill(wsq_config *config) {
     if (config->stack_size == 0) config->stack_size = wsqi_stack_default();
 }
 
-enum { WSQI_CPUS = 4096 }; /* processors whose place is known, at most; a guess */
+enum { WSQI_CPUS = 4096 }; /* places are known for so many processors; a guess */
 
-/* The bytes of a pool's struct, its bitmaps, list of tasks, table of blocks, and their places. */
+/* How many bytes a pool's struct takes, with its bitmaps, list of tasks, table of blocks, and
+ * places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
     return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
 }
 
 static void wsqi_pool_free(wsq_pool *pool) {
-    /* P8: threads outside have let go of the pool, which takes them a moment. Pairs with P7. */
+    /* P8: no thread outside uses the pool any more; this loop is short. Pairs with P7. */
     while (wsqi_load_acq(&pool->abroad) != 0) wsqi_pause();
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
@@ -10120,7 +10148,7 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsqi_release(allocator, pool, wsqi_pool_bytes(pool->blocks, pool->words));
 }
 
-/* A pool that has no workers yet; wsqi_pool_free frees it. NULL: no memory. */
+/* Makes a pool without workers, which wsqi_pool_free can free. NULL: no memory. */
 static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     unsigned guest_base = config->workers + config->max_standins;
     unsigned blocks = guest_base + 2 * (WSQ_GUESTS), words = (blocks + 63) / 64;
@@ -10165,7 +10193,7 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     if (places->matter) places->topology = *config->topology;
     if (places->matter || pool->workers < 3 || config->caller_runs) return;
     uint32_t *of_cpu = (uint32_t *)wsqi_allocate(config->allocator, bytes, sizeof(void *));
-    if (of_cpu == NULL) return; /* without memory distances are ignored */
+    if (of_cpu == NULL) return; /* no memory: distances are ignored */
     memset(of_cpu, 0, bytes);
     places->cpus = wsqi_places_read(of_cpu, WSQI_CPUS);
     for (unsigned i = 1; i < places->cpus; i++)
@@ -10187,7 +10215,7 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     snprintf(pool->name, sizeof pool->name, "%.13s", config->name != NULL ? config->name : "wsq");
     pool->shares = pool->workers / WSQI_SHARE_WORKERS; /* how many lanes */
     if (pool->shares > 8) pool->shares = pool->workers <= 64 ? 8 : pool->workers / 8;
-    /* one lane, if its order is the order of the pool */
+    /* one lane, where tasks of the global queue must stay in order */
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
     pool->wake_slot = wsqi_hooked(pool, 1u << WSQ_EVENT_WAKE) ? 0 : config->lifo_cap;
@@ -10245,8 +10273,8 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     if (wsqi_inside(pool) != NULL) return WSQ_ERR_INVALID;
     wsqi_duty_begin(pool);
-    /* Relaxed: after a full barrier (P4) either this thread sees the pool stop, or the shutdown
-     * waits for the end of its duty. */
+    /* Relaxed: after the full barrier (P4) in wsqi_duty_begin, either this thread sees the pool
+     * stop, or the shutdown waits for the end of its duty. */
     bool running = wsqi_load_rlx(pool->phase) == WSQI_PHASE_RUN;
     wsqi_worker *self = NULL;
     for (unsigned i = 0; i < pool->workers && running && self == NULL; i++)
@@ -10267,8 +10295,8 @@ WSQ_API void wsq_worker_dismiss(wsq_pool *pool, unsigned worker) {
     if (wsqi_forked(pool)) return;
     wsqi_worker *self = wsqi_block(pool, worker);
     uint32_t lease = wsqi_load_hint(&self->lease);
-    /* Relaxed: only a request. Failure: the thread was dismissed before, or has left; then the
-     * request is not for the next thread in its place. */
+    /* Relaxed: this is only a request. Failure: the thread was dismissed before, or has left; the
+     * next thread in its place must not get the request. */
     if ((lease & WSQI_LEASE_MASK) == WSQI_LEASE_HERE &&
         wsqi_cas_rlx(&self->lease, &lease, lease - WSQI_LEASE_HERE + WSQI_LEASE_DISMISSED))
         wsqi_unpark(&self->parker);
@@ -10305,7 +10333,8 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
-    /* P2: the finished tasks of all workers are read first, so they never exceed those spawned. */
+    /* P2: the finished tasks of all workers are read before the spawned ones, so they are never
+     * more. */
     uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < pool->blocks; i++) {
