@@ -392,6 +392,72 @@ static void heavy_tails_are_shared(void) {
     CHECK(shape_takes((shape){20000, 200, 2000, 10 * US}, &published) < 1350 * US);
 }
 
+/* ---- the pieces of a loop that nobody shares ---- */
+
+static struct {
+    size_t elements, light; /* the first `light` ones take light_ns each */
+    uint64_t light_ns, heavy_ns;
+    size_t last, row; /* so many pieces of one size in a row */
+    char text[400];   /* "1 7 8x3": one of 1, one of 7, three of 8 */
+} pieces;
+
+static void pieces_note(size_t size) {
+    if (size == pieces.last) {
+        pieces.row++;
+        return;
+    }
+    size_t at = strlen(pieces.text);
+    if (pieces.row > 1) at += (size_t)snprintf(pieces.text + at, sizeof pieces.text - at, "x%zu", pieces.row);
+    if (size != 0) snprintf(pieces.text + at, sizeof pieces.text - at, at != 0 ? " %zu" : "%zu", size);
+    pieces.last = size;
+    pieces.row = 1;
+}
+
+static void pieces_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx;
+    (void)arg;
+    pieces_note(end - begin);
+    compute((end - begin) * (begin < pieces.light ? pieces.light_ns : pieces.heavy_ns));
+}
+
+static wsq_poll pieces_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < 2; i++) { /* the first one finds that a thief has asked, before it went to sleep */
+        pieces.text[0] = '\0';
+        pieces.last = pieces.row = 0;
+        wsq_for(ctx, 0, pieces.elements, 0, pieces_body, NULL);
+    }
+    pieces_note(0);
+    return WSQ_DONE;
+}
+
+static bool pieces_are(size_t elements, size_t light, uint64_t light_ns, uint64_t heavy_ns, const char *expected) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *loop = item_make(0);
+    loop->task.fn = pieces_run;
+    pieces.elements = elements;
+    pieces.light = light;
+    pieces.light_ns = light_ns;
+    pieces.heavy_ns = heavy_ns;
+    item_spawn(pool, loop);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+    if (strcmp(pieces.text, expected) != 0) fprintf(stderr, "%s\n", pieces.text);
+    return strcmp(pieces.text, expected) == 0;
+}
+
+/* A grain grows by 8 while it takes less than 625 ns, by 2 while less than 5 us; it halves when it takes more
+ * than 20 us. Pieces end on multiples of their size, and are an eighth of the rest at most. */
+static void pieces_of_a_loop(void) {
+    CHECK(pieces_are(3000, 0, 0, 10, "1 7 8 48 64 128 256x3 128x8 64x8 32x7 16x7 8x7 4x7 2x6 1x8"));
+    CHECK(pieces_are(1000, 0, 0, 600, "1 7 8x3 16x53 8x8 4x8 2x7 1x10"));
+    CHECK(pieces_are(1000, 0, 0, 650, "1x2 2 4 8x117 4x8 2x8 1x8"));
+    CHECK(pieces_are(1000, 0, 0, 2400, "1x2 2x3 4x241 2x8 1x12"));
+    CHECK(pieces_are(1000, 0, 0, 2600, "1x2 2x492 1x14"));
+    CHECK(pieces_are(3000, 1000, 10, 2400, "1 7 8 48 64 128 256x3 128x7 64 32 16 8x114 4x8 2x8 1x8"));
+    CHECK(pieces_are(3000, 1000, 10, 2600, "1 7 8 48 64 128 256x3 128x7 64 32 16 8 4x233 2x8 1x12"));
+}
+
 int main(void) {
     test_begin("exact");
     IN_WORLD(slot_in_a_row);
@@ -409,5 +475,6 @@ int main(void) {
     IN_WORLD(short_loops_stay_alone);
     IN_WORLD(long_loops_wake_soon);
     IN_WORLD(heavy_tails_are_shared);
+    IN_WORLD(pieces_of_a_loop);
     return test_end();
 }

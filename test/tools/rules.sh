@@ -4,13 +4,17 @@
 # Mutants by rule, not by choice (rules.awk says which rules): a sample of COUNT (60) by SEED (1), of
 # these sections of wsq.h (>>platform and >>atomic are never among them). All are compiled into each
 # program, which WSQ_MUTANT tells the one that is there. The programs run one after the other, quick
-# ones first, with every mutant that is still alive and that they reach. One line per mutant; the last
-# line is the share that was killed. Constants that the compiler must know have programs of their own.
-# PROGRAMS="progress/hangs progress/oracle": only these.
+# ones first, with every mutant that is still alive and that they reach: all of them short at first, then
+# those that have a length once more with WSQ_SCALE. limit.c ends a program that hangs.
+# One line per mutant; the last line is the share that was killed. Constants that the compiler must know
+# have programs of their own.
+# PROGRAMS="progress/hangs progress/oracle": only these. JOBS=2: runs at a time.
 # What is not compiled here is not counted, nor what equivalents.txt proves to make no difference.
-CC=${CC:-cc} dir=${B:-build}/rules jobs=${JOBS:-2}
+CC=${CC:-cc} dir=${B:-build}/rules jobs=${JOBS:-2} short=0.05
 flags='-std=c11 -w -D_GNU_SOURCE -DWSQ_STATIC -pthread'
-export WSQ_SEED=1 WSQ_STOP=1 WSQ_SCALE="${WSQ_SCALE-0.3}"
+scale=${WSQ_SCALE-0.3}
+case $($CC --version) in *clang*) many=-ferror-limit=0 ;; *) many=-fmax-errors=0 ;; esac
+export WSQ_SEED=1 WSQ_STOP=1
 count=60 seed=1 list=false
 
 while getopts n:s:l option; do
@@ -36,7 +40,7 @@ fi
 # Quick ones that notice much come first.
 programs() {
     [ -n "$PROGRAMS" ] && echo "$PROGRAMS" | tr ' ' '\n' && return
-    for name in progress/exact_calls progress/exact_permits progress/exact_events progress/exact test_results test_interface test_cancel \
+    for name in progress/exact_calls progress/exact_permits progress/exact_events progress/exact progress/exact_soon test_results test_interface test_cancel \
         test_corners test_tune test_random test_topology test_dump test_timer_clock test_group_cancel test_hooks \
         test_budget test_guest test_lent test_standin test_fork test_pool test_system progress/hangs test_misuse test_timer \
         test_driver test_priority test_fair test_shutdown test_spin test_host test_future test_order test_group \
@@ -44,6 +48,7 @@ programs() {
         $(cd test && ls test_*.c | sed 's/\.c$//') stress/compose stress/lives stress/programs2 stress/programs3 stress/configs \
         $(cd test && ls explore/explore_*.c | grep -v 'litmus' | sed 's/\.c$//') stress/programs progress/oracle; do
         [ -f "test/$name.c" ] && echo "$name"
+        sed -n "s|^test/\([^ ]*\) test/$name\.c .*|\1|p" "$dir/variants"
     done | awk '!seen[$0]++'
 }
 
@@ -60,7 +65,7 @@ sort_out() {
     $CC $flags -E -P -include $dir/test/tools/mutant.h "$dir/test/test_pool.c" 2>/dev/null |
         grep -o 'wsqi_reached\[[0-9]*\]' | tr -dc '0-9\n' | sort -un >"$dir/compiled"
     for try in 1 2 3 4 5 6; do
-        $CC $flags -fsyntax-only -fmax-errors=0 -include $dir/test/tools/mutant.h "$dir/test/test_pool.c" 2>"$dir/log" && break
+        $CC $flags -fsyntax-only $many -include $dir/test/tools/mutant.h "$dir/test/test_pool.c" 2>"$dir/log" && break
         # An array's size is reported where its declaration begins.
         sed -n 's/.*wsq\.h:\([0-9]*\):.*error.*/\1/p' "$dir/log" | awk '{ print $1; print $1 + 1 }' >"$dir/lines"
         awk -F '\t' 'NR == FNR { bad[$1]; next } $6 in bad || $9 in bad' "$dir/lines" "$dir/sample" >>"$dir/own"
@@ -70,12 +75,11 @@ sort_out() {
     done
 }
 
-compile() { # program, more flags
-    case $1 in
-    explore/* | progress/*) level=-Og ;;
-    *) level=-O0 ;;
-    esac
-    $CC $flags $level $2 "$dir/test/$1.c" -o "$dir/program" -lm 2>"$dir/log"
+compile() { # program, file, more flags
+    variant=$(sed -n "s|^test/$1 ||p" "$dir/variants")
+    variant=${variant:-test/$1.c}
+    case $variant in *' '*) more=${variant#* } ;; *) more= ;; esac
+    $CC $flags -O0 "$3" $more "$dir/${variant%% *}" -o "$2" -lm 2>"$dir/log"
 }
 
 say() { # verdict, number, remark
@@ -85,23 +89,29 @@ say() { # verdict, number, remark
 }
 
 # Runs the program with each of these mutants. Those that it notices are dead.
-hunt() { # program; numbers from the standard input
-    xargs -P "$jobs" -I NUMBER sh -c '
-        ulimit -c 0; ulimit -t '$limit'
-        WSQ_MUTANT=NUMBER timeout -s KILL '"$((20 + 4 * limit)) $dir/program"' >/dev/null 2>&1 || echo NUMBER' |
+hunt() { # program, its file; numbers from the standard input
+    xargs -P "$jobs" -I NUMBER sh -c "WSQ_MUTANT=NUMBER $dir/limit $limits $2 >$dir/noise 2>&1 || echo NUMBER" |
         while read -r number; do
             echo "$number" >>"$dir/dead"
             say killed "$number" "$1"
         done
 }
 
+# Runs the program as it is: sets limits, of what a run takes with a mutant. False: it fails by itself.
+measure() { # its file
+    LIMIT_REPORT="$dir/report" WSQ_REACHED="$dir/reached" "$dir/limit" 120 600 60 "$1" >"$dir/noise" 2>&1 || return 1
+    limits=$(awk '{ print 0.5 + 6 * $1, 20 + 8 * $2, 3 + 3 * $3 }' "$dir/report")
+}
+
 alive() { awk -v list="$dir/dead" 'BEGIN { while ((getline number < list) > 0) dead[number] } !($1 in dead)' "$dir/$1"; }
 
 rm -rf "$dir"
-mkdir -p "$dir/bench"
+mkdir -p "$dir/bench" "$dir/bin/explore" "$dir/bin/progress" "$dir/bin/stress"
 cp wsq.h "$dir/original.h" # what is edited meanwhile does not count
 cp -r test "$dir"
 cp -r bench/sim "$dir/bench"
+$CC -O1 -w test/tools/limit.c -o "$dir/limit" || exit 2
+${MAKE:-make} -s variants >"$dir/variants" # "name source flags"
 mutants | awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' | sort | head -n "$count" |
     cut -f 2- | awk '{ print NR "\t" $0 }' >"$dir/sample"
 cp "$dir/sample" "$dir/all"
@@ -121,25 +131,33 @@ awk -F '\t' 'NR == FNR { if ($0 !~ /^#/ && NF >= 3) proof[$1 "\t" $2] = $3; next
         echo "$number" >>"$dir/dead"
         say equal "$number" "$why"
     done
-for program in $(programs); do
-    alive sample | cut -f 1 >"$dir/numbers"
-    [ -s "$dir/numbers" ] || break
-    compile "$program" "-include $dir/test/tools/mutant.h" || continue
-    before=$(date +%s)
-    WSQ_REACHED="$dir/reached" timeout 120 "$dir/program" >/dev/null 2>&1 || { echo "# $program fails by itself"; continue; }
-    limit=$(($(date +%s) - before < 2 ? 4 : 10)) # seconds of processor time
-    od -An -v -tu1 -w1 "$dir/reached" | awk 'NR == 1 { print 0 } $1 { print NR - 1 }' >"$dir/here"
-    cat "$dir/here" >>"$dir/reached_ever"
-    awk 'NR == FNR { here[$1]; next } $1 in here' "$dir/here" "$dir/numbers" | hunt "$program"
+for WSQ_SCALE in $short $scale; do
+    export WSQ_SCALE
+    for program in $(programs); do
+        alive sample | cut -f 1 >"$dir/numbers"
+        [ -s "$dir/numbers" ] || break
+        file=$dir/bin/$program
+        if [ "$WSQ_SCALE" = $short ]; then
+            compile "$program" "$file" "-include$dir/test/tools/mutant.h" || continue
+        elif ! [ -x "$file" ] || ! grep -q 'test_times\|test_scale\|explore\.h\|WSQ_SCALE' "$dir/test/$program.c"; then
+            continue
+        fi
+        measure "$file" || { echo "# $program fails by itself"; continue; }
+        od -An -v -tu1 -w1 "$dir/reached" | awk 'NR == 1 { print 0 } $1 { print NR - 1 }' >"$dir/here"
+        cat "$dir/here" >>"$dir/reached_ever"
+        awk 'NR == FNR { here[$1]; next } $1 in here' "$dir/here" "$dir/numbers" | hunt "$program" "$file"
+        echo "$program $WSQ_SCALE $(cat "$dir/report") $(wc -l <"$dir/numbers") $(date +%T)" >>"$dir/times"
+    done
 done
+export WSQ_SCALE=$scale
 cut -f 1 "$dir/own" | while read -r number; do
     grep -qx "$number" "$dir/dead" && continue
     awk -F '\t' -v number="$number" '$1 == number' "$dir/own" >"$dir/sample_one"
     with sample_one
-    limit=20
+    limits='30 600 30'
     for program in $(programs); do
-        compile "$program" "-DWSQI_MUTANT(number)=1" || { say skip "$number" 'does not compile'; echo "$number" >>"$dir/dead"; break; }
-        echo "$number" | hunt "$program"
+        compile "$program" "$dir/program" "-DWSQI_MUTANT(number)=1" || { say skip "$number" 'does not compile'; echo "$number" >>"$dir/dead"; break; }
+        echo "$number" | hunt "$program" "$dir/program"
         grep -qx "$number" "$dir/dead" && break
     done </dev/null
 done
