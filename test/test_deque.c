@@ -72,6 +72,7 @@ static void order(void) {
         CHECK(wsq_deque_pop(&deque) == NULL);
         CHECK_EQ(wsq_deque_length(&deque), 0);
         wsq_deque_fini(&deque);
+    wsq_deque_fini(&deque); /* it does no harm */
     }
     CHECK_EQ(allocated, released);
 }

@@ -398,6 +398,29 @@ static void little_address_space(void) {
 }
 #endif
 
+#ifdef __linux__
+/* ---- what a pool maps, it unmaps ---- */
+
+static long pages(void) {
+    FILE *file = fopen("/proc/self/statm", "r");
+    long count = 0;
+    if (file == NULL || fscanf(file, "%ld", &count) != 1) FAIL("no statm");
+    if (file != NULL) fclose(file);
+    return count;
+}
+
+static void mappings_go(void) {
+    long before = 0;
+    for (int i = 0; i < 136; i++) {
+        wsq_pool *pool = NULL;
+        CHECK_EQ(wsq_pool_create(&pool, &(wsq_config){.workers = 1, .lend_only = true}), WSQ_OK);
+        wsq_pool_destroy(pool);
+        if (i == 7) before = pages();
+    }
+    CHECK(pages() < before + 64); /* one for each pool would be more */
+}
+#endif
+
 int main(void) {
     test_begin("test_system");
 #ifdef __linux__
@@ -411,6 +434,7 @@ int main(void) {
     RUN(group_paths);
     RUN(group_quotas);
     RUN(mask_stays);
+    RUN(mappings_go);
     RUN(no_huge_pages);
     RUN(little_address_space);
 #endif

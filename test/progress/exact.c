@@ -123,6 +123,7 @@ static void pinned_in_turn(void) {
         if (row > most) most = row;
     }
     CHECK_EQ(most, 1);
+    for (unsigned i = 0; i < 20; i++) CHECK_EQ(pinned[i]->runs, 2 * i + 2); /* the first is not */
     wsq_pool_destroy(pool);
 }
 

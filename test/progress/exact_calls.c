@@ -370,14 +370,16 @@ static void short_join(void) {
 static void shares_of_a_lane(void) {
     static const struct {
         unsigned tasks, fetched;
-    } cases[] = {{8, 4}, {40, 10}, {160, 40}, {512, 64}, {1600, 64}};
-    for (int i = 0; i < 5; i++) {
-        wsq_pool *pool = pool_make(&(wsq_config){.workers = 8});
+        unsigned workers;
+    } cases[] = {{8, 4, 8}, {40, 10, 8}, {160, 40, 8}, {512, 64, 8}, {1600, 64, 8}, {264, 1 + 64, 4}};
+    for (int i = 0; i < 6; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = cases[i].workers});
         wsq_stats one;
-        for (unsigned k = 0; k < 8; k++) item_spawn_on(pool, k, item_make(k == 0 ? 20 * MS : 100 * MS));
+        for (unsigned k = 0; k < cases[i].workers; k++) item_spawn_on(pool, k, item_make(k == 0 ? 20 * MS : 100 * MS));
         nap(10 * MS);
         for (unsigned k = 0; k < cases[i].tasks; k++) item_spawn(pool, item_make(MS));
         nap(10 * MS + 500 * US); /* worker 0 is in the first of them */
+        if (cases[i].workers == 4) nap(MS); /* in one lane it takes the first by itself */
         wsq_worker_stats(pool, 0, &one);
         CHECK_EQ(one.global_tasks, cases[i].fetched);
         wsq_pool_wait(pool);

@@ -204,8 +204,202 @@ static void waits(void) {
     pool_over(pool);
 }
 
+/* ---- nodes of a graph; a call whose end is heard keeps its address ---- */
+
+static wsq_poll node_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    compute(US);
+    return WSQ_DONE;
+}
+
+/* From outside, and from a task: three nodes, of which the last follows the others. */
+static wsq_graph graph;
+
+static wsq_poll graph_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    CHECK_EQ(wsq_graph_run(&graph), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void nodes(void) {
+    wsq_pool *pool = hearing_pool((wsq_config){.workers = 2});
+    wsq_node three[3];
+    wsq_edge edges[2];
+    item *runs = item_make(0);
+    CHECK_EQ(wsq_graph_init(&graph, pool), WSQ_OK);
+    for (int i = 0; i < 3; i++) CHECK_EQ(wsq_graph_add(&graph, &three[i], node_run), WSQ_OK);
+    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_node_after(&three[2], &three[i], &edges[i]), WSQ_OK);
+    CHECK_EQ(wsq_graph_run(&graph), WSQ_OK);
+    wsq_pool_wait(pool);
+    CHECK_EQ(heard[WSQ_EVENT_SPAWN], 3);
+    CHECK_EQ(spawned_after[0], 3);
+    CHECK_EQ(heard[WSQ_EVENT_TASK_BEGIN], 3);
+    runs->task.fn = graph_run;
+    item_spawn(pool, runs);
+    wsq_pool_wait(pool);
+    CHECK_EQ(heard[WSQ_EVENT_SPAWN], 7);
+    CHECK_EQ(heard[WSQ_EVENT_TASK_BEGIN], 7);
+    CHECK_EQ(heard[WSQ_EVENT_WAKE], 0);
+    pool_over(pool);
+}
+
+static const void *ended[4];
+static unsigned ends;
+
+static void hear_ends(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    (void)user, (void)worker;
+    CHECK(event == WSQ_EVENT_TASK_END && value == WSQ_GONE);
+    if (ends < 4) ended[ends++] = subject;
+}
+
+static void go_again(void *pool) {
+    if (pool != NULL) CHECK_EQ(wsq_go((wsq_pool *)pool, go_again, NULL), WSQ_OK);
+}
+
+static void ends_only(void) {
+    const wsq_hooks hooks = {.event = hear_ends, .events = 1u << WSQ_EVENT_TASK_END};
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .hooks = &hooks});
+    CHECK_EQ(wsq_go(pool, go_again, pool), WSQ_OK);
+    wsq_pool_wait(pool);
+    CHECK_EQ(ends, 2);
+    CHECK(ended[0] != ended[1]);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- the dump, word for word ---- */
+
+static char dumped[4000];
+
+/* Each address reads @, and times end with milliseconds. */
+static void dump_is(wsq_pool *pool, const char *expected) {
+    char *to = dumped;
+    FILE *file = tmpfile();
+    if (file == NULL) sim_fail("no file");
+    wsq_pool_dump(pool, file);
+    rewind(file);
+    dumped[fread(dumped, 1, sizeof dumped - 1, file)] = '\0';
+    fclose(file);
+    for (const char *from = dumped; *from != '\0';) {
+        if (from[0] != '0' || from[1] != 'x') {
+            *to++ = *from++;
+            if (to[-1] != '.') continue;
+            for (int i = 0; i < 6; i++, from++)
+                if (i < 3) *to++ = *from;
+            continue;
+        }
+        for (from += 2; strchr("0123456789abcdef", *from) != NULL && *from != '\0';) from++;
+        *to++ = '@';
+    }
+    *to = '\0';
+    if (!CHECK(strcmp(dumped, expected) == 0)) fprintf(stderr, "%s", dumped);
+}
+
+static item *woken;
+
+static wsq_poll fills_run(wsq_ctx ctx, wsq_task *task) {
+    for (int i = 0; i < 2; i++) item_spawn(wsq_pool_of(ctx), item_make(US));
+    item_wake(woken);
+    compute(item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+static void waits_for_all(void *pool) { wsq_pool_wait((wsq_pool *)pool); }
+
+#define DUMP_OF_POOL \
+    "pool @, \"wsq\": running; workers 2, stand-ins at work 0, guests 0\n" \
+    "  tasks   10 spawned and not done, 0 held back\n" \
+    "  lanes   high 0+, normal 0+, low 0+\n" \
+    "  worker 0  awake, has run 3 tasks; queued 2, slot full, public jobs 0, pinned 0+\n" \
+    "  worker 1  awake, has run 1 tasks; queued 0, slot empty, public jobs 0, pinned 0\n"
+
+static void dump_of_all(void) {
+    static const char numbers[] = DUMP_OF_POOL
+        "  wait    a thread from outside waits for the pool\n"
+        "  timer   in 1.990 s wakes @\n";
+    static const char list[] = DUMP_OF_POOL
+        "  wait    a thread from outside waits for the pool, for 0.010 s\n"
+        "  timer   in 1.990 s wakes @, function @\n"
+        "  task    @ runs, for 0.011 s, on worker 1, function @\n"
+        "  task    @ runs, for 0.010 s, on worker 0, function @\n"
+        "  task    @ waits for a wake, for 0.012 s, last on worker 0, function @\n"
+        "  task    @ is queued, for 0.010 s, by worker 0, function @\n"
+        "  task    @ is queued, for 0.010 s, by worker 0, function @\n"
+        "  task    @ is queued, for 0.010 s, by worker 0, function @\n"
+        "  task    @ is queued, for 0.010 s, by a thread from outside, function @\n"
+        "  task    @ is queued, for 0.010 s, by a thread from outside, function @\n"
+        "  task    @ is queued, for 0.010 s, by a thread from outside, function @\n"
+        "  task    @ is queued, for 0.010 s, by a thread from outside, function @\n";
+    for (int listed = 0; listed < 2; listed++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .list_tasks = listed != 0});
+        item *fills = item_make(50 * MS), *urgent = item_make(US), *low = item_make(US), *timed = item_make(US);
+        woken = item_make(US);
+        woken->pends = timed->pends = true;
+        item_spawn(pool, woken);
+        item_spawn(pool, timed);
+        nap(MS);
+        item_spawn_on(pool, 1, item_make(50 * MS));
+        fills->task.fn = fills_run;
+        nap(MS);
+        item_spawn_on(pool, 0, fills);
+        sim_core *waits_there = outside(waits_for_all, pool);
+        nap(MS / 10);
+        wsq_task_set_priority(&urgent->task, WSQ_HIGH);
+        wsq_task_set_priority(&low->task, WSQ_LOW);
+        item_spawn(pool, urgent);
+        item_spawn(pool, low);
+        item_spawn(pool, item_make(US));
+        item_spawn_on(pool, 0, item_make(US));
+        item_set_timer(pool, timed, 2 * SECOND + MS / 2);
+        nap(10 * MS);
+        dump_is(pool, listed ? list : numbers);
+        wsq_timer_cancel(&timed->timer);
+        item_wake(timed);
+        sim_join(waits_there);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
+/* ---- how often it searched and slept ---- */
+
+static void statistics_of_sleep(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    wsq_stats all;
+    for (unsigned i = 1; i <= 3; i++) {
+        wsq_pool_stats(pool, &all);
+        CHECK_EQ(all.parks, i);
+        CHECK_EQ(all.searches, i);
+        CHECK_EQ(all.wakes_sent, i - 1);
+        item_spawn(pool, item_make(US));
+        nap(MS);
+    }
+    wsq_pool_destroy(pool);
+}
+
+/* A wake-up that was lost: nobody is told of the task. The second look, park_timeout_ns later, rescues it. */
+static void statistics_of_rescues(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .park_timeout_ns = MS});
+    item *lost = item_make(US);
+    wsq_stats all;
+    uint32_t state = 0;
+    CHECK_EQ(wsqi_spawn_begin(pool, NULL, 1), WSQ_OK);
+    CHECK(wsqi_task_claim(&lost->task, &state, pool, 0));
+    lost->spawned = now();
+    wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, &lost->task, &lost->task);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(lost->began - lost->spawned > MS && lost->began - lost->spawned < 2 * MS + 50 * US);
+    wsq_pool_stats(pool, &all);
+    CHECK_EQ(all.rescued, 1);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_events");
+    IN_WORLD(nodes);
+    IN_WORLD(ends_only);
+    IN_WORLD(dump_of_all);
+    IN_WORLD(statistics_of_sleep);
+    IN_WORLD(statistics_of_rescues);
     IN_WORLD(spawns);
     IN_WORLD(cancels);
     IN_WORLD(waits);

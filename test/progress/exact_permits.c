@@ -175,6 +175,241 @@ static void stuck_tasks(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- what a block leaves in the worker's queue: nothing ---- */
+
+static unsigned queued;
+
+static wsq_poll leaves_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (unsigned i = 0; i < queued; i++) item_spawn(wsq_pool_of(ctx), three[i]);
+    wsq_block_begin(ctx);
+    CHECK_EQ(wsqi_queue_length(wsqi_block(wsq_pool_of(ctx), 0)), 0);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void block_leaves_nothing(void) {
+    for (queued = 0; queued <= 3; queued++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+        item *leaves = item_make(0);
+        make_three();
+        leaves->task.fn = leaves_run;
+        item_spawn(pool, leaves);
+        wsq_pool_wait(pool);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
+/* ---- the only task left waits for one that nobody spawns ---- */
+
+static void held_alone(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *never = item_make(US), *held = item_make(US);
+    wsq_edge edge;
+    uint64_t start = now();
+    CHECK_EQ(wsq_task_after(&held->task, &never->task, &edge), WSQ_OK);
+    item_spawn(pool, held);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_ERR_INVALID);
+    CHECK(now() - start >= SECOND && now() - start < SECOND + 100 * US);
+    item_spawn(pool, never);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(held->ended != 0);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a task that yields alone, which nobody was told of, and a pinned one that comes before it ---- */
+
+static uint64_t yielded_at, longest;
+static unsigned yields_on;
+
+static wsq_poll yields_run(wsq_ctx ctx, wsq_task *task) {
+    if (yielded_at != 0 && now() - yielded_at > longest) longest = now() - yielded_at;
+    yields_on = wsq_worker_index(ctx);
+    compute(US);
+    yielded_at = now();
+    return now() < item_of(task)->give_up ? WSQ_YIELD : WSQ_DONE;
+}
+
+static void yield_and_pinned(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    for (unsigned i = 0; i < 20; i++) {
+        item *yields = item_make(0);
+        yielded_at = longest = 0;
+        yields->task.fn = yields_run;
+        yields->give_up = now() + 3 * MS;
+        item_spawn(pool, yields);
+        nap(500 * US + i * 100);
+        item_spawn_on(pool, yields_on, item_make(10 * MS));
+        wsq_pool_wait(pool);
+        CHECK(longest < 20 * US);
+    }
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a woken thread looks first where its waker saw work ---- */
+
+static wsq_poll spawns_one_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    item_spawn(wsq_pool_of(ctx), three[0]);
+    compute(MS);
+    return WSQ_DONE;
+}
+
+static uint64_t attempts;
+
+static wsq_poll counts_attempts_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_stats stats;
+    (void)task;
+    wsq_worker_stats(wsq_pool_of(ctx), wsq_worker_index(ctx), &stats);
+    attempts = stats.steal_attempts - attempts;
+    return WSQ_DONE;
+}
+
+static void first_look(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 8});
+    wsq_stats one;
+    for (unsigned i = 0; i < 6; i++) {
+        item *spawns = item_make(0);
+        make_three();
+        three[0]->task.fn = counts_attempts_run;
+        spawns->task.fn = spawns_one_run;
+        nap(MS);
+        item_spawn_on(pool, 5, spawns);
+        wsq_worker_stats(pool, 0, &one); /* the lowest sleeper wakes */
+        attempts = one.steal_attempts;
+        wsq_pool_wait(pool);
+        CHECK_EQ(attempts, i == 0 ? 1 : 2); /* the second look takes a task that is alone in its ring */
+    }
+    wsq_pool_destroy(pool);
+}
+
+/* ---- how many one thread wakes ---- */
+
+static void wakes_of_one(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 12});
+    wsq_task *list[12];
+    wsq_stats one;
+    uint64_t most = 0;
+    for (unsigned i = 0; i < 12; i++) list[i] = &item_make(10 * MS)->task;
+    CHECK_EQ(wsq_spawn_batch(pool, list, 12), WSQ_OK);
+    nap(MS);
+    for (unsigned i = 0; i < 12; i++) {
+        wsq_worker_stats(pool, i, &one);
+        if (one.wakes_sent > most) most = one.wakes_sent;
+    }
+    CHECK_EQ(most, 4);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a thread outside that waits: it looks before it sleeps, and helps ---- */
+
+static sim_core *waiter;
+static bool watching, looked;
+
+static void watches(void *arg) {
+    (void)arg;
+    for (;;) {
+        while (!watching) nap(US);
+        nap(30 * US);
+        looked = waiter->state != SIM_ASLEEP;
+        watching = false;
+    }
+}
+
+static bool looks(wsq_pool *pool, uint64_t ns) {
+    item *one = item_make(ns);
+    item_spawn(pool, one);
+    watching = true;
+    CHECK_EQ(wsq_task_wait(&one->task), WSQ_OK);
+    return looked;
+}
+
+/* Four waits that last longer than a look, then every 16th; and again after a look that saw the end. */
+static void looks_then_sleeps(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    waiter = sim.running;
+    outside(watches, NULL);
+    for (unsigned i = 0; i < 33; i++) CHECK_EQ(looks(pool, 300 * US), i < 4 || i == 16 || i == 32);
+    for (unsigned i = 33; i < 48; i++) CHECK(!looks(pool, 300 * US));
+    (void)looks(pool, 5 * US); /* the 49th looks, and sees the end */
+    nap(MS);
+    for (unsigned i = 0; i < 6; i++) CHECK_EQ(looks(pool, 300 * US), i < 4);
+    wsq_pool_destroy(pool);
+}
+
+static const sim_core *caller;
+static unsigned helped;
+
+static wsq_poll helped_run(wsq_ctx ctx, wsq_task *task) {
+    helped += sim.running == caller;
+    return item_run(ctx, task);
+}
+
+static void hear_nothing(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    (void)user, (void)event, (void)worker, (void)subject, (void)value;
+}
+
+/* How many tasks of a group the thread runs that waits for it, beside sleepers. */
+static unsigned helps(unsigned workers, uint32_t events) {
+    const wsq_hooks hooks = {.event = hear_nothing, .events = events};
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = workers, .hooks = events != 0 ? &hooks : NULL});
+    wsq_group group;
+    wsq_task *list[4];
+    caller = sim.running;
+    helped = 0;
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    for (int i = 0; i < 4; i++) {
+        item *one = item_make(20 * US);
+        one->task.fn = helped_run;
+        list[i] = &one->task;
+    }
+    CHECK_EQ(wsq_group_spawn_batch(&group, list, 4), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    wsq_pool_destroy(pool);
+    sim.threads = 0; /* the next pool has these cores again */
+    return helped;
+}
+
+/* While a permit sleeps. A hook that hears of threads may have set up something for them. */
+static void helps_beside_a_sleeper(void) {
+    CHECK_EQ(helps(1, 0), 0);
+    CHECK(helps(2, 0) != 0);
+    CHECK(helps(2, 1u << WSQ_EVENT_STOP) != 0);
+    CHECK_EQ(helps(2, 1u << WSQ_EVENT_START), 0);
+}
+
+/* ---- on which processor the last waker for jobs was ---- */
+
+static void piece_of_two(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)end, (void)arg;
+    if (begin == 0) CHECK_EQ(wsqi_load_hint(&wsq_pool_of(ctx)->jobs_from), 1 + sim.running->id);
+    compute(100 * US);
+}
+
+static void loop_of_two(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, 2, 1, piece_of_two, arg); }
+
+/* A worker that was woken for jobs notes whether that was twice in a row on its own processor. */
+static void processor_of_the_waker(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    wsqi_worker *worker = wsqi_block(pool, 0);
+    CHECK_EQ(wsq_run(pool, loop_of_two, NULL), WSQ_OK);
+    CHECK_EQ(wsqi_load_hint(&pool->jobs_from), 0);
+    worker->beside = 1;
+    wsqi_leave_waker(worker); /* it was not woken for jobs */
+    CHECK_EQ(worker->beside, 1);
+    wsqi_store_hint(&pool->jobs_from, 1 + sim.running->id);
+    wsqi_leave_waker(worker);
+    CHECK_EQ(worker->beside, 2);
+    CHECK_EQ(wsqi_load_hint(&pool->jobs_from), 0);
+    wsqi_store_hint(&pool->jobs_from, 2 + sim.running->id);
+    wsqi_leave_waker(worker);
+    CHECK_EQ(worker->beside, 0);
+    CHECK_EQ(wsqi_load_hint(&pool->jobs_from), 0);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_permits");
     IN_WORLD(order_after_a_block);
@@ -182,5 +417,13 @@ int main(void) {
     IN_WORLD(back_with_its_permit);
     IN_WORLD(batch_wakes);
     IN_WORLD(stuck_tasks);
+    IN_WORLD(block_leaves_nothing);
+    IN_WORLD(held_alone);
+    IN_WORLD(yield_and_pinned);
+    IN_WORLD(first_look);
+    IN_WORLD(wakes_of_one);
+    IN_WORLD(looks_then_sleeps);
+    IN_WORLD(helps_beside_a_sleeper);
+    IN_WORLD(processor_of_the_waker);
     return test_end();
 }

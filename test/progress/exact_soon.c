@@ -107,9 +107,13 @@ static wsq_poll short_run(wsq_ctx ctx, wsq_task *task) {
     return --self->runs != 0 ? WSQ_YIELD : WSQ_DONE;
 }
 
+static bool watched; /* a timer is set, so a sleeper watches */
+
 static uint64_t slot_time(wsq_config config, bool short_tasks, uint64_t later, int wakes) {
     wsq_pool *pool = pool_make(&config);
     wsq_stats stats;
+    item *timed = item_make(0);
+    if (watched) item_set_timer(pool, timed, 50 * SECOND);
     if (short_tasks) { /* so that the average is some 200 ns */
         item *runs = item_make(0);
         runs->task.fn = short_run;
@@ -126,6 +130,7 @@ static uint64_t slot_time(wsq_config config, bool short_tasks, uint64_t later, i
     nap(2 * MS);
     current.later = later;
     uint64_t took = soon(pool, wakes == 1 ? wake_one : wake_three);
+    wsq_timer_cancel(&timed->timer);
     wsq_pool_destroy(pool);
     sim.threads = 0; /* the next pool has these cores again */
     return took;
@@ -135,6 +140,9 @@ static uint64_t slot_time(wsq_config config, bool short_tasks, uint64_t later, i
  * one that spins. */
 static void slots(void) {
     for (unsigned workers = 2; workers <= 4; workers += 2) {
+        watched = true;
+        CHECK(slot_time((wsq_config){.workers = workers}, false, 0, 1) < 20 * US);
+        watched = false;
         for (uint64_t later = 0; later < 3 * MS; later += 700 * US) {
             CHECK(slot_time((wsq_config){.workers = workers}, false, later, 1) < 20 * US);
             CHECK(slot_time((wsq_config){.workers = workers}, true, later, 1) < 20 * US);
