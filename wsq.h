@@ -2458,8 +2458,7 @@ WSQ_API uint32_t wsq_random_next(wsq_random *random) {
     return s0 + s1;
 }
 
-/* Maps a random number to 0 .. n - 1 by a multiplication and a shift, which are faster than a
- * division. */
+/* Maps a random number to 0 .. n - 1, by a multiplication and a shift instead of a division. */
 WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
     return (uint32_t)(((uint64_t)wsq_random_next(random) * n) >> 32);
 }
@@ -2537,19 +2536,16 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     uint64_t head = wsqi_load_hint(&self->head);
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
-    /* Claims every item: to thieves this looks like a steal under way, so they stay away. R3: the
-     * last thief has made its copies. wsqi_ring_room relies on this acquire, because it will read
-     * the head that is stored below, not the one that the thief stored. Failure: a thief was
-     * faster. */
+    /* Claims every item: to thieves this looks like a steal under way. R3: the last thief has made
+     * its copies. wsqi_ring_room relies on this acquire, because it will read the head that is
+     * stored below, not the one that the thief stored. Failure: a thief was faster. */
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
-    /* R1: the items are visible to a thief that reads this tail. That thief may have read the
-     * head before the spill: its compare-and-swap can succeed, because the head is the same
-     * again. */
+    /* R1: the items are visible to a thief that reads this tail. If it read the head before the
+     * spill, its compare-and-swap can succeed, because the head is the same again. */
     wsqi_store_rel(&self->tail, start + half);
-    /* R7: a thief that sees the older half free to steal again sees the shorter tail. Pairs with
-     * R5. */
+    /* R7: a thief that sees the older half free to steal sees the shorter tail. Pairs with R5. */
     wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
     return tail - start - half;
 }
@@ -2570,13 +2566,11 @@ static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
     } while (!wsqi_cas_rel(&victim->head, &head, next));
 }
 
-/* Called by a thief, the owner of the ring `self`. Takes half of the victim's items, but at most
- * `most`. Returns the oldest one, and puts the others into `self`. NULL: the ring is empty, or
- * another thread was faster. */
+/* Called by a thief, the owner of `self`. Takes half of the victim's items, but at most `most`.
+ * Returns the oldest and puts the others into `self`. NULL: empty, or another thread was faster. */
 static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    /* The thief's own ring may have little room, because another thief may still be copying from
-     * it. */
+    /* The thief's own ring may lack room, because another thief may still be copying from it. */
     uint32_t room = wsqi_ring_room(self);
     /* R5: the tail that is read next is not older than this head. Pairs with R6 and R7. */
     uint64_t head = wsqi_load_acq(&victim->head);
@@ -2891,8 +2885,7 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
 }
 
 /* wsq turns pthread_cancel off where it blocks, since the thread may hold a lock or be about to
- * free a pool. A thread that was asked to end does so at its next cancellation point after the call
- * of wsq. */
+ * free a pool. The thread then ends at its next cancellation point after the call of wsq. */
 #if defined(PTHREAD_CANCEL_DISABLE)
 static inline int wsqi_cancel_off(void) {
     int former;
@@ -3110,9 +3103,8 @@ static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expec
     wsqi_bucket *bucket = wsqi_parking_bucket(self, word);
     int cancel = wsqi_cancel_off();
     pthread_mutex_lock(&bucket->mutex);
-    /* The thread that changes the word takes this mutex in wsqi_parking_wake, after the change.
-     * So either this thread sees the change here, or that thread's wake comes after this wait
-     * began. */
+    /* The thread that changes the word takes this mutex after the change, to wake. So either this
+     * thread sees the change here, or that thread's wake comes after this wait began. */
     if (wsqi_load_locked(word) == expected) {
         if (timeout_ns == 0) pthread_cond_wait(&bucket->changed, &bucket->mutex);
         else wsqi_cond_wait(bucket, timeout_ns);
@@ -3433,9 +3425,9 @@ static void wsqi_cpu_leave(void) {
     if (size > 0 && cpu / WORD < 128) {
         memcpy(others, mask, sizeof mask);
         others[cpu / WORD] &= ~(1ul << cpu % WORD);
-        /* Without this processor in its mask the thread moves to another one. The call fails if
-         * there is no other, or a sandbox forbids it. If another thread has set the mask meanwhile,
-         * its mask stays. */
+        /* Without this processor in its mask the thread moves. The call fails if there is no other
+         * one, or a sandbox forbids it. If another thread has set the mask meanwhile, its mask
+         * stays. */
         if (syscall(SYS_sched_setaffinity, 0, (size_t)size, others) == 0 &&
             syscall(SYS_sched_getaffinity, 0, sizeof now, now) == size &&
             memcmp(now, others, (size_t)size) == 0)
@@ -3509,7 +3501,7 @@ static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expe
     wsqi_parking_wait(self, word, expected, timeout_ns);
 }
 
-/* Returns memory at a multiple of `alignment` (a power of two, at least that of a pointer), or
+/* Returns memory at a multiple of `alignment` (a power of two, from that of a pointer up), or
  * NULL. */
 static void *wsqi_allocate(const wsq_allocator *allocator, size_t size, size_t alignment) {
     if (allocator != NULL) return allocator->allocate(size, alignment, allocator->user);
@@ -3673,9 +3665,9 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     }
     if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: the thread that moves top gets the last item. Bottom need not change: then it equals top,
-     * so the deque is empty. Release: a thread that sees the new top sees the bottom that belongs
-     * to it. */
+    /* D4: the thread that moves top gets the last item. Bottom stays: it equals top then, so the
+     * deque is empty. Release: a thread that sees the new top sees the bottom that belongs to
+     * it. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
@@ -3829,8 +3821,7 @@ typedef struct wsqi_futures {
     wsq_future *batch; /* one more batch, which is full, or NULL */
 } wsqi_futures;
 
-/* A worker, stand-in or guest. This struct is the start of its block; its job stack fills the
- * rest. */
+/* A worker, stand-in or guest: the start of its block, whose rest is its job stack. */
 struct wsqi_worker {
     wsqi_front front; /* the traps, and what fork and join read beside them; see >>forkjoin */
     wsq_pool *pool;
@@ -4552,8 +4543,7 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* Any thread, after a full barrier (W4). If the pool is quiet or stuck, calls the threads in
- * wsq_pool_wait. */
+/* After a full barrier (W4). If the pool is quiet or stuck, calls the threads in wsq_pool_wait. */
 static inline void wsqi_notify_quiet(wsq_pool *pool) {
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
@@ -4656,8 +4646,7 @@ static bool wsqi_asleep(wsqi_worker *self) {
 /* ---- places ---- */
 
 /* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. A sleeper
- * that has the driver counts as farthest, so it is woken last: another sleeper would have to take
- * the driver over. */
+ * that has the driver counts as farthest, so that no other thread must take the driver over. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE };
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4671,8 +4660,7 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 
 /* Any thread: does the pool have a driver, and does no thread have it? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
-    /* I10: either this sees the driver free, or the thread that frees it sees the sleeper. Pairs
-     * with I11. */
+    /* I10: either this sees the driver free, or the thread that frees it sees the sleeper (I11). */
     return pool->config.driver != NULL && (wsqi_load_sc(&pool->poller) & 1) == 0;
 }
 
@@ -4687,10 +4675,9 @@ static void wsqi_place_update(wsqi_worker *self) {
 }
 
 /* Clears one bit, and returns its number, or -1 if all are clear: the lowest bit among the blocks
- * nearest to `self`, or, if `self` is NULL, the lowest of all. The lowest, because then the same
- * sleepers are woken again and again, and their caches stay warm. (Rejected: to wake each sleeper
- * in turn. A request through libuv, one at a time, then took 14.8 instead of 11.0 us; 2 cores,
- * KVM.) */
+ * nearest to `self`, or, if `self` is NULL, of all. So the same sleepers are woken again and again,
+ * and their caches stay warm. (Rejected: to wake each sleeper in turn. A request through libuv, one
+ * at a time, then took 14.8 instead of 11.0 us; 2 cores, KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -4852,8 +4839,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
-/* Any thread: asks a worker to publish jobs at its next fork or join, by its traps; see
- * >>forkjoin. */
+/* Any thread: sets a worker's traps, so that its next fork or join publishes jobs. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
     /* By J5 the worker does not overwrite this request without acting on it. */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
@@ -4876,9 +4862,9 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
-/* How many sleepers one thread wakes in a row; these then wake others. Measured (bench/sim): of 64
- * tasks for 64 sleepers the last one begins after the time of 12 wake-ups; with 3 here after 23,
- * with 2 after 33. */
+/* How many sleepers one thread wakes in a row; these then wake others. (bench/sim: of 64 tasks for
+ * 64 sleepers the last begins after the time of 12 wake-ups; with 3 here after 23, with 2 after
+ * 33.) */
 enum { WSQI_WAKES = 4 };
 
 /* How many sleepers a thread takes out of S in one step. With more than 64 workers the cache line
@@ -4991,8 +4977,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     return false;
 }
 
-/* Any thread, after a full barrier, while S counts no searcher: if there is work, wakes other
- * threads. */
+/* After a full barrier, while S counts no searcher: if there is work, wakes other threads. */
 static void wsqi_pass_on(wsq_pool *pool) {
     if (wsqi_notify_tasks(pool, UINT_MAX)) return;
     wsqi_worker *giver = wsqi_look_jobs(pool);
@@ -5005,18 +4990,15 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint64_t finished = wsqi_load_own(&self->counters.finished);
     bool news = finished != self->reported;
     self->reported = finished;
-    /* W6: the last thread that runs out of work sees what the others have finished. Pairs with
-     * itself. */
+    /* W6: the last thread to run dry sees what the others have finished. Pairs with itself. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: as in wsqi_check_quiet. Also, for a worker that runs a job of a guest: either this thread
-     * sees the guest, or that worker saw, when it took the job, what this thread has finished.
-     * Pairs with itself. */
+    /* W4: as in wsqi_check_quiet. Also, for a worker that runs a guest's job: either this thread
+     * sees the guest, or that worker saw, when it took the job, this thread's finished tasks. */
     wsqi_fence_rmw();
-    /* Is this the last thread with work? Every other thread whose permit S counts neither as
-     * sleeping nor as searching has work, and comes here later, unless it is in a job of a
-     * guest. */
+    /* Is this the last thread with work? Each thread whose permit S counts neither as sleeping nor
+     * as searching has work, and comes here later, unless it is in a job of a guest. */
     if (pool->config.caller_runs ||
         wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
@@ -5029,8 +5011,7 @@ static void wsqi_search_begin(wsqi_worker *self) {
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->robs_slots = false;
-    /* I9: the tasks in its queue are visible to the last searcher that leaves. Pairs with itself
-     * and I8. */
+    /* I9: the tasks in its queue are visible to the last searcher. Pairs with itself and I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
     /* I7: a producer that saw this searcher in S woke no thread, so this thread must see the
      * producer's work, and the joiners. Pairs with I6, J5 and J7. */
@@ -5093,10 +5074,9 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
-/* The watcher stops watching, unless there is something to watch. Returns whether it still
- * watches. */
+/* The watcher stops, unless there is something to watch. Returns whether it still watches. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
-    /* I10: wsqi_watch_begin looks once more, because other threads may have seen this watcher until
+    /* I10: wsqi_watch_begin looks again, because other threads may have seen this watcher until
      * now. */
     wsqi_store_sc(&self->pool->watcher, 0u);
     return wsqi_watch_begin(self);
@@ -5129,21 +5109,19 @@ static bool wsqi_driver_mine(wsqi_worker *self) {
     return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
 }
 
-/* Owner only: takes the driver, if the pool has one, no thread has it, and this is not a child of
- * fork(). */
+/* Owner only: takes the driver, if there is one that no thread has. Not in a child of fork(). */
 static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
     uint32_t poller = wsqi_load_hint(&pool->poller);
-    /* V1: what the last thread with the driver wrote is visible. Pairs with V2. Failure: another
-     * thread took it. */
+    /* V1: what the last thread with the driver wrote is visible. Pairs with V2. Failure: it is
+     * taken. */
     return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
 /* Owner only, awake, with the driver: dispatches if there are events, then frees the driver. Tasks
- * that the dispatch wakes go into the worker's own queue, in order, or, if it has no permit, to the
- * global queue. A worker with a permit is a searcher here, so it wakes others for these tasks when
- * its search ends. */
+ * that this wakes go into the worker's own queue, in order; without a permit, to the global queue.
+ * A worker with a permit is a searcher here, so it wakes others when its search ends. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
@@ -5193,8 +5171,7 @@ static void wsqi_wake_self(wsqi_worker *self) {
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* The watcher: sets `robs_slots` if a slot is full whose owner began no task since the last
- * look. */
+/* The watcher: sets `robs_slots` if the owner of a full slot began no task since the last look. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool);
@@ -5207,13 +5184,12 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     }
 }
 
-/* The watcher's time is up: it wakes itself if a timer is due, or if wsqi_slots_mark finds a slot
- * to rob. */
+/* The watcher's time is up: it wakes itself if a timer is due, or a slot is to be robbed. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
-    /* In the pool: this thread may be woken for other work again and again, and never wait for this
-     * long. */
+    /* In the pool, because this thread may never sleep that long: it may be woken for other
+     * work. */
     wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
     if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
@@ -5316,9 +5292,8 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
 }
 
 /* Owner only, about to sleep; s: S. Takes the driver, unless this thread has run no task since its
- * last sleep and another thread works. Then the thread that had the driver last shall take it
- * again, which mostly comes back soon: if the driver changed hands, each event would cost a
- * wake-up. */
+ * last sleep and another thread works. Then the driver is left to the thread that had it last and
+ * mostly comes back soon: if it changed hands, each event would cost a wake-up. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -5352,7 +5327,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     self->comes = self->robs_slots = false;
     self->permit = self->searching = true; /* so its waker makes it */
-    /* It becomes the watcher before it looks. Otherwise wsqi_pass_on would wake another thread to
+    /* It becomes the watcher before wsqi_pass_on looks, which would wake another thread to
      * watch. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
@@ -5364,7 +5339,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    /* It naps until another thread has cleared its bit. A shutdown gives tokens when the pool is
+    /* It naps until another thread clears its bit. A shutdown gives tokens when the pool is
      * over. */
     while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_expired(wait)
@@ -5374,8 +5349,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
-    /* If the pool is over, the loop ended while S counts this thread as idle. That must not stay
-     * so. */
+    /* If the pool is over, S may still count this thread as idle. That must not stay so. */
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
@@ -5412,8 +5386,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
-    /* I11: the task that this owner put there; or NULL, if a thief took it (for this case
-     * acquire). */
+    /* I11: the owner's own task; or NULL, if a thief took it, and acquire is for this case. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -5460,8 +5433,7 @@ static void wsqi_order_keep(wsqi_worker *self) {
     self->order = WSQ_SHARED;
 }
 
-/* Owner only. Its queue has no room, or its order is WSQ_SHARED: the task goes to the global
- * queue. */
+/* Owner only. The queue has no room, or its order is WSQ_SHARED: uses the global queue. */
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (self->order != WSQ_FIFO) {
@@ -5577,8 +5549,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
-    /* Another thread's look may have missed the tasks while they moved. A searcher notifies when
-     * its search ends. */
+    /* Other looks may have missed the tasks while they moved. A searcher notifies when it stops. */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
@@ -5638,8 +5609,7 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     if (wsq_ring_length(&victim->ring) == 0) return NULL;
     /* Relaxed: no later read depends on it. Failure: another thief is there. */
     if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
-    /* If the thief's ring has tasks, it steals no more than the one to run: its own may be
-     * older. */
+    /* If the thief's ring has tasks, it steals only the one to run: its own may be older. */
     uint32_t most = wsq_ring_length(&self->ring) == 0 ? WSQ_RING_CAPACITY : 1;
     if (self->pool->config.caller_runs || !wsqi_fresh(victim))
         item = wsqi_ring_steal(&victim->ring, &self->ring, most);
@@ -5664,8 +5634,7 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals half of the victim's ring, or one task of its deque; with slot_too, else the task in its
- * slot. */
+/* Steals half of the victim's ring, or one task of its deque; slot_too: or its slot's task. */
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slot_too) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
@@ -5724,8 +5693,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  *            a run after a yield, begin without a read-modify-write, unless it is revocable (OPEN).
  * ========================================================================== */
 
-/* task->flags: how the task is queued (0: normally), and whether its group was set before the
- * spawn. */
+/* task->flags: how the task is queued (0: normally), and if its group was set before the spawn. */
 enum {
     WSQI_FLAG_LANE = 3, /* the task's wsq_priority */
     WSQI_FLAG_PINNED = 4,  /* the upper 16 bits are the worker's index */
@@ -5750,8 +5718,7 @@ enum {
                    (wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0); \
     } while (0)
 
-/* Only one thread at a time writes the flags: the spawning one, later the one that queues or runs
- * it. */
+/* One thread at a time writes the flags: the spawning one, later the one that queues or runs it. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_own(&task->flags) & WSQI_FLAGS_QUEUE;
 }
@@ -5831,7 +5798,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_add_hint(&lane->count, 1u);
     wsqi_chain_push(&lane->incoming, task, task);
     if (pinned) {
-        /* The woken thread finds the task, in wsqi_sleep or in a wait, which may be a wait for this
+        /* The woken thread finds the task, in wsqi_sleep or in a wait, perhaps one for this
          * task. */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
         wsqi_fence_rmw(); /* P4 */
@@ -5971,8 +5938,7 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
 }
 
 /* Any thread; self: its worker in this pool, or NULL. Puts the task at the back of that worker's
- * queue, or, if NULL, of the global queue; a task with a priority or pin into its lane.
- * Notifies. */
+ * queue, or, if NULL, of the global queue, or into the lane for its priority or pin. Notifies. */
 static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
@@ -6298,8 +6264,7 @@ static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     return first;
 }
 
-/* Any thread that has set a timer, due at `at`: lowers timer_next to that, and then tells the
- * watcher. */
+/* Any thread that has set a timer, due at `at`: if it lowers timer_next, it tells the watcher. */
 static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1 */
     while (at < next) {
@@ -6323,11 +6288,10 @@ static void wsqi_timers_raise(wsq_pool *pool) {
 }
 
 /* Any thread, in a turn or when it finds nothing to do: wakes the tasks whose timers are due, in
- * the order of their times. (So it does not use the LIFO slot.) It fires a bounded number, the next
- * call fires more. It leaves out lists whose lock is held, and other workers' timers unless they
- * are late by `grace` ns. It queues the tasks only after it has unlocked all lists, because in a
- * pool that is over, queueing cancels them. True: timers moved, but none fired; the caller must
- * look again. */
+ * the order of their times (so not by the LIFO slot). It fires a bounded number, the next call
+ * more. It leaves out lists whose lock is held, and other workers' timers unless they are late by
+ * `grace` ns. It queues the tasks only after it has unlocked all lists, because in a pool that is
+ * over, queueing cancels them. True: timers moved, but none fired; the caller must look again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6444,9 +6408,9 @@ static bool wsqi_task_is_node(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
 }
 
-/* Any thread. A predecessor was cancelled, so this task must not run, either. If the task is done
- * (and will be spawned again), it becomes new: DONE and POISONED together would say that its last
- * run was cancelled. */
+/* Any thread. A predecessor was cancelled, so this task must not run. If the task is done (and
+ * will be spawned again), it becomes new: DONE with POISONED would say that its last run was
+ * cancelled. */
 static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
@@ -6475,8 +6439,7 @@ static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     }
 }
 
-/* The task has ended, or its end is under way: from now on no edge can be added. Returns its
- * edges. */
+/* The task has ended, or is ending: from now on no edge can be added. Returns its edges. */
 static wsq_edge *wsqi_task_close(wsq_task *task) {
     /* E4: the edges are visible. Pairs with E5. */
     void *edges = wsqi_xchg_acq(&task->after, WSQI_CLOSED);
@@ -6487,11 +6450,11 @@ static wsq_edge *wsqi_task_close(wsq_task *task) {
  * waiting threads. Returns the state; if that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
-        /* T1, W3: if it is done, what it did is visible; else, what its spawn wrote. Pairs with T2
-         * and T6. */
+        /* T1, W3: what the task, if it is done, or its spawn wrote is visible. Pairs with T2 and
+         * T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
-        /* Relaxed: E5 orders the edge, and the bucket's lock the waiting thread. Failure:
+        /* Relaxed: E5 orders edges, and the bucket's lock orders waiting threads. Failure:
          * retried. */
         if (wsqi_cas_rlx(&task->state, &state, state | WSQI_TASK_AWAITED)) return state;
     }
@@ -6604,8 +6567,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL; /* only a thief can empty the slot meanwhile */
     bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
-    /* If the ring is full, only this task goes to the global queue: the ring's tasks come before
-     * it. */
+    /* If the ring is full, only this task goes to the global queue: it is the youngest. */
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         next = false;
@@ -6617,8 +6579,8 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
-        /* T3: what the task did is visible to its next run, through the thread that wakes it. Pairs
-         * with T4. Failure: relaxed, a bit was added; decide again. The sum clears ACTIVE and sets
+        /* T3: what the task did is visible to its next run, through its waker. Pairs with T4.
+         * Failure: relaxed, a bit was added; decide again. The sum clears ACTIVE and sets
          * PENDING. */
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
             return;
@@ -6669,8 +6631,7 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
 
 /* Owner only: counts n more tasks as finished. */
 static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
-    /* P1: what the tasks did, and above all what they spawned, is visible with the count. Pairs
-     * with P2. */
+    /* P1: what the tasks did, and their spawns, are visible with the count. Pairs with P2. */
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
@@ -6737,8 +6698,7 @@ static wsq_task *wsqi_group_last(wsq_task *then) {
     return then;
 }
 
-/* Takes the tasks that wait for the group, puts them in front of the list `then`, and returns
- * it. */
+/* Takes the list of tasks that wait for the group, and appends `then` to it. */
 static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     /* G2: as in wsqi_inject_collect. */
     wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL);
@@ -6757,8 +6717,7 @@ static void wsqi_group_start(wsq_task *task) {
 
 /* n tasks of the group are done; cancelled: WSQI_GROUP_CANCELLED, or 0. Once the count is zero, the
  * group's memory may be gone. So the list `then` is taken while the group still counts one task. If
- * more tasks are spawned after that, the list is put back, because its tasks must come after those,
- * too. */
+ * more tasks are spawned after that, the list is put back, to wait for those, too. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     wsq_task *then = NULL;
@@ -6767,8 +6726,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
         if (!last && then != NULL) {
             wsqi_chain_push(&group->then, then, wsqi_group_last(then));
             then = NULL;
-            /* K3: the list that was put back is visible to the thread that brings the count to
-             * zero. */
+            /* K3: the list is visible to the thread that brings the count to zero. */
             word = wsqi_or_acqrel(&group->word, (uint64_t)WSQI_GROUP_THEN) | WSQI_GROUP_THEN;
             continue;
         }
@@ -6787,8 +6745,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
-/* Any thread, when the node's predecessors are done: makes its task active. The caller must then
- * queue the task. */
+/* Any thread, when the node's predecessors are done. The caller must queue the task after this. */
 static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = wsqi_load_own(&task->pool); /* wsq_graph_add wrote it */
@@ -7027,9 +6984,8 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
     return WSQ_OK;
 }
 
-/* While the graph does not run: lists the nodes without predecessors, and then goes through the
- * graph as a run would. False: some nodes are never reached, because they follow each other in a
- * circle. */
+/* While the graph does not run: lists the nodes without predecessors, and goes through the graph as
+ * a run would. False: nodes that follow each other in a circle are never reached. */
 static bool wsqi_graph_check(wsq_graph *graph) {
     wsq_task *reached = NULL; /* tasks that a run would start, linked by `next` */
     uint64_t count = 0;
@@ -7210,11 +7166,9 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
             return false;
         }
         next = range + 1; /* top is the lower half */
-        /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed;
-         * retried. */
+        /* J2: the entry and the job are visible. Pairs with J1. Failure: the range moved. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* A worker in a join has reported its finished tasks, except those that it ran in waits
-     * since. */
+    /* A worker in a join has reported its finished tasks, but not those of waits since then. */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
         /* W4: as in wsqi_search_begin. It stands here because a barrier after the stores below
          * would wait until they are done. */
@@ -7239,8 +7193,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     wsqi_check_joined(self);
     wsqi_event(self, WSQ_EVENT_TASK_END, job, WSQ_DONE);
     wsqi_frame_pop(self, &frame);
-    /* J3: what the job did is visible to its join. After this the job's memory may be gone. Pairs
-     * with J4. */
+    /* J3: what the job did is visible to its join (J4). After this the job's memory may be gone. */
     if (wsqi_xchg_rel(&job->done, (uint32_t)WSQI_JOB_DONE) == WSQI_JOB_WAITED)
         wsqi_call(self->pool, victim);
     if (guest) wsqi_duty_end(self->pool);
@@ -7262,12 +7215,10 @@ static bool wsqi_jobs_allowed(const wsqi_worker *self) {
  * simulated cores (bench/sim), values from 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
-/* What a thief takes. JOBS: public jobs. TASKS: also tasks in queues. SLOTS: also those in LIFO
- * slots. */
+/* What a thief takes: public jobs; with TASKS also queued tasks; with SLOTS also LIFO slots'. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
-/* Owner only, after it has stolen tasks while S did not count it as a searcher: notifies, if tasks
- * are left. */
+/* Owner only, a thief that S does not count as a searcher: notifies, if tasks are left. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     /* I6: the last searcher may have missed the tasks while they moved, and the victim did not
      * notify for tasks that it pushed behind them. Either this sees those tasks, or
@@ -7325,8 +7276,7 @@ static void wsqi_backoff(uint32_t round) {
     for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
 }
 
-/* Owner only, just awake: visits the worker at which its waker saw work. True: it has run a stolen
- * job. */
+/* Owner only, just awake: visits the worker where its waker saw work. True: it ran a stolen job. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     uint32_t lead = wsqi_load_hint(&self->lead); /* I1 orders it */
     if (lead == 0) return false;
@@ -7391,8 +7341,8 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     return task;
 }
 
-/* Owner only, awake: if no thread has the driver, asks it for events and dispatches them. True:
- * there were some. */
+/* Owner only, awake: if no thread has the driver, gets and dispatches its events. True: it had
+ * some. */
 WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     if (!wsqi_driver_take(self)) return false;
     bool events = self->events = wsqi_driver_wait(self, 0);
@@ -7467,10 +7417,9 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 #define WSQI_SLOT_ROUNDS 2u
 
 /* Shall a worker look only once and sleep, because its last searches found nothing? This is for
- * single tasks that come from outside, further apart than a search lasts: the searches would only
- * hold a core that a thread outside could use. (One libuv request at a time takes 54 us, and 24 us
- * of processor time; with this rule 35 and 15; on libuv's own threads 36 and 14; 2 cores of EPYC,
- * KVM.) */
+ * single tasks from outside, further apart than a search lasts: searches would only hold a core
+ * that a thread outside could use. (One libuv request at a time takes 54 us, and 24 us of processor
+ * time; with this rule 35 and 15; on libuv's own threads 36 and 14; 2 cores of EPYC, KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
@@ -7490,8 +7439,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     self->frame.task = NULL; /* the former task has ended; see wsqi_task_below */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
-    /* First it looks at the worker where its waker saw work, then at all; S does not count it
-     * yet. */
+    /* First it looks where its waker saw work, then at all workers; S does not count it yet. */
     if (wsqi_steal_lead(self, task)) return true;
     if (*task == NULL && !self->searching && !alone && wsqi_steal_pass(self, WSQI_TASKS, task))
         return true;
@@ -7499,7 +7447,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     /* If half of the workers search already, that look was enough. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
     if (crowd && !self->searching && !alone && !lasts) rounds = 0;
-    /* Then it looks in rounds: for urgent tasks, at other workers, at the global queue, at WSQ_LOW
+    /* Then it looks in rounds: for urgent tasks, at others, at the global queue, at WSQ_LOW
      * tasks. */
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
         if (!wsqi_spin(pool, round, &start)) break;
@@ -7538,7 +7486,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_local(self);  /* from a timer, or the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        /* A discouraged worker skips this: it will soon sleep in the driver's wait, at the same
+        /* A discouraged worker skips this: it soon sleeps in the driver's wait, at the same
          * cost. */
         if (task == NULL && !again && self->pool->config.driver != NULL &&
             (self->pool->config.caller_runs || !wsqi_discouraged(self)) && wsqi_drive(self))
@@ -7583,10 +7531,9 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            futex (Drepper 2004).
  * ========================================================================== */
 
-/* Owner only: runs `task`, or if that is NULL a task that it finds. floor: where its jobs go. In
- * the middle of another task that is the end of the job stack (so forks run immediately), because
- * the other task's jobs may lie anywhere below. False: it found nothing, and S counts it as a
- * searcher. */
+/* Owner only: runs `task`, or if that is NULL one that it finds. floor: where its jobs go. Above
+ * another task that is the end of the job stack (so forks run immediately), because the other
+ * task's jobs may lie anywhere below. False: it found nothing, and S counts it as a searcher. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -7649,8 +7596,7 @@ static bool wsqi_pump_run(wsq_pool *pool) {
 /* The thread that works: runs one task as some worker. False: there is nothing to do. */
 static bool wsqi_pump(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
-        /* The first worker of this loop has looked everywhere, except into the other workers'
-         * inboxes. */
+        /* The first worker has looked everywhere, except into the inboxes of the other workers. */
         if (i != 0 && wsqi_inject_empty(&wsqi_block(pool, pool->next)->inbox)) wsqi_pump_next(pool);
         else if (wsqi_pump_run(pool)) return true;
     }
@@ -7777,8 +7723,7 @@ static void wsqi_lease_end(wsqi_worker *block) {
 }
 
 /* Takes a guest's block: for a run, or, with `above`, for a task above a wait; each kind has its
- * own blocks. NULL: if *all is true, all WSQ_GUESTS of this kind are taken; else no memory for one
- * more. */
+ * own. NULL: if *all is true, all WSQ_GUESTS of this kind are taken; else no memory. */
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
     unsigned made, count;
     bool more = true;
@@ -7833,8 +7778,8 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
 }
 
 /* The loop of a worker's, a stand-in's or a lent thread. With a permit it runs what it finds,
- * without one only tasks that are pinned to it. When it finds nothing it sleeps, or, if the pool is
- * over, leaves. */
+ * without one only tasks pinned to it. When it finds nothing, it sleeps or, if the pool is over,
+ * ends. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
@@ -7914,8 +7859,7 @@ static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
 }
 
-/* Any thread: is there an idle thread for one more sleeping permit, or can one be started? Starts
- * it. */
+/* Any thread: is there, or can this start, an idle thread for one more sleeping permit? */
 static bool wsqi_thread_ready(wsq_pool *pool) {
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
     if (wsqi_threads_suffice(pool, 1)) return true;
@@ -8098,8 +8042,7 @@ static void wsqi_wait_end(wsqi_wait *wait) {
     wsqi_check_beside(wait->pool);
 }
 
-/* A guest that waits in a job of the pool is off duty while it sleeps: S does not count it as
- * idle. */
+/* A guest in a job of the pool is off duty while it sleeps: S does not count it as idle. */
 static void wsqi_wait_off_duty(wsqi_wait *wait) {
     if (!wait->inside || wait->self != NULL) return;
     wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: P6 orders it. */
@@ -8131,8 +8074,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
 }
 
-/* The thread sleeps until it is called, or longest until its deadline. It may wake up for no
- * reason. */
+/* The thread sleeps until it is called, until its deadline, or wakes up for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_wait_look(wait);
@@ -8183,8 +8125,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_pump(wait);
         return;
     }
-    /* May it run tasks above this wait? (In a shutdown it cancels tasks without a permit, at any
-     * depth.) */
+    /* May it run tasks above this wait? (In a shutdown it cancels tasks, at any depth.) */
     works = works && self != NULL; /* in a caller_runs pool self is not NULL inside the pump */
     if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
     bool pinned = false;
@@ -8273,9 +8214,8 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
 }
 
 /* Owner only: takes the awaited task, or one of the awaited group, out of its own slot or queue. It
- * looks at up to *left tasks, from the front, and puts each other task at the back, so that it
- * meets none twice. Another task in the slot moves to the queue, because the owner is about to
- * block. */
+ * looks at up to *left tasks, from the front, and puts others at the back, so it meets none twice.
+ * Another task in the slot moves to the queue, because the owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
@@ -8308,9 +8248,8 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     wsqi_notify_others(self);
 }
 
-/* A thread outside, with a permit: takes the oldest task of its lane, if that is one of the group,
- * and no WSQ_HIGH task comes before it. (A worker would take that task next, so this keeps the
- * order.) */
+/* A thread outside, with a permit: takes the oldest task of its lane, if it is one of the group,
+ * and no WSQ_HIGH task comes first. (A worker would take it next, so this keeps the order.) */
 static wsq_task *wsqi_take_member(wsq_pool *pool, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0 || wsqi_inject_empty(lane)) return NULL;
@@ -8410,8 +8349,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
     wait.task = task;
     wait.group = group;
-    /* here: look first in the own queue, or help. Not for a future, for wsqi_future_here has
-     * looked. */
+    /* here: look first in the own queue, or help. For a future wsqi_future_here has done so. */
     bool here = wait.self != NULL ? task == NULL || task->fn != wsqi_future_run
                                   : task == NULL && timeout_ns == WSQ_FOREVER;
     for (;;) {
@@ -8498,8 +8436,7 @@ typedef struct wsqi_chunk {
     wsq_future futures[WSQI_FUTURE_CHUNK];
 } wsqi_chunk;
 
-/* Holder of the pool's lock: adds a batch of free futures, linked by `next`, to the pool's
- * batches. */
+/* Holder of the pool's lock: gives the pool a batch of free futures, linked by `next`. */
 static void wsqi_batch_give(wsq_pool *pool, wsq_future *batch) {
     wsqi_set(&batch->batch, pool->future_batches);
     pool->future_batches = batch;
@@ -8541,8 +8478,7 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* Gets a future from the pool: for a thread outside, or for a worker whose list is empty. NULL: no
- * memory. */
+/* Gets a future from the pool: outside, or for a worker whose list is empty. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     wsqi_lock(pool, &pool->lock);
@@ -8606,8 +8542,7 @@ static inline bool wsqi_future_open(uint32_t state) {
 }
 
 /* Claims the future while its entry is still in a queue: to call it (then it stays OPEN), or to
- * cancel it. From then on the entry is a tombstone. False: another thread has claimed the
- * future. */
+ * cancel it. The entry is a tombstone from then on. False: another thread has claimed it. */
 static bool wsqi_future_claim(wsq_future *future, bool call) {
     uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
@@ -8653,8 +8588,7 @@ static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
     return true;
 }
 
-/* Any thread: takes tombstones out of a lane, and adds their number to *count. False: the lane's
- * lock is held. */
+/* Any thread: takes tombstones out of a lane, and counts them. False: the lane's lock is held. */
 static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *count) {
     wsq_task *kept = NULL, *task, *next;
     uint32_t length, purged = 0;
@@ -8955,8 +8889,7 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     return entry;
 }
 
-/* Owner only: takes the newest public job back. False: it was stolen, and so were all older
- * ones. */
+/* Owner only: takes the newest public job back. False: thieves have all public jobs. */
 static bool wsqi_unpublish(wsqi_worker *self) {
     uint64_t range = wsqi_load_hint(&self->range);
     while (wsqi_range_top(range) != wsqi_range_bottom(range)) {
@@ -8991,9 +8924,8 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
 }
 
 /* Owner only, in a join: sleeps until the job is done or, if `help`, until jobs are published; then
- * it returns true. For both, other threads call the wait of this block. asked: this join was called
- * before, and found no job; so perhaps the watcher called it to get its permit, for a slot or a
- * timer. */
+ * it returns true. Both call the wait of this block. asked: this join was called before, and found
+ * no job; so perhaps the watcher wants its permit, for a slot or a timer. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -9223,9 +9155,8 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_pace_set(pace, begin, end);
 }
 
-/* Shall half of the range be given to a thief? A thief is awake if it has set the traps since the
- * last step, or S counts a searcher; otherwise one would have to be woken. The job stack must have
- * room. */
+/* Shall half of the range be given to a thief? One is awake if it has set the traps since the last
+ * step, or S counts a searcher; else one would have to be woken. The job stack must have room. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     bool awake = pace->quiet;
@@ -9358,8 +9289,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
 }
 
 /* If the caller gave no grain, a loop begins alone, until it has read the clock. But if it has only
- * a few elements for each worker, these are probably long, and it may wake a sleeper before the
- * first. */
+ * a few elements for each worker, these are probably long: it may wake a sleeper then. */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
@@ -9508,7 +9438,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         wsqi_lock(pool, &listing->lock);
         if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
         wsqi_listed *place = wsqi_list_at(listing, subject);
-        /* After WSQ_GONE another task may have the same address by now, so this event is not about
+        /* After WSQ_GONE the address may be another task's by now: then the event is not about
          * it. */
         bool other = event == WSQ_EVENT_TASK_END &&
                      (place->doing != WSQI_RUNNING || place->worker != worker);
@@ -9535,14 +9465,12 @@ static bool wsqi_list_make(wsq_pool *pool) {
 
 /* ---- what is written ---- */
 
-/* At most 1000 lines for waits and for tasks, 32 for timers; without memory 32 for each.
- * Guesses. */
+/* At most 1000 lines for waits and for tasks, 32 for timers; 32 each without memory. Guesses. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
 #define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
 
-/* One call of wsq_pool_dump. For each kind it copies the lines that come first, then writes
- * them. */
+/* One call of wsq_pool_dump. Of each kind of line it copies the first ones, then writes them. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
@@ -9553,8 +9481,7 @@ typedef struct wsqi_dump {
     uint64_t more; /* how many lines were left out */
 } wsqi_dump;
 
-/* Which line comes first? Running tasks, then waiting ones, then queued ones; of each the
- * oldest. */
+/* Which line is first? Running tasks, then waiting ones, then queued ones; of each the oldest. */
 static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
     if (one->doing != two->doing) return one->doing < two->doing;
     return one->since != two->since ? one->since < two->since : one->others < two->others;
@@ -9827,8 +9754,7 @@ static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
     }
 }
 
-/* Any thread, if no worker will do it: cancels all tasks in lanes, and the successors of these
- * tasks. */
+/* Any thread, if no worker will do it: cancels all tasks in lanes, and their successors. */
 static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
@@ -9837,8 +9763,7 @@ static void wsqi_sweep(wsq_pool *pool) {
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4 */
-        /* P4: either this sees a task that is queued now, or the thread that queues it sees that no
-         * thread sweeps. */
+        /* P4: either this sees a task queued now, or the thread that queues it sees no sweep. */
         wsqi_fence_sc();
     }
     wsqi_check_quiet(pool);
@@ -9867,9 +9792,8 @@ static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_g
     return false;
 }
 
-/* The pool is still. Will the awaited task or group never end? A task in the middle of its run
- * waits, too, and will go on when that other wait is released. A task that is pending or held will
- * not run. */
+/* The pool is still. Will the awaited task or group never end? A task in the middle of its run is
+ * in a wait, which may be released first. A task that is pending or held will not run. */
 static bool wsqi_wait_vain(wsqi_wait *wait) {
     if (wait->group != NULL) return !wsqi_group_runs(wait->pool, wait->self, wait->group);
     if (wait->task == NULL) return false;
@@ -9900,8 +9824,7 @@ static bool wsqi_waits_release(wsq_pool *pool) {
     return any;
 }
 
-/* The holder of the pool's lock: is the pool still? Do all threads on duty sleep, and is nothing
- * queued? */
+/* The holder of the pool's lock: do all threads on duty sleep, and is nothing queued? */
 static bool wsqi_still(wsq_pool *pool) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: what a sleeper has queued is visible */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
@@ -9912,8 +9835,7 @@ static bool wsqi_still(wsq_pool *pool) {
         wsqi_worker *worker = wsqi_block(pool, i);
         left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
     }
-    /* If the pool has no threads to take the tasks in lanes, the thread in wsq_pool_shutdown
-     * must. */
+    /* If no thread takes the tasks in lanes, the thread in wsq_pool_shutdown must. */
     if (left && (pool->config.caller_runs || (pool->config.lend_only && queued)))
         wsqi_call(pool, pool);
     return !left;
@@ -9925,8 +9847,7 @@ static void wsqi_check_still(wsq_pool *pool) {
     /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
-    /* A thread that wakes up now waits for this lock, so its frames and its wait can be read
-     * meanwhile. */
+    /* A thread that wakes up now waits for this lock, so its stack can be looked at meanwhile. */
     wsqi_lock(pool, &pool->lock);
     /* P4: a thread that woke up before, and saw the phase RUN, is seen awake. */
     wsqi_fence_sc();
@@ -9958,19 +9879,16 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
         wsqi_thread_join(&wsqi_block(pool, pool->workers + i)->thread);
 }
 
-/* The thread whose shutdown was the first: waits until the pool is over and its threads have
- * ended. */
+/* The thread whose shutdown was the first: waits until the pool is over, and its threads end. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
-    /* P4: either a worker that goes to sleep sees the new phase, or this sees it asleep. And either
-     * this finds a queued task, or the thread that queued it sees that the pool is over. Pairs with
-     * itself. */
+    /* P4: either a worker that goes to sleep sees the new phase, or is seen asleep. And either a
+     * queued task is found here, or the thread that queued it sees that the pool is over. */
     wsqi_fence_sc();
     wsqi_tokens_give(pool); /* so waits and joins look again, and see the shutdown */
     for (;;) {
         wsqi_wait_listen(wait);
-        /* Lent threads may be gone, and a caller_runs pool has none, so this thread does their
-         * work. */
+        /* Lent threads may be gone, and a caller_runs pool has none: this thread does the work. */
         if (pool->config.lend_only) wsqi_sweep(pool);
         if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
             while (wsqi_pump(pool)) {}
@@ -9999,9 +9917,8 @@ static bool wsqi_waits_for_outside(wsq_pool *pool) {
     return wsqi_load_hint(&pool->timer_next) == WSQI_NEVER;
 }
 
-/* Waits until no task is left. It goes on after WSQ_ERR_INVALID (stuck), because tasks may wait for
- * tasks of another pool. A long wait mostly means a forgotten wake, so this prints, once, what is
- * left. */
+/* Waits until no task is left, also after WSQ_ERR_INVALID: stuck tasks may wait for another pool. A
+ * long wait mostly means a forgotten wake, so this prints, once, what is left. */
 static void wsqi_drain(wsq_pool *pool) {
     bool said = false;
     for (;;) {
@@ -10115,8 +10032,7 @@ static void wsqi_config_fill(wsq_config *config) {
 
 enum { WSQI_CPUS = 4096 }; /* places are known for so many processors; a guess */
 
-/* How many bytes a pool's struct takes, with its bitmaps, list of tasks, table of blocks, and
- * places. */
+/* The size of a pool's struct with its bitmaps, list of tasks, table of blocks, and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
     return sizeof(wsq_pool) + 2 * words * sizeof(wsqi_a64) + sizeof(wsqi_list) +
            blocks * (sizeof(wsqi_worker *) + sizeof(wsqi_a32));
@@ -10333,8 +10249,7 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
-    /* P2: the finished tasks of all workers are read before the spawned ones, so they are never
-     * more. */
+    /* P2: finished tasks are read before spawned ones, so the sum of spawned is not less. */
     uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < pool->blocks; i++) {
