@@ -908,8 +908,8 @@
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* Each library and program keeps its own copy to itself: another one's may have other macros, or be
- * another version. */
+/* Hides the functions: each library and program has its own copy of wsq, and another one's may have
+ * other macros or be another version. */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(_WIN32) && !defined(__CYGWIN__)
 #define WSQI_OWN __attribute__((__visibility__("hidden")))
 #else
@@ -1209,9 +1209,9 @@ typedef struct wsq_random { uint32_t one, two; } wsq_random;
 /* The tuner: from the measured time per task it computes how many tasks a worker may run between
  * two looks at the global queue. One thread uses it. The members are for reading. */
 typedef struct wsq_tune {
-    uint64_t average_ns, target_ns; /* moving average of a task's time; aim for the time of all
-                                     * tasks between two looks */
-    uint32_t interval, min_interval, max_interval; /* tasks between two looks, and its bounds */
+    uint64_t average_ns, target_ns; /* the moving average of a task's time; the time that should
+                                     * pass between two looks */
+    uint32_t interval, min_interval, max_interval; /* tasks between two looks; its bounds */
 } wsq_tune;
 
 /* ---- the pool ---- */
@@ -1235,9 +1235,9 @@ typedef enum wsq_shutdown {
 
 /* Where a pool gets its memory. Both functions are called from any thread, also from several at the
  * same time, and must not call the pool. The struct is copied; what `user` points to is the
- * caller's and must outlive the pool. It should not give huge pages: only the first few KiB of a
- * block are used, and what its jobs take. (On Linux, without an allocator and without a WSQ_MALLOC
- * of yours, blocks come from mmap, without huge pages.) */
+ * caller's and must outlive the pool. Do not return huge pages: a block uses only its first few KiB
+ * and what its jobs take. (On Linux, without your own allocator or WSQ_MALLOC, blocks come from
+ * mmap, without huge pages.) */
 typedef struct wsq_allocator {
     /* This returns `size` bytes at a multiple of `alignment` (a power of two), or NULL if there is
      * no memory. */
@@ -1284,9 +1284,9 @@ typedef enum wsq_cause {
 
 /* Functions that observe a pool (wsq_config.hooks). `event` is called often, and on several threads
  * at the same time. `worker` is the index of the worker, stand-in or guest whose thread calls it,
- * or WSQ_OUTSIDE on another thread that spawns, wakes or cancels. It must not spawn, wait, wake or
- * free a future. The struct is copied; what `user` points to is the caller's and must outlive the
- * pool. */
+ * or WSQ_OUTSIDE on another thread that spawns, wakes or cancels. `event` must not spawn, wait,
+ * wake or free a future. The struct is copied; what `user` points to is the caller's and must
+ * outlive the pool. */
 typedef struct wsq_hooks {
     /* This is called at each event. NULL: no such calls. */
     void (*event)(void *user, wsq_event event, unsigned worker, const void *subject,
@@ -1301,16 +1301,15 @@ typedef struct wsq_hooks {
 /* Tells a pool which workers are near each other, where the system does not say it. */
 typedef struct wsq_topology {
     /* This returns the place where the worker with this index runs at this moment. The upper 16
-     * bits are the NUMA node; the lower 16 say which of the node's groups of cores that share a
-     * cache. It is called on the worker's own thread, each time the worker looks for work
-     * elsewhere. */
+     * bits number the NUMA node; the lower 16 number the group of cores in it that share a cache.
+     * It is called on the worker's own thread, each time the worker looks for work elsewhere. */
     uint32_t (*place)(unsigned worker, void *user);
     void *user; /* the last argument of place */
 } wsq_topology;
 
-/* What a thread of the pool waits in when it has nothing to do, for events that the pool knows
- * nothing of; see DRIVER in >>guide. One thread at a time is inside wait or dispatch, and each use
- * sees what the one before has written. None may be NULL. */
+/* Functions with which an idle thread of the pool waits for outside events: for sockets, a GUI...;
+ * see DRIVER in >>guide. Only one thread at a time is inside `wait` or `dispatch`, and it sees what
+ * the last one there has written. No function may be NULL. */
 typedef struct wsq_driver {
     /* This waits for events, but not longer than the time-out (WSQ_FOREVER: without end; 0: it only
      * looks). It may return early, for any reason. It calls nothing of wsq. True: dispatch has
@@ -1329,8 +1328,8 @@ typedef struct wsq_driver {
 typedef struct wsq_config {
     unsigned workers;           /* threads that work at the same time, at most 16383; 0: one for
                                  * each usable core (affinity and cgroup quota are respected), or
-                                 * one with caller_runs. Careful with n - 1, for "the others beside
-                                 * me": where n is 1 that is 0, which means all cores */
+                                 * one with caller_runs. Note that n - 1, for "all but this
+                                 * thread", is 0 if n is 1, and 0 means all cores */
     unsigned max_standins;      /* threads that may stand in for blocked workers; 0: as many as
                                  * workers, at least 64 (8 on Windows and on 32 bits);
                                  * WSQ_STANDINS_OFF: none */
@@ -1381,7 +1380,7 @@ typedef struct wsq_stats {
     uint64_t searches;       /* times that the worker began to look for work elsewhere */
     uint64_t parks;          /* times that the worker went to sleep */
     uint64_t wakes_sent;     /* sleepers that the worker woke */
-    uint64_t rescued;        /* tasks that only park_timeout_ns found: lost wake-ups, so 0 */
+    uint64_t rescued;        /* tasks that only park_timeout_ns found: lost wake-ups; should be 0 */
     uint64_t published;      /* jobs made visible to thieves */
     uint64_t jobs_stolen;    /* jobs taken from other workers */
     uint64_t joins_parked;   /* joins that slept because their job was stolen and still ran */
@@ -3666,8 +3665,7 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
     /* D4: the thread that moves top gets the last item. Bottom stays: it equals top then, so the
-     * deque is empty. Release: a thread that sees the new top sees the bottom that belongs to
-     * it. */
+     * deque is empty. Release: a thread that sees the new top sees the bottom of that time. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
@@ -4862,9 +4860,8 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
-/* How many sleepers one thread wakes in a row; these then wake others. (bench/sim: of 64 tasks for
- * 64 sleepers the last begins after the time of 12 wake-ups; with 3 here after 23, with 2 after
- * 33.) */
+/* How many sleepers one thread wakes in a row; these wake others. (bench/sim: of 64 tasks for 64
+ * sleepers the last begins after the time of 12 wake-ups; with 3 here 23, with 2 here 33.) */
 enum { WSQI_WAKES = 4 };
 
 /* How many sleepers a thread takes out of S in one step. With more than 64 workers the cache line
@@ -5076,8 +5073,7 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
 
 /* The watcher stops, unless there is something to watch. Returns whether it still watches. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
-    /* I10: wsqi_watch_begin looks again, because other threads may have seen this watcher until
-     * now. */
+    /* I10: wsqi_watch_begin looks again: until now other threads may have seen this watcher. */
     wsqi_store_sc(&self->pool->watcher, 0u);
     return wsqi_watch_begin(self);
 }
@@ -5114,8 +5110,7 @@ static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
     uint32_t poller = wsqi_load_hint(&pool->poller);
-    /* V1: what the last thread with the driver wrote is visible. Pairs with V2. Failure: it is
-     * taken. */
+    /* V1: what its last thread wrote is visible. Pairs with V2. Failure: another thread has it. */
     return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
@@ -5188,8 +5183,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
-    /* In the pool, because this thread may never sleep that long: it may be woken for other
-     * work. */
+    /* In the pool, because this thread may be woken for other work before it sleeps that long. */
     wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
     if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
@@ -5327,8 +5321,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     self->comes = self->robs_slots = false;
     self->permit = self->searching = true; /* so its waker makes it */
-    /* It becomes the watcher before wsqi_pass_on looks, which would wake another thread to
-     * watch. */
+    /* It watches before wsqi_pass_on looks, which would otherwise wake a thread to watch. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
@@ -5339,8 +5332,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    /* It naps until another thread clears its bit. A shutdown gives tokens when the pool is
-     * over. */
+    /* It naps until another thread clears its bit. A shutdown gives tokens at the end. */
     while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_expired(wait)
                                  : wsqi_dismissed(self);
@@ -5798,8 +5790,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_add_hint(&lane->count, 1u);
     wsqi_chain_push(&lane->incoming, task, task);
     if (pinned) {
-        /* The woken thread finds the task, in wsqi_sleep or in a wait, perhaps one for this
-         * task. */
+        /* The woken thread finds the task, in wsqi_sleep or in a wait (perhaps for this task). */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
         wsqi_fence_rmw(); /* P4 */
     } else {
@@ -6111,10 +6102,9 @@ WSQ_API bool wsq_budget_take(void) {
  *            fire one (2 cores of a Xeon, KVM).
  * ========================================================================== */
 
-/* Guesses. MOST: this many timers at most move or fire before the lock is given back (about 50 us
- * if none is in the cache). SHORT: a list with at most this many timers is searched for its
- * earliest time, so that the watcher wakes up then. For a longer list it wakes up when the list's
- * time begins. */
+/* Guesses. MOST: at most this many timers move or fire before the lock is given back (about 50 us
+ * if none is in the cache). SHORT: a list of at most this many is searched for its earliest time,
+ * so that the watcher wakes up then. For a longer list it wakes up when the list's time begins. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
 /* In a turn a worker fires its own timers. It fires those of other workers only if they are late by
@@ -6408,9 +6398,8 @@ static bool wsqi_task_is_node(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
 }
 
-/* Any thread. A predecessor was cancelled, so this task must not run. If the task is done (and
- * will be spawned again), it becomes new: DONE with POISONED would say that its last run was
- * cancelled. */
+/* Any thread. A predecessor was cancelled, so this task must not run. If it is done (and will be
+ * spawned again), it becomes new: DONE with POISONED would say that its last run was cancelled. */
 static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
@@ -6450,12 +6439,11 @@ static wsq_edge *wsqi_task_close(wsq_task *task) {
  * waiting threads. Returns the state; if that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
-        /* T1, W3: what the task, if it is done, or its spawn wrote is visible. Pairs with T2 and
+        /* T1, W3: what the task did, if it is done, or its spawn is visible. Pairs with T2 and
          * T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
-        /* Relaxed: E5 orders edges, and the bucket's lock orders waiting threads. Failure:
-         * retried. */
+        /* Relaxed: E5 orders edges, the bucket's lock orders waiting threads. Failure: retried. */
         if (wsqi_cas_rlx(&task->state, &state, state | WSQI_TASK_AWAITED)) return state;
     }
 }
@@ -6580,8 +6568,7 @@ WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
         /* T3: what the task did is visible to its next run, through its waker. Pairs with T4.
-         * Failure: relaxed, a bit was added; decide again. The sum clears ACTIVE and sets
-         * PENDING. */
+         * Failure: relaxed, a bit was added; decide again. ACTIVE is cleared, PENDING set. */
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
             return;
     }
@@ -7341,8 +7328,7 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     return task;
 }
 
-/* Owner only, awake: if no thread has the driver, gets and dispatches its events. True: it had
- * some. */
+/* Owner only, awake: takes a free driver, and dispatches its events. True: it had some. */
 WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     if (!wsqi_driver_take(self)) return false;
     bool events = self->events = wsqi_driver_wait(self, 0);
@@ -7447,8 +7433,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     /* If half of the workers search already, that look was enough. */
     bool crowd = 2 * wsqi_searching(wsqi_load_hint(&pool->permits)) >= pool->workers;
     if (crowd && !self->searching && !alone && !lasts) rounds = 0;
-    /* Then it looks in rounds: for urgent tasks, at others, at the global queue, at WSQ_LOW
-     * tasks. */
+    /* Then it looks in rounds: urgent tasks, other workers, the global queue, WSQ_LOW tasks. */
     for (uint32_t round = 0; *task == NULL && round < rounds; round++) {
         if (!wsqi_spin(pool, round, &start)) break;
         bool counts = alone || start != 0 || wsqi_searching(wsqi_load_hint(&pool->permits)) == 0;
@@ -7486,8 +7471,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_local(self);  /* from a timer, or the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        /* A discouraged worker skips this: it soon sleeps in the driver's wait, at the same
-         * cost. */
+        /* A discouraged worker skips this: it soon sleeps in the driver, at the same cost. */
         if (task == NULL && !again && self->pool->config.driver != NULL &&
             (self->pool->config.caller_runs || !wsqi_discouraged(self)) && wsqi_drive(self))
             task = wsqi_take_local(self);
@@ -7778,7 +7762,7 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
 }
 
 /* The loop of a worker's, a stand-in's or a lent thread. With a permit it runs what it finds,
- * without one only tasks pinned to it. When it finds nothing, it sleeps or, if the pool is over,
+ * without one only tasks pinned to it. If it finds nothing, it sleeps or, in a pool that is over,
  * ends. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
@@ -9438,8 +9422,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         wsqi_lock(pool, &listing->lock);
         if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
         wsqi_listed *place = wsqi_list_at(listing, subject);
-        /* After WSQ_GONE the address may be another task's by now: then the event is not about
-         * it. */
+        /* After WSQ_GONE the address may be another task's: then the event is not about it. */
         bool other = event == WSQ_EVENT_TASK_END &&
                      (place->doing != WSQI_RUNNING || place->worker != worker);
         if (place->task != NULL && !other) {
