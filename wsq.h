@@ -2555,16 +2555,6 @@ WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
     return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
 
-/* The end of a steal: the slots that the thief claimed are free again. */
-static void wsqi_ring_steal_end(wsq_ring *victim, uint64_t head) {
-    uint64_t next;
-    do {
-        next = wsqi_head_pack(wsqi_head_real(head), wsqi_head_real(head));
-        /* R4: the thief has made its copies before the owner may overwrite a slot. Pairs with R3.
-         * Failure: relaxed, the owner has popped; the loop uses its new real head. */
-    } while (!wsqi_cas_rel(&victim->head, &head, next));
-}
-
 /* Called by a thief, the owner of `self`. Takes half of the victim's items, but at most `most`.
  * Returns the oldest and puts the others into `self`. NULL: empty, or another thread was faster. */
 static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
@@ -2590,7 +2580,11 @@ static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t m
     }
     /* R8: the copies become visible to thieves that steal from the ring `self`. Pairs with R2. */
     if (n > 1) wsqi_store_rel(&self->tail, tail + n - 1);
-    wsqi_ring_steal_end(victim, claim);
+    do {
+        head = wsqi_head_pack(wsqi_head_real(claim), wsqi_head_real(claim));
+        /* R4: the thief has made its copies before the owner may overwrite a slot. Pairs with R3.
+         * Failure: relaxed, the owner has popped; the loop uses its new real head. */
+    } while (!wsqi_cas_rel(&victim->head, &claim, head));
     return first;
 }
 
@@ -4513,10 +4507,9 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
 
 /* How many tasks are spawned and not done. A task counts as spawned before it can finish, and this
  * adds up the finished tasks first. So if the two sums are equal, no task was left at some moment
- * between them. *held: how many of the tasks wait for predecessors. */
-static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
+ * between them. */
+static uint64_t wsqi_pending(const wsq_pool *pool) {
     uint64_t finished = wsqi_finished(pool), spawned = 0;
-    *held = wsqi_load_rlx(&pool->held); /* Relaxed: see wsqi_stuck. */
     unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
@@ -4525,17 +4518,12 @@ static uint64_t wsqi_pending(const wsq_pool *pool, uint64_t *held) {
     return spawned - finished;
 }
 
-static bool wsqi_quiet(const wsq_pool *pool) {
-    uint64_t held;
-    return wsqi_pending(pool, &held) == 0;
-}
-
 /* Does every task that is left wait for another task: in a circle, or for one that is never
  * spawned? It may seem so for a moment while the counts change. So wsq_pool_wait believes it only
  * if it stays true for WSQI_STUCK_NS. */
 static bool wsqi_stuck(wsq_pool *pool) {
-    uint64_t held, pending = wsqi_pending(pool, &held);
-    if (pending == 0 || pending != held) return false;
+    uint64_t held = wsqi_load_hint(&pool->held);
+    if (held == 0 || wsqi_pending(pool) != held) return false;
     /* Relaxed: a read-modify-write sees the newest value. (Clang turns an addition of 0 into a
      * plain load, and i386 has no plain load of 64 bits.) Failure: the count has changed. */
     return wsqi_cas_rlx(&pool->held, &held, held);
@@ -4543,7 +4531,7 @@ static bool wsqi_stuck(wsq_pool *pool) {
 
 /* After a full barrier (W4). If the pool is quiet or stuck, calls the threads in wsq_pool_wait. */
 static inline void wsqi_notify_quiet(wsq_pool *pool) {
-    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_quiet(pool) || wsqi_stuck(pool)))
+    if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_pending(pool) == 0 || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
 }
 
@@ -6576,11 +6564,6 @@ WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     wsqi_requeue(self, task);
 }
 
-#ifdef WSQ_NO_HOOKS
-WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
-    return task->fn(self->frame.floor, task);
-}
-#else
 WSQI_COLD static wsq_poll wsqi_call_hooked(wsqi_worker *self, wsq_task *task) {
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, task, 0);
     wsq_poll poll = task->fn(self->frame.floor, task);
@@ -6592,7 +6575,6 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
     if (wsqi_hooked(self->pool, 3u << WSQ_EVENT_TASK_BEGIN)) return wsqi_call_hooked(self, task);
     return task->fn(self->frame.floor, task);
 }
-#endif
 
 /* After a user's function has returned: all jobs that it forked are joined. */
 #define wsqi_check_joined(self) \
@@ -7821,20 +7803,6 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return false;
 }
 
-/* Any thread, when a task is queued and a permit sleeps. If no thread is idle or searches, starts a
- * stand-in, which looks for the task once S counts it. */
-static void wsqi_thread_want(wsq_pool *pool) {
-    uint64_t s = wsqi_load_hint(&pool->permits);
-    if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
-    if (pool->config.max_standins == 0 || wsqi_forked(pool)) return;
-    wsqi_lock(pool, &pool->lock);
-    bool comes = wsqi_load_hint(&pool->coming) != 0 || wsqi_standin_start(pool);
-    wsqi_unlock(pool, &pool->lock);
-    /* No stand-in could start, so a waiting thread must run the task. (If all stand-ins exist,
-     * wsqi_permit_offer calls that thread.) */
-    if (!comes && wsqi_threads_made(pool) != pool->guest_base) wsqi_call(pool, NULL);
-}
-
 /* Any thread: are there at least as many idle or starting threads as sleeping permits, plus `more`?
  * A thread that has just started may be counted twice. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
@@ -7843,19 +7811,26 @@ static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
 }
 
-/* Any thread: is there, or can this start, an idle thread for one more sleeping permit? */
-static bool wsqi_thread_ready(wsq_pool *pool) {
+/* As wsqi_threads_suffice, but if there are too few threads, it starts one more, if it can. */
+static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
+    if (wsqi_threads_suffice(pool, more)) return true;
     if (pool->config.max_standins == 0 || wsqi_forked(pool)) return false;
-    if (wsqi_threads_suffice(pool, 1)) return true;
     wsqi_lock(pool, &pool->lock);
-    bool ready = wsqi_threads_suffice(pool, 1) || wsqi_standin_start(pool);
+    bool ready = wsqi_threads_suffice(pool, more) || wsqi_standin_start(pool);
     wsqi_unlock(pool, &pool->lock);
     return ready;
 }
 
-/* Any thread: does a permit sleep that no thread could use? */
-static bool wsqi_stranded(wsq_pool *pool) {
-    return !wsqi_threads_suffice(pool, 0) && !wsqi_thread_ready(pool);
+/* Any thread, when a task is queued and a permit sleeps. If no thread is idle or searches, starts a
+ * stand-in, which looks for the task once S counts it. */
+static void wsqi_thread_want(wsq_pool *pool) {
+    uint64_t s = wsqi_load_hint(&pool->permits);
+    if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
+    /* If no stand-in can start, a waiting thread must run the task. (If all stand-ins exist,
+     * wsqi_permit_offer calls that thread.) */
+    if (!wsqi_thread_ready(pool, 0) && wsqi_threads_made(pool) != pool->guest_base &&
+        !wsqi_forked(pool))
+        wsqi_call(pool, NULL);
 }
 
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
@@ -7899,9 +7874,11 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         bool queued = !block->permit && !wsqi_is_guest(block) && wsqi_spill_all(block);
         if (queued) wsqi_notify(block->pool); /* it queued tasks while it had no permit */
         if (!block->permit) /* given back before; the keeper may take it again */
-            all = all && (block != keeper || !wsqi_stranded(block->pool) ||
+            all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
                           !wsqi_permit_take(block));
-        else if (wsqi_is_guest(block) || wsqi_thread_ready(block->pool) || block != keeper)
+        else if (wsqi_is_guest(block) ||
+                 (block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
+                 block != keeper)
             wsqi_permit_give(block);
         else
             all = false;
@@ -8174,7 +8151,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     for (;;) {
         wsqi_wait_listen(&wait);
         over = wsqi_over(pool);
-        quiet = wsqi_quiet(pool);
+        quiet = wsqi_pending(pool) == 0;
         before = finished;
         finished = wsqi_finished(pool);
         stuck = wsqi_stuck(pool);
@@ -9451,8 +9428,6 @@ static bool wsqi_list_make(wsq_pool *pool) {
 /* At most 1000 lines for waits and for tasks, 32 for timers; 32 each without memory. Guesses. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
-#define WSQI_ELSEWHERE (WSQ_OUTSIDE - 1) /* a worker or guest of another pool */
-
 /* One call of wsq_pool_dump. Of each kind of line it copies the first ones, then writes them. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
@@ -9507,7 +9482,6 @@ static void wsqi_dump_who(const wsqi_dump *dump, const char *word, unsigned work
                        : worker < pool->guest_base ? "stand-in"
                                                    : "guest";
     if (worker == WSQ_OUTSIDE) fprintf(dump->file, "%sa thread from outside", word);
-    else if (worker == WSQI_ELSEWHERE) fprintf(dump->file, "%sa worker of another pool", word);
     else fprintf(dump->file, "%s%s %u", word, kind, worker);
 }
 
@@ -9557,12 +9531,11 @@ static unsigned wsqi_standins_awake(wsq_pool *pool) {
 static void wsqi_dump_pool(const wsqi_dump *dump) {
     static const char *const phases[] = {"forked", "running", "stopping", "stopped"};
     wsq_pool *pool = dump->pool;
-    uint64_t held, pending = wsqi_pending(pool, &held);
     fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
             (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
             wsqi_standins_awake(pool), wsqi_guests(wsqi_load_hint(&pool->permits)));
     fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
-            pending, held);
+            wsqi_pending(pool), wsqi_load_hint(&pool->held));
     wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH], 0);
     wsqi_dump_lane(dump, ", normal ", &pool->lanes[WSQ_NORMAL], pool->shares - 1);
     wsqi_dump_lane(dump, ", low ", &pool->lanes[WSQ_LOW], 0);
@@ -9606,11 +9579,9 @@ static void wsqi_copy_waits(wsqi_dump *dump) {
         wsqi_lock(pool, &bucket->lock);
         /* While we hold the lock no wait ends: its thread needs the lock to leave the bucket. */
         for (const wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            const wsqi_worker *worker = wait->self;
             line.task = wsqi_wait_subject(wait);
             line.since = wait->since;
-            line.worker = worker != NULL ? worker->index : WSQ_OUTSIDE;
-            if (worker != NULL && worker->pool != pool) line.worker = WSQI_ELSEWHERE;
+            line.worker = wait->self != NULL ? wait->self->index : WSQ_OUTSIDE;
             wsqi_dump_copy(dump, &line);
         }
         wsqi_unlock(pool, &bucket->lock);
@@ -9655,7 +9626,7 @@ static void wsqi_dump_timer(const wsqi_dump *dump, const wsqi_listed *timer) {
 static void wsqi_copy_tasks(wsqi_dump *dump) {
     wsq_pool *pool = dump->pool;
     wsqi_list *listing = pool->listing;
-    uint64_t held, pending = wsqi_pending(pool, &held);
+    uint64_t pending = wsqi_pending(pool);
     wsqi_lock(pool, &listing->lock);
     for (size_t i = 0; i < listing->capacity; i++)
         if (listing->places[i].task != NULL) wsqi_dump_copy(dump, &listing->places[i]);
@@ -10213,8 +10184,7 @@ WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return pool->blocks; }
 
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
     wsqi_check_pool(pool);
-    uint64_t held;
-    return wsqi_pending(pool, &held);
+    return wsqi_pending(pool);
 }
 
 WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *out) {

@@ -70,10 +70,9 @@ static wsq_pool *pool_make(const wsq_config *config) {
 
 /* All tasks are over, unless a shutdown is to end them: nothing is queued, counted or held any more. */
 static inline void pool_rests(wsq_pool *pool) {
-    uint64_t held;
     unsigned lanes = WSQ_LOW + pool->shares, made = wsqi_threads_made(pool);
-    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || wsqi_pending(pool, &held) != 0) return;
-    if (held != 0) sim_fail("a task counts as held");
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || wsqi_pending(pool) != 0) return;
+    if (wsqi_load_hint(&pool->held) != 0) sim_fail("a task counts as held");
     if (wsqi_load_hint(&pool->duty.sweeping) != 0) sim_fail("a sweep did not end");
     for (unsigned i = 0; i < lanes + made; i++) {
         wsqi_inject *lane = i < lanes ? &pool->lanes[i] : &wsqi_block(pool, i - lanes)->inbox;
