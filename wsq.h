@@ -3832,7 +3832,7 @@ struct wsqi_worker {
     uint32_t lifo_left;   /* owner: how many more tasks of its slot may run before its queue's */
     uint32_t help_depth;  /* owner: how many joins on its stack run other jobs */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
-    wsqi_wait *wait;      /* owner: the innermost wait while it looks for work there; or NULL */
+    wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
     uint32_t run_at_fork; /* owner: jobs not joined yet that ran in a fork, as the stack was full */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
@@ -3846,7 +3846,7 @@ struct wsqi_worker {
     bool polling;         /* owner: it is inside the driver's wait */
     bool dispatching;     /* owner: it is inside the driver's dispatch */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
-    uint64_t reported; /* owner: counters.finished when it last began to search; or UINT64_MAX */
+    uint64_t reported; /* owner: counters.finished at its last search; UINT64_MAX: outdated */
     uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
     bool robs_slots;      /* owner: it may take tasks from slots whose owner is in a long task */
     wsq_random random;
@@ -3943,8 +3943,8 @@ struct wsq_pool {
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * sleeping permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
-    /* 1 + index of the sleeper that watches the timers; 0: none. WSQI_WATCHES_SLOTS is added if it
-     * watches LIFO slots, too. Not on the cache line of S, because all threads read it */
+    /* 1 + index of the watcher; 0: there is none. WSQI_WATCHES_SLOTS is added if it watches LIFO
+     * slots, too, not only timers. On a cache line of its own, because all threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 watch_due;  /* when the watcher looks at the slots next (also if it changes) */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. By CAS */
@@ -5053,9 +5053,9 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     uint32_t none = 0;
     /* I10: either this sees the timer, or its setter sees no watcher. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
-    /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. If that
-     * thread reads `watcher` after the watching has ended, it wakes a worker needlessly:
-     * wsqi_watch_until looks again. Failure: another worker watches. */
+    /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. A
+     * thread that does not see the watcher yet wakes another worker, which is needless but
+     * harmless, because wsqi_watch_until looks again. Failure: another worker watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
@@ -5320,7 +5320,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
-    /* It naps until another thread clears its bit. A shutdown gives tokens at the end. */
+    /* It naps until another thread clears its bit, or the pool is over (then it gets a token). */
     while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_expired(wait)
                                  : wsqi_dismissed(self);
@@ -5589,7 +5589,7 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     if (wsq_ring_length(&victim->ring) == 0) return NULL;
     /* Relaxed: no later read depends on it. Failure: another thief is there. */
     if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
-    /* If the thief's ring has tasks, it steals only the one to run: its own may be older. */
+    /* Stolen tasks may be older than tasks in the thief's ring, and must not go behind them. */
     uint32_t most = wsq_ring_length(&self->ring) == 0 ? WSQ_RING_CAPACITY : 1;
     if (self->pool->config.caller_runs || !wsqi_fresh(victim))
         item = wsqi_ring_steal(&victim->ring, &self->ring, most);
@@ -7119,7 +7119,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
 
 /* ---- jobs: see >>forkjoin ---- */
 
-/* wsq_job.done, once the job is public */
+/* wsq_job.done of a public job. WAITED: its owner sleeps in the join */
 enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE };
 
 static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
@@ -7137,7 +7137,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         next = range + 1; /* top is the lower half */
         /* J2: the entry and the job are visible. Pairs with J1. Failure: the range moved. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* A worker in a join has reported its finished tasks, but not those of waits since then. */
+    /* A worker in a join has reported its finished tasks, except those that ran in waits since. */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
         /* W4: as in wsqi_search_begin. It stands here because a barrier after the stores below
          * would wait until they are done. */
@@ -7453,13 +7453,13 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_local(self);  /* from a timer, or the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        /* A discouraged worker skips this: it soon sleeps in the driver, at the same cost. */
+        /* A discouraged worker skips this: to sleep in the driver costs the same system call. */
         if (task == NULL && !again && self->pool->config.driver != NULL &&
             (self->pool->config.caller_runs || !wsqi_discouraged(self)) && wsqi_drive(self))
             task = wsqi_take_local(self);
         if (task != NULL) break;
         if (again) continue;
-        wsqi_group_flush(self); /* the last worker to run dry must see them */
+        wsqi_group_flush(self); /* the last worker to run dry must see these ends */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if (stolen || task != NULL) self->vain = 0;
         if (!stolen) break;
@@ -8058,7 +8058,7 @@ static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     (void)wsqi_permits_give(wait, NULL); /* its permits in other pools */
-    if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* the pump may have run what calls it */
+    if (!wsqi_pump(pool) && !wsqi_wait_called(wait)) { /* a task that ran may have called it */
         wsqi_worker *first = wsqi_block(pool, 0);
         wsqi_parker *former = wait->parker;
         (void)wsqi_wait_block(wait, NULL);
@@ -8533,7 +8533,8 @@ static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     return true;
 }
 
-/* The cleanup of the future's task. Its entry is a tombstone; or the future is cancelled here. */
+/* The cleanup of the future's task: the queue's entry is a tombstone, or the future is
+ * cancelled. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
@@ -8861,9 +8862,9 @@ static bool wsqi_unpublish(wsqi_worker *self) {
     return false;
 }
 
-/* Before it sleeps, a join looks for this many times as many rounds as a search: its job is under
- * way, and a sleep would delay also the joins that wait for this one. (The efficiency of uts with
- * 128 simulated workers: 38%; with 1 here 27%.) */
+/* A join looks in this many times as many rounds as a search before it sleeps: the job that it
+ * awaits is under way, and a sleep would also delay the joins that wait for this one. (The
+ * efficiency of uts with 128 simulated workers: 38%; with 1 here 27%.) */
 #define WSQI_JOIN_LOOKS 3
 
 /* Owner only, in a join: steals a job from worker n - 1 and runs it. n is 0: does nothing. */
@@ -8885,8 +8886,8 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
 }
 
 /* Owner only, in a join: sleeps until the job is done or, if `help`, until jobs are published; then
- * it returns true. Both call the wait of this block. asked: this join was called before, and found
- * no job; so perhaps the watcher wants its permit, for a slot or a timer. */
+ * it returns true. For either, a thread calls this wait. asked: this join was called before, and
+ * found no job; so perhaps the watcher wants its permit, for a slot or a timer. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -8961,7 +8962,7 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) {
                 || wsqi_unpublish(self);
     if (!ours) {
         wsqi_join_stolen(self, entry + 1, wsqi_get(&entry->job));
-        /* Relaxed: the range is empty before and after this, so no thief takes anything. */
+        /* Moves the range, which is empty. Relaxed: from an empty range no thief takes anything. */
         wsqi_store_rlx(&self->range, wsqi_range_pack(index, index));
     }
     wsqi_publish(self, entry);
