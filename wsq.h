@@ -686,8 +686,8 @@
  *                                  recipes/deterministic.c
  *     shut down under load?        wsq_pool_shutdown: late calls get WSQ_ERR_CLOSED and keep their
  *                                  task
- *     use it in a library?         LIBRARIES in >>host; recipes/library.c. Any number of pools may
- *                                  exist in a process; the only global is a thread-local pointer
+ *     use it in a library?         copy (vendor) wsq.h into it; the program and other libraries may
+ *                                  have copies of their own: LIBRARIES in >>host, recipes/library.c
  *     use MPI, foreign threads?    its callbacks spawn and wake, on any thread. One pinned task
  *                                  asks what must be asked: examples/mpi
  *
@@ -700,6 +700,8 @@
  *                                  for, as long as stand-ins are left
  *     overflow my stack?           no: helping is bounded (see WAITING), and chains of tasks do not
  *                                  recurse
+ *     starve a low priority?       no: a WSQ_LOW task runs in every 16th turn, about every 16 ms,
+ *                                  also while others wait
  *     leave work near idle cores?  never longer than 0.5 to 1 ms; see test/README
  *     lose wake-ups?               no: each rule of >>idle is checked under weak memory orders
  *
