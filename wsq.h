@@ -4537,7 +4537,8 @@ static inline void wsqi_notify_quiet(wsq_pool *pool) {
         wsqi_call(pool, pool);
 }
 
-/* Any thread that has changed the counts of tasks, and then has no work. */
+/* Any thread that has changed counts of tasks: if the pool is quiet, calls the threads in
+ * wsq_pool_wait. */
 static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this sees the waiter, or the waiter sees these counts. Pairs with W5. */
     wsqi_fence_sc();
@@ -4652,7 +4653,7 @@ static bool wsqi_unpolled(const wsq_pool *pool) {
     return pool->config.driver != NULL && (wsqi_load_sc(&pool->poller) & 1) == 0;
 }
 
-/* Owner only. */
+/* Owner only: stores the place where its thread runs now. */
 static void wsqi_place_update(wsqi_worker *self) {
     wsqi_places *places = &self->pool->places;
     if (!places->matter) return;
@@ -4685,7 +4686,7 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         uint64_t only = (uint64_t)1 << (index % 64);
         /* I3: the sleeper set its bit before. Pairs with I5. Failure: another thread took it. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
-        self = NULL; /* many threads claim at once, so any bit will do */
+        self = NULL; /* many threads claim at the same time: any bit will do */
     }
 }
 
@@ -4875,9 +4876,9 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
 }
 
 /* Counts queued tasks, but stops when it has found enough. where: gets two workers that have some,
- * or NULL. It looks at `most` workers: first the caller, then others, from the one on from which
- * the caller stole last. If there is no watcher, a full LIFO slot, a timer and a free driver count
- * as tasks, because they need one. Relaxed: the caller's full barrier orders it. */
+ * or NULL. It looks at `most` workers: the caller, then the one from which the caller stole last,
+ * and those after it. If there is no watcher, a full LIFO slot, a timer and a free driver count as
+ * tasks, because they need one. Relaxed: the caller's full barrier orders it. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -5298,7 +5299,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: I8 orders it. */
     /* I5: the bit is there before S counts it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
-    /* This is I8; I10 for the slots; and P6 for the thread that finds the pool still. */
+    /* I8: a producer sees the sleeper in S, or this thread sees the work below. I10: so it is for
+     * slots. P6: what this thread did is visible to the thread that finds the pool still. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8 */
     if (self->comes) {
@@ -5310,7 +5312,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
     self->comes = self->robs_slots = false;
-    self->permit = self->searching = true; /* so its waker makes it */
+    self->permit = self->searching = true; /* true once it is woken; wsqi_wake_self sets it anew */
     /* It watches before wsqi_pass_on looks, which would otherwise wake a thread to watch. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
@@ -5536,9 +5538,9 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     return task;
 }
 
-/* Owner only. Takes the next task of a lane that is not the global queue's, for the worker to run
- * first. No thread was notified of a task in its own queue that the worker was about to run
- * instead: now others may take that one. */
+/* Owner only. Takes the next task of a lane that is not the global queue's; the worker runs it now.
+ * So a task in its own queue, which it was about to run, must wait. No thread was notified of that
+ * one: this notifies. */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
@@ -5857,7 +5859,7 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
 
 /* Counts tasks that a thread outside spawns. False: the pool takes no more. Each lane of the global
  * queue has a count, on the cache line that the push writes anyway. A compare-and-swap, because an
- * addition that is taken back would for a moment show a wait tasks that do not exist. */
+ * addition that is taken back would for a moment count tasks that do not exist. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
@@ -6106,7 +6108,7 @@ enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
     WSQ_ASSERT("the memory of this wsq_timer was freed or overwritten while it was set" && \
                wsqi_load_locked(&(timer)->timers) == (timers))
 
-/* The lists in which this thread sets timers: those of its worker, or of any one. */
+/* The lists in which this thread sets timers: those of its worker, or, outside, always the same. */
 static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
     const wsqi_worker *self = wsqi_local(pool);
     return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
@@ -7279,7 +7281,8 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* Owner only, when it runs dry: stops that clock. A time of fewer than 16 tasks is not measured. */
+/* Owner only, when it runs dry: stops the turn's clock. A time of fewer than 16 tasks is not
+ * measured. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
@@ -7291,8 +7294,8 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 
 /* Owner only, in its turn: looks at one other thread, at the next one in the next turn. If that
  * thread is still in the same task as at the look before, steals a task from it: while all threads
- * are at work, no searcher would. Only if no task is left in this worker's ring from that look: it
- * may have come from the same thread and be older, and the stolen task would overtake it. */
+ * are at work, no searcher would. But if this worker's own ring still holds a task from that look,
+ * that one may be an older task of the same thread, and must not be overtaken. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7916,8 +7919,8 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
  * Source:    Linux's futex, whose waiter looks once more before it sleeps.
  * ========================================================================== */
 
-/* On one stack at most this many waits run tasks, one above the other; deeper waits only sleep. A
- * wait needs about 600 bytes of stack. With its task it may use BYTES. Guesses. */
+/* On one stack at most DEPTH waits run tasks, one above the other (fewer if the stack has less than
+ * BYTES for each); deeper waits only sleep. A wait itself takes about 600 bytes. Guesses. */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 
@@ -8235,7 +8238,8 @@ static void wsqi_help_group(wsqi_worker *self, const wsq_group *group, wsq_ctx f
         if ((task = wsqi_take_member(self->pool, group)) == NULL) return;
         wsqi_step_nested(self, task, floor);
     }
-    /* It queued this in a pool of one worker, whose wsqi_notify_others wakes no thread. */
+    /* Its last task may have queued tasks. If the pool has one worker, it has not notified for
+     * these. */
     if (!self->permit) wsqi_notify(self->pool);
 }
 
@@ -8877,9 +8881,9 @@ static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
 
 /* Owner only, in a join whose job was stolen: runs another job, never a task. It looks first at the
  * thief, whose jobs are mostly children of the awaited one; then at the worker from which this one
- * stole last; and only in every fourth round at all. The other job delays this join, and the joins
- * of other workers that wait for it in turn; related jobs delay them less. (The efficiency of uts
- * with 64 and 128 simulated workers: 50 and 38 instead of 44 and 26%.) */
+ * stole last; and in every fourth round at all workers. The other job delays this join, and the
+ * joins of other workers that wait for it in turn; related jobs delay them less. (The efficiency of
+ * uts with 64 and 128 simulated workers: 50 and 38 instead of 44 and 26%.) */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     return wsqi_help_with(self, wsqi_load_hint(&job->thief)) ||
