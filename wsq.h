@@ -2383,8 +2383,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #endif
 
 #if defined(WSQI_TSAN)
-/* Thread sanitizer does not know fences, but on all machines that it supports a read-modify-write
- * is a full barrier. */
+/* Thread sanitizer does not know fences. On its machines a read-modify-write is a full barrier. */
 static inline void wsqi_fence_sc(void) {
     wsqi_a32 word = WSQI_INIT;
     (void)wsqi_add_sc(&word, 0u);
@@ -2438,8 +2437,7 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
  * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire, multiply-shift (2019).
  * ========================================================================== */
 
-/* Multiplies by 2^64 / the golden ratio, as Knuth's hashing does, so that keys that differ a little
- * get hashes whose upper bits differ. */
+/* Knuth's multiplicative hash: keys that differ a little differ in the upper bits of the hash. */
 static inline uint64_t wsqi_hash(uint64_t key) { return key * 0x9E3779B97F4A7C15u; }
 
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
@@ -4508,8 +4506,7 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
 }
 
 /* How many tasks are spawned and not done. A task counts as spawned before it can finish, and this
- * adds up the finished tasks first. So if the two sums are equal, no task was left at some moment
- * between them. */
+ * adds up finished tasks first. So if both sums are equal, no task was left at some moment. */
 static uint64_t wsqi_pending(const wsq_pool *pool) {
     uint64_t finished = wsqi_finished(pool), spawned = 0;
     unsigned made = wsqi_threads_made(pool);
@@ -4537,8 +4534,7 @@ static inline void wsqi_notify_quiet(wsq_pool *pool) {
         wsqi_call(pool, pool);
 }
 
-/* Any thread that has changed counts of tasks: if the pool is quiet, calls the threads in
- * wsq_pool_wait. */
+/* Any thread that has changed counts: if the pool is quiet, calls the threads in wsq_pool_wait. */
 static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this sees the waiter, or the waiter sees these counts. Pairs with W5. */
     wsqi_fence_sc();
@@ -4779,8 +4775,8 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     wsqi_joiner_ask(pool);
 }
 
-/* Any thread that has made a task visible, then passed a full barrier. Wakes one idle thread,
- * unless a thread searches already. */
+/* A task was made visible, then a full barrier passed: wakes an idle thread, unless one
+ * searches. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
@@ -4947,12 +4943,11 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     }
 }
 
-/* When a searcher that is not the last one stops searching, it looks at this many workers, to wake
- * others for their tasks. A guess. */
+/* A searcher that is not the last looks at this many workers when it stops, to wake others. A
+ * guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* Any thread, after a full barrier: wakes sleepers for the tasks that it finds at `most` workers.
- * True: it woke a sleeper. */
+/* After a full barrier: wakes sleepers for the tasks of `most` workers. True: it woke a sleeper. */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
@@ -5049,8 +5044,8 @@ static bool wsqi_slots_full(wsq_pool *pool) {
     return false;
 }
 
-/* A worker that goes to sleep, or sleeps: becomes the watcher, if one is needed and there is none.
- * Returns whether it did. */
+/* An idle worker: becomes the watcher, if one is needed and there is none. Returns whether it
+ * did. */
 static bool wsqi_watch_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t none = 0;
@@ -5091,7 +5086,6 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
 
 /* ---- the driver ---- */
 
-/* Owner only: does it have the driver? */
 static bool wsqi_driver_mine(wsqi_worker *self) {
     return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
 }
@@ -5306,8 +5300,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (self->comes) {
         /* B7: S already counts this thread. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
-        /* I8: either this sees a permit that another thread gave back, or that thread does not
-         * count this one twice. */
+        /* I8: this sees a permit given back, or the thread that gave it does not count this one
+         * twice. */
         wsqi_fence_rmw();
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
@@ -5374,8 +5368,7 @@ static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
-/* Owner only. Takes the next item of its queue, a marked task or a plain one: the oldest of a ring,
- * the newest of a deque. */
+/* Owner only. Takes the next item, marked or not: the oldest of a ring, the newest of a deque. */
 static inline void *wsqi_pop_marked(wsqi_worker *self) {
     return self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
                                                 : wsqi_ring_pop(&self->ring);
@@ -5442,9 +5435,8 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
 }
 
-/* Owner only. Fills the LIFO slot; a task that was in it moves to the queue. Only the last
- * searcher's look and the watcher find a full slot. So if no thread watches the slots, this wakes
- * an idle thread to watch. */
+/* Owner only. Fills the LIFO slot; a task that was in it moves to the queue. No sleeper is told of
+ * the full slot. So if there is no watcher for slots, an idle thread is woken to be it. */
 WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     /* I11: the task is visible to a thief. And either this sees the watcher and the sleepers, or a
@@ -5539,8 +5531,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
 }
 
 /* Owner only. Takes the next task of a lane that is not the global queue's; the worker runs it now.
- * So a task in its own queue, which it was about to run, must wait. No thread was notified of that
- * one: this notifies. */
+ * So it notifies for a task of its own queue, which it was about to run without a notification. */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
@@ -5553,9 +5544,9 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
 /* After this many WSQ_HIGH tasks in a row, the next one is of another kind. A guess. */
 #define WSQI_HIGH_STREAK 15u
 
-/* Owner only. Returns a WSQ_HIGH task; or, after every second streak of these (a streak may be
- * empty), a task that is pinned to this worker; or NULL. dry: the worker has nothing else, so it
- * takes any of these. */
+/* Owner only. Returns a WSQ_HIGH task; or, after every second streak of these, even an empty one,
+ * a task that is pinned to this worker; or NULL. dry: it has nothing else, so it takes any of
+ * these. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
@@ -5884,7 +5875,6 @@ static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uin
     return WSQ_OK;
 }
 
-/* Undoes a wsqi_spawn_begin. */
 static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL) {
         wsqi_count(&self->counters.spawned, 0u - count);
@@ -5983,8 +5973,7 @@ static void wsqi_task_unpin(wsq_task *task) {
     if (flags & WSQI_FLAG_ONCE) wsqi_store_own(&task->flags, flags & WSQI_FLAGS_UNPINNED);
 }
 
-/* Any thread: claims and counts the task, with a hold that keeps it out of a queue until the caller
- * calls wsqi_task_let_go. */
+/* Any thread: claims and counts the task, with a hold until the caller's wsqi_task_let_go. */
 static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_hint(&task->state);
@@ -6001,17 +5990,15 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
  * event said so. COUNTED: something, and pool.held counts the task, too. */
 typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED } wsqi_hold;
 
-/* Any thread: takes one hold away. If it was the last one, and the task has been spawned, this
- * queues the task, and returns true. */
+/* Takes one hold away. If that was the last one of a spawned task: queues it, and returns true. */
 static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
-    /* E3: the task's run sees what this thread has done; and this thread sees the task's spawn.
-     * Pairs with itself, T6. */
+    /* E3: the task's run sees what this thread did; this thread sees the spawn. Pairs with itself,
+     * T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_HOLD);
     if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     bool abroad = wsqi_inside(pool) == NULL;
-    /* Relaxed: the task is not done yet, so a thread that frees the pool, which waits for the task,
-     * sees this addition. */
+    /* Relaxed: a thread that frees the pool waits for this task first, so it sees this addition. */
     if (abroad) wsqi_add_rlx(&pool->abroad, 1u);
     /* Only wsqi_stuck uses this count. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
@@ -6513,8 +6500,8 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
  * call the task's memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = WSQI_TASK_ACTIVE; /* mostly no other bit is set */
-    /* T2: what the task did is visible to a thread that sees it done. Pairs with T1 and W3.
-     * Failure: relaxed, decide again. */
+    /* T2: what the task did is visible to a thread that sees it done (T1, W3). Failure: decide
+     * again. */
     if (!WSQI_LIKELY(wsqi_cas_rel(&task->state, &former, state)))
         wsqi_task_finish_slow(pool, task, state);
 }
@@ -6866,8 +6853,7 @@ static bool wsqi_claim_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks,
     return true;
 }
 
-/* Any thread: queues the claimed tasks, and notifies. A task must not be touched once it is queued:
- * it may run and be freed. */
+/* Any thread: queues the claimed tasks, and notifies. A queued task may run and be freed. */
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
@@ -7200,8 +7186,8 @@ static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
 
-/* Owner only: steals from one victim. jobs: it may take jobs. *task: gets a stolen task. True: it
- * has stolen a job and run it. */
+/* Owner only: steals from a victim. jobs: it may take jobs. True: it ran a job; else *task may be
+ * set. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, bool jobs,
                        wsq_task **task) {
     wsq_pool *pool = self->pool;
@@ -7281,8 +7267,7 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* Owner only, when it runs dry: stops the turn's clock. A time of fewer than 16 tasks is not
- * measured. */
+/* Owner only, when it runs dry: stops the turn's clock. Fewer than 16 tasks are not measured. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
@@ -7365,7 +7350,6 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
     if (round == 0) *start = wsqi_spin_lasts(spin_ns) ? wsqi_clock_ns() : 0;
     if (*start == 0) return round < (spin_ns == 0 ? pool->spin_rounds : 1);
-    /* There is always a first round, however short spin_ns is. */
     return round == 0 || (wsqi_spin_lasts(spin_ns) && wsqi_clock_ns() - *start < spin_ns);
 }
 
@@ -7544,9 +7528,9 @@ static void wsqi_pump_next(wsq_pool *pool) {
     pool->next = pool->next + 1 < pool->workers ? pool->next + 1 : 0;
 }
 
-/* The thread that works: runs one task as the next worker. If the thread already acts as that
- * worker, further down its stack, that worker's block moves to the head of the thread's chain of
- * blocks (`outer`) for this run. */
+/* The thread that works: runs one task as the next worker. If it acts as that worker already,
+ * further down its stack, that worker's block moves to the head of its chain of blocks
+ * (`outer`). */
 static bool wsqi_pump_run(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -7666,8 +7650,7 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
-/* The holder of the pool's lock: makes the block of a stand-in or guest. The caller then counts it.
- * NULL: no memory. */
+/* The holder of the pool's lock: makes a block, which the caller then counts. NULL: no memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
     wsqi_worker *block = wsqi_block(pool, index); /* not NULL: from a start that failed */
     if (block == NULL) {
@@ -7686,7 +7669,6 @@ static bool wsqi_lease_take(wsqi_worker *block) {
            wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
 }
 
-/* The thread that has the block leaves it. */
 static void wsqi_lease_end(wsqi_worker *block) {
     /* B5: what this thread did in the block is visible to the next one. Pairs with B4. Relaxed:
      * meanwhile only a dismissal can change the word, and it comes too late. */
@@ -7794,8 +7776,8 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     if (index == wsqi_load_locked(&pool->threads_made)) {
         if (wsqi_block_make(pool, index) == NULL) return false;
-        /* B2: the block is filled before other threads read it. It is counted before its own thread
-         * can queue anything. Pairs with B1. */
+        /* B2: the block is filled before others read it, and counted before its thread can queue
+         * (B1). */
         wsqi_store_rel(&pool->threads_made, index + 1);
     }
     wsqi_add_hint(&pool->coming, 1u);
@@ -8050,16 +8032,14 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* The thread blocks from here on: it gives its permit back. False: it keeps it
- * (wsqi_permits_give). */
+/* The thread blocks: it gives its permit back. False: it keeps the permit (wsqi_permits_give). */
 static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
     return wsqi_permits_give(wait, keeper);
 }
 
-/* In a caller_runs pool the waiting thread runs the tasks. If there are none, it sleeps in the
- * place of the first worker. */
+/* In a caller_runs pool a waiting thread runs tasks; if there are none, it sleeps as worker 0. */
 static void wsqi_wait_pump(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     (void)wsqi_permits_give(wait, NULL); /* its permits in other pools */
@@ -8295,8 +8275,7 @@ static wsq_result wsqi_group_result(const wsq_group *group) {
     return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* Marks the group, so that the thread that brings its count to zero calls this thread. False: the
- * mark was not set, look again. */
+/* Marks the group: the thread that brings its count to zero calls this one. False: look again. */
 static bool wsqi_group_attend(wsq_group *group) {
     uint64_t word = wsqi_load_hint(&group->word);
     /* Relaxed: the thread that brings the count in this word to zero reads the mark with it. */
@@ -8438,7 +8417,6 @@ static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     return future;
 }
 
-/* The list's owner: puts a free future back. */
 static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     wsqi_set(&future->next, own->first);
     own->first = future;
@@ -8489,7 +8467,6 @@ static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     else wsqi_future_return(pool, self, future);
 }
 
-/* Any thread: gives a reference back. */
 static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
     /* F3: what all threads did with the future comes before its next use. Pairs with itself. */
     if (wsqi_add_acqrel(&future->references, 0u - 1u) == 1) wsqi_future_free(pool, future);
@@ -8539,8 +8516,7 @@ static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     return true;
 }
 
-/* The cleanup of the future's task: the queue's entry is a tombstone, or the future is
- * cancelled. */
+/* The cleanup of the future's task: the entry is a tombstone, or the future is cancelled. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
@@ -9168,7 +9144,6 @@ typedef struct wsqi_half {
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial,
                             uint64_t left_ns, bool cut);
 
-/* Runs the half, with a partial result of its own. */
 static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
     wsqi_half *half = wsq_container_of(job, wsqi_half, job);
     const wsq_reducer *reducer = half->loop->reducer;
