@@ -5300,8 +5300,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (self->comes) {
         /* B7: S already counts this thread. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
-        /* I8: this sees a permit given back, or the thread that gave it does not count this one
-         * twice. */
+        /* I8: either this thread sees a permit that came back, or the thread that gave it back does
+         * not count this one both as coming and as idle. */
         wsqi_fence_rmw();
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
@@ -5357,7 +5357,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         else wsqi_set(&oldest->next, next);
         oldest = next;
     }
-    uint32_t lane = wsq_random_next(&self->random); /* any lane: several workers can then take */
+    uint32_t lane = wsq_random_next(&self->random); /* any lane, so several workers can take */
     if (newest != NULL) wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, newest, oldest);
 }
 
