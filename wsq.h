@@ -2250,6 +2250,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   stand-in        a thread that the pool starts when a permit sleeps and no thread is idle
  *   guest           a thread in wsq_run. Guests have blocks, but no queues
  *   thread outside  a thread that runs nothing of this pool now; also: a thread from outside
+ *   helper          a thread outside that runs tasks of a group in its wait for it (wsqi_wait_help)
  *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
  *   block           the memory of one worker, stand-in or guest: a wsqi_worker, then its job stack
  *   owner           the thread that uses a block. In comments, "worker" is often a stand-in, too
