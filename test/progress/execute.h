@@ -467,16 +467,19 @@ static void play_main(void) {
         cores[i] = outside(thread_main, (void *)(uintptr_t)all->thread[i]);
     thread_ops(all->thread[0]);
     for (unsigned i = 1; i < all->threads; i++) sim_join(cores[i]);
-    /* A task of one pool may spawn into the other: until a round finds nothing alive in either. */
-    for (unsigned i = 0, still = 0; still < all->pools; i++) {
-        watch_pool *pool = pool_of(i % all->pools);
-        still = pool->live == 0 ? still + 1 : 0;
-        waiting *wait = wait_begin(pool->pool, pool->live == 0, i % all->pools, WSQ_FOREVER, "a pool");
-        wsq_result result = all->drains && !play_over ? wsq_pool_shutdown(pool->pool, WSQ_DRAIN)
-                                                      : wsq_pool_wait(pool->pool);
-        play_over = play_over || all->drains;
-        wait_end(wait);
-        if (result != WSQ_OK) watch_fail("result", "wsq_pool_wait returned %d", (int)result);
+    /* A task of one pool may spawn into the other, so each is waited for once more after a moment at
+     * which nothing was alive in either. */
+    for (bool still = false; !still;) {
+        still = watch.pools[0].live + watch.pools[1].live == 0;
+        for (unsigned i = 0; i < all->pools; i++) {
+            watch_pool *pool = pool_of(i);
+            waiting *wait = wait_begin(pool->pool, pool->live == 0, i, WSQ_FOREVER, "a pool");
+            wsq_result result = all->drains && !play_over ? wsq_pool_shutdown(pool->pool, WSQ_DRAIN)
+                                                          : wsq_pool_wait(pool->pool);
+            play_over = play_over || all->drains;
+            wait_end(wait);
+            if (result != WSQ_OK) watch_fail("result", "wsq_pool_wait returned %d", (int)result);
+        }
     }
     memory_look();
     for (int i = 0; i < NODES; i++) {

@@ -82,7 +82,7 @@ typedef struct frame {
 typedef struct waiting {
     bool used;
     unsigned core, depth;
-    uint64_t ready; /* since when it could return; 0: not yet */
+    uint64_t began, ready; /* ready: since when it could return; 0: not yet */
     uint64_t deadline, held; /* until then something ran on top of it */
     const void *what;
     char name[32];
@@ -536,7 +536,7 @@ static waiting *wait_begin(const void *what, bool over, unsigned pool, uint64_t 
     while (wait->used) wait++;
     if (wait == watch.waits + WATCH_WAITS) sim_fail("too many waits");
     *wait = (waiting){.used = true, .core = sim.running->id, .depth = watch.depth[sim.running->id],
-                      .what = what, .ready = over ? t : 0};
+                      .what = what, .began = t, .ready = over ? t : 0};
     wait->deadline = timeout_ns == WSQ_FOREVER ? UINT64_MAX - SECOND : t + timeout_ns;
     snprintf(wait->name, sizeof wait->name, "%s", name);
     tell("waits for", name, 0);
@@ -579,9 +579,16 @@ static void memory_look(void) {
     }
 }
 
+/* A call counts its time-out from when it reads the clock. So a stall between the call and its first
+ * sleep, with no task on top, moves its deadline. */
 static void watch_stall(sim_core *core, uint64_t until) {
-    (void)core;
     if (until > watch.stalled) watch.stalled = until;
+    for (unsigned i = 0; until != 0 && i < WATCH_WAITS; i++) {
+        waiting *wait = &watch.waits[i];
+        if (!wait->used || wait->core != core->id || wait->depth != watch.depth[core->id]) continue;
+        if (wait->deadline < UINT64_MAX - SECOND && core->slept_at / 1000 <= wait->began)
+            wait->deadline += sim_stall.ns;
+    }
 }
 
 /* Looks in on everybody, for nothing may happen any more. */
