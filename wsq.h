@@ -434,7 +434,8 @@
  *     - While a worker is idle, a timer fires about 50 us late; else in the next turn of a worker,
  *       or before the next pinned task that a wait runs. [hangs 7a 14c, test_timer, oracle
  *       idle-timer]
- *     - While a worker is idle, one waits in the driver. [test_driver, explore_driver]
+ *     - While a worker is idle, one waits in the driver. [test_driver, explore_driver, oracle
+ *       idle-event]
  *     - A thread that was dismissed leaves as soon as its task returns. [hangs 7c, oracle dismiss]
  *     - A pool is not gone before a task that has a predecessor in another pool. [hangs 10]
  *     - At most half of the workers search, once they have looked once. [hangs 12a]

@@ -13,10 +13,21 @@ typedef struct actor {
     int at;             /* its next operation */
     unsigned left;      /* of an operation that repeats: how often */
     bool armed, fulfilled;
+    bool timed, driven;  /* it pends on its timer, on an event */
+    bool setting, listed; /* a call on its timer is under way; an event of it lies in the driver */
     uint64_t due;
     wsq_timer timer;
+    struct actor *next;  /* with an event in the same driver */
     wsq_edge edge;
 } actor;
+
+/* A driver of events, and of interrupts. */
+typedef struct device {
+    wsqi_a32 signal;        /* 1: its wait is to return */
+    wsqi_parking parking;
+    actor *first, **last;   /* those with an event */
+    unsigned inside;        /* threads in wait or dispatch */
+} device;
 
 /* A group, and how many of its tasks are left. */
 typedef struct crowd {
@@ -37,8 +48,9 @@ typedef struct extra {
 
 static struct {
     const program *all;
+    device *devices; /* as the next: */
     actor *actors; /* in the machine's memory: the scheduler hashes addresses of tasks */
-    unsigned threads_left, stalls_left, extras, inside;
+    unsigned wakers, stalls_left, extras, inside;
     uint64_t stall_random;
     bool cancels; /* a task was cancelled, and with it perhaps some that come after it */
     sim_core *lent[WATCH_POOLS * 8]; /* threads inside a pool, which leave when it is shut down */
@@ -60,6 +72,11 @@ static void spawn(watched *w, crowd *in) {
     if (result == WSQ_ERR_CANCELLED && in != NULL && in->cancelled) { /* a member's next */
         in->left--;
         watch_ended(w);
+        return;
+    }
+    if (result == WSQ_ERR_CLOSED && pool_of(w->pool)->closing) {
+        if (in != NULL && --in->left == 0) waits_ready(&in->group);
+        watch_refused(w);
         return;
     }
     if (result != WSQ_OK) watch_fail("result", "the spawn of %s returned %d", w->name, (int)result);
@@ -155,8 +172,9 @@ static void group_op(const op *self) {
     waiting *wait = wait_begin(&own->group, own->left == 0, self->pool, timeout, "a group");
     wsq_result result = wsq_group_wait_for(&own->group, timeout);
     wait_end(wait);
+    bool closing = pool_of(self->pool)->closing;
     if (result != (self->cancel != 0 ? WSQ_ERR_CANCELLED : WSQ_OK) &&
-        !(result == WSQ_ERR_TIMEOUT && self->ns2 != 0))
+        !(result == WSQ_ERR_CANCELLED && closing) && !(result == WSQ_ERR_TIMEOUT && self->ns2 != 0))
         watch_fail("result", "the wait for a group returned %d", (int)result);
 }
 
@@ -185,6 +203,10 @@ static void future_op(const op *self) {
         one->ns = self->ns;
         watch_spawning(&one->w);
         wsq_result result = wsq_submit(pool->pool, call_run, one, &future);
+        if (result == WSQ_ERR_CLOSED && pool->closing) {
+            watch_refused(&one->w);
+            return;
+        }
         if (result != WSQ_OK) watch_fail("result", "wsq_submit returned %d", (int)result);
         if (++pool->alive > pool->alive_most) pool->alive_most = pool->alive;
         watch_spawned(&one->w);
@@ -192,7 +214,10 @@ static void future_op(const op *self) {
         result = wsq_future_get(future, NULL);
         wait_end(wait);
         pool->alive--;
-        if (result != WSQ_OK) watch_fail("result", "wsq_future_get returned %d", (int)result);
+        if (result == WSQ_ERR_CANCELLED && pool->closing) {
+            if (one->w.state == WATCH_READY) ready_leave(&one->w);
+            watch_ended(&one->w);
+        } else if (result != WSQ_OK) watch_fail("result", "wsq_future_get returned %d", (int)result);
         memory_look();
     }
 }
@@ -233,37 +258,129 @@ static void run_body(wsq_ctx ctx, void *arg) {
 
 static void run_op(const op *self) {
     wsq_result result = wsq_run(pool_of(self->pool)->pool, run_body, (void *)(uintptr_t)self);
+    if (result == WSQ_ERR_CLOSED && pool_of(self->pool)->closing) return;
     if (result != WSQ_OK) watch_fail("result", "wsq_run returned %d", (int)result);
 }
 
 /* ---- tasks with a script ---- */
 
+/* ---- a driver ---- */
+
+static void device_enter(device *self) {
+    if (self->inside++ != 0) watch_fail("driver", "two threads are in the driver");
+}
+
+static void device_call(device *self) {
+    self->signal.v = 1;
+    wsqi_parking_wake(&self->parking, &self->signal, true);
+}
+
+static bool device_wait(uint64_t timeout_ns, void *user) {
+    device *self = (device *)user;
+    device_enter(self);
+    if (timeout_ns == 0) sim_kernel(sim.price.wait_call);
+    else wsqi_parking_wait(&self->parking, &self->signal, 0, timeout_ns == WSQ_FOREVER ? 0 : timeout_ns);
+    self->signal.v = 0;
+    self->inside--;
+    return self->first != NULL;
+}
+
+static void device_dispatch(wsq_pool *pool, void *user) {
+    device *self = (device *)user;
+    (void)pool;
+    device_enter(self);
+    while (self->first != NULL) {
+        actor *one = self->first;
+        self->first = one->next;
+        one->listed = false;
+        wake(&one->w);
+    }
+    self->inside--;
+}
+
+static void device_interrupt(void *user) { device_call((device *)user); }
+
+static void device_post(device *self, actor *one) {
+    watch_event(&one->w);
+    if (one->listed) return;
+    one->listed = true;
+    one->next = NULL;
+    if (self->first == NULL) self->first = one;
+    else *self->last = one;
+    self->last = &one->next;
+    device_call(self);
+}
+
+/* ---- what a task pends on ---- */
+
 static void waker_main(void *arg) {
     actor *self = (actor *)arg;
     if (self->due > now()) nap(self->due - now());
     self->fulfilled = true;
-    wake(&self->w);
+    if (self->driven) device_post(&play.devices[self->w.pool], self);
+    else wake(&self->w);
+    play.wakers--;
+}
+
+static void timer_set(actor *self, uint64_t ns) {
+    uint32_t runs = self->w.runs;
+    self->setting = true;
+    self->due = now() + ns;
+    watch_timer_drop(&self->w);
+    uint64_t t = now();
+    if (wsq_timer_set(pool_of(self->w.pool)->pool, &self->timer, &self->w.task, ns) != WSQ_OK) sim_fail("no timer");
+    watch_timer(&self->w, ns, t, runs);
+    self->setting = false;
+}
+
+static void timer_again(actor *self, uint64_t ns) {
+    watch_now();
+    if (self->armed && self->timed && !self->setting) timer_set(self, ns);
+}
+
+static void timer_stop(actor *self) {
+    watch_now();
+    if (!self->armed || !self->timed || self->setting) return;
+    uint32_t runs = self->w.runs;
+    self->setting = true;
+    watch_timer_drop(&self->w);
+    bool set = wsq_timer_cancel(&self->timer);
+    self->setting = false;
+    if (set) self->fulfilled = true;
+    if (set) wake(&self->w);
+    else watch_woken(&self->w, runs); /* by the timer */
 }
 
 /* What brings the wake that it returns WSQ_PENDING for. */
 static void pend_arm(actor *self, const op *o) {
-    watch_pool *pool = pool_of(self->w.pool);
     self->armed = true;
     self->fulfilled = false;
+    self->timed = o->how == HOW_TIMER && !self->setting;
+    self->driven = o->how == HOW_EVENT;
     self->due = watch_now() + o->ns;
-    if (o->how == HOW_TIMER) {
-        watch_timer(&self->w, o->ns);
-        if (wsq_timer_set(pool->pool, &self->timer, &self->w.task, o->ns) != WSQ_OK) sim_fail("no timer");
+    if (self->timed) {
+        timer_set(self, o->ns);
     } else if (o->how == HOW_HELPER) {
         extra *helper = extra_make(self->w.pool, HOW_PLAIN, o->ns, NULL);
         helper->wakes = self;
         spawn(&helper->w, NULL);
     } else {
+        play.wakers++;
         outside(waker_main, self);
     }
 }
 
 static void node_spawn(int k);
+
+static void close_op(const op *self) {
+    watch_pool *pool = pool_of(self->pool);
+    play.cancels = true;
+    watch_closing(pool);
+    waiting *wait = wait_begin(pool, true, self->pool, WSQ_FOREVER, "a shutdown");
+    if (wsq_pool_shutdown(pool->pool, WSQ_CANCEL) != WSQ_OK) watch_fail("result", "a shutdown failed");
+    wait_end(wait);
+    watch_closed(pool);
+}
 
 static void op_do(wsq_ctx ctx, const op *o, actor *by) {
     switch (o->kind) {
@@ -286,6 +403,9 @@ static void op_do(wsq_ctx ctx, const op *o, actor *by) {
         (void)wsq_task_cancel(&w->task);
         break;
     }
+    case OP_AGAIN: timer_again(&play.actors[o->node], o->ns); break;
+    case OP_STOP: timer_stop(&play.actors[o->node]); break;
+    case OP_CLOSE: close_op(o); break;
     case OP_SPIN: wsq_pool_set_spin(pool_of(o->pool)->pool, o->ns == 1 ? WSQ_SPIN_OFF : o->ns); break;
     case OP_LOOP: loop_run(ctx, by->w.pool, o->count, o->ns); break;
     case OP_BLOCK:
@@ -304,7 +424,7 @@ static void op_do(wsq_ctx ctx, const op *o, actor *by) {
     case OP_DISMISS: {
         watch_pool *pool = pool_of(o->pool);
         watch_now();
-        if (pool->lent != pool->workers) break;
+        if (pool->lent != pool->workers || pool->closing) break;
         pool->lent--;
         pool->dismissed[o->node] = watch.last;
         wsq_worker_dismiss(pool->pool, o->node);
@@ -325,13 +445,13 @@ static wsq_poll op_step(wsq_ctx ctx, const op *o, actor *self) {
     case OP_UNTIL: {
         const watched *w = &play.actors[o->node].w;
         watch_now();
-        if (!spawned(w) || w->state == WATCH_DONE) return WSQ_DONE;
+        if (!spawned(w) || w->state == WATCH_DONE || pool_of(w->pool)->closed) return WSQ_DONE;
         compute(o->ns);
         return WSQ_YIELD;
     }
     case OP_PEND:
         if (!self->armed) pend_arm(self, o);
-        else if (self->fulfilled || (o->how == HOW_TIMER && now() >= self->due)) {
+        else if (self->fulfilled || (self->timed && now() >= self->due)) {
             self->armed = false;
             return WSQ_DONE;
         }
@@ -360,7 +480,7 @@ static wsq_poll actor_cleanup(wsq_task *task) {
 static void node_spawn(int k) {
     actor *self = &play.actors[k];
     const node *script = &play.all->nodes[k];
-    if (self->w.state != WATCH_NEW) return;
+    if (self->w.state != WATCH_NEW || self->w.refused) return;
     if (script->pin >= 0 && (unsigned)script->pin < pool_of(script->pool)->workers) {
         self->w.pin = script->pin;
         wsq_task_set_worker(&self->w.task, (unsigned)script->pin);
@@ -426,6 +546,8 @@ static void pools_make(void) {
         wsq_config config = play.all->configs[i];
         wsq_allocator allocator = {watch_allocate, watch_release, pool};
         config.allocator = &allocator;
+        wsq_driver driver = {device_wait, device_dispatch, device_interrupt, &play.devices[i]};
+        if (play.all->driven[i]) config.driver = &driver;
         pool->workers = config.workers;
         pool->few = few_threads(&config);
         pool->ordered = config.order != WSQ_LIFO;
@@ -450,6 +572,7 @@ static void play_main(void) {
     sim_core *cores[THREADS];
     watch_begin_all();
     play.actors = (actor *)sim_allocate(NODES * sizeof *play.actors); /* zeroed */
+    play.devices = (device *)sim_allocate(WATCH_POOLS * sizeof *play.devices);
     for (int i = 0; i < NODES; i++) {
         char name[12];
         snprintf(name, sizeof name, "t%d", i);
@@ -470,7 +593,8 @@ static void play_main(void) {
     /* A task of one pool may spawn into the other, so each is waited for once more after a moment at
      * which nothing was alive in either. */
     for (bool still = false; !still;) {
-        still = watch.pools[0].live + watch.pools[1].live == 0;
+        still = true;
+        for (unsigned i = 0; i < all->pools; i++) still = still && (pool_of(i)->live == 0 || pool_of(i)->closed);
         for (unsigned i = 0; i < all->pools; i++) {
             watch_pool *pool = pool_of(i);
             waiting *wait = wait_begin(pool->pool, pool->live == 0, i, WSQ_FOREVER, "a pool");
@@ -478,15 +602,19 @@ static void play_main(void) {
                                                           : wsq_pool_wait(pool->pool);
             play_over = play_over || all->drains;
             wait_end(wait);
-            if (result != WSQ_OK) watch_fail("result", "wsq_pool_wait returned %d", (int)result);
+            if (result != WSQ_OK && !(result == WSQ_ERR_CANCELLED && pool->closed))
+                watch_fail("result", "wsq_pool_wait returned %d", (int)result);
         }
     }
     memory_look();
     for (int i = 0; i < NODES; i++) {
         watched *w = &play.actors[i].w;
+        bool stays = w->state == WATCH_PENDS || w->state == WATCH_HELD || w->cause == FROM_EVENT;
+        if (stays && pool_of(w->pool)->closed) continue;
         if (spawned(w) && w->state != WATCH_DONE) watch_fail("end", "the pools are done, and %s is not", w->name);
     }
     play_over = true;
+    while (play.wakers != 0) nap(100 * US);
     for (unsigned i = 0; i < all->pools && !watch.failed; i++)
         if (!all->drains && wsq_pool_shutdown(pool_of(i)->pool, WSQ_DRAIN) != WSQ_OK) watch_fail("result", "a shutdown failed");
     for (unsigned i = 0; i < play.inside; i++) sim_join(play.lent[i]);
@@ -506,7 +634,7 @@ static void program_stuck(void) {
 /* True: every rule holds. Else watch.rule and watch.why say which one does not. */
 static bool program_holds(const program *all) {
     play.all = all;
-    play.extras = play.inside = 0;
+    play.extras = play.inside = play.wakers = 0;
     play.cancels = false;
     play_over = false;
     sim_stall.left = 0;

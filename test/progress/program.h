@@ -24,6 +24,8 @@ typedef enum op_kind {
     OP_WAKE,     /* node */
     OP_CANCEL,   /* node */
     OP_SPIN,     /* wsq_pool_set_spin: pool, ns */
+    OP_AGAIN,    /* node: its timer, if it pends on one, is set anew; ns */
+    OP_STOP,     /* node: its timer, if it pends on one, is cancelled; then a wake */
     /* tasks only */
     OP_LOOP,     /* count pieces of ns */
     OP_YIELD,    /* count times, ns each */
@@ -34,10 +36,11 @@ typedef enum op_kind {
     OP_NAP,      /* ns */
     OP_FEED,     /* count tasks of ns for a pool, one each ns2 */
     OP_DISMISS,  /* pool, worker node */
+    OP_CLOSE,    /* a WSQ_CANCEL shutdown of pool */
     OP_KINDS
 } op_kind;
 
-typedef enum how { HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS, HOW_TIMER, HOW_HELPER, HOW_THREAD } how;
+typedef enum how { HOW_PLAIN, HOW_YIELDS, HOW_RESPAWNS, HOW_TIMER, HOW_HELPER, HOW_THREAD, HOW_EVENT } how;
 
 typedef struct op {
     uint8_t kind, node, pool, how, priority, cancel; /* cancel: of a group, 1: it, 2: its parent */
@@ -57,6 +60,7 @@ typedef struct program {
     uint64_t seed;
     unsigned pools, threads;
     wsq_config configs[WATCH_POOLS];
+    bool driven[WATCH_POOLS]; /* the pool has a driver */
     uint64_t stall_seed; /* 0: no stalls */
     bool drains;         /* the first thread shuts the pool down instead of waiting for it */
     node nodes[NODES];
@@ -96,7 +100,8 @@ static const struct avoidable {
     {"run", 1u << OP_RUN | 1u << OP_RUN_WAIT}, {"group", 1u << OP_GROUP},
     {"yield", 1u << OP_YIELD | 1u << OP_UNTIL}, {"loop", 1u << OP_LOOP | 1u << OP_RUN},
     {"pend", 1u << OP_PEND}, {"slot", 1u << OP_WAKE}, {"block", 1u << OP_BLOCK}, {"feed", 1u << OP_FEED},
-    {"cancel", 1u << OP_CANCEL}, {"drain", 0},
+    {"cancel", 1u << OP_CANCEL}, {"drain", 0}, {"timer", 1u << OP_AGAIN | 1u << OP_STOP},
+    {"close", 1u << OP_CLOSE}, {"driver", 0},
 };
 
 enum { AVOIDABLES = sizeof avoidables / sizeof *avoidables };
@@ -184,9 +189,21 @@ static int node_to_wait_for(const program *all, int self, bool blocks, uint64_t 
 /* ---- operations ---- */
 
 static const op_kind task_kinds[] = {OP_COMPUTE, OP_WAIT, OP_FUTURE, OP_RUN, OP_RUN_WAIT, OP_GROUP,
-    OP_BURST, OP_WAKE, OP_CANCEL, OP_SPIN, OP_LOOP, OP_YIELD, OP_UNTIL, OP_PEND, OP_BLOCK};
+    OP_BURST, OP_WAKE, OP_CANCEL, OP_SPIN, OP_AGAIN, OP_STOP, OP_LOOP, OP_YIELD, OP_UNTIL,
+    OP_PEND, OP_PEND, OP_BLOCK};
 static const op_kind thread_kinds[] = {OP_NAP, OP_NAP, OP_WAIT, OP_FUTURE, OP_RUN, OP_RUN_WAIT,
-    OP_GROUP, OP_BURST, OP_WAKE, OP_CANCEL, OP_SPIN, OP_FEED, OP_DISMISS};
+    OP_GROUP, OP_BURST, OP_WAKE, OP_CANCEL, OP_SPIN, OP_AGAIN, OP_STOP, OP_FEED, OP_DISMISS,
+    OP_CLOSE};
+
+/* One that pends on a timer, after `self`; -1: none. */
+static int node_with_timer(const program *all, int self, uint64_t *random) {
+    for (int tries = 0; tries < 12; tries++) {
+        int k = (int)below(random, NODES);
+        for (int i = 0; k > self && i < OPS; i++)
+            if (all->nodes[k].ops[i].kind == OP_PEND && all->nodes[k].ops[i].how == HOW_TIMER) return k;
+    }
+    return -1;
+}
 
 /* self: a node, or -1. Kind OP_NONE: nothing came of it. */
 static op op_make(const program *all, int self, op_kind kind, uint64_t *random) {
@@ -215,6 +232,10 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
         made.ns = 5000 + below(random, 30000);
         break;
     case OP_WAKE: case OP_CANCEL: made.node = (uint8_t)below(random, NODES); break;
+    case OP_AGAIN: case OP_STOP:
+        if ((k = node_with_timer(all, self, random)) < 0) return (op){0};
+        made.node = (uint8_t)k;
+        break;
     case OP_SPIN: made.ns = (uint32_t[]){0, 1, 100000, 2000000}[below(random, 4)]; break;
     case OP_FUTURE:
         if (one_in(random, 60)) made.count = 1500, made.ns = 0; /* these take the oracle's time */
@@ -223,6 +244,7 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
         if (one_in(random, 4) && !avoids("cancel")) made.cancel = (uint8_t)(1 + below(random, 2));
         break;
     case OP_PEND: made.how = (uint8_t)(HOW_TIMER + below(random, 3));
+        if (all->driven[all->nodes[self].pool] && one_in(random, 2)) made.how = HOW_EVENT;
         if (made.how == HOW_HELPER && avoids("slot")) made.how = HOW_THREAD;
         break;
     case OP_YIELD: made.count = (uint16_t)(1 + below(random, 5)); break;
@@ -279,6 +301,23 @@ static void nodes_make(program *all, uint64_t *random, uint32_t mask) {
     }
 }
 
+/* May a thread cancel the pool at any time? Not if one of its functions may wait in another pool for a
+ * function that waits for what is cancelled here; nor if a task of another pool comes after a refused one. */
+static bool may_close(const program *all, unsigned pool) {
+    for (int i = 0; i < NODES; i++) {
+        const node *self = &all->nodes[i];
+        if (self->after >= 0 && all->nodes[self->after].pool != self->pool) return false;
+        for (int k = 0; k < OPS && self->pool == pool; k++) {
+            const op *o = &self->ops[k];
+            bool waits = o->kind == OP_WAIT || o->kind == OP_RUN_WAIT;
+            if ((o->kind != OP_NONE && o->kind != OP_SPAWN && o->pool != pool) ||
+                (waits && all->nodes[o->node].pool != pool))
+                return false;
+        }
+    }
+    return true;
+}
+
 static void program_make(program *all, uint64_t seed) {
     uint64_t random = seed * 0x9e3779b97f4a7c15u;
     memset(all, 0, sizeof *all);
@@ -287,7 +326,10 @@ static void program_make(program *all, uint64_t seed) {
     uint32_t mask = (uint32_t)chance(&random) | (uint32_t)(one_in(&random, 4) ? ~0u : 0u) | 1u << OP_COMPUTE | 1u << OP_NAP;
     for (int i = 0; i < AVOIDABLES; i++)
         if ((avoided >> i & 1) != 0) mask &= ~avoidables[i].kinds;
-    for (unsigned i = 0; i < all->pools; i++) config_make(&all->configs[i], &random);
+    for (unsigned i = 0; i < all->pools; i++) {
+        config_make(&all->configs[i], &random);
+        all->driven[i] = one_in(&random, 4) && !avoids("driver");
+    }
     if (one_in(&random, 3) && !avoids("stall")) all->stall_seed = 1 + chance(&random) % 1000000;
     nodes_make(all, &random, mask);
     all->drains = one_in(&random, 4) && all->pools == 1 && !all->configs[0].lend_only && !avoids("drain");
@@ -302,6 +344,8 @@ static void program_make(program *all, uint64_t seed) {
             op_kind kind = thread_kinds[below(&random, sizeof thread_kinds / sizeof *thread_kinds)];
             if ((mask >> kind & 1) == 0) continue;
             op made = op_make(all, -1, kind, &random);
+            if (made.kind == OP_CLOSE && (i == 0 || !may_close(all, made.pool))) continue;
+            if (made.kind == OP_CLOSE) all->drains = false;
             if (made.kind != OP_NONE) all->thread[i][n++] = made;
         }
     }
@@ -319,7 +363,8 @@ static const char *time_text(uint64_t ns) {
 }
 
 static void op_print(const op *self) {
-    static const char *const hows[] = {"", " that yield", " that respawn", "a timer", "a task", "a thread"};
+    static const char *const hows[] = {"", " that yield", " that respawn", "a timer", "a task", "a thread",
+        "an event"};
     static const char *const priorities[] = {"", " WSQ_HIGH", " WSQ_LOW"};
     switch (self->kind) {
     case OP_COMPUTE: printf("compute %s", time_text(self->ns)); break;
@@ -342,6 +387,9 @@ static void op_print(const op *self) {
         if (self->cancel != 0) printf("; before that cancel it%s", self->cancel == 2 ? "s parent" : "");
         break;
     case OP_CANCEL: printf("cancel t%u", self->node); break;
+    case OP_AGAIN: printf("set the timer of t%u to %s", self->node, time_text(self->ns)); break;
+    case OP_STOP: printf("cancel the timer of t%u, and wake it", self->node); break;
+    case OP_CLOSE: printf("WSQ_CANCEL of pool %u", self->pool); break;
     case OP_SPIN: printf("set spin_ns of pool %u to %u", self->pool, (unsigned)self->ns); break;
     case OP_BURST: printf("spawn %u%s tasks of %s%s in pool %u", self->count, priorities[self->priority],
                           time_text(self->ns), hows[self->how], self->pool); break;
@@ -370,7 +418,7 @@ static void ops_print(const op *ops, int count) {
     printf("%s\n", first ? "ends" : "");
 }
 
-static void config_print(unsigned i, const wsq_config *c) {
+static void config_print(unsigned i, const wsq_config *c, bool driven) {
     static const char *const orders[] = {"WSQ_FIFO", "WSQ_LIFO", "WSQ_SHARED"};
     printf("  pool %u: %u workers, %s", i, c->workers, orders[c->order]);
     if (c->caller_runs) printf(", caller_runs");
@@ -379,6 +427,7 @@ static void config_print(unsigned i, const wsq_config *c) {
     else if (c->max_standins != 0) printf(", %u stand-ins", c->max_standins);
     if (c->spin_ns != 0) printf(", spin_ns %s", c->spin_ns == WSQ_SPIN_OFF ? "off" : time_text(c->spin_ns));
     if (c->max_interval != 0) printf(", interval %u", c->max_interval);
+    if (driven) printf(", a driver");
     if (c->lifo_cap != 0) printf(", lifo_cap %s", c->lifo_cap == WSQ_LIFO_OFF ? "off" : "1");
     printf(", seed %u\n", (unsigned)c->seed);
 }
@@ -387,7 +436,7 @@ static bool node_spawned(const program *all, int k);
 
 static void program_print(const program *all) {
     static const char *const priorities[] = {"", ", WSQ_HIGH", ", WSQ_LOW"};
-    for (unsigned i = 0; i < all->pools; i++) config_print(i, &all->configs[i]);
+    for (unsigned i = 0; i < all->pools; i++) config_print(i, &all->configs[i], all->driven[i]);
     if (all->drains) printf("  at the end the pool is drained\n");
     if (all->stall_seed != 0) printf("  stalls, seed %u\n", (unsigned)all->stall_seed);
     for (unsigned i = 0; i < all->threads; i++) {

@@ -68,7 +68,7 @@ static bool shorten_node(program *all, int k, const char *rule) {
 
 static bool shorten_config(program *all, unsigned i, const char *rule) {
     bool any = false;
-    for (int what = 0; what < 9; what++) {
+    for (int what = 0; what < 10; what++) {
         program next = *all;
         wsq_config *config = &next.configs[i];
         switch (what) {
@@ -80,6 +80,7 @@ static bool shorten_config(program *all, unsigned i, const char *rule) {
         case 5: config->lifo_cap = 0; break;
         case 6: config->workers = 1; break;
         case 7: config->workers = config->workers > 2 ? 2 : config->workers; break;
+        case 8: next.driven[i] = false; break;
         default: config->seed = 1; break;
         }
         any = shorter(all, &next, rule) || any;

@@ -10,10 +10,13 @@
  *   wait      a wait returns within WATCH_NS of the end of what it waits for, or of its time-out
  *   loop      a worker is not idle for long beside a loop that has work to give away
  *   dismiss   a thread that was dismissed leaves within WATCH_NS, unless it runs a function
+ *   driver    one thread at a time is in the driver's wait or dispatch
  *   memory    a pool's memory does not grow with the number of calls
  *   end       the program goes on, until it ends
  *
- * A thread that a stall has taken off its core holds everybody up: all clocks start anew behind it. */
+ * A thread that a stall has taken off its core holds everybody up: all clocks start anew behind it. From
+ * a WSQ_CANCEL on, a pool promises that the shutdown returns within WATCH_NS of its last function, and that
+ * all waits for what is in the pool return after that; tasks that pend or are held stay as they are. */
 #ifndef WATCH_H
 #define WATCH_H
 
@@ -40,14 +43,16 @@ enum {
 };
 
 typedef enum cause {
-    FROM_TASK, FROM_OUTSIDE, FROM_YIELD, FROM_WAKE, FROM_WAKE_OUTSIDE, FROM_TIMER, FROM_EDGE, CAUSES
+    FROM_TASK, FROM_OUTSIDE, FROM_YIELD, FROM_WAKE, FROM_WAKE_OUTSIDE, FROM_TIMER, FROM_EDGE, FROM_EVENT,
+    CAUSES
 } cause;
 
 static const char *const cause_names[] = {"spawned by a task", "spawned from outside", "yielded",
-    "woken by a task", "woken from outside", "woken by a timer", "after its predecessor"};
+    "woken by a task", "woken from outside", "woken by a timer", "after its predecessor",
+    "woken by an event"};
 
 static const char *const idle_rules[] = {"idle-task", "idle-outside", "idle-yield", "idle-wake",
-    "idle-wake-out", "idle-timer", "idle-edge"};
+    "idle-wake-out", "idle-timer", "idle-edge", "idle-event"};
 
 typedef enum watch_state {
     WATCH_NEW, WATCH_SPAWNING, WATCH_HELD, WATCH_READY, WATCH_RUNS_NOW, WATCH_PENDS, WATCH_DONE
@@ -59,12 +64,13 @@ typedef struct watched {
     char name[12];
     uint8_t pool, priority, cause;
     watch_state state;
-    bool woken, cancelled;           /* woken: while it ran */
+    bool woken, cancelled, refused;  /* woken: while it ran; refused: its pool was closed */
     int pin;                         /* -1: none */
     uint32_t runs, over_runs, older_runs;
     uint64_t since, over_ns;         /* it can run; overtaken by younger ones */
     uint64_t older_ns;               /* of those that could run earlier, since then */
-    uint64_t ran_since, due;         /* of its run: since when it could; of a timer, 0: none */
+    uint64_t ran_since;              /* of its run: since when it could */
+    uint64_t due_first, due;         /* when its timer may fire, and must; 0: none */
     struct watched *next_timer;
     const struct watched *after;     /* its predecessor; NULL: none */
 } watched;
@@ -81,7 +87,7 @@ typedef struct frame {
 /* Of a thread that waits. */
 typedef struct waiting {
     bool used;
-    unsigned core, depth;
+    unsigned core, depth, pool;
     uint64_t began, ready; /* ready: since when it could return; 0: not yet */
     uint64_t deadline, held; /* until then something ran on top of it */
     const void *what;
@@ -101,6 +107,7 @@ typedef struct watch_pool {
     unsigned lent;                   /* of a lend_only pool: threads inside */
     bool lend_only, few;             /* few: perhaps no stand-in for each */
     bool ordered;                    /* not WSQ_LIFO */
+    bool closing, closed;            /* by WSQ_CANCEL: the call has begun, has returned */
     unsigned running, blocks, live;
     uint64_t idle_since;             /* meaningful while it is idle */
     uint64_t joins_until;            /* perhaps one of its threads slept in a join */
@@ -234,7 +241,8 @@ static void timers_look(uint64_t t) {
             continue;
         }
         *link = self->next_timer;
-        if (self->state == WATCH_PENDS) ready_enter(self, self->due + 50 * US, FROM_TIMER);
+        if (watch.pools[self->pool].closing) self->due = 0; /* perhaps nobody fires it any more */
+        else if (self->state == WATCH_PENDS) ready_enter(self, self->due + 50 * US, FROM_TIMER);
         else if (self->state == WATCH_RUNS_NOW) self->woken = true;
         self->due = 0;
     }
@@ -242,6 +250,7 @@ static void timers_look(uint64_t t) {
 
 static void pool_look(watch_pool *pool, uint64_t t) {
     unsigned n = (unsigned)(pool - watch.pools);
+    if (pool->closing) return;
     if (pool_idle(pool) > 0) {
         uint64_t from = latest(pool->idle_since, watch.stalled);
         const watched *oldest = pool->first;
@@ -282,11 +291,20 @@ static bool no_thread_lent(const void *what) {
     return false;
 }
 
+/* Is a function of the pool in the middle of its run, and does not wait for something of the pool? */
+static bool pool_works(const watch_pool *pool) {
+    for (unsigned i = 0; i < WATCH_SLOTS; i++)
+        if (pool->busy[i] + pool->away[i] != 0) return true;
+    return false;
+}
+
 static void waits_look(uint64_t t) {
     for (unsigned i = 0; i < WATCH_WAITS; i++) {
         waiting *wait = &watch.waits[i];
         if (!wait->used) continue;
         if (wait->ready == 0 && t > wait->deadline + 50 * US) wait->ready = wait->deadline + 50 * US;
+        const watch_pool *pool = &watch.pools[wait->pool];
+        if (pool->closing && !pool->closed && (wait->what != pool || pool_works(pool))) wait->held = t;
         if (watch.depth[wait->core] > wait->depth || no_thread_lent(wait->what)) wait->held = t;
         for (const watch_loop *loop = watch.loops; loop != NULL; loop = loop->next)
             if (helps(loop, wait->core)) wait->held = t;
@@ -423,28 +441,49 @@ static void wake(watched *self) {
     watch_woken(self, runs);
 }
 
-static void watch_timer(watched *self, uint64_t ns) {
-    uint64_t t = watch_now();
-    if (self->due != 0) sim_fail("two timers");
-    self->due = t + ns;
+/* Its timer, which may be late, is about to be set or cancelled. */
+static void watch_timer_drop(watched *self) {
+    if (self->state == WATCH_READY && self->cause == FROM_TIMER) {
+        ready_leave(self);
+        self->state = WATCH_PENDS;
+    }
+    self->due = 0;
+    for (watched **link = &watch.timers; *link != NULL; link = &(*link)->next_timer) {
+        if (*link != self) continue;
+        *link = self->next_timer;
+        break;
+    }
+}
+
+/* Its timer is set: the call began at `t`, when it had run so often, and has returned. */
+static void watch_timer(watched *self, uint64_t ns, uint64_t t, uint32_t runs) {
+    uint64_t after = watch_now();
+    if (self->runs != runs && after >= t + ns) return; /* it may have fired by now */
+    self->due_first = t + ns;
+    self->due = after + ns;
     self->next_timer = watch.timers;
     watch.timers = self;
 }
 
+/* An event for it lies in the driver. */
+static void watch_event(watched *self) {
+    uint64_t t = watch_now();
+    tell("has an event for", self->name, 0);
+    if (watch.pools[self->pool].closing) return;
+    if (self->state == WATCH_PENDS) ready_enter(self, t, FROM_EVENT);
+    else if (self->state == WATCH_RUNS_NOW) self->woken = true;
+}
+
 static void watch_begin(unsigned index, watched *self) {
     frame_push(self->pool, index, self, false);
-    for (watched **link = &watch.timers; *link != NULL; link = &(*link)->next_timer) {
-        if (*link != self || self->due > watch.last) continue;
-        *link = self->next_timer;
-        self->due = 0;
-        break;
-    }
+    bool fired = self->due != 0 && self->due_first <= watch.last;
     if (self->state == WATCH_READY) ready_leave(self);
     else if (self->state == WATCH_PENDS || self->state == WATCH_HELD || self->state == WATCH_SPAWNING)
         self->since = watch.last; /* the call that lets it run has not returned */
     else watch_fail("state", "%s runs in state %d", self->name, self->state);
     self->ran_since = self->since;
     self->state = WATCH_RUNS_NOW;
+    if (fired) watch_timer_drop(self);
     self->runs++;
 }
 
@@ -452,6 +491,7 @@ static void watch_begin(unsigned index, watched *self) {
  * overtaken much longer than what came before it took. */
 static void overtaken(watched *list, const watched *by, uint64_t ns, const watch_pool *pool,
                       unsigned worker) {
+    if (pool->closing) return;
     for (watched *one = list; one != NULL; one = one->next) {
         bool low = one->priority == WSQ_LOW;
         uint32_t most = low ? WATCH_LOW_RUNS : WATCH_RUNS;
@@ -492,6 +532,30 @@ static void watch_ended(watched *self) {
     if (--pool->live == 0) waits_ready(pool->pool);
     edges_ready(self);
     waits_ready(self);
+}
+
+/* Its pool is closed, and has refused it. */
+static void watch_refused(watched *self) {
+    watch_now();
+    tell("is refused", self->name, 0);
+    self->state = WATCH_NEW;
+    self->refused = true;
+    if (--watch.pools[self->pool].live == 0) waits_ready(watch.pools[self->pool].pool);
+}
+
+/* Around a WSQ_CANCEL. */
+static void watch_closing(watch_pool *pool) {
+    watch_now();
+    pool->closing = true;
+}
+
+static void watch_closed(watch_pool *pool) {
+    watch_now();
+    pool->closed = true;
+    for (unsigned i = 0; i < WATCH_WAITS; i++) {
+        waiting *wait = &watch.waits[i];
+        if (wait->used && &watch.pools[wait->pool] == pool && wait->ready == 0) wait->ready = watch.last;
+    }
 }
 
 static wsq_poll watch_return(watched *self, wsq_poll result, uint64_t began) {
@@ -536,7 +600,7 @@ static waiting *wait_begin(const void *what, bool over, unsigned pool, uint64_t 
     while (wait->used) wait++;
     if (wait == watch.waits + WATCH_WAITS) sim_fail("too many waits");
     *wait = (waiting){.used = true, .core = sim.running->id, .depth = watch.depth[sim.running->id],
-                      .what = what, .began = t, .ready = over ? t : 0};
+                      .pool = pool, .what = what, .began = t, .ready = over ? t : 0};
     wait->deadline = timeout_ns == WSQ_FOREVER ? UINT64_MAX - SECOND : t + timeout_ns;
     snprintf(wait->name, sizeof wait->name, "%s", name);
     tell("waits for", name, 0);
@@ -571,7 +635,7 @@ static void memory_look(void) {
     if (watch.stalled != 0) return;
     for (unsigned i = 0; i < WATCH_POOLS; i++) {
         watch_pool *pool = &watch.pools[i];
-        if (pool->pool == NULL) continue;
+        if (pool->pool == NULL || pool->closing) continue;
         size_t most = 49152 + (8192 + pool->alive_most * 256) * (pool->workers + 2);
         if (pool->bytes > pool->bytes_at_start + most)
             watch_fail("memory", "pool %u has grown by %zu bytes; at most %zu futures were alive", i,
