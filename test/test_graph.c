@@ -108,6 +108,18 @@ static void at_random(void) {
     }
 }
 
+/* How the first nodes are queued is theirs, too, whichever thread runs the graph. */
+static void first_ones_are_pinned(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 4});
+    make_graph(pool, 8);
+    for (unsigned i = 0; i < 8; i++) {
+        spots[i].worker = 1 + i % 4;
+        CHECK_EQ(wsq_task_set_worker(&spots[i].node.task, i % 4), WSQ_OK);
+    }
+    for (int again = 0; again < 5; again++) run_all(8);
+    pool_end(pool);
+}
+
 static void grows_between_runs(void) {
     wsq_pool *pool = pool_new((wsq_config){.workers = 2});
     make_graph(pool, 0);
@@ -345,6 +357,7 @@ static void followed_by_a_task(void) {
 int main(void) {
     test_begin("test_graph");
     RUN(at_random);
+    RUN(first_ones_are_pinned);
     RUN(grows_between_runs);
     RUN(by_what_follows);
     RUN(inside_a_task);

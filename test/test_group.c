@@ -85,6 +85,8 @@ static void errors(void) {
         CHECK_EQ(wsq_group_pending(&group), i + 1);
     }
     CHECK_EQ(wsq_group_error(&group), 0);
+    CHECK(wsq_pool_run_one(pool));
+    CHECK_EQ(wsqi_load_acq(&group.word), 3 * WSQI_GROUP_TASK); /* three are left, and nobody waits for them */
     CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
     CHECK_EQ(wsq_group_error(&group), -1); /* the first, and some[0] had none */
     CHECK_EQ(some[3].runs, 1);

@@ -121,6 +121,14 @@ static void places_change(void) {
     pool_end(pool);
 }
 
+/* A worker's place is asked for before it sleeps: its sleepers are chosen by that. */
+static void places_known(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 40, .topology = &fake});
+    pool_rest(pool);
+    for (unsigned i = 0; i < 40; i++) CHECK_EQ(wsqi_load_hint(&pool->places.of_block[i]), place(i, NULL));
+    pool_end(pool);
+}
+
 /* What the system says of this machine, whatever that is. */
 static void this_machine(void) {
     uint32_t places[64] = {0};
@@ -144,6 +152,7 @@ int main(void) {
     RUN(thieves_stay_near);
     RUN(near_sleepers_wake_first);
     RUN(places_change);
+    RUN(places_known);
     RUN(this_machine);
     RUN(misuse);
     return test_end();

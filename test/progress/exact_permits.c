@@ -188,6 +188,20 @@ static wsq_poll leaves_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
+/* A thread that has nothing queued wakes nobody. */
+static void block_wakes_nobody(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
+    item *leaves = item_make(0);
+    wsq_stats all;
+    queued = 0;
+    leaves->task.fn = leaves_run;
+    item_spawn(pool, leaves);
+    wsq_pool_wait(pool);
+    wsq_pool_stats(pool, &all);
+    CHECK_EQ(all.wakes_sent, 1);
+    wsq_pool_destroy(pool);
+}
+
 static void block_leaves_nothing(void) {
     for (queued = 0; queued <= 3; queued++) {
         wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
@@ -271,6 +285,8 @@ static void first_look(void) {
     wsq_stats one;
     for (unsigned i = 0; i < 6; i++) {
         item *spawns = item_make(0);
+        for (unsigned k = 1; k < 8; k++)
+            if (k != 5) item_spawn_on(pool, k, item_make(3 * MS)); /* more to look at */
         make_three();
         three[0]->task.fn = counts_attempts_run;
         spawns->task.fn = spawns_one_run;
@@ -282,6 +298,168 @@ static void first_look(void) {
         CHECK_EQ(attempts, i == 0 ? 1 : 2); /* the second look takes a task that is alone in its ring */
     }
     wsq_pool_destroy(pool);
+}
+
+/* ---- a join that sleeps with its permit, and the worker with the lowest number does it ---- */
+
+static void second_is_long(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx, (void)end, (void)arg;
+    compute(begin == 0 ? 100 * US : 10 * MS);
+}
+
+static wsq_poll joins_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_for(ctx, 0, 2, 1, second_is_long, NULL);
+    return WSQ_DONE;
+}
+
+static void join_gives_its_permit(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *joins = item_make(0), *late = item_make(US);
+    wsq_stats all;
+    joins->task.fn = joins_run;
+    item_spawn_on(pool, 0, joins);
+    nap(5 * MS);
+    item_spawn(pool, late);
+    nap(MS);
+    CHECK(late->began != 0 && late->began - late->spawned < 100 * US);
+    wsq_pool_wait(pool);
+    wsq_pool_stats(pool, &all);
+    CHECK_EQ(all.joins_parked, 2); /* it was called, and slept again */
+    wsq_pool_destroy(pool);
+}
+
+/* ---- without stand-ins: a thread that waits goes on if its permit would lie idle ---- */
+
+static wsq_poll waits_for_first_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    CHECK_EQ(wsq_task_wait(&three[0]->task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void no_permit_lies_idle(void) {
+    for (unsigned workers = 2; workers <= 4; workers++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = workers, .max_standins = WSQ_STANDINS_OFF});
+        item *waits = item_make(0), *both[4];
+        make_three();
+        three[0]->pends = true;
+        item_spawn(pool, three[0]);
+        nap(MS);
+        waits->task.fn = waits_for_first_run;
+        item_spawn_on(pool, 0, waits);
+        nap(MS);
+        for (unsigned i = 0; i < workers; i++) item_spawn(pool, both[i] = item_make(10 * MS));
+        nap(MS);
+        for (unsigned i = 0; i < workers; i++) CHECK(both[i]->began != 0);
+        item_wake(three[0]);
+        wsq_pool_wait(pool);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
+/* ---- a stand-in that could not be started is started for the next task ---- */
+
+static wsq_poll blocks_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_block_begin(ctx);
+    nap(item_of(task)->ns);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void standin_for_a_task(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *blocks = item_make(5 * MS), *late = item_make(US);
+    unsigned threads = sim.threads, outside_threads = sim.outside;
+    sim.threads = WORLD_CORES; /* no core is left for another */
+    for (unsigned i = outside_threads; i < SIM_OUTSIDE; i++) sim.cores[WORLD_CORES + i].state = SIM_READY;
+    sim.outside = SIM_OUTSIDE;
+    blocks->task.fn = blocks_run;
+    item_spawn(pool, blocks);
+    nap(MS);
+    sim.threads = threads;
+    sim.outside = outside_threads;
+    item_spawn(pool, late);
+    wsq_pool_wait(pool);
+    CHECK(late->began - late->spawned < 100 * US);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- without stand-ins: the permit of a thread that has helped goes back to one that waits ---- */
+
+static wsq_poll blocks_then_waits_run(wsq_ctx ctx, wsq_task *task) {
+    (void)blocks_run(ctx, task);
+    CHECK_EQ(wsq_task_wait(&three[0]->task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static void permit_of_a_helper(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
+    item *waits = item_make(MS), *member = item_make(3 * MS), *late = item_make(US);
+    wsq_group group;
+    make_three();
+    three[0]->pends = true;
+    item_spawn(pool, three[0]);
+    nap(MS);
+    waits->task.fn = blocks_then_waits_run;
+    item_spawn(pool, waits);
+    nap(100 * US);
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn(&group, &member->task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK); /* it runs the member, beyond the end of the block */
+    nap(MS);
+    item_spawn(pool, late);
+    nap(MS);
+    CHECK(late->began != 0 && late->began - late->spawned < 100 * US);
+    item_wake(three[0]);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- time that a thread sleeps is not its tasks' ---- */
+
+static void sleep_is_no_work(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *blocks = item_make(MS), *longer = item_make(20 * MS);
+    wsq_stats one;
+    blocks->task.fn = blocks_run;
+    for (int i = 0; i < 40; i++) item_spawn(pool, item_make(US)); /* enough for a turn to count */
+    item_spawn(pool, blocks);
+    item_spawn(pool, longer); /* a stand-in has the permit when the block ends */
+    wsq_pool_wait(pool);
+    nap(SECOND);
+    item_spawn(pool, item_make(US));
+    wsq_pool_wait(pool);
+    wsq_worker_stats(pool, 0, &one);
+    CHECK_EQ(one.run, 42);
+    CHECK(one.average_task_ns < 60 * US);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- an edge is added while another one is resolved ---- */
+
+static void edge_beside_an_end(void) {
+    for (uint64_t at = 1; at < 30; at++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
+        wsq_edge first, second;
+        make_three(); /* the third follows the others */
+        three[0]->ns = 20 * US;
+        three[1]->ns = 5 * MS;
+        CHECK_EQ(wsq_task_after(&three[2]->task, &three[0]->task, &first), WSQ_OK);
+        item_spawn(pool, three[0]);
+        item_spawn(pool, three[1]);
+        sim_stall.only = 1 + sim.running->id;
+        sim_stall.ns = MS;
+        sim_stall.left = at;
+        CHECK_EQ(wsq_task_after(&three[2]->task, &three[1]->task, &second), WSQ_OK);
+        sim_stall.left = 0;
+        sim_stall.only = 0;
+        item_spawn(pool, three[2]);
+        wsq_pool_wait(pool);
+        CHECK(three[2]->began >= three[1]->ended);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
 }
 
 /* ---- how many one thread wakes ---- */
@@ -418,10 +596,17 @@ int main(void) {
     IN_WORLD(batch_wakes);
     IN_WORLD(stuck_tasks);
     IN_WORLD(block_leaves_nothing);
+    IN_WORLD(block_wakes_nobody);
     IN_WORLD(held_alone);
     IN_WORLD(yield_and_pinned);
     IN_WORLD(first_look);
     IN_WORLD(wakes_of_one);
+    IN_WORLD(join_gives_its_permit);
+    IN_WORLD(no_permit_lies_idle);
+    IN_WORLD(standin_for_a_task);
+    IN_WORLD(permit_of_a_helper);
+    IN_WORLD(sleep_is_no_work);
+    IN_WORLD(edge_beside_an_end);
     IN_WORLD(looks_then_sleeps);
     IN_WORLD(helps_beside_a_sleeper);
     IN_WORLD(processor_of_the_waker);

@@ -141,7 +141,7 @@ static uint64_t slot_time(wsq_config config, bool short_tasks, uint64_t later, i
 static void slots(void) {
     for (unsigned workers = 2; workers <= 4; workers += 2) {
         watched = true;
-        CHECK(slot_time((wsq_config){.workers = workers}, false, 0, 1) < 20 * US);
+        CHECK(slot_time((wsq_config){.workers = workers}, false, MS, 1) < 20 * US);
         watched = false;
         for (uint64_t later = 0; later < 3 * MS; later += 700 * US) {
             CHECK(slot_time((wsq_config){.workers = workers}, false, later, 1) < 20 * US);

@@ -42,10 +42,10 @@ programs() {
     [ -n "$PROGRAMS" ] && echo "$PROGRAMS" | tr ' ' '\n' && return
     for name in progress/exact_calls progress/exact_permits progress/exact_events progress/exact progress/exact_soon test_results test_interface test_cancel \
         test_corners test_tune test_random test_topology test_dump test_timer_clock test_group_cancel test_hooks \
-        test_budget test_guest test_lent test_standin test_fork test_pool test_system progress/hangs test_misuse test_timer \
+        test_budget test_guest test_lent test_standin test_fork test_pool test_system test_misuse test_timer \
         test_driver test_priority test_fair test_shutdown test_spin test_host test_future test_order test_group \
         test_after test_task test_lifo test_deque test_ring test_forkjoin test_parallel \
-        $(cd test && ls test_*.c | sed 's/\.c$//') stress/compose stress/lives stress/programs2 stress/programs3 stress/configs \
+        $(cd test && ls test_*.c | sed 's/\.c$//') progress/hangs stress/compose stress/lives stress/programs2 stress/programs3 stress/configs \
         $(cd test && ls explore/explore_*.c | grep -v 'litmus' | sed 's/\.c$//') stress/programs progress/oracle; do
         [ -f "test/$name.c" ] && echo "$name"
         sed -n "s|^test/\([^ ]*\) test/$name\.c .*|\1|p" "$dir/variants"
@@ -131,7 +131,7 @@ awk -F '\t' 'NR == FNR { if ($0 !~ /^#/ && NF >= 3) proof[$1 "\t" $2] = $3; next
         echo "$number" >>"$dir/dead"
         say equal "$number" "$why"
     done
-for WSQ_SCALE in $short $scale; do
+for WSQ_SCALE in $short $([ "$scale" = "$short" ] || echo "$scale"); do
     export WSQ_SCALE
     for program in $(programs); do
         alive sample | cut -f 1 >"$dir/numbers"
