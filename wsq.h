@@ -3811,8 +3811,7 @@ typedef struct wsqi_ends {
 /* The free futures of one worker, or of all threads outside; see >>future. */
 typedef struct wsqi_futures {
     wsq_future *first; /* the newest */
-    uint32_t count;
-    wsq_future *batch; /* one more batch, which is full, or NULL */
+    uint32_t count;    /* two batches at most */
 } wsqi_futures;
 
 /* A worker, stand-in or guest: the start of its block, whose rest is its job stack. */
@@ -4169,11 +4168,10 @@ static inline void wsqi_unlock(wsq_pool *pool, wsqi_a32 *lock) {
 #ifdef WSQ_NO_HOOKS
 #define WSQI_LISTS 0 /* is there code for wsq_config.list_tasks? */
 #define wsqi_hooked(pool, events) ((void)(pool), (void)(events), false)
-#define wsqi_event(self, event, subject, value) ((void)(self), (void)(event), (void)(subject))
-#define wsqi_event_here(pool, event, subject, value) wsqi_event(pool, event, subject, value)
 #else
 #define WSQI_LISTS 1
 #define wsqi_hooked(pool, bits) (!WSQI_LIKELY(((pool)->hooks.events & (bits)) == 0))
+#endif
 
 WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker *self,
                                         wsq_event event, const void *subject, uint64_t value) {
@@ -4193,7 +4191,6 @@ WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker 
 /* For any thread, while the memory of `subject` cannot be freed. */
 #define wsqi_event_here(pool, what, subject, value) \
     wsqi_event_of((pool), wsqi_inside(pool), (what), (subject), (value))
-#endif
 
 #if defined(WSQI_GNU)
 static inline unsigned wsqi_lowest_bit(uint64_t mask) { return (unsigned)__builtin_ctzll(mask); }
@@ -6669,14 +6666,6 @@ static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     return first;
 }
 
-/* Queues these tasks, which have waited for a group, unless another hold is left. */
-static void wsqi_group_start(wsq_task *task) {
-    for (wsq_task *next; task != NULL; task = next) {
-        next = wsqi_get(&task->next);
-        wsqi_task_let_go(task, WSQI_HOLD_COUNTED);
-    }
-}
-
 /* n tasks of the group are done; cancelled: WSQI_GROUP_CANCELLED, or 0. Once the count is zero, the
  * group's memory may be gone. So the list `then` is taken while the group still counts one task. If
  * more tasks are spawned after that, the list is put back, to wait for those, too. */
@@ -6703,7 +6692,10 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
         word = next;
         n = 1;
     }
-    wsqi_group_start(then);
+    for (wsq_task *task = then; task != NULL; task = then) {
+        then = wsqi_get(&task->next);
+        wsqi_task_let_go(task, WSQI_HOLD_COUNTED);
+    }
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
@@ -7950,13 +7942,6 @@ static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_unlock(wait->pool, &bucket->lock);
 }
 
-static void wsqi_wait_unlist(wsqi_wait *wait) {
-    wsqi_lock(wait->pool, &wait->bucket->lock);
-    *wait->link = wait->next;
-    if (wait->next != NULL) wait->next->link = wait->link;
-    wsqi_unlock(wait->pool, &wait->bucket->lock);
-}
-
 /* From now on other threads call this waiting thread. So only after this it looks whether the wait
  * is over. True: a shutdown has released it, because the end that it waits for will never come. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
@@ -7984,7 +7969,12 @@ static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
 }
 
 static void wsqi_wait_end(wsqi_wait *wait) {
-    if (wait->bucket != NULL) wsqi_wait_unlist(wait);
+    if (wait->bucket != NULL) { /* it is in that list */
+        wsqi_lock(wait->pool, &wait->bucket->lock);
+        *wait->link = wait->next;
+        if (wait->next != NULL) wait->next->link = wait->link;
+        wsqi_unlock(wait->pool, &wait->bucket->lock);
+    }
     wsqi_permits_take();
     if (wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_UNBLOCK);
     if (wait->self == NULL) return;
@@ -8408,12 +8398,7 @@ static bool wsqi_futures_make(wsq_pool *pool) {
 /* The list's owner: takes a free future from the list. NULL: it has none. */
 static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     wsq_future *future = own->first;
-    if (!WSQI_LIKELY(future != NULL)) {
-        future = own->batch;
-        own->batch = NULL;
-        own->count = WSQI_FUTURE_BATCH;
-        if (future == NULL) return NULL;
-    }
+    if (!WSQI_LIKELY(future != NULL)) return NULL;
     own->first = wsqi_get(&future->next);
     own->count--;
     return future;
@@ -8429,12 +8414,12 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     wsqi_lock(pool, &pool->lock);
-    wsq_future *future = self != NULL ? NULL : wsqi_futures_pop(own);
-    if (future == NULL && (pool->future_batches != NULL || wsqi_futures_make(pool))) {
-        own->batch = pool->future_batches;
-        pool->future_batches = wsqi_get(&own->batch->batch);
-        future = wsqi_futures_pop(own);
+    if (own->first == NULL && (pool->future_batches != NULL || wsqi_futures_make(pool))) {
+        own->first = pool->future_batches;
+        own->count = WSQI_FUTURE_BATCH;
+        pool->future_batches = wsqi_get(&own->first->batch);
     }
+    wsq_future *future = wsqi_futures_pop(own);
     wsqi_unlock(pool, &pool->lock);
     return future;
 }
@@ -8446,16 +8431,18 @@ static wsq_future *wsqi_future_create(wsq_pool *pool) {
     return WSQI_LIKELY(future != NULL) ? future : wsqi_future_fetch(pool, self);
 }
 
-/* Puts a free future back: for a thread outside, or for a worker whose list holds a full batch. */
+/* Puts a free future back: for a thread outside, or for a worker whose list is full. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     if (wsqi_forked(pool)) return; /* in a child process, the lock may stay held for ever */
     wsqi_lock(pool, &pool->lock);
-    if (own->count == WSQI_FUTURE_BATCH) { /* `batch` goes to the pool, the full list becomes it */
-        if (own->batch != NULL) wsqi_batch_give(pool, own->batch);
-        own->batch = own->first;
-        own->first = NULL;
-        own->count = 0;
+    if (own->count == 2 * WSQI_FUTURE_BATCH) { /* the pool gets the newest batch */
+        wsq_future *batch = own->first, *last = batch;
+        for (int i = 1; i < WSQI_FUTURE_BATCH; i++) last = wsqi_get(&last->next);
+        own->first = wsqi_get(&last->next);
+        own->count = WSQI_FUTURE_BATCH;
+        wsqi_set(&last->next, (wsq_future *)NULL);
+        wsqi_batch_give(pool, batch);
     }
     wsqi_futures_push(own, future);
     wsqi_unlock(pool, &pool->lock);
@@ -8464,7 +8451,7 @@ WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_
 /* Any thread, when no reference is left: puts the future back. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     wsqi_worker *self = wsqi_local(pool);
-    if (WSQI_LIKELY(self != NULL && self->futures.count != WSQI_FUTURE_BATCH))
+    if (WSQI_LIKELY(self != NULL && self->futures.count != 2 * WSQI_FUTURE_BATCH))
         wsqi_futures_push(&self->futures, future);
     else wsqi_future_return(pool, self, future);
 }
@@ -9506,18 +9493,14 @@ static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_i
     fprintf(dump->file, "%s%" PRIu64 "%s", name, length, fresh ? "+" : "");
 }
 
-static unsigned wsqi_standins_awake(wsq_pool *pool) {
-    unsigned made = wsqi_threads_made(pool), awake = 0;
-    for (unsigned i = pool->workers; i < made; i++) awake += !wsqi_asleep(wsqi_block(pool, i));
-    return awake;
-}
-
 static void wsqi_dump_pool(const wsqi_dump *dump) {
     static const char *const phases[] = {"forked", "running", "stopping", "stopped"};
     wsq_pool *pool = dump->pool;
+    unsigned made = wsqi_threads_made(pool), awake = 0; /* stand-ins */
+    for (unsigned i = pool->workers; i < made; i++) awake += !wsqi_asleep(wsqi_block(pool, i));
     fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
             (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
-            wsqi_standins_awake(pool), wsqi_guests(wsqi_load_hint(&pool->permits)));
+            awake, wsqi_guests(wsqi_load_hint(&pool->permits)));
     fprintf(dump->file, "  tasks   %" PRIu64 " spawned and not done, %" PRIu64 " held back\n",
             wsqi_pending(pool), wsqi_load_hint(&pool->held));
     wsqi_dump_lane(dump, "  lanes   high ", &pool->lanes[WSQ_HIGH], 0);

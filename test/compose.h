@@ -148,10 +148,6 @@ static inline void hoard_new(hoard *self) {
     atomic_store(&self->left, LONG_MAX);
 }
 
-static inline long futures_free(const wsqi_futures *own) {
-    return (long)own->count + (own->batch != NULL ? WSQI_FUTURE_BATCH : 0);
-}
-
 /* Futures that are neither free nor done for; the pool is at rest, or shut down. */
 static inline long futures_out(wsq_pool *pool) {
     long out = 0;
@@ -160,8 +156,8 @@ static inline long futures_out(wsq_pool *pool) {
         out += WSQI_FUTURE_CHUNK;
     for (wsq_future *batch = pool->future_batches; batch != NULL; batch = batch->batch)
         out -= WSQI_FUTURE_BATCH;
-    out -= futures_free(&pool->futures);
-    for (unsigned i = 0; i < made; i++) out -= futures_free(&wsqi_block(pool, i)->futures);
+    out -= pool->futures.count;
+    for (unsigned i = 0; i < made; i++) out -= wsqi_block(pool, i)->futures.count;
     return out;
 }
 
