@@ -106,6 +106,37 @@ static void low_comes_last(void) {
     wsq_pool_destroy(pool);
 }
 
+/* In every 16th turn a WSQ_LOW task runs though others wait. A turn has 10 tasks of 100 us. */
+static void low_in_its_turn(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .min_interval = 10, .max_interval = 10});
+    item *low[3];
+    for (int i = 0; i < 500; i++) item_spawn(pool, item_make(100 * US));
+    for (int i = 0; i < 3; i++) {
+        wsq_task_set_priority(&(low[i] = item_make(100 * US))->task, WSQ_LOW);
+        item_spawn(pool, low[i]);
+    }
+    wsq_pool_wait(pool);
+    for (unsigned i = 0; i < 3; i++) /* the first turn is two tasks shorter */
+        CHECK_EQ((low[i]->began - low[0]->spawned) / (100 * US), 160 * (i + 1) - 2);
+    wsq_pool_destroy(pool);
+}
+
+/* A group changes nothing of the order. */
+static void grouped_in_order(void) {
+    wsq_pool *pool = held_pool(&(wsq_config){.workers = 1});
+    wsq_group group;
+    item *three[3];
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        three[i] = order_item(WSQ_NORMAL);
+        if (i != 0) wsq_task_set_group(&three[i]->task, &group);
+        item_spawn(pool, three[i]);
+    }
+    wsq_pool_wait(pool);
+    for (unsigned i = 0; i < 3; i++) CHECK_EQ(three[i]->runs, i + 1);
+    wsq_pool_destroy(pool);
+}
+
 /* Of the others every second one at most is pinned. */
 static void pinned_in_turn(void) {
     wsq_pool *pool = held_pool(&(wsq_config){.workers = 1});
@@ -464,6 +495,8 @@ int main(void) {
     IN_WORLD(slot_in_a_row);
     IN_WORLD(high_in_a_row);
     IN_WORLD(low_comes_last);
+    IN_WORLD(low_in_its_turn);
+    IN_WORLD(grouped_in_order);
     IN_WORLD(pinned_in_turn);
     IN_WORLD(spins_so_long);
     IN_WORLD(standins_retire);

@@ -360,6 +360,46 @@ static void dump_of_all(void) {
     }
 }
 
+/* ---- a driver's dispatch must not wait ---- */
+
+static bool has_events, dispatched;
+
+static bool driver_wait(uint64_t timeout_ns, void *user) {
+    (void)user;
+    nap(timeout_ns < 100 * US ? timeout_ns : 100 * US);
+    return has_events;
+}
+
+static void driver_dispatch(wsq_pool *pool, void *user) {
+    static wsq_group group;
+    has_events = false;
+    dispatched = true;
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn(&group, &woken->task), WSQ_OK);
+    CHECK_EQ(wsq_task_wait(&woken->task), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_future_get(*(wsq_future **)user, NULL), WSQ_ERR_INVALID);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_ERR_INVALID);
+}
+
+static void driver_interrupt(void *user) { (void)user; }
+
+static void waits_in_a_dispatch(void) {
+    wsq_future *future = NULL;
+    const wsq_driver driver = {driver_wait, driver_dispatch, driver_interrupt, &future};
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .driver = &driver});
+    woken = item_make(US);
+    item_spawn_on(pool, 0, item_make(MS));
+    item_spawn_on(pool, 1, item_make(MS));
+    CHECK_EQ(wsq_submit(pool, call, NULL, &future), WSQ_OK);
+    has_events = true;
+    nap(5 * MS);
+    CHECK(dispatched);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- how often it searched and slept ---- */
 
 static void statistics_of_sleep(void) {
@@ -373,6 +413,50 @@ static void statistics_of_sleep(void) {
         item_spawn(pool, item_make(US));
         nap(MS);
     }
+    wsq_pool_destroy(pool);
+}
+
+/* A turn of fewer than 16 tasks is not measured. A new sample weighs a tenth, beside 50 us at the start. */
+static void statistics_of_short_turns(void) {
+    for (unsigned tasks = 15; tasks <= 16; tasks++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+        wsq_task *list[16];
+        wsq_stats all;
+        for (unsigned i = 0; i < tasks; i++) list[i] = &item_make(10 * US)->task;
+        CHECK_EQ(wsq_spawn_batch(pool, list, tasks), WSQ_OK);
+        nap(MS);
+        wsq_pool_stats(pool, &all);
+        CHECK_EQ(all.run, tasks);
+        CHECK_EQ((all.average_task_ns + 500) / 1000, tasks == 15 ? 50 : 46);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
+/* A line for each worker, and one for all. */
+static void statistics_printed(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    unsigned worker, lines = 0;
+    char name[16];
+    unsigned long long run, of_workers = 0;
+    FILE *file = tmpfile();
+    if (file == NULL) sim_fail("no file");
+    for (unsigned i = 0; i < 10; i++) item_spawn_on(pool, i % 3 == 0, item_make(US));
+    wsq_pool_wait(pool);
+    wsq_stats_print(pool, file);
+    rewind(file);
+    while (fgets(dumped, sizeof dumped, file) != NULL) {
+        lines++;
+        if (sscanf(dumped, "%u %llu", &worker, &run) == 2) {
+            CHECK_EQ(run, worker == 0 ? 6 : 4);
+            of_workers += run;
+        } else if (sscanf(dumped, "%15s %llu", name, &run) == 2) {
+            CHECK(strcmp(name, "pool") == 0 && run == 10);
+        }
+    }
+    fclose(file);
+    CHECK_EQ(lines, 4);
+    CHECK_EQ(of_workers, 10);
     wsq_pool_destroy(pool);
 }
 
@@ -400,6 +484,9 @@ int main(void) {
     IN_WORLD(dump_of_all);
     IN_WORLD(statistics_of_sleep);
     IN_WORLD(statistics_of_rescues);
+    IN_WORLD(statistics_of_short_turns);
+    IN_WORLD(statistics_printed);
+    IN_WORLD(waits_in_a_dispatch);
     IN_WORLD(spawns);
     IN_WORLD(cancels);
     IN_WORLD(waits);

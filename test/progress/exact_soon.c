@@ -185,10 +185,39 @@ static void pumps(void) {
     wsq_pool_destroy(pumped);
 }
 
+/* ---- when a loop wakes another worker ---- */
+
+static uint64_t second_began;
+static const sim_core *first_core;
+
+static void element(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx, (void)arg;
+    if (begin == 0) first_core = sim.running;
+    if (sim.running != first_core && second_began == 0) second_began = now();
+    compute((end - begin) * MS);
+}
+
+static void elements_run(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, *(size_t *)arg, 0, element, NULL); }
+
+/* Up to four elements for each worker: before the first one; else after it. */
+static void few_elements(void) {
+    for (size_t count = 6; count <= 11; count++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+        uint64_t start = now();
+        second_began = 0;
+        CHECK_EQ(wsq_run(pool, elements_run, &count), WSQ_OK);
+        if (count <= 8) CHECK(second_began - start < 50 * US);
+        else CHECK(second_began - start >= MS && second_began - start < MS + 50 * US);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
 int main(void) {
     test_begin("exact_soon");
     IN_WORLD(spawns);
     IN_WORLD(slots);
     IN_WORLD(pumps);
+    IN_WORLD(few_elements);
     return test_end();
 }
