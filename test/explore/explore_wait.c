@@ -1,5 +1,5 @@
 /* Waiting inside tasks, cancelling, runs inside tasks and the pool that its callers pump. */
-#define WSQ_GUESTS 1
+#define WSQ_GUESTS 2
 #include "explore_small.h"
 #define WSQ_STATIC
 #define WSQ_IMPLEMENTATION
@@ -325,6 +325,76 @@ static void pending_tasks(void) {
     end();
 }
 
+/* ---- a wait inside a run inside a task ---- */
+
+/* The thread is a guest there, and sleeps as the worker
+ * that it is. */
+
+static wsq_pool *abroad;
+static wsq_task sleeper, holder;
+static int runs, waited;
+
+static void abroad_waker(void *arg) {
+    (void)arg;
+    wsq_wake(&sleeper);
+}
+
+static wsq_poll pend_once(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    if (runs++ != 0) return WSQ_DONE;
+    explore_start(abroad_waker, NULL);
+    return WSQ_PENDING;
+}
+
+static void wait_inside(wsq_ctx ctx, void *arg) {
+    (void)ctx, (void)arg;
+    explore_check(wsq_task_wait(&sleeper) == WSQ_OK);
+    waited = 1;
+}
+
+static wsq_poll hold(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    explore_check(wsq_run(abroad, wait_inside, NULL) == WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* pinned: the task that it waits for can run on that very worker only. */
+static void wait_in_a_run(bool pinned) {
+    runs = waited = 0;
+    memset(&sleeper, 0, sizeof sleeper);
+    memset(&holder, 0, sizeof holder);
+    sleeper.fn = pend_once;
+    holder.fn = hold;
+    explore_check(!pinned || wsq_task_set_worker(&sleeper, 0) == WSQ_OK);
+    explore_check(wsq_task_set_worker(&holder, 0) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &sleeper) == WSQ_OK);
+    explore_check(wsq_spawn(pool, &holder) == WSQ_OK);
+    explore_check(wsq_task_wait(&holder) == WSQ_OK && waited);
+    explore_wait_quiet();
+    explore_check_parked(pool);
+}
+
+static void in_the_same_pool(void) {
+    abroad = pool = explore_pool_make(2, plain);
+    wait_in_a_run(false);
+    explore_pool_end(pool);
+}
+
+static void for_a_pinned_task(void) {
+    abroad = pool = explore_pool_make(1, plain);
+    wait_in_a_run(true);
+    explore_pool_end(pool);
+}
+
+/* The run is in another pool than the task that it waits for. */
+static void in_another_pool(void) {
+    abroad = explore_pool_make(1, plain);
+    pool = explore_pool_make(1, plain);
+    wait_in_a_run(explore_choose(2) != 0);
+    wsq_pool_destroy(abroad);
+    explore_pool_end(pool);
+}
+
 int main(void) {
     explore_random("wait: in place", wait_in_place, 7000);
     explore_random("wait: for children", wait_for_children, 7000);
@@ -338,5 +408,8 @@ int main(void) {
     explore_random("wait: stop the pump", stop_the_pump, 10000);
     explore_random("wait: wake the pump", wake_the_pump, 8000);
     explore_random("wait: pending tasks", pending_tasks, 5000);
+    explore_random("nested: a wait in a run", in_the_same_pool, 2000);
+    explore_random("nested: a wait in a run for a pinned task", for_a_pinned_task, 2000);
+    explore_random("nested: a wait in a run in another pool", in_another_pool, 2000);
     return explore_end();
 }
