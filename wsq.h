@@ -2250,6 +2250,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   producer        a thread that has just queued a task or published a job
  *   stand-in        a thread that the pool starts when a permit sleeps and no thread is idle
  *   guest           a thread in wsq_run. Guests have blocks, but no queues
+ *   driver          the user's source of events (wsq_config.driver). One thread at a time has it
  *   thread outside  a thread that runs nothing of this pool now; also: a thread from outside
  *   helper          a thread outside that runs tasks of a group in its wait for it (wsqi_wait_help)
  *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
@@ -3496,8 +3497,8 @@ static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expe
     wsqi_parking_wait(self, word, expected, timeout_ns);
 }
 
-/* Returns memory at a multiple of `alignment` (a power of two, from that of a pointer up), or
- * NULL. */
+/* Returns memory whose address is a multiple of `alignment`, or NULL. `alignment` is a power of
+ * two, and at least the alignment of a pointer. */
 static void *wsqi_allocate(const wsq_allocator *allocator, size_t size, size_t alignment) {
     if (allocator != NULL) return allocator->allocate(size, alignment, allocator->user);
     if (size > SIZE_MAX - alignment - sizeof(void *)) return NULL;
@@ -3959,7 +3960,7 @@ struct wsq_pool {
     wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
-    wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; 0: read by the woken thread */
+    wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; 0: the woken thread read it */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each block, 1: idle. The thread sets it, its waker clears it */
@@ -3987,7 +3988,7 @@ enum {
 /* The units of the counts in S, the pool's word `permits` */
 #define WSQI_SEARCHING ((uint64_t)1)   /* one searching thread */
 #define WSQI_SLEEPING ((uint64_t)1 << 16) /* one sleeping permit */
-#define WSQI_JOINED ((uint64_t)1 << 31) /* a thread may sleep in a join and hold its permit */
+#define WSQI_JOINED ((uint64_t)1 << 31) /* perhaps a thread sleeps in a join with its permit */
 #define WSQI_IDLE ((uint64_t)1 << 32)  /* one idle thread */
 #define WSQI_ACTIVE ((uint64_t)1 << 48) /* one guest from outside that works */
 #define WSQI_GUEST ((uint64_t)1 << 56)  /* one guest from outside */
@@ -4217,7 +4218,7 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  * ========================================================================== */
 
 /* The pointer to a task that came from the global queue is one higher than the task's address. This
- * marks the task while it is in a ring, and in `incoming` if it goes back there. */
+ * marks the task while it is in a ring, and in a lane's `incoming` if it goes back. */
 static inline void *wsqi_marked(wsq_task *task) { return (char *)task + 1; }
 static inline wsq_task *wsqi_unmarked(void *item) {
     return (wsq_task *)((uintptr_t)item & ~(uintptr_t)1);
@@ -4399,8 +4400,8 @@ static bool wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
 
 /* Owner only. Sleeps until another thread gives the token, or until the deadline (WSQI_NEVER:
  * none). It may also return for no reason, so every caller loops on a condition of its own. poller:
- * the caller's block if it has the driver: then it sleeps in the driver's wait; else NULL. True:
- * the driver has events. */
+ * NULL, or the caller's block if the caller has the driver; it then sleeps in the driver's wait.
+ * Returns true if the driver has events. */
 static bool wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller) {
     uint32_t how = poller != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
     bool events = false;
@@ -4540,8 +4541,8 @@ static void wsqi_check_quiet(wsq_pool *pool) {
     wsqi_notify_quiet(pool);
 }
 
-/* Any thread that may have ended the last task, and is about to run a job. wsq_pool_wait must learn
- * of that end first: it does not wait for jobs of a wsq_run, which may take long. */
+/* A thread that may have ended the last task calls this before it runs a job. wsq_pool_wait must
+ * return before the job, which may take long: it does not wait for the jobs of a wsq_run. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
     /* A thread that has a job of a wsq_run sees in S, by J2, the guest that called wsq_run. */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
@@ -4847,7 +4848,7 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
 /* How many sleepers one thread wakes in a row; these wake others. (bench/sim: of 64 tasks for 64
- * sleepers the last begins after the time of 12 wake-ups; with 3 here 23, with 2 here 33.) */
+ * sleepers the last begins after the time of 12 wake-ups; 23 if this is 3, 33 if it is 2.) */
 enum { WSQI_WAKES = 4 };
 
 /* How many sleepers a thread takes out of S in one step. With more than 64 workers the cache line
@@ -5051,8 +5052,8 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     /* I10: either this sees the timer, or its setter sees no watcher. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
     /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. A
-     * thread that does not see the watcher yet wakes another worker, which is needless but
-     * harmless, because wsqi_watch_until looks again. Failure: another worker watches. */
+     * thread that does not see the watcher yet wakes another worker. That does no harm, and is not
+     * needed, because wsqi_watch_until looks again. Failure: another worker watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
@@ -5098,9 +5099,10 @@ static bool wsqi_driver_take(wsqi_worker *self) {
     return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
-/* Owner only, awake, with the driver: dispatches if there are events, then frees the driver. Tasks
- * that this wakes go into the worker's own queue, in order; without a permit, to the global queue.
- * A worker with a permit is a searcher here, so it wakes others when its search ends. */
+/* Owner only, awake, with the driver: dispatches the events, if there are any, then gives the
+ * driver up. Tasks that this wakes go into the worker's own queue, in order, or, if it has no
+ * permit, into the global queue. A worker with a permit is a searcher here: it wakes others when
+ * its search ends. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
@@ -5529,8 +5531,9 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     return task;
 }
 
-/* Owner only. Takes the next task of a lane that is not the global queue's; the worker runs it now.
- * So it notifies for a task of its own queue, which it was about to run without a notification. */
+/* Owner only. Takes the next task of a lane outside the global queue; the worker runs it now. It
+ * was about to run a task of its own queue, for which it notified no thread. That task waits now,
+ * so this notifies another thread of it. */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
@@ -5596,7 +5599,7 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* Read only now, because each spawn of the victim writes this cache line. */
+    /* Read as late as this, because each spawn of the victim writes this cache line. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
@@ -5672,7 +5675,7 @@ enum {
     WSQI_FLAG_LANE = 3, /* the task's wsq_priority */
     WSQI_FLAG_PINNED = 4,  /* the upper 16 bits are the worker's index */
     WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, so for one spawn */
-    WSQI_FLAG_GROUPED = 16, /* task->pool was set before the spawn: the group + 1 */
+    WSQI_FLAG_GROUPED = 16, /* before the spawn, task->pool is the group's address + 1 */
     WSQI_FLAG_REVOCABLE = 32, /* the spawn sets WSQI_TASK_OPEN */
     WSQI_FLAG_NODE = 64,    /* it is part of a wsq_node */
     WSQI_FLAGS_KEPT = WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE | WSQI_FLAG_NODE,
@@ -6545,8 +6548,8 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
-        /* T3: what the task did is visible to its next run, through its waker. Pairs with T4.
-         * Failure: relaxed, a bit was added; decide again. ACTIVE is cleared, PENDING set. */
+        /* Clears ACTIVE, sets PENDING. T3: what the task did is visible to its next run, through
+         * its waker. Pairs with T4. Failure: another thread has set a bit; decide again. */
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
             return;
     }
@@ -7522,9 +7525,9 @@ static void wsqi_pump_next(wsq_pool *pool) {
     pool->next = pool->next + 1 < pool->workers ? pool->next + 1 : 0;
 }
 
-/* The thread that works: runs one task as the next worker. If it acts as that worker already,
- * further down its stack, that worker's block moves to the head of its chain of blocks
- * (`outer`). */
+/* The thread that works in a caller_runs pool: runs one task as the next worker. The thread may act
+ * as that worker already, further down its stack; then the worker's block moves to the head of the
+ * thread's chain of blocks (`outer`). */
 static bool wsqi_pump_run(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -8063,7 +8066,8 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
         wsqi_wait_pump(wait);
         return;
     }
-    /* May it run tasks above this wait? (In a shutdown it cancels tasks, at any depth.) */
+    /* May the thread run tasks above this wait? (When the pool is cancelled, it cancels them, at
+     * any depth.) */
     works = works && self != NULL; /* in a caller_runs pool self is not NULL inside the pump */
     if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
     bool pinned = false;
@@ -8894,8 +8898,8 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
 /* On one stack at most this many joins run other jobs; deeper ones only wait. A guess. */
 #define WSQI_HELP_DEPTH 32
 
-/* Owner only, in a join whose job was stolen: runs other jobs, then sleeps, until that job is done.
- * top: where the other jobs' own jobs go. */
+/* Owner only, in a join whose job was stolen. Until that job is done, this runs other jobs, and
+ * sleeps when there are none. top: the place in the job stack from which those other jobs fork. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
     wsq_ctx floor = self->frame.floor;
@@ -8917,7 +8921,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             idle_rounds = (idle_rounds | 3) + 1; /* so that the next round looks at all workers */
         }
     }
-    if (asked) wsqi_pass_on(self->pool); /* it was called for jobs: wakes another */
+    if (asked) wsqi_pass_on(self->pool); /* it was woken for jobs: another thread takes its place */
     self->help_depth--;
     self->frame.floor = floor;
 }
