@@ -75,6 +75,11 @@ static inline void wsqi_self_set(wsqi_worker *self) { sim.running->self = self; 
 
 static inline unsigned wsqi_cpu_now(void) { return sim.running->id; }
 
+/* Each thread has a core of its own, so this is only counted. */
+static unsigned sim_cpu_leaves;
+#define wsqi_cpu_leave wsqi_cpu_leave
+static inline void wsqi_cpu_leave(void) { sim_cpu_leaves++; }
+
 static inline unsigned wsqi_places_read(uint32_t *places, unsigned count) {
     unsigned cores = sim.machine->cores, n = 0;
     for (; n < count && n < cores + SIM_OUTSIDE; n++) {

@@ -568,7 +568,13 @@ static void piece_of_two(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
 
 static void loop_of_two(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, 2, 1, piece_of_two, arg); }
 
-/* A worker that was woken for jobs notes whether that was twice in a row on its own processor. */
+static void woken_beside(wsqi_worker *worker) {
+    wsqi_store_hint(&worker->pool->jobs_from, 1 + sim.running->id);
+    wsqi_leave_waker(worker);
+}
+
+/* A worker that was woken for jobs twice in a row on its waker's processor leaves that; again at the 4th, the
+ * 8th time. */
 static void processor_of_the_waker(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
     wsqi_worker *worker = wsqi_block(pool, 0);
@@ -577,10 +583,14 @@ static void processor_of_the_waker(void) {
     worker->beside = 1;
     wsqi_leave_waker(worker); /* it was not woken for jobs */
     CHECK_EQ(worker->beside, 1);
-    wsqi_store_hint(&pool->jobs_from, 1 + sim.running->id);
-    wsqi_leave_waker(worker);
-    CHECK_EQ(worker->beside, 2);
-    CHECK_EQ(wsqi_load_hint(&pool->jobs_from), 0);
+    worker->beside = 0;
+    sim_cpu_leaves = 0;
+    for (unsigned i = 1; i <= 9; i++) {
+        woken_beside(worker);
+        CHECK_EQ(worker->beside, i);
+        CHECK_EQ(wsqi_load_hint(&pool->jobs_from), 0);
+        CHECK_EQ(sim_cpu_leaves, i < 2 ? 0 : i < 4 ? 1 : i < 8 ? 2 : 3);
+    }
     wsqi_store_hint(&pool->jobs_from, 2 + sim.running->id);
     wsqi_leave_waker(worker);
     CHECK_EQ(worker->beside, 0);

@@ -213,11 +213,108 @@ static void few_elements(void) {
     }
 }
 
+/* ---- ends that are told soon ---- */
+
+static wsq_poll blocks_for_a_while(wsq_ctx ctx, wsq_task *task) {
+    wsq_block_begin(ctx);
+    nap(item_of(task)->ns);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+/* A thread whose task ends without a permit tells that to the group. */
+static void end_without_a_permit(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *blocks = item_make(MS), *longer = item_make(20 * MS);
+    wsq_group group;
+    uint64_t start = now();
+    blocks->task.fn = blocks_for_a_while;
+    CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+    CHECK_EQ(wsq_group_spawn(&group, &blocks->task), WSQ_OK);
+    nap(100 * US);
+    item_spawn(pool, longer);
+    CHECK_EQ(wsq_group_wait_for(&group, 10 * MS), WSQ_OK);
+    CHECK(now() - start < MS + 200 * US);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+/* A thread that was lent leaves its permit behind: otherwise nobody is the last one with work. */
+static void lent_thread_leaves(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .lend_only = true});
+    sim_core *lent[2];
+    for (int i = 0; i < 2; i++) lent[i] = outside(lend, pool);
+    nap(MS);
+    wsq_worker_dismiss(pool, 0);
+    sim_join(lent[0]);
+    nap(MS);
+    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 2);
+    for (int i = 0; i < 3; i++) {
+        uint64_t start = now();
+        item_spawn(pool, item_make(MS));
+        CHECK_EQ(wsq_pool_wait_for(pool, SECOND), WSQ_OK);
+        CHECK(now() - start < MS + 100 * US);
+    }
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+    sim_join(lent[1]);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- shutdowns ---- */
+
+/* A drain waits for a task whose predecessor is in another pool, and for longer than the second after which
+ * wsq_pool_wait gives up. */
+static void drain_waits_for_another_pool(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1}), *other = pool_make(&(wsq_config){.workers = 1});
+    item *first = item_make(4 * SECOND), *follows = item_make(US);
+    wsq_edge edge;
+    CHECK_EQ(wsq_task_after(&follows->task, &first->task, &edge), WSQ_OK);
+    item_spawn(pool, follows);
+    item_spawn(other, first);
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+    CHECK(follows->ended > first->ended && first->ended != 0);
+    wsq_pool_destroy(pool);
+    wsq_pool_destroy(other);
+}
+
+static unsigned cleaned;
+
+static wsq_poll clean(wsq_task *task) {
+    (void)task;
+    cleaned++;
+    return WSQ_DONE;
+}
+
+/* Without threads, the thread that shuts down cancels what is queued; one that wakes a task later cancels that. */
+static void cancelled_without_threads(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .lend_only = true});
+    sim_core *lent = outside(lend, pool);
+    item *pends = item_make(US), *queued = item_make(US);
+    pends->pends = true;
+    wsq_task_set_cleanup(&pends->task, clean);
+    wsq_task_set_cleanup(&queued->task, clean);
+    item_spawn(pool, pends);
+    nap(MS);
+    wsq_worker_dismiss(pool, 0);
+    sim_join(lent);
+    item_spawn(pool, queued);
+    CHECK_EQ(wsq_pool_shutdown(pool, WSQ_CANCEL), WSQ_OK);
+    CHECK_EQ(cleaned, 1);
+    item_wake(pends);
+    CHECK_EQ(cleaned, 2);
+    CHECK(pends->ended == 0 && queued->ended == 0);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_soon");
     IN_WORLD(spawns);
     IN_WORLD(slots);
     IN_WORLD(pumps);
     IN_WORLD(few_elements);
+    IN_WORLD(end_without_a_permit);
+    IN_WORLD(lent_thread_leaves);
+    IN_WORLD(drain_waits_for_another_pool);
+    IN_WORLD(cancelled_without_threads);
     return test_end();
 }

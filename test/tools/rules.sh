@@ -125,8 +125,9 @@ awk -F '\t' '{ print $1 }' "$dir/sample" | awk 'NR == FNR { here[$1]; next } !($
         echo "$number" >>"$dir/dead"
         say skip "$number" 'not compiled here'
     done
-awk -F '\t' 'NR == FNR { if ($0 !~ /^#/ && NF >= 3) proof[$1 "\t" $2] = $3; next }
-    ($4 "\t" $5) in proof { print $1 "\t" proof[$4 "\t" $5] }' test/tools/equivalents.txt "$dir/all" |
+awk -F '\t' 'NR == FNR { if ($0 !~ /^#/ && NF >= 3) proof[$1 "\t" $2 "\t" $4] = $3; next }
+    { key = $4 "\t" $5 "\t"; sub(/.*\./, "", $2); if (!(key in proof)) key = key $2 }
+    key in proof { print $1 "\t" proof[key] }' test/tools/equivalents.txt "$dir/all" |
     while IFS='	' read -r number why; do
         echo "$number" >>"$dir/dead"
         say equal "$number" "$why"
