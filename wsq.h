@@ -7373,7 +7373,10 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 /* Shall a worker look only once and sleep, because its last searches found nothing? This is for
  * single tasks from outside, further apart than a search lasts: searches would only hold a core
  * that a thread outside could use. (One libuv request at a time takes 54 us, and 24 us of processor
- * time; with this rule 35 and 15; on libuv's own threads 36 and 14; 2 cores of EPYC, KVM.) */
+ * time; with this rule 35 and 15; on libuv's own threads 36 and 14; 2 cores of EPYC, KVM.) Work in
+ * the first look counts as a result, too, but not in a pool with a driver, where each batch of
+ * events wakes a helper. (An echo server with 8 connections then takes 3.6 instead of 4.0 us of
+ * processor time for a request, and 38 instead of 47 us for an answer; Xeon, KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
@@ -7408,7 +7411,9 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         if (counts && !self->searching) wsqi_search_begin(self);
         *task = wsqi_take_urgent(self, true);
         wsqi_reach reach = round < WSQI_SLOT_ROUNDS ? WSQI_TASKS : WSQI_SLOTS;
-        if (*task == NULL && wsqi_steal_pass(self, reach, task)) return true;
+        bool job = *task == NULL && wsqi_steal_pass(self, reach, task);
+        if (round > 0 && (job || *task != NULL)) self->vain = 0;
+        if (job) return true;
         if (*task == NULL && start != 0 && !wsqi_spin_watch(self, task, &watch)) break;
         if (*task == NULL) *task = wsqi_take_global(self, NULL);
         if (*task == NULL) *task = wsqi_take_lane(self, &pool->lanes[WSQ_LOW]);
@@ -7447,7 +7452,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (again) continue;
         wsqi_group_flush(self); /* the last worker to run dry must see these ends */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
-        if (stolen || task != NULL) self->vain = 0;
+        if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
         task = wsqi_find_near(self); /* a job was run: from the start again */
     } while (task == NULL);

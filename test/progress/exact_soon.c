@@ -154,6 +154,58 @@ static void slots(void) {
     }
 }
 
+/* ---- beside a driver, a thread looks on only while that finds something ---- */
+
+static wsqi_parking bell;
+static wsqi_a32 rung;
+static int children;
+
+static bool bell_wait(uint64_t timeout_ns, void *user) {
+    (void)user;
+    if (timeout_ns != 0) wsqi_parking_wait(&bell, &rung, 0, timeout_ns);
+    wsqi_store_rlx(&rung, 0u);
+    return false;
+}
+
+static void bell_dispatch(wsq_pool *pool, void *user) { (void)pool, (void)user; }
+
+static void bell_ring(void *user) {
+    (void)user;
+    wsqi_store_rlx(&rung, 1u);
+    wsqi_parking_wake(&bell, &rung, false);
+}
+
+/* The other worker takes each child, as soon as it is awake. */
+static wsq_poll has_children(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < children; i++) {
+        item *child = item_make(US);
+        item_spawn(wsq_pool_of(ctx), child);
+        compute(10 * US);
+        CHECK(child->ended != 0);
+    }
+    return WSQ_DONE;
+}
+
+/* A single child lies where the waker says. The next ones come while the other worker looks on. */
+static void looks_on(void) {
+    static const wsq_driver driver = {bell_wait, bell_dispatch, bell_ring, NULL};
+    for (children = 1; children <= 3; children += 2) {
+        unsigned discouraged = 0;
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .driver = &driver});
+        for (int i = 0; i < 13 - 3 * children; i++) {
+            wsq_task parent = {.fn = has_children};
+            CHECK_EQ(wsq_spawn(pool, &parent), WSQ_OK);
+            CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+            nap(MS);
+        }
+        for (unsigned i = 0; i < 2; i++) discouraged += wsqi_block(pool, i)->vain >= WSQI_VAIN;
+        CHECK(children == 1 ? discouraged == 2 : discouraged < 2);
+        wsq_pool_destroy(pool);
+        sim.threads = 0;
+    }
+}
+
 /* ---- where the caller runs the tasks ---- */
 
 static wsq_pool *pumped;
@@ -310,6 +362,7 @@ int main(void) {
     test_begin("exact_soon");
     IN_WORLD(spawns);
     IN_WORLD(slots);
+    IN_WORLD(looks_on);
     IN_WORLD(pumps);
     IN_WORLD(few_elements);
     IN_WORLD(end_without_a_permit);
