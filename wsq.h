@@ -3784,7 +3784,7 @@ typedef struct wsqi_frame {
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
-/* Notes about a worker that other threads make at a look, to compare with at the next look. */
+/* What other threads note about a worker at one look, and compare with at their next look. */
 typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head, when it held one task */
     wsqi_a64 run;    /* watcher and thieves write: 1 + counters.run; 0: the slot was empty */
@@ -3926,7 +3926,7 @@ struct wsq_pool {
     unsigned shares; /* lanes of the global queue */
     uint32_t spin_rounds; /* looks before a sleep, if spin_ns is 0 */
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
-    uint32_t wake_slot; /* lifo_cap; 0: the pool has no slots, or a hook must hear of each wake */
+    uint32_t wake_slot; /* lifo_cap, or 0 if the pool has no slots or a hook hears of all wakes */
     uint32_t next; /* caller_runs: the worker that runs the next task */
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
      * `threads_made` or `guests_made` counts its block. The workers' blocks are adjacent */
@@ -3969,7 +3969,7 @@ struct wsq_pool {
     wsqi_a32 abroad;    /* how many threads outside are queueing a task whose last hold is gone */
     wsqi_a32 lock;      /* wsqi_lock: stand-ins, guests, free futures */
     wsqi_timers *timers; /* one for each worker */
-    unsigned started;   /* stand-ins that have a thread; under `lock` */
+    unsigned started;   /* stand-ins' blocks that have a thread; under `lock` */
     wsqi_a32 coming;    /* new stand-ins, not in S yet; they and the lock's holder write */
     wsqi_duty duty;
     wsqi_futures futures;        /* of threads outside; under `lock`, as the next two members */
@@ -5358,7 +5358,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
         else wsqi_set(&oldest->next, next);
         oldest = next;
     }
-    uint32_t lane = wsq_random_next(&self->random); /* any lane, so several workers can take */
+    uint32_t lane = wsq_random_next(&self->random); /* any: spreads the tasks for several takers */
     if (newest != NULL) wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, newest, oldest);
 }
 
@@ -5424,7 +5424,7 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
      * not notify for them when they lay behind older ones. */
     wsqi_notify_others(self);
     if (pool->workers > 1) return;
-    self->spilled = true; /* the turn before the next task calls wsqi_order_keep */
+    self->spilled = true; /* so wsqi_order_keep is called before the next task */
     self->turn.left = 0;
 }
 
@@ -5574,7 +5574,7 @@ static bool wsqi_fresh(wsqi_worker *victim) {
     return true;
 }
 
-/* Takes tasks from a ring, one thief at a time. Other thieves go on before they touch the cache
+/* Takes tasks from a ring, one thief at a time. Other thieves leave without touching the cache
  * lines that the owner needs for each push. (64 simulated cores, one spawner of tasks of 0.5 us: it
  * feeds 33% of the cores that it could feed, instead of 3%.) `robbed` is only a hint: the ring
  * decides which thief gets a task. A thief that is held up here keeps other thieves away, as it
@@ -5594,8 +5594,8 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-/* Takes the task of a slot if the slot's owner has begun no task since the last look. If it is
- * taken too early, it only runs too early. */
+/* Takes the task of a slot if the slot's owner has begun no task since the last look. The
+ * only harm of taking it too early is that it runs early. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
@@ -5912,8 +5912,8 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
     wsqi_check_over(pool);
 }
 
-/* Any thread; self: its worker in this pool, or NULL. Puts the task at the back of that worker's
- * queue, or, if NULL, of the global queue, or into the lane for its priority or pin. Notifies. */
+/* Any thread; self: its worker in this pool, or NULL. Puts a task with a priority or a pin into the
+ * lane for that, any other at the back of self's queue (NULL: of the global queue). Notifies. */
 static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
@@ -6146,8 +6146,8 @@ static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t
     return end;
 }
 
-/* The lock's holder, at `now`. If the time of the first list that is not empty has come, opens that
- * list and returns `now`. Else returns when to look again. */
+/* The lock's holder calls this; it is `now`. If the time of the first list that is not empty has
+ * come, opens that list and returns `now`. Else returns when to look again. */
 static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     if (timers->open != NULL && wsqi_get(&timers->open->next) != timers->open) return now;
     timers->open = NULL;
@@ -6429,8 +6429,8 @@ static uint32_t wsqi_task_attend(wsq_task *task) {
     }
 }
 
-/* Adds the edge to the task's `after`, and returns 0. If the task is done, returns its state, which
- * is not 0. That state may already be out of date, if the task was in a batch that is refused. */
+/* Adds the edge to the task's `after`, and returns 0; or, if the task is done, returns its state,
+ * which is not 0 (and may be out of date, if the task was in a wsq_spawn_batch that failed). */
 static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
     for (;;) {
@@ -7450,7 +7450,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
             task = wsqi_take_local(self);
         if (task != NULL) break;
         if (again) continue;
-        wsqi_group_flush(self); /* the last worker to run dry must see these ends */
+        wsqi_group_flush(self); /* the last worker to run dry must see which tasks have ended */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
@@ -7933,7 +7933,7 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wsqi_store_init(&wait->asleep, 0u);
     wsqi_store_init(&wait->own.token, WSQI_TOKEN_NONE);
     wait->own.parking = &pool->parking;
-    /* A worker always sleeps on its own parker. In a run `block` is a guest's. */
+    /* A worker always sleeps on its own parker. In a wsq_run, `block` is a guest's block. */
     if (wait->self != NULL) block = wait->self;
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
@@ -8609,7 +8609,7 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
     return WSQ_OK;
 }
 
-/* The function of a wsq_go's task. It has no handle, so nobody else can claim it. */
+/* The function of a task made by wsq_go. The task has no handle: no other thread can claim it. */
 static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
@@ -8654,7 +8654,7 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
 /* Owner only, after it has claimed the future: calls its function here, in the middle of a task. No
- * thread waits for the end, but a task of wsq_future_then may follow it. */
+ * thread waits for the future's end, but a task of wsq_future_then may follow it. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
     wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_step_nested */
@@ -9693,7 +9693,7 @@ static void wsqi_sweep(wsq_pool *pool) {
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4 */
-        /* P4: either this sees a task queued now, or the thread that queues it sees no sweep. */
+        /* P4: either this sees a task queued now, or its producer sees that no sweep runs. */
         wsqi_fence_sc();
     }
     wsqi_check_quiet(pool);
@@ -9809,7 +9809,7 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
         wsqi_thread_join(&wsqi_block(pool, pool->workers + i)->thread);
 }
 
-/* The thread whose shutdown was the first: waits until the pool is over, and its threads end. */
+/* By the first thread to shut down: waits until the pool is over and its threads have ended. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     /* P4: either a worker that goes to sleep sees the new phase, or is seen asleep. And either a
