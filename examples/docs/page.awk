@@ -1,4 +1,4 @@
-# The body of the reference page: usage: awk -f page.awk wsq.h wsq.h EXAMPLE.c ...
+# The body of the reference page: usage: awk -f declared.awk -f page.awk wsq.h wsq.h EXAMPLE.c ...
 #
 # The header is read twice. The first pass collects the names, so that every later mention can be a link. The
 # second turns its manual, the chapters of manual.txt, and the declarations with their contracts into HTML.
@@ -13,39 +13,16 @@ function escape(s) {
 
 # ---- names ----
 
-# The name that a declaration at file scope declares, or "".
-function declared(line) {
-    if (line ~ /^#define (WSQ_[A-Z_]+ |wsq_)/) {
-        sub(/^#define /, "", line)
-        sub(/[^A-Za-z0-9_].*/, "", line)
-        return line
-    }
-    if (line ~ /^(typedef )?(struct|enum) wsq_[a-z_]+ \{/) {
-        match(line, /wsq_[a-z_]+ \{/)
-        return substr(line, RSTART, RLENGTH - 2)
-    }
-    if (line ~ /^typedef struct wsqi_entry/) return "wsq_ctx"
-    if (line ~ /^typedef .*\(\*wsq_[a-z_]+\)/) {
-        match(line, /\(\*wsq_[a-z_]+/)
-        return substr(line, RSTART + 2, RLENGTH - 2)
-    }
-    if (line ~ /^(WSQ_API|static inline) .*[ *]wsq_[a-z_0-9]+\(/) {
-        match(line, /[ *]wsq_[a-z_0-9]+\(/)
-        return substr(line, RSTART + 1, RLENGTH - 2)
-    }
-    if (line ~ /^typedef struct wsq_[a-z_]+ wsq_[a-z_]+;/) return former_is_comment ? opaque(line) : ""
-    return ""
-}
-
-function opaque(line) {
-    sub(/;.*/, "", line)
-    sub(/.* /, "", line)
-    return line
+# The name that this line declares, or "". A struct that stays opaque has its contract in the comment above it.
+function named(line) {
+    if (line ~ /^#define WSQ_/ && line !~ /^#define WSQ_[A-Z_]+ /) return ""
+    if (line ~ /^typedef struct wsq_[a-z_]+ wsq_[a-z_]+;/ && !former_is_comment) return ""
+    return declared(line)
 }
 
 # Enumerators lead to their type.
 function learn(line,   name) {
-    name = declared(line)
+    name = named(line)
     if (name != "" && !(name in anchor)) anchor[name] = name
     if (line ~ /^typedef enum wsq_/) of_enum = name
     if (of_enum != "" && line ~ /^    WSQ_[A-Z_]+/) {
@@ -274,7 +251,7 @@ function declaration_line(line,   name) {
         item_line(line)
         return
     }
-    name = declared(line)
+    name = named(line)
     former_is_comment = 0
     if (name != "" && !(name in done) && !(name in table_macro)) item_begin(name, line)
     else if (line !~ /^(typedef|$)/) contract = ""

@@ -26,7 +26,7 @@ $(cat examples/docs/page.css)
 <button id="theme" type="button" aria-label="Light or dark">◐</button>
 <div id="found" hidden></div>
 </header>
-$(awk -f examples/docs/page.awk wsq.h wsq.h examples/[0-9]*.c examples/[0-9]*.cpp examples/recipes/*.c examples/[a-z]*.c)
+$(awk -f examples/docs/declared.awk -f examples/docs/page.awk wsq.h wsq.h examples/[0-9]*.c examples/[0-9]*.cpp examples/recipes/*.c examples/[a-z]*.c)
 <script>
 $(awk -F ' *[|] *' '
     BEGIN { print "const synonyms = {" }

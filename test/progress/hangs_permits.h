@@ -102,18 +102,24 @@ static wsq_poll waits_twice_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-static void waits_without_permit(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-    item *waits = item_make(0), *yields = item_make(US);
+/* `run` queues a task, beside one that yields until that one has run, or gives up. */
+static void queued_beside_yields(unsigned workers, wsq_task_fn run, bool yields_first, uint64_t give_up,
+                                 const char *what) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = workers});
+    item *queues = item_make(0), *yields = item_make(US);
     queued = item_make(US);
-    waits->task.fn = waits_twice_run;
+    queues->task.fn = run;
     yields->until = queued;
-    yields->give_up = 30 * MS;
-    item_spawn(pool, yields);
-    item_spawn(pool, waits);
+    yields->give_up = give_up;
+    item_spawn(pool, yields_first ? yields : queues);
+    item_spawn(pool, yields_first ? queues : yields);
     wsq_pool_wait(pool);
-    judge("a task queued by a thread without a permit, which then waits, begins after",
-          queued->began - queued->spawned, 5 * MS);
+    judge(what, queued->began - queued->spawned, 5 * MS);
+}
+
+static void waits_without_permit(void) {
+    queued_beside_yields(1, waits_twice_run, true, 30 * MS,
+                         "a task queued by a thread without a permit, which then waits, begins after");
 }
 
 static wsq_poll computes_run(wsq_ctx ctx, wsq_task *task) {
@@ -125,17 +131,8 @@ static wsq_poll computes_run(wsq_ctx ctx, wsq_task *task) {
 }
 
 static void behind_a_long_task(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
-    item *longer = item_make(0), *yields = item_make(US);
-    queued = item_make(US);
-    longer->task.fn = computes_run;
-    yields->until = queued;
-    yields->give_up = 25 * MS;
-    item_spawn(pool, longer);
-    item_spawn(pool, yields);
-    wsq_pool_wait(pool);
-    judge("a task behind a long one, beside a worker with a task that yields, begins after",
-          queued->began - queued->spawned, 5 * MS);
+    queued_beside_yields(2, computes_run, false, 25 * MS,
+                         "a task behind a long one, beside a worker with a task that yields, begins after");
 }
 
 /* It waits for a timer's task, in a run. On top of that wait its thread runs a pinned task. */

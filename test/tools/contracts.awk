@@ -1,4 +1,4 @@
-# usage: awk -f test/tools/contracts.awk wsq.h [README.md ...]
+# usage: awk -f examples/docs/declared.awk -f test/tools/contracts.awk wsq.h [README.md ...]
 # Holds the declarations to their contracts, and prints one line for each breach:
 #
 #   contract   a public function, type, macro, enumerator or member has no comment at its declaration
@@ -31,39 +31,6 @@ function divide(line,   at) {
 }
 
 function public(name) { return name ~ /^(wsq|WSQ)_/ }
-
-# The name that a declaration at file scope declares, or "".
-function declared(line) {
-    if (line ~ /^#define WSQ_/) {
-        sub(/^#define /, "", line)
-        sub(/[^A-Z0-9_].*/, "", line)
-        return line
-    }
-    if (line ~ /^#define wsq_/) {
-        sub(/^#define /, "", line)
-        sub(/\(.*/, "", line)
-        return line
-    }
-    if (line ~ /^(typedef )?(struct|enum) wsq_[a-z_]+ \{/) {
-        match(line, /wsq_[a-z_]+ \{/)
-        return substr(line, RSTART, RLENGTH - 2)
-    }
-    if (line ~ /^typedef struct wsqi_entry/) return "wsq_ctx"
-    if (match(line, /^typedef struct wsq_[a-z_]+ wsq_[a-z_]+;/)) {
-        sub(/;.*/, "", line)
-        sub(/.* /, "", line)
-        return line
-    }
-    if (line ~ /^typedef .*\(\*wsq_[a-z_]+\)/) {
-        match(line, /\(\*wsq_[a-z_]+/)
-        return substr(line, RSTART + 2, RLENGTH - 2)
-    }
-    if (line ~ /^(WSQ_API|static inline) .*[ *]wsq_[a-z_0-9]+\(/) {
-        match(line, /[ *]wsq_[a-z_0-9]+\(/)
-        return substr(line, RSTART + 1, RLENGTH - 2)
-    }
-    return ""
-}
 
 # ---- declarations ----
 
