@@ -2547,7 +2547,7 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     /* R1: the items are visible to a thief that reads this tail. If it read the head before the
      * spill, its compare-and-swap can succeed, because the head is the same again. */
     wsqi_store_rel(&self->tail, start + half);
-    /* R7: a thief that sees the older half free to steal sees the shorter tail. Pairs with R5. */
+    /* R7: a thief that finds the older half stealable also sees the lower tail. Pairs with R5. */
     wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
     return tail - start - half;
 }
@@ -3843,7 +3843,7 @@ struct wsqi_worker {
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
     uint32_t tombstones;   /* owner: futures called in its waits, whose entries may be queued */
-    bool suspicious;      /* owner: at its last time-out a queued task had no searcher */
+    bool suspicious;      /* owner: at its last time-out a task was queued, and no thread searched */
     bool events;          /* owner: the driver's wait has returned true, and dispatch is due */
     bool polling;         /* owner: it is inside the driver's wait */
     bool dispatching;     /* owner: it is inside the driver's dispatch */
@@ -4022,7 +4022,7 @@ static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
 
 /* How many workers and stand-ins have a block. These blocks come first, and they have queues. */
 static unsigned wsqi_threads_made(const wsq_pool *pool) {
-    /* B1: the block of the last one is filled. Pairs with B2. */
+    /* B1: the block of the last thread counted here is filled. Pairs with B2. */
     return wsqi_load_acq(&pool->threads_made);
 }
 
@@ -4127,7 +4127,7 @@ static unsigned wsqi_number(const wsqi_worker *block) {
 
 /* A spawned task's pool, or, for a task of a group, 1 + the group's address. */
 static uintptr_t wsqi_task_home(const wsq_task *task) {
-    /* Relaxed: a thread that may ask has seen the task active, and T6 wrote that after `pool`. */
+    /* Relaxed: the caller has seen the task active, and T6 stored that state after `pool`. */
     return (uintptr_t)wsqi_load_rlx(&task->pool);
 }
 
@@ -4552,8 +4552,8 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* A thread on duty has woken up. If the pool stops, it passes the pool's lock: so it waits while
- * wsqi_check_still, which holds that lock, finds that all threads sleep, and lets waits return. */
+/* A thread on duty has woken up. If the pool is stopping, the thread takes and releases the pool's
+ * lock. So it waits if wsqi_check_still has the lock, finds all threads asleep, and ends waits. */
 static void wsqi_woke(wsq_pool *pool) {
     /* P4: either this sees the pool stop, or wsqi_check_still sees this thread awake. */
     wsqi_fence_sc();
@@ -5169,7 +5169,7 @@ static void wsqi_slots_mark(wsqi_worker *self) {
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
-    /* In the pool, because this thread may be woken for other work before it sleeps that long. */
+    /* The pool keeps this time: the thread may be woken for other work before it comes. */
     wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
     if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
@@ -6710,8 +6710,8 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 0);
 }
 
-/* The thread that has ended a node's task, before the group counts that; self: its worker, or NULL.
- * Starts each following node whose last predecessor this was. */
+/* By the thread that has ended a node's task, before the group counts that end. Starts each
+ * following node whose last unfinished predecessor this was. self: its worker, or NULL. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
@@ -7950,7 +7950,7 @@ static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_unlock(wait->pool, &bucket->lock);
 }
 
-/* From now on other threads call this waiting thread. So only after this it looks whether the wait
+/* From now on other threads call this waiting thread. Only after this does it look whether the wait
  * is over. True: a shutdown has released it, because the end that it waits for will never come. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) wsqi_wait_list(wait);
@@ -9068,7 +9068,7 @@ typedef struct wsqi_pace {
     size_t next;        /* the element before which to read it again */
     uint64_t looked_ns; /* the time at `looked` */
     uint64_t worked_ns; /* how long this thread has worked on the range */
-    uint64_t left_ns;   /* an estimate: the time for what was left at `looked` */
+    uint64_t left_ns;   /* an estimate: how long the items left at time `looked` will take */
     bool quiet;         /* at the last step no thief wanted work */
 } wsqi_pace;
 
@@ -9158,8 +9158,8 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 /* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
- * one. If no thief takes the upper half, it adds to the same partial result, unless the reduction
- * is fixed. False: no memory, and nothing ran. */
+ * one. An upper half that no thief takes adds to the same partial result, unless
+ * wsq_reducer.fixed is set. False: no memory, and nothing ran. */
 WSQI_COLD static bool wsqi_loop_give(wsq_ctx ctx, wsqi_loop *loop, const wsqi_pace *pace,
                                      size_t begin, size_t end, void *partial) {
     size_t half = (end - begin) / 2, grain = pace->step;
