@@ -13,7 +13,7 @@ COMPILE  = $(CC) $(WARN) -D_GNU_SOURCE $(STATIC) $(CPPFLAGS) $(CFLAGS) $(O) $(EX
 
 HEADERS  = wsq.h $(wildcard */*.h */*/*.h) $(LAYER)
 TESTS    = $(patsubst %.c,$(B)/%,$(wildcard test/test_*.c) \
-             $(filter-out %/soak.c,$(wildcard test/stress/*.c))) $(call variants,test/test_)
+             $(filter-out %/soak.c,$(wildcard test/stress/*.c))) $(call variants,test/test_) $(B)/test/test_io_uring
 EXPLORE  = $(patsubst %.c,$(B)/%,$(wildcard test/explore/explore_*.c)) $(call variants,test/explore/)
 # One source, another program: the source, what the program's name adds to it, what it is compiled with.
 VARIANTS = test/test_atomic:_std:-DWSQ_FORCE_STDATOMIC \
@@ -23,7 +23,9 @@ VARIANTS = test/test_atomic:_std:-DWSQ_FORCE_STDATOMIC \
            test/test_forkjoin:_small:-DWSQ_BLOCK_SIZE=8192 \
            test/test_parallel:_public:-DWSQ_PUBLISH_ALWAYS \
            test/test_limits:_release:-DNDEBUG \
+           test/test_io:_poll:-DWSQ_IO_POLL \
            test/explore/explore_ring:4:-DWSQ_RING_CAPACITY=4
+URING    = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c -include liburing.h - -luring -o /dev/null 2>/dev/null && echo -luring)
 words    = $(subst :, ,$(1))
 name     = $(subst $() ,,$(wordlist 1,2,$(words)))
 flags    = $(wordlist 3,9,$(words)) -DTEST_VARIANT=$(word 2,$(words))
@@ -163,6 +165,10 @@ sanitized:
 $(B)/pthread/%: %.c $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) -DWSQ_FORCE_PTHREAD $< -o $@ $(LDFLAGS) -lm
+
+$(B)/test/test_io_uring: test/test_io.c $(HEADERS) Makefile
+	@mkdir -p $(@D)
+	$(COMPILE) -DWSQ_IO_URING -DTEST_VARIANT=_uring $< -o $@ $(LDFLAGS) $(URING) -lm
 
 $(B)/test/%: test/%.c $(HEADERS) Makefile
 	@mkdir -p $(@D)

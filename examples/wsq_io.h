@@ -4,34 +4,24 @@
  * for the descriptors, on epoll (Linux), kqueue (BSDs, macOS), WSAPoll (Windows, link with
  * -lws2_32) or poll (any POSIX), and wakes the tasks. No other thread is needed.
  *
- *     wsq_io io;
- *     wsq_driver driver;
  *     if (wsq_io_init(&io, &driver) != 0) ...                   errno says why
  *     wsq_pool_create(&pool, &(wsq_config){.driver = &driver});
  *     wsq_io_add(&io, fd);                                      once; fd does not block
  *
- * READINESS. In the task:
+ * READINESS, with a time-out if you like (a zeroed wsq_io_limit in the task's struct). In the task:
  *
- *     n = read(fd, buffer, size);
- *     if (n < 0 && errno == EAGAIN) {
+ *     while ((n = read(fd, buffer, size)) < 0 && errno == EAGAIN) {
+ *         if (wsq_io_late(&self->limit, pool, task, 2000000000)) ...        2 s are over
  *         if (wsq_io_wait(&io, fd, WSQ_IO_READ, task)) return WSQ_PENDING;
- *         ...                                     something came just now: read again
- *     }
- *
- * A wake only means "try again": it may be for nothing. Call wsq_io_wait after EAGAIN, not before.
- * One task at a time waits for a descriptor. Before a task closes the descriptor, or frees itself,
- * it calls wsq_io_cancel.
- *
- * TIME-OUTS. "Readable, or 2 s are over", with a zeroed wsq_io_limit in the task's struct:
- *
- *     if (n < 0 && errno == EAGAIN) {
- *         if (wsq_io_late(&self->limit, pool, task, 2000000000)) ...    the 2 s are over
- *         if (wsq_io_wait(&io, fd, WSQ_IO_READ, task)) return WSQ_PENDING;
- *     }
+ *     }                                           else something came just now: read again
  *     wsq_io_reset(&self->limit);                 something came; or the task is about to end
  *
- * COMPLETIONS. Instead, a task can start an operation, and is woken when it is over. The operation
- * and its buffer stay until then, so both belong in the task's struct:
+ * A wake only means "try again": it may be for nothing. Call wsq_io_wait after EAGAIN, not before.
+ * One task at a time waits for a descriptor. Before a task closes it, or frees itself, it calls
+ * wsq_io_cancel, and wsq_io_reset if it has a time-out.
+ *
+ * COMPLETIONS. Instead, a task can start an operation, and is woken when it is over. Until then the
+ * operation and its buffer stay:
  *
  *     wsq_io_read(&self->op, fd, self->buffer, sizeof self->buffer, -1);    once
  *     if (!wsq_io_ended(&io, &self->op, task)) return WSQ_PENDING;          in each run
@@ -41,8 +31,8 @@
  * the operation out (io_uring), for files, too. Elsewhere, and if the kernel refuses a ring, the
  * task itself does, when the descriptor is ready; then files block. wsq_io_adopt instead of
  * wsq_io_add makes a descriptor fit for either. All threads share one ring, in which the kernel
- * runs one submission after the other: for sockets and several workers, readiness is faster. If a
- * pool is cancelled, what has an operation under way stays until wsq_io_fini. */
+ * runs one submission after the other. If a pool is cancelled, an operation that is under way stays
+ * until wsq_io_fini. */
 #ifndef WSQ_IO_H
 #define WSQ_IO_H
 
@@ -52,35 +42,29 @@
 #include <string.h>
 #include <time.h>
 #if defined(_WIN32)
-#define WSQ_IO_POLL 1
 #include <winsock2.h>
 #include <windows.h>
 typedef SOCKET wsq_io_fd;
 #else
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 typedef int wsq_io_fd;
 #endif
-#if defined(MSG_NOSIGNAL)
-#define WSQ_IO_NOSIGNAL MSG_NOSIGNAL
-#else
-#define WSQ_IO_NOSIGNAL 0 /* macOS: ignore SIGPIPE */
-#endif
 
-#if defined(WSQ_IO_POLL)
-#if !defined(_WIN32)
-#include <poll.h>
-#endif
+#if defined(WSQ_IO_POLL) || defined(_WIN32)
+#undef WSQ_IO_POLL
+#define WSQ_IO_POLL 1
 #elif defined(__linux__)
 #define WSQ_IO_EPOLL 1
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #if defined(WSQ_IO_URING) && defined(__has_include)
 #if __has_include(<liburing.h>)
-#define WSQ_IO_RING 1
 #include <liburing.h>
+#define WSQ_IO_RING 1
 #endif
 #endif
 #elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__) || \
@@ -91,7 +75,6 @@ typedef int wsq_io_fd;
 #include <sys/time.h>
 #else
 #define WSQ_IO_POLL 1
-#include <poll.h>
 #endif
 
 #ifdef __cplusplus
@@ -104,9 +87,8 @@ typedef _Atomic(uintptr_t) wsq_io_word;
 
 enum { WSQ_IO_READ = 1, WSQ_IO_WRITE = 2 };
 
-/* Descriptors are numbers below WSQ_IO_CHUNK * WSQ_IO_CHUNKS; events of one look, at most; what one
- * submission to a ring may hold. */
-enum { WSQ_IO_CHUNK = 1024, WSQ_IO_CHUNKS = 1024, WSQ_IO_EVENTS = 256, WSQ_IO_ENTRIES = 256 };
+/* Descriptors are numbers below WSQ_IO_CHUNK * WSQ_IO_CHUNKS; events of one look, at most. */
+enum { WSQ_IO_CHUNK = 1024, WSQ_IO_CHUNKS = 1024, WSQ_IO_EVENTS = 256 };
 
 /* What a descriptor's word says: 0: nothing; WSQ_IO_READY: it may be ready, and nobody knows yet;
  * else the task that waits, and + WSQ_IO_WAKING while dispatch wakes it. */
@@ -121,7 +103,7 @@ typedef struct wsq_io_slot {
 enum { WSQ_IO_OP_READ, WSQ_IO_OP_WRITE, WSQ_IO_OP_SEND, WSQ_IO_OP_ACCEPT };
 enum { WSQ_IO_NEW, WSQ_IO_IN_RING, WSQ_IO_BY_TASK, WSQ_IO_OVER };
 
-/* An operation. wsq_io_read or one of the others beside it sets it up. */
+/* An operation. wsq_io_read, _write, _send or _accept sets it up. */
 typedef struct wsq_io_op {
     int64_t result; /* once wsq_io_ended has returned true: see above */
     int64_t offset; /* in a file; -1: the current one */
@@ -142,8 +124,8 @@ typedef struct wsq_io_limit {
 typedef struct wsq_io {
     wsq_io_word chunks[WSQ_IO_CHUNKS]; /* of slots, by descriptor / WSQ_IO_CHUNK */
     int count;                         /* of `ready` */
-    wsq_io_fd ready[WSQ_IO_EVENTS];    /* descriptors: between wait and dispatch */
-    wsq_io_op *ended;                  /* operations: the same */
+    wsq_io_fd ready[WSQ_IO_EVENTS];    /* between wait and dispatch: descriptors */
+    wsq_io_op *ended;                  /* ... and operations */
 #if defined(WSQ_IO_EPOLL)
     int queue, poke; /* an epoll, and an eventfd in it */
     struct epoll_event events[WSQ_IO_EVENTS];
@@ -167,7 +149,6 @@ typedef struct wsq_io {
 
 /* ---- what systems call differently ---- */
 #if defined(_WIN32)
-
 static inline void wsq_io_yield(void) { SwitchToThread(); }
 static inline void wsq_io_close(wsq_io_fd fd) { closesocket(fd); }
 static inline uint64_t wsq_io_clock(void) { return (uint64_t)GetTickCount64() * 1000000u; }
@@ -177,11 +158,22 @@ static inline int wsq_io_unblock(wsq_io_fd fd) {
     u_long on = 1;
     return ioctlsocket(fd, (long)FIONBIO, &on) == 0 ? 0 : -1;
 }
-
 #else
+#if defined(MSG_NOSIGNAL)
+#define WSQ_IO_QUIET MSG_NOSIGNAL
+#else
+#define WSQ_IO_QUIET 0 /* macOS: ignore SIGPIPE */
+#endif
 
 static inline void wsq_io_yield(void) { sched_yield(); }
 static inline void wsq_io_close(wsq_io_fd fd) { close(fd); }
+
+static inline struct timespec wsq_io_time(uint64_t ns) {
+    struct timespec time;
+    time.tv_sec = (time_t)(ns / 1000000000u < 1000000000u ? ns / 1000000000u : 1000000000u);
+    time.tv_nsec = (long)(ns % 1000000000u);
+    return time;
+}
 
 static inline uint64_t wsq_io_clock(void) { /* ns, of a clock that nobody sets */
     struct timespec now;
@@ -194,7 +186,6 @@ static inline int wsq_io_unblock(wsq_io_fd fd) {
     int flags = fcntl(fd, F_GETFL, 0);
     return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
-
 #endif
 
 /* NULL: the number is too large, or there is no memory. */
@@ -239,12 +230,14 @@ static void wsq_io_dispatch(wsq_pool *pool, void *user) {
     self->ended = NULL;
 }
 
-#if !defined(WSQ_IO_KQUEUE)
+#if !defined(WSQ_IO_POLL)
+#define wsq_io_asked(self) ((void)0)
+#endif
+
 static inline int wsq_io_ms(uint64_t timeout_ns) {
     if (timeout_ns == WSQ_FOREVER) return -1;
     return timeout_ns > 1000000000000u ? 1000000000 : (int)((timeout_ns + 999999) / 1000000);
 }
-#endif
 
 #if defined(WSQ_IO_EPOLL)
 static int wsq_io_watch(wsq_io *self, int fd, uint32_t events, int tag) {
@@ -258,12 +251,11 @@ static int wsq_io_watch(wsq_io *self, int fd, uint32_t events, int tag) {
 
 /* ---- io_uring: its completions are events of the epoll ---- */
 #if defined(WSQ_IO_RING)
-
 static void wsq_io_interrupt(void *user);
 
 static void wsq_io_ring_open(wsq_io *self) {
     pthread_mutex_init(&self->lock, NULL);
-    if (io_uring_queue_init(WSQ_IO_ENTRIES, &self->ring, 0) != 0) return; /* refused: do without */
+    if (io_uring_queue_init(WSQ_IO_EVENTS, &self->ring, 0) != 0) return; /* refused: do without */
     self->has_ring = wsq_io_watch(self, self->ring.ring_fd, EPOLLIN, -1) == 0;
     if (!self->has_ring) io_uring_queue_exit(&self->ring);
 }
@@ -287,10 +279,10 @@ static bool wsq_io_submit(wsq_io *self, wsq_io_op *op, wsq_task *task) {
     if (!self->has_ring) return false;
     pthread_mutex_lock(&self->lock);
     atomic_store(&op->slot.word, (uintptr_t)task);
-    bool has = wsq_io_enqueue(self, op), done = has && io_uring_submit(&self->ring) > 0;
+    bool has = wsq_io_enqueue(self, op);
     self->flying += has;
+    if (has && io_uring_submit(&self->ring) <= 0) wsq_io_interrupt(self); /* the next wait does */
     pthread_mutex_unlock(&self->lock);
-    if (has && !done) wsq_io_interrupt(self); /* the next wait submits it */
     return has;
 }
 
@@ -318,7 +310,7 @@ static bool wsq_io_reap(wsq_io *self) {
         count++;
         if (op == NULL) continue;
         op->result = one->res;
-        /* Cancelled, and nobody has asked for it: the thread that began it has ended. */
+        /* Cancelled, and nobody asked for that: the thread that began it has ended. */
         if (one->res == -ECANCELED && !self->closes && atomic_load(&op->slot.what) == 0) {
             if (wsq_io_enqueue(self, op)) continue;
             op->result = -EAGAIN;
@@ -333,7 +325,7 @@ static bool wsq_io_reap(wsq_io *self) {
     return good;
 }
 
-/* The kernel must not write into buffers any more. (Linux before 5.19 cannot cancel all.) */
+/* The kernel must not write into buffers after this. (Linux before 5.19 cannot cancel all.) */
 static void wsq_io_ring_shut(wsq_io *self) {
     if (self->has_ring && self->flying != 0) {
         struct io_uring_sqe *entry = io_uring_get_sqe(&self->ring);
@@ -346,20 +338,16 @@ static void wsq_io_ring_shut(wsq_io *self) {
     if (self->has_ring) io_uring_queue_exit(&self->ring);
     pthread_mutex_destroy(&self->lock);
 }
-
 #else
-
 #define wsq_io_ring_open(self) ((void)0)
 #define wsq_io_ring_shut(self) ((void)0)
 #define wsq_io_submit(self, op, task) false
 #define wsq_io_revoke(self, op) ((void)0)
 #define wsq_io_reap(self) true
-
 #endif
 
 /* ---- epoll ---- */
 #if defined(WSQ_IO_EPOLL)
-
 static int wsq_io_open(wsq_io *self) {
     self->queue = epoll_create1(EPOLL_CLOEXEC);
     self->poke = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -371,23 +359,17 @@ static int wsq_io_open(wsq_io *self) {
 
 static void wsq_io_shut(wsq_io *self) {
     wsq_io_ring_shut(self);
-    if (self->queue >= 0) close(self->queue);
-    if (self->poke >= 0) close(self->poke);
+    close(self->queue), close(self->poke); /* -1: nothing happens */
 }
 
 static int wsq_io_register(wsq_io *self, int fd) {
-    const uint32_t both = EPOLLIN | EPOLLOUT | EPOLLRDHUP;
-    return wsq_io_watch(self, fd, both | (uint32_t)EPOLLET, fd);
+    return wsq_io_watch(self, fd, (EPOLLIN | EPOLLOUT | EPOLLRDHUP) | (uint32_t)EPOLLET, fd);
 }
-
-static void wsq_io_asked(wsq_io *self, int fd) { (void)self, (void)fd; }
 
 static int wsq_io_sleep(wsq_io *self, uint64_t timeout_ns) {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 35))
     if (timeout_ns != 0 && timeout_ns != WSQ_FOREVER) {
-        struct timespec time;
-        time.tv_sec = (time_t)(timeout_ns / 1000000000u);
-        time.tv_nsec = (long)(timeout_ns % 1000000000u);
+        struct timespec time = wsq_io_time(timeout_ns);
         int n = epoll_pwait2(self->queue, self->events, WSQ_IO_EVENTS, &time, NULL);
         if (n >= 0 || errno != ENOSYS) return n;
     }
@@ -431,14 +413,9 @@ static int wsq_io_register(wsq_io *self, int fd) {
     return kevent(self->queue, both, 2, NULL, 0, NULL);
 }
 
-static void wsq_io_asked(wsq_io *self, int fd) { (void)self, (void)fd; }
-
 static bool wsq_io_look(uint64_t timeout_ns, void *user) {
     wsq_io *self = (wsq_io *)user;
-    struct timespec time;
-    time.tv_sec = (time_t)(timeout_ns / 1000000000u);
-    time.tv_nsec = (long)(timeout_ns % 1000000000u);
-    if (time.tv_sec > 1000000000) time.tv_sec = 1000000000;
+    struct timespec time = wsq_io_time(timeout_ns);
     int n = kevent(self->queue, NULL, 0, self->events, WSQ_IO_EVENTS,
                    timeout_ns == WSQ_FOREVER ? NULL : &time);
     for (int i = 0; i < n; i++)
@@ -455,7 +432,6 @@ static void wsq_io_interrupt(void *user) {
 
 /* ---- poll, WSAPoll: asks for all descriptors for which a task waits; for few of them ---- */
 #else
-
 #if defined(_WIN32)
 #define wsq_io_poll(all, count, ms) WSAPoll(all, (ULONG)(count), ms)
 
@@ -503,10 +479,7 @@ static int wsq_io_register(wsq_io *self, wsq_io_fd fd) {
 }
 
 /* The thread in poll does not know the descriptor yet. */
-static void wsq_io_asked(wsq_io *self, wsq_io_fd fd) {
-    (void)fd;
-    if (atomic_load(&self->waits) != 0) wsq_io_interrupt(self);
-}
+#define wsq_io_asked(self) (atomic_load(&(self)->waits) != 0 ? wsq_io_interrupt(self) : (void)0)
 
 static void wsq_io_ask(wsq_io *self, size_t place, wsq_io_fd fd, uintptr_t what) {
     self->all[place].fd = fd;
@@ -527,8 +500,8 @@ static size_t wsq_io_collect(wsq_io *self) {
     wsq_io_ask(self, 0, self->pair[0], WSQ_IO_READ);
     for (size_t fd = 0; fd < most; fd++) {
         wsq_io_slot *slot = wsq_io_at(self, (wsq_io_fd)fd, false);
-        if (slot == NULL || atomic_load(&slot->word) <= WSQ_IO_READY) continue;
-        wsq_io_ask(self, count++, (wsq_io_fd)fd, atomic_load(&slot->what));
+        if (slot != NULL && atomic_load(&slot->word) > WSQ_IO_READY)
+            wsq_io_ask(self, count++, (wsq_io_fd)fd, atomic_load(&slot->what));
     }
     return count;
 }
@@ -546,7 +519,6 @@ static bool wsq_io_look(uint64_t timeout_ns, void *user) {
         if (self->all[i].revents != 0) self->ready[self->count++] = self->all[i].fd;
     return self->count != 0;
 }
-
 #endif
 
 /* ---- the interface ---- */
@@ -557,8 +529,7 @@ static inline int wsq_io_init(wsq_io *self, wsq_driver *driver) {
     if (wsq_io_open(self) != 0) {
         int error = errno;
         wsq_io_shut(self);
-        errno = error;
-        return -1;
+        return errno = error, -1;
     }
     driver->wait = wsq_io_look;
     driver->dispatch = wsq_io_dispatch;
@@ -576,10 +547,7 @@ static inline void wsq_io_fini(wsq_io *self) {
 /* Any thread, once for each descriptor, which must not block. -1: errno says why. */
 static inline int wsq_io_add(wsq_io *self, wsq_io_fd fd) {
     wsq_io_slot *slot = wsq_io_at(self, fd, true);
-    if (slot == NULL) {
-        errno = ENOMEM;
-        return -1;
-    }
+    if (slot == NULL) return errno = ENOMEM, -1;
     atomic_store(&slot->word, (uintptr_t)0);
     return wsq_io_register(self, fd);
 }
@@ -592,7 +560,7 @@ static inline bool wsq_io_wait(wsq_io *self, wsq_io_fd fd, unsigned what, wsq_ta
     atomic_store(&slot->what, (uintptr_t)what);
     do next = word == WSQ_IO_READY ? 0 : (uintptr_t)task;
     while (!atomic_compare_exchange_weak(&slot->word, &word, next));
-    if (next != 0) wsq_io_asked(self, fd);
+    if (next != 0) wsq_io_asked(self);
     return next != 0;
 }
 
@@ -612,6 +580,12 @@ static inline bool wsq_io_cancel(wsq_io *self, wsq_io_fd fd) {
     return false;
 }
 
+/* In the task, or when nothing wakes it: the time does not run any more, and its memory may go. */
+static inline void wsq_io_reset(wsq_io_limit *limit) {
+    if (limit->until != 0) wsq_timer_cancel(&limit->timer);
+    limit->until = 0;
+}
+
 /* In the task: has this much time passed since the first call? False: not yet, and the task will
  * be woken when it has. After true the time begins anew. */
 static inline bool wsq_io_late(wsq_io_limit *limit, wsq_pool *pool, wsq_task *task,
@@ -619,19 +593,12 @@ static inline bool wsq_io_late(wsq_io_limit *limit, wsq_pool *pool, wsq_task *ta
     uint64_t now = wsq_io_clock();
     if (limit->until == 0)
         limit->until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
-    if (now >= limit->until) {
-        wsq_timer_cancel(&limit->timer);
-        limit->until = 0;
-        return true;
+    if (now < limit->until) {
+        wsq_timer_set(pool, &limit->timer, task, limit->until - now);
+        return false;
     }
-    wsq_timer_set(pool, &limit->timer, task, limit->until - now);
-    return false;
-}
-
-/* In the task, or when nothing wakes it: the time does not run any more, and its memory may go. */
-static inline void wsq_io_reset(wsq_io_limit *limit) {
-    if (limit->until != 0) wsq_timer_cancel(&limit->timer);
-    limit->until = 0;
+    wsq_io_reset(limit);
+    return true;
 }
 
 /* ---- operations ---- */
@@ -650,16 +617,15 @@ static inline void wsq_io_set_up(wsq_io_op *op, int kind, wsq_io_fd fd, const vo
 
 /* These set an operation up, when it is new or over; wsq_io_ended begins it. Offset: in a file; -1:
  * where the descriptor stands. */
-static inline void wsq_io_read(wsq_io_op *op, wsq_io_fd fd, void *buffer, size_t size,
-                               int64_t offset) {
-    wsq_io_set_up(op, WSQ_IO_OP_READ, fd, buffer, size, offset);
+static inline void wsq_io_read(wsq_io_op *op, wsq_io_fd fd, void *to, size_t size, int64_t at) {
+    wsq_io_set_up(op, WSQ_IO_OP_READ, fd, to, size, at);
 }
-static inline void wsq_io_write(wsq_io_op *op, wsq_io_fd fd, const void *buffer, size_t size,
-                                int64_t offset) {
-    wsq_io_set_up(op, WSQ_IO_OP_WRITE, fd, buffer, size, offset);
+static inline void wsq_io_write(wsq_io_op *op, wsq_io_fd fd, const void *from, size_t size,
+                                int64_t at) {
+    wsq_io_set_up(op, WSQ_IO_OP_WRITE, fd, from, size, at);
 }
-static inline void wsq_io_send(wsq_io_op *op, wsq_io_fd fd, const void *buffer, size_t size) {
-    wsq_io_set_up(op, WSQ_IO_OP_SEND, fd, buffer, size, 0);
+static inline void wsq_io_send(wsq_io_op *op, wsq_io_fd fd, const void *from, size_t size) {
+    wsq_io_set_up(op, WSQ_IO_OP_SEND, fd, from, size, 0);
 }
 static inline void wsq_io_accept(wsq_io_op *op, wsq_io_fd fd) {
     wsq_io_set_up(op, WSQ_IO_OP_ACCEPT, fd, NULL, 0, 0);
@@ -668,17 +634,14 @@ static inline void wsq_io_accept(wsq_io_op *op, wsq_io_fd fd) {
 /* The task itself carries the operation out. */
 static inline int64_t wsq_io_try(const wsq_io_op *op) {
 #if defined(_WIN32) /* sockets only */
-    int n, size = op->size < INT32_MAX ? (int)op->size : INT32_MAX, error;
-    SOCKET made = INVALID_SOCKET;
-    if (op->kind == WSQ_IO_OP_ACCEPT)
-        n = (made = accept(op->fd, NULL, NULL)) == INVALID_SOCKET ? -1 : 0;
-    else if (op->kind == WSQ_IO_OP_READ) n = recv(op->fd, (char *)op->buffer, size, 0);
-    else n = send(op->fd, (const char *)op->buffer, size, 0);
-    error = n < 0 ? WSAGetLastError() : 0;
-    if (error != 0) return error == WSAEWOULDBLOCK ? -EAGAIN : -(int64_t)error;
-    return made != INVALID_SOCKET ? (int64_t)made : n;
+    int size = op->size < INT32_MAX ? (int)op->size : INT32_MAX;
+    SOCKET made = op->kind == WSQ_IO_OP_ACCEPT ? accept(op->fd, NULL, NULL) : 0;
+    int n = op->kind == WSQ_IO_OP_ACCEPT ? (made == INVALID_SOCKET ? -1 : 0)
+            : op->kind == WSQ_IO_OP_READ ? recv(op->fd, (char *)op->buffer, size, 0)
+                                         : send(op->fd, (const char *)op->buffer, size, 0);
+    if (n >= 0) return made != 0 ? (int64_t)made : n;
+    return WSAGetLastError() == WSAEWOULDBLOCK ? -EAGAIN : -(int64_t)WSAGetLastError();
 #else
-    const int flags = WSQ_IO_NOSIGNAL;
     bool here = op->offset < 0;
     off_t at = (off_t)op->offset;
     int64_t n;
@@ -687,7 +650,7 @@ static inline int64_t wsq_io_try(const wsq_io_op *op) {
                                               : pread(op->fd, op->buffer, op->size, at)
             : op->kind == WSQ_IO_OP_WRITE ? here ? write(op->fd, op->buffer, op->size)
                                                  : pwrite(op->fd, op->buffer, op->size, at)
-            : op->kind == WSQ_IO_OP_SEND ? send(op->fd, op->buffer, op->size, flags)
+            : op->kind == WSQ_IO_OP_SEND ? send(op->fd, op->buffer, op->size, WSQ_IO_QUIET)
                                          : accept(op->fd, NULL, NULL);
     } while (n < 0 && errno == EINTR);
     if (n >= 0) return n;
@@ -695,8 +658,8 @@ static inline int64_t wsq_io_try(const wsq_io_op *op) {
 #endif
 }
 
-/* In the task, in each run: begins an operation that is new. False: it is under way; the task
- * returns WSQ_PENDING, and is woken when it is over, or for nothing. True: op->result is there. */
+/* In the task, in each run: begins a new operation. False: it is under way; the task returns
+ * WSQ_PENDING, and is woken when it is over, or for nothing. True: op->result is there. */
 static inline bool wsq_io_ended(wsq_io *self, wsq_io_op *op, wsq_task *task) {
     const bool sends = op->kind == WSQ_IO_OP_SEND || op->kind == WSQ_IO_OP_WRITE;
     uintptr_t word;
@@ -711,8 +674,8 @@ static inline bool wsq_io_ended(wsq_io *self, wsq_io_op *op, wsq_task *task) {
     while (op->stage == WSQ_IO_BY_TASK) {
         op->result = wsq_io_try(op);
         if (op->result == -EAGAIN && atomic_load(&op->slot.what) != 0) op->result = -ECANCELED;
-        if (op->result != -EAGAIN || wsq_io_at(self, op->fd, false) == NULL)
-            op->stage = WSQ_IO_OVER;
+        bool added = wsq_io_at(self, op->fd, false) != NULL;
+        if (op->result != -EAGAIN || !added) op->stage = WSQ_IO_OVER;
         else if (wsq_io_wait(self, op->fd, sends ? WSQ_IO_WRITE : WSQ_IO_READ, task))
             return false;
     }
@@ -727,13 +690,11 @@ static inline void wsq_io_stop(wsq_io *self, wsq_io_op *op) {
     if (op->stage == WSQ_IO_BY_TASK) wsq_io_cancel(self, op->fd);
 }
 
-/* Makes a descriptor fit for operations, instead of wsq_io_unblock and wsq_io_add: with a ring it
- * stays as it is, and blocks. -1: errno says why. */
+/* Instead of wsq_io_unblock and wsq_io_add: with a ring the descriptor stays as it is. */
 static inline int wsq_io_adopt(wsq_io *self, wsq_io_fd fd) {
 #if defined(WSQ_IO_RING)
     if (self->has_ring) return 0;
 #endif
     return wsq_io_unblock(fd) != 0 ? -1 : wsq_io_add(self, fd);
 }
-
 #endif /* WSQ_IO_H */
