@@ -143,8 +143,8 @@ static void wake_while_queued(void) {
     CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
     wsq_wake(&one.task);
     wsq_wake(&one.task);
-    CHECK(pump(pool) >= 1);
-    CHECK(one.runs <= 2);
+    CHECK_EQ(pump(pool), 1);
+    CHECK_EQ(one.runs, 1); /* the wakes came before it ran */
     CHECK(!wsq_task_done(&one.task));
     one.answer = WSQ_DONE;
     wsq_wake(&one.task);

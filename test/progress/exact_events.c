@@ -199,7 +199,7 @@ static void waits(void) {
     CHECK_EQ(heard[WSQ_EVENT_SPAWN], 4);
     CHECK_EQ(heard[WSQ_EVENT_TASK_BEGIN], 4);
     CHECK_EQ(wsq_run(pool, jobs_run, NULL), WSQ_OK);
-    CHECK(heard[WSQ_EVENT_PUBLISH] >= 1);
+    CHECK_EQ(heard[WSQ_EVENT_PUBLISH], 2);
     CHECK_EQ(heard[WSQ_EVENT_TASK_BEGIN], 5 + heard[WSQ_EVENT_STEAL]); /* the run, and stolen jobs */
     pool_over(pool);
 }
