@@ -8882,8 +8882,15 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     if (help && !wsqi_is_guest(self)) wsqi_joiner_mark(pool);
     bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
     bool due = asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER);
-    wait.gives = due || !help || wsqi_look_tasks(pool, where, UINT_MAX) != 0;
-    if (wsqi_is_guest(self)) wait.gives = false; /* a guest has no permit that others could use */
+    bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0, has = false;
+    wsqi_each_pool(block, wsqi_self_get())
+        if (block->pool == pool) has = block->permit && !wsqi_is_guest(block);
+    wait.gives = (wanted || !help) && !wsqi_is_guest(self); /* others cannot use a guest's permit */
+    if (help && wanted && !has) { /* it may have been asked instead of a joiner with one */
+        /* I5: this one is not asked again, unless it is being called for jobs right now. */
+        help = (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
+        wsqi_notify_rmw(pool);
+    }
     while (sleeps) {
         wsqi_wait_listen(&wait);
         /* Relaxed: the thief's exchange reads WAITED, and then the thief finds this wait, because

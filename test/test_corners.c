@@ -473,6 +473,93 @@ static void after_a_task_without_group(void) {
     pool_close(here);
 }
 
+/* ---- two joins, one of which has the permit ---- */
+
+static unsigned joining(unsigned count) { return pool_bits(here->joiners, here->words) >= count; }
+
+typedef struct stage_job {
+    wsq_job job;
+    wsq_job_fn fn; /* what it does once it was stolen, in `stage` */
+    unsigned reaches;
+} stage_job;
+
+static void stage_job_run(wsq_ctx ctx, wsq_job *job) {
+    stage_job *self = wsq_container_of(job, stage_job, job);
+    reach(self->reaches);
+    self->fn(ctx, job);
+}
+
+/* Blocks, and forks a job, so that an idle thread takes it with the permit. Goes on when the stage is `until`, and
+ * joins. */
+static void fork_to_another(wsq_ctx ctx, wsq_job_fn fn, unsigned reaches, unsigned until, unsigned then) {
+    stage_job one = {.fn = fn, .reaches = reaches};
+    do { /* until a thief has asked for it */
+        wsq_block_begin(ctx);
+        wsq_fork(&ctx, &one.job, stage_job_run);
+        for (int i = 0; i < 100 && atomic_load(&stage) < reaches; i++) test_nap(10000);
+        if (atomic_load(&stage) >= reaches) await(until);
+        wsq_block_end(ctx);
+        if (atomic_load(&stage) >= reaches) reach(then);
+    } while (wsq_reclaim(&ctx, &one.job));
+}
+
+static void last_job(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    wsq_block_begin(ctx);
+    await(5);
+    wsq_block_end(ctx);
+}
+
+/* The thread of `first` sleeps in its join, without a permit. */
+static void middle_job(wsq_ctx ctx, wsq_job *job) {
+    (void)job;
+    await(2);
+    while (!joining(1) || wsqi_load_acq(&wsqi_block(here, 0)->parker.token) != WSQI_TOKEN_ASLEEP) sched_yield();
+    fork_to_another(ctx, last_job, 3, 3, 4);
+}
+
+static wsq_poll joins_without_permit(wsq_ctx ctx, step *self) {
+    (void)self;
+    fork_to_another(ctx, middle_job, 1, 1, 2);
+    return WSQ_DONE;
+}
+
+static wsq_poll holds_its_thread(wsq_ctx ctx, step *self) {
+    unsigned all = *(unsigned *)self->arg;
+    wsq_block_begin(ctx);
+    reach(atomic_load(&stage) + 1);
+    await(all);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+/* The only permit lies in a join that sleeps. A task comes, and the thread that is asked for the permit is another
+ * one, which has none. */
+static void asks_the_wrong_join(void) {
+    unsigned threads = 4;
+    start_one((wsq_config){.workers = 1, .max_standins = 6});
+    for (unsigned i = 0; i < threads; i++) { /* so there are stand-ins */
+        step *each[] = {&first, &second, &third, &fourth};
+        step_new(each[i], holds_its_thread, &threads);
+        spawn(here, each[i]);
+        await(i + 1);
+    }
+    CHECK_EQ(wsq_pool_wait(here), WSQ_OK);
+    pool_rest(here);
+    reach(0);
+    step_new(&first, joins_without_permit, NULL);
+    step_new(&second, NULL, NULL);
+    spawn(here, &first);
+    await(4);
+    while (!joining(2)) sched_yield();
+    test_nap(1000000);
+    spawn(here, &second);
+    await_task(&second); /* it hangs if the ask ends at the thread without a permit */
+    reach(5);
+    await_task(&first);
+    pool_close(here);
+}
+
 int main(void) {
     test_begin("test_corners");
     RUN(pool_wait_on_anothers_worker);
@@ -490,5 +577,6 @@ int main(void) {
     RUN(join_in_anothers_pool);
     RUN(after_another_pools_task);
     RUN(after_a_task_without_group);
+    RUN(asks_the_wrong_join);
     return test_end();
 }
