@@ -102,8 +102,8 @@ bench-programs: ## measure whole programs by hyperfine, start and end of the poo
 bench-counts: $(B)/bench/counts ## compare the instructions of the hot paths with bench/counts.txt
 	@CC='$(CC)' sh bench/counts.sh $<
 
-bench-servers: $(B)/examples/httpd ## compare a web server on wsq with nginx and Go, with wrk as the client
-	@sh bench/servers.sh $<
+bench-servers: $(B)/examples/httpd $(B)/examples/echo ## compare servers on wsq with nginx, Go, Tokio, libuv, asio: one client for all
+	@CC='$(CC)' CFLAGS='$(CFLAGS)' sh bench/servers.sh $(B)
 
 bench-size: ## measure the bytes that wsq adds to a program, with various options
 	@CC='$(CC)' sh bench/size.sh $(B)/size

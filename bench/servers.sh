@@ -1,99 +1,121 @@
 #!/bin/sh
-# usage: bench/servers.sh [httpd [rounds [seconds]]]    the last line of each server is its median
-# A web server on wsq (examples/httpd) beside nginx and Go's net/http, whichever is installed: one page
-# of 150 bytes, connections that stay open, two workers each, wrk with one thread as the client. The
-# servers take turns. For each number of connections one line:
-#     server connections requests/s median-us 99%-us cpu-us/request switches/request memory-KiB
-httpd=${1:-build/examples/httpd} rounds=${2:-3} seconds=${3:-2}
-command -v wrk >/dev/null || { echo 'skip servers: wrk is not installed'; exit 0; }
-[ -x "$httpd" ] || { echo "no $httpd: make examples"; exit 2; }
-dir=$(mktemp -d) || exit 1
+# usage: bench/servers.sh BUILD [rounds [seconds]]
+# Servers on wsq beside others, two threads each where they have threads, and one client (client.c) for
+# all. BUILD has examples/echo and examples/httpd. What is not installed is skipped, with a line.
+#
+#   echo   64 bytes come back: examples/echo, a bare epoll loop, libuv (one thread), asio, Tokio, Go
+#   web    one page of 150 bytes: examples/httpd, nginx, Go's net/http
+#
+# The servers take turns. For each number of connections one line, the medians of the rounds:
+#   what server connections requests/s median-us 99%-us cpu-us/request switches/request memory-KiB
+#
+# Environment: SERVER_CONNECTIONS ("1 8 64 512 5000"), SERVER_ONLY (names: "wsq go", and so on),
+# SERVER_BUILT=1 (what BUILD/servers has is not built again).
+build=${1:?usage: bench/servers.sh BUILD [rounds [seconds]]} rounds=${2:-3} seconds=${3:-1}
+connections=${SERVER_CONNECTIONS:-1 8 64 512 5000}
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$build/servers" && dir=$(cd "$build/servers" && pwd) || exit 1
+build=$(cd "$build" && pwd)
+cc=${CC:-cc} flags=${CFLAGS:--O2}
+ulimit -n 20000 2>/dev/null || ulimit -n "$(ulimit -H -n)"
+
+# ---- building: each into $dir/WHAT.NAME ----
+
+wanted() { [ ! "$SERVER_ONLY" ] || case " $SERVER_ONLY " in *" $1 "*) ;; *) false ;; esac; }
+
+# try PROGRAM PACKAGE COMMAND...: builds $dir/PROGRAM
+try() {
+    program=$1 package=$2
+    shift 2
+    wanted "${program#*.}" || return 0
+    if [ "$SERVER_BUILT" ] && [ -x "$dir/$program" ]; then return 0; fi
+    rm -f "$dir/$program"
+    "$@" -o "$dir/$program" >"$dir/$program.log" 2>&1 || echo "skip $program: not built (Debian: $package)"
+}
+
+# What the compiler wants in another order than try gives it.
+goes() { go build "$@" "$here/peers/echo/main.go"; }
+crates=/usr/share/cargo/registry
+cargoes() {
+    mkdir -p "$dir/tokio.src" && cp -r "$here/peers/echo/tokio/." "$dir/tokio.src" &&
+        (cd "$dir/tokio.src" && cargo build --release --offline \
+            --config 'source.crates-io.replace-with="debian"' \
+            --config "source.debian.directory=\"$crates\"") && cp "$dir/tokio.src/target/release/echo" "$2"
+}
+
+"$cc" $flags -std=c11 "$here/client.c" -o "$dir/client" || exit 1
+cp "$build/examples/echo" "$dir/echo.wsq" && cp "$build/examples/httpd" "$dir/web.wsq" || exit 1
+try echo.epoll gcc "$cc" $flags "$here/peers/echo/epoll.c"
+try echo.libuv libuv1-dev "$cc" $flags "$here/peers/echo/libuv.c" -luv
+try echo.asio "g++ libasio-dev" g++ $flags -std=c++17 "$here/peers/echo/asio.cpp" -pthread
+try echo.tokio "cargo librust-tokio-dev" cargoes
+try echo.go golang-go goes
+[ ! -x "$dir/echo.go" ] || cp "$dir/echo.go" "$dir/web.go"
+command -v nginx >/dev/null || echo 'skip web.nginx: not installed (Debian: nginx-light)'
+
+# ---- starting ----
+
+run=$(mktemp -d) || exit 1
 children=
-trap 'kill $children 2>/dev/null; wait; rm -rf "$dir"' EXIT
+trap 'kill $children 2>/dev/null; wait; rm -rf "$run"' EXIT
 trap 'exit 1' INT TERM
-
 page='<!doctype html><meta charset=utf-8><title>wsq</title><h1>It works</h1><p>One page, the same for each of the servers that are measured.'
-mkdir "$dir/www"
-printf '%s\n' "$page" >"$dir/www/index.html"
-
-cat >"$dir/nginx.conf" <<END
-worker_processes 2; daemon off; pid $dir/pid; error_log $dir/error;
+mkdir "$run/www"
+printf '%s\n' "$page" >"$run/www/index.html"
+cat >"$run/nginx.conf" <<END
+worker_processes 2; daemon off; pid $run/pid; error_log $run/error;
 events { worker_connections 10000; }
 http { access_log off; keepalive_requests 1000000000; sendfile on; tcp_nopush off; default_type text/html;
-       client_body_temp_path $dir/a; proxy_temp_path $dir/b; fastcgi_temp_path $dir/c;
-       uwsgi_temp_path $dir/d; scgi_temp_path $dir/e;
-       server { listen 127.0.0.1:18091; root $dir/www; } }
+       client_body_temp_path $run/a; proxy_temp_path $run/b; fastcgi_temp_path $run/c;
+       uwsgi_temp_path $run/d; scgi_temp_path $run/e;
+       server { listen 127.0.0.1:18100; root $run/www; } }
 END
-cat >"$dir/main.go" <<END
-package main
 
-import (
-	"net/http"
-	"os"
-	"runtime"
-)
-
-func main() {
-	runtime.GOMAXPROCS(2)
-	page, _ := os.ReadFile(os.Args[1])
-	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		w.Write(page)
-	})
-	http.ListenAndServe("127.0.0.1:18092", nil)
+# start WHAT NAME PORT COMMAND...
+servers=
+start() {
+    what=$1 name=$2 port=$3
+    shift 3
+    wanted "$name" && command -v "$1" >/dev/null || return 0
+    "$@" >"$run/$what.$name.log" 2>&1 &
+    children="$children $!" servers="$servers $what:$name:$port:$!"
 }
-END
-
-servers='httpd:18090'
-"$httpd" -p 18090 -w 2 >"$dir/httpd.log" &
-httpd_pid=$! children=$!
-if command -v nginx >/dev/null; then
-    nginx -p "$dir" -c "$dir/nginx.conf" 2>"$dir/nginx.log" &
-    nginx_pid=$! children="$children $!" servers="$servers nginx:18091"
-else echo 'skip nginx: it is not installed'; fi
-if command -v go >/dev/null && (cd "$dir" && GOCACHE=$dir/cache go build -o go_server main.go 2>go.log); then
-    "$dir/go_server" "$dir/www/index.html" &
-    go_pid=$! children="$children $!" servers="$servers go:18092"
-else echo 'skip go: it is not installed'; fi
+start echo wsq 18090 "$dir/echo.wsq" 18090
+start echo epoll 18091 "$dir/echo.epoll" 18091
+start echo libuv 18092 "$dir/echo.libuv" 18092
+start echo asio 18093 "$dir/echo.asio" 18093
+start echo tokio 18094 "$dir/echo.tokio" 18094
+start echo go 18095 "$dir/echo.go" 18095
+start web wsq 18101 "$dir/web.wsq" -p 18101 -w 2
+start web nginx 18100 nginx -p "$run" -c "$run/nginx.conf"
+start web go 18102 "$dir/web.go" 18102 "$run/www/index.html"
 sleep 1
 
-# The processes of a server.
-processes() { eval "set -- \$${1}_pid"; echo "$1" $(pgrep -P "$1"); }
+# ---- measuring ----
 
-# Processor time (ticks), switches and memory (KiB) of these processes.
-spent() {
-    for pid; do
-        awk '{ print "ticks", $14 + $15 }' "/proc/$pid/stat"
-        cat /proc/$pid/task/*/status | awk '/ctxt/ { print "switches", $2 }'
-        awk '/^Pss:/ { print "memory", $2 }' "/proc/$pid/smaps_rollup"
-    done | awk '{ n[$1] += $2 } END { print n["ticks"], n["switches"], n["memory"] }'
+# What a server is: WHAT NAME PORT, and its processes.
+parts() { echo "$1" | tr : ' '; }
+
+measure() { # server, connections
+    # shellcheck disable=SC2046
+    set -- "$2" $(parts "$1")
+    option=
+    [ "$2" = echo ] || option=-w
+    # shellcheck disable=SC2046
+    line=$("$dir/client" $option -s "$seconds" "$4" "$1" "$5" $(pgrep -P "$5")) && echo "$2 $3 $line"
 }
 
-measure() { # server, port, connections
-    pids=$(processes "$1")
-    before=$(spent $pids)
-    wrk -t1 -c"$3" -d"${seconds}s" --latency "http://127.0.0.1:$2/" >"$dir/wrk"
-    after=$(spent $pids)
-    awk -v name="$1" -v count="$3" -v before="$before" -v after="$after" -v hz="$(getconf CLK_TCK)" '
-        function us(t) { return t ~ /us$/ ? t + 0 : t ~ /ms$/ ? t * 1000 : t * 1000000 }
-        $1 == "50%" { median = us($2) }
-        $1 == "99%" { late = us($2) }
-        /requests in/ { requests = $1 }
-        /^Requests\/sec/ { rate = $2 }
-        END { split(before, b, " "); split(after, a, " "); if (!requests) exit
-              printf "%s %d %.0f %.0f %.0f %.2f %.2f %d\n", name, count, rate, median, late,
-                     (a[1] - b[1]) * 1e6 / hz / requests, (a[2] - b[2]) / requests, a[3] }' "$dir/wrk"
-}
-
-for count in 1 8 64 512; do
+for count in $connections; do
     for round in $(seq "$rounds"); do
-        for server in $servers; do measure "${server%:*}" "${server#*:}" "$count"; done
-    done >"$dir/lines"
+        for server in $servers; do measure "$server" "$count"; done
+    done >"$run/lines"
     for server in $servers; do
-        printf '%s %s' "${server%:*}" "$count"
-        for column in 3 4 5 6 7 8; do
-            printf ' %s' "$(awk -v n="${server%:*}" -v c=$column '$1 == n { print $c }' "$dir/lines" |
-                sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }')"
+        # shellcheck disable=SC2046
+        set -- $(parts "$server")
+        printf '%s %s %s' "$1" "$2" "$count"
+        for column in 4 5 6 7 8 9; do
+            printf ' %s' "$(awk -v w="$1" -v n="$2" -v c=$column '$1 == w && $2 == n { print $c }' "$run/lines" |
+                sort -n | awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : "-" }')"
         done
         echo
     done

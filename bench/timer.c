@@ -4,6 +4,7 @@
  *   timer/cancel   one of these is cancelled, in random order
  *   timer/again    one of 1000 of the others, at random, is cancelled and set again
  *   timer/cold     the same with any of them, so that neither it nor its neighbours are in a cache
+ *   timer/touch    any of them is only read: what one access to memory costs here
  *   timer/later    any of them is set anew, for a later time
  *   timer/fire     n tasks are woken by their timers, one a microsecond: processor time of each, with
  *                  its run
@@ -47,7 +48,7 @@ static wsq_poll sleeper_run(wsq_ctx ctx, wsq_task *task) {
 
 /* ---- set, cancelled, set again: a driver on each worker ---- */
 
-typedef enum deed { SET, CANCEL, AGAIN, COLD, LATER } deed;
+typedef enum deed { SET, CANCEL, AGAIN, COLD, TOUCH, LATER } deed;
 
 typedef struct driver {
     wsq_task task;
@@ -72,9 +73,14 @@ static double steps(wsq_pool *pool, const driver *self, uint64_t *random) {
             bench_check(wsq_timer_cancel(&self->mine[i * 7919 % STEPS].timer), "cancel");
         } else {
             sleeper *one = &self->others[random_next(random) % (uint64_t)among];
-            if (self->what != LATER) bench_check(wsq_timer_cancel(&one->timer), "cancel");
-            if (self->what != LATER) set(pool, one, random);
-            else wsq_timer_set(pool, &one->timer, &one->task, 3 * HOUR + (uint64_t)i);
+            if (self->what == TOUCH) {
+                *random += (uint64_t)one->runs; /* 0: the next access waits for this one */
+            } else if (self->what == LATER) {
+                wsq_timer_set(pool, &one->timer, &one->task, 3 * HOUR + (uint64_t)i);
+            } else {
+                bench_check(wsq_timer_cancel(&one->timer), "cancel");
+                set(pool, one, random);
+            }
         }
     }
     double ns = bench_since(start) / (double)STEPS;
@@ -111,6 +117,7 @@ static double measure_set(const bench_case *self) { return measure_steps(self, S
 static double measure_cancel(const bench_case *self) { return measure_steps(self, CANCEL); }
 static double measure_again(const bench_case *self) { return measure_steps(self, AGAIN); }
 static double measure_cold(const bench_case *self) { return measure_steps(self, COLD); }
+static double measure_touch(const bench_case *self) { return measure_steps(self, TOUCH); }
 static double measure_later(const bench_case *self) { return measure_steps(self, LATER); }
 
 /* ---- fired ---- */
@@ -154,6 +161,7 @@ int main(int argc, char **argv) {
         bench_add_pair("timer/cancel", "ns", measure_cancel, n);
         bench_add_pair("timer/again", "ns/cancel+set", measure_again, n);
         if (n > 1000) bench_add_pair("timer/cold", "ns/cancel+set", measure_cold, n);
+        if (n > 1000) bench_add_pair("timer/touch", "ns", measure_touch, n);
         bench_add_pair("timer/later", "ns", measure_later, n);
         bench_add_pair("timer/fire", "ns", measure_fire, n);
     }
