@@ -3780,11 +3780,11 @@ typedef struct wsqi_frame {
     wsq_task *task;           /* the running task, or NULL */
     wsq_group *group;         /* its group, or NULL */
     struct wsqi_loop *loop;   /* the innermost loop that the worker is in, or NULL */
-    wsq_ctx floor;            /* where the jobs of the next task or job that it starts go */
+    wsq_ctx floor;            /* where the next task or job that the owner starts puts its jobs */
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
-/* What other threads note about a worker at one look, and compare with at their next look. */
+/* What other threads note about a worker at one look, and compare at their next look. */
 typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head, when it held one task */
     wsqi_a64 run;    /* watcher and thieves write: 1 + counters.run; 0: the slot was empty */
@@ -3843,7 +3843,7 @@ struct wsqi_worker {
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
     uint32_t tombstones;   /* owner: futures called in its waits, whose entries may be queued */
-    bool suspicious;      /* owner: at its last time-out a task was queued, and no thread searched */
+    bool suspicious;      /* owner: at its last time-out a task was queued, no thread searched */
     bool events;          /* owner: the driver's wait has returned true, and dispatch is due */
     bool polling;         /* owner: it is inside the driver's wait */
     bool dispatching;     /* owner: it is inside the driver's dispatch */
@@ -3941,7 +3941,7 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
     wsqi_a32 threads_made; /* workers and stand-ins that have a block; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests' blocks; the lock's holder writes */
-    wsqi_a32 pump;         /* caller_runs: WSQI_PUMP_*; by exchange, see >>pump */
+    wsqi_a32 pump;         /* caller_runs: WSQI_PUMP_*; changed by exchange, see >>pump */
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
      * sleeping permits:15 | searching threads:16] */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 permits;
@@ -3973,7 +3973,7 @@ struct wsq_pool {
     wsqi_a32 coming;    /* new stand-ins, not in S yet; they and the lock's holder write */
     wsqi_duty duty;
     wsqi_futures futures;        /* of threads outside; under `lock`, as the next two members */
-    wsq_future *future_batches;  /* free batches that are in no wsqi_futures */
+    wsq_future *future_batches;  /* free batches of futures that no wsqi_futures holds */
     void *future_chunks;         /* the memory of all futures */
     struct wsqi_list *listing;    /* of all tasks; NULL: none; see >>dump */
 };
@@ -4901,8 +4901,8 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
     return amount;
 }
 
-/* Is a thread free for a job? A guest at work keeps one sleeping permit asleep, because it works in
- * the place of that sleeper. The caller has passed a full barrier. */
+/* Is a thread free for a job? For each guest at work one permit stays asleep, because the guest
+ * works in the place of its thread. The caller has passed a full barrier. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
     return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
@@ -5052,8 +5052,8 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
     /* I10: either this sees the timer, or its setter sees no watcher. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
     /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. A
-     * thread that does not see the watcher yet wakes another worker. That does no harm, and is not
-     * needed, because wsqi_watch_until looks again. Failure: another worker watches. */
+     * thread that does not see the watcher yet wakes another worker. This extra wake-up is
+     * harmless, but not needed: wsqi_watch_until looks again. Failure: another worker watches. */
     return wsqi_cas_rel(&pool->watcher, &none, (self->index + 1) | WSQI_WATCHES_SLOTS);
 }
 
@@ -5674,7 +5674,7 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
 enum {
     WSQI_FLAG_LANE = 3, /* the task's wsq_priority */
     WSQI_FLAG_PINNED = 4,  /* the upper 16 bits are the worker's index */
-    WSQI_FLAG_ONCE = 8,    /* with PINNED: by wsq_spawn_on, so for one spawn */
+    WSQI_FLAG_ONCE = 8,    /* with PINNED: wsq_spawn_on has set the pin, for one spawn */
     WSQI_FLAG_GROUPED = 16, /* before the spawn, task->pool is the group's address + 1 */
     WSQI_FLAG_REVOCABLE = 32, /* the spawn sets WSQI_TASK_OPEN */
     WSQI_FLAG_NODE = 64,    /* it is part of a wsq_node */
@@ -7815,8 +7815,8 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
-    /* If no stand-in can start, a waiting thread must run the task. (If all stand-ins exist,
-     * wsqi_permit_offer calls that thread.) */
+    /* If no stand-in can start, a waiting thread must run the queued task. (If all stand-ins
+     * were started already, wsqi_permit_offer calls that thread.) */
     if (!wsqi_thread_ready(pool, 0) && wsqi_threads_made(pool) != pool->guest_base &&
         !wsqi_forked(pool))
         wsqi_call(pool, NULL);
@@ -8095,7 +8095,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* a wait further down the stack is in the middle of a task */
+    self->wait = NULL; /* a wait further down the stack runs a task now: it does not look */
     self->wait_depth--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
 }
@@ -8855,9 +8855,10 @@ static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
 
 /* Owner only, in a join whose job was stolen: runs another job, never a task. It looks first at the
  * thief, whose jobs are mostly children of the awaited one; then at the worker from which this one
- * stole last; and in every fourth round at all workers. The other job delays this join, and the
- * joins of other workers that wait for it in turn; related jobs delay them less. (The efficiency of
- * uts with 64 and 128 simulated workers: 50 and 38 instead of 44 and 26%.) */
+ * stole last; and in every fourth round at all workers. The other job delays this join, and so
+ * the joins of other workers that wait for this one; related jobs delay them less. (The efficiency
+ * of the benchmark uts with 64 and 128 simulated workers: 50 and 38%; without this order 44, 26%.)
+ */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     return wsqi_help_with(self, wsqi_load_hint(&job->thief)) ||
@@ -8893,9 +8894,9 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     }
     while (sleeps) {
         wsqi_wait_listen(&wait);
-        /* Relaxed: the thief's exchange reads WAITED, and then the thief finds this wait, because
-         * the bucket's lock orders them. Failure: the job is done (wsqi_join_stolen reads it again,
-         * J4), or WAITED already. */
+        /* Relaxed: the bucket's lock orders this wait and the thief's search for it: the thief's
+         * exchange reads WAITED, then the thief finds this wait. Failure: the job is done
+         * (wsqi_join_stolen reads `done` again, J4), or `done` is WAITED already. */
         if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
             break;
         if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
