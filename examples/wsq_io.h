@@ -514,7 +514,7 @@ static bool wsq_io_look(uint64_t timeout_ns, void *user) {
     int n = count != 0 ? wsq_io_poll(self->all, count, wsq_io_ms(timeout_ns)) : 0;
     atomic_store(&self->waits, (uintptr_t)0);
     if (n > 0 && self->all[0].revents != 0)
-        while (recv(self->pair[0], bytes, sizeof bytes, 0) > 0) {}
+        for (int i = 0; i < 64 && recv(self->pair[0], bytes, sizeof bytes, 0) > 0; i++) {}
     for (size_t i = 1; n > 0 && i < count && self->count < WSQ_IO_EVENTS; i++)
         if (self->all[i].revents != 0) self->ready[self->count++] = self->all[i].fd;
     return self->count != 0;

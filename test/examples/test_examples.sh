@@ -121,6 +121,44 @@ watched() {
     says "$work/none/top: No such file"
 }
 
+# 50 clients of the echo server, 100 messages each; a client that is silent is sent away.
+echoes() {
+    if ! [ -x "$build/examples/echo" ] || ! command -v python3 >/dev/null; then
+        echo 'skip  echo: needs python3 (Debian: python3)'
+        return
+    fi
+    "$build/examples/echo" 0 1 >"$work/out" 2>&1 &
+    server=$!
+    appears "$work/out"
+    timeout 60 python3 - "$(sed -n 's/echo: port //p' "$work/out")" <<'END' || fail 'echo: what was sent did not come back'
+import socket, sys
+clients = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for i in range(50)]
+for i in range(100):
+    for number, client in enumerate(clients):
+        client.sendall(b"%d of %d" % (i, number))
+    for number, client in enumerate(clients):
+        expected = b"%d of %d" % (i, number)
+        got = b""
+        while len(got) < len(expected):
+            got += client.recv(100) or sys.exit(1)
+        if got != expected: sys.exit(1)
+big = bytes(range(256)) * 20000
+sender = clients.pop()
+sender.setblocking(False)
+sent, got = 0, b""
+while len(got) < len(big):
+    try: sent += sender.send(big[sent:])
+    except BlockingIOError: pass
+    try: got += sender.recv(1 << 20)
+    except BlockingIOError: pass
+if got != big: sys.exit(1)
+for client in clients: # one second of silence
+    if client.recv(1) != b"": sys.exit(1)
+END
+    kill $server
+    wait $server 2>/dev/null
+}
+
 refuses() { # program, text that is said, arguments
     name=$1 text=$2
     shift 2
@@ -181,6 +219,7 @@ says '8 queens: 92 solutions'
 run 0 examples/top -n 5 -d 2 -w 3
 says 'tasks/s'
 watched
+echoes
 arguments
 if command -v cc >/dev/null; then
     for source in examples/*.c examples/*.cpp examples/recipes/*.c; do compiles "$source"; done

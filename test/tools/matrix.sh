@@ -62,7 +62,7 @@ names() {
 variants() { # compile command
     ${MAKE:-make} -s variants | sed -n 's/^test\/test_//p' | while read -r name source options; do
         printf '%s: %s\n\t%s\n' "$dir/$name${suffix-}" "${src:-.}/$source ${src:-.}/wsq.h" \
-            "$* $options \$< -o \$@ -lm"
+            "$* $options \$< -o \$@ -lm ${libs-}"
     done
 }
 
@@ -70,9 +70,9 @@ compile() { # compile command, for each of $names
     make -s -j"$CORES" -f - all <<EOF
 all: $(for t in $names; do echo "$dir/$t${suffix-}"; done | tr '\n' ' ')
 $dir/%${suffix-}: ${src:-.}/test/test_%.c ${src:-.}/wsq.h test/tools/matrix.sh
-	$* \$< -o \$@ -lm
+	$* \$< -o \$@ -lm ${libs-}
 $dir/%${suffix-}: ${src:-.}/test/stress/%.c ${src:-.}/wsq.h test/tools/matrix.sh
-	$* \$< -o \$@ -lm
+	$* \$< -o \$@ -lm ${libs-}
 $(variants "$@")
 EOF
 }
@@ -239,7 +239,7 @@ row_windows() {
     links gcc-mingw-w64-x86-64-posix x86_64-w64-mingw32-gcc -static -pthread
     [ -n "$(wine)" ] || skip wine64
     export WINEPREFIX="$B/wine" WINEDEBUG=-all
-    suffix=.exe
+    suffix=.exe libs=-lws2_32
     for source in examples/*.c examples/recipes/*.c; do
         x86_64-w64-mingw32-gcc -std=c11 $strict -D_GNU_SOURCE -fsyntax-only $source || return 1
     done
