@@ -297,6 +297,14 @@ static void first_look(void) {
         wsq_pool_wait(pool);
         CHECK_EQ(attempts, i == 0 ? 1 : 2); /* the second look takes a task that is alone in its ring */
     }
+    nap(MS);
+    wsq_worker_stats(pool, 0, &one);
+    attempts = one.steal_attempts;
+    item_spawn(pool, item_make(US)); /* nobody leads to this one: all others sleep, so it looks at none */
+    wsq_pool_wait(pool);
+    nap(MS);
+    wsq_worker_stats(pool, 0, &one);
+    CHECK_EQ(one.steal_attempts, attempts);
     wsq_pool_destroy(pool);
 }
 
@@ -382,6 +390,35 @@ static void standin_for_a_task(void) {
     item_spawn(pool, late);
     wsq_pool_wait(pool);
     CHECK(late->began - late->spawned < 100 * US);
+    wsq_pool_destroy(pool);
+}
+
+/* A thread that waits without a permit runs the task if no stand-in can be started. */
+static void waiter_for_a_task(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *waits = item_make(0), *blocks = item_make(5 * MS), *late = item_make(US);
+    unsigned threads, outside_threads = sim.outside;
+    make_three();
+    three[0]->pends = true;
+    item_spawn(pool, three[0]);
+    nap(MS);
+    waits->task.fn = waits_for_first_run;
+    item_spawn(pool, waits);
+    nap(MS); /* a stand-in has its permit */
+    threads = sim.threads;
+    sim.threads = WORLD_CORES; /* no core is left for another */
+    for (unsigned i = outside_threads; i < SIM_OUTSIDE; i++) sim.cores[WORLD_CORES + i].state = SIM_READY;
+    sim.outside = SIM_OUTSIDE;
+    blocks->task.fn = blocks_run;
+    item_spawn(pool, blocks);
+    nap(MS);
+    item_spawn(pool, late);
+    nap(MS);
+    CHECK(late->began != 0 && late->began - late->spawned < 100 * US);
+    sim.threads = threads;
+    sim.outside = outside_threads;
+    item_wake(three[0]);
+    wsq_pool_wait(pool);
     wsq_pool_destroy(pool);
 }
 
@@ -614,6 +651,7 @@ int main(void) {
     IN_WORLD(join_gives_its_permit);
     IN_WORLD(no_permit_lies_idle);
     IN_WORLD(standin_for_a_task);
+    IN_WORLD(waiter_for_a_task);
     IN_WORLD(permit_of_a_helper);
     IN_WORLD(sleep_is_no_work);
     IN_WORLD(edge_beside_an_end);

@@ -237,6 +237,72 @@ static void pumps(void) {
     wsq_pool_destroy(pumped);
 }
 
+/* ---- a wait runs what it awaits, wherever that lies in the queue ---- */
+
+static item *behind[3];
+
+static wsq_poll awaits_last_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < 3; i++) item_spawn(wsq_pool_of(ctx), behind[i] = item_make(US));
+    CHECK_EQ(wsq_task_wait(&behind[2]->task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* It needs no other thread for that, and the others keep their order. */
+static void awaits_the_last(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *awaits = item_make(0);
+    awaits->task.fn = awaits_last_run;
+    item_spawn(pool, awaits);
+    wsq_pool_wait(pool);
+    CHECK_EQ(sim.threads, 1);
+    CHECK(behind[2]->ended < behind[0]->began && behind[0]->began < behind[1]->began);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- a timer that has fired is not set ---- */
+
+static void fired_timer(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *timed = item_make(US);
+    timed->pends = true;
+    item_spawn(pool, timed);
+    nap(MS);
+    item_set_timer(pool, timed, MS);
+    CHECK(wsqi_load_acq(&timed->timer.timers) != NULL);
+    wsq_pool_wait(pool);
+    CHECK(wsqi_load_acq(&timed->timer.timers) == NULL); /* so that a cancel does not look at the pool */
+    wsq_pool_destroy(pool);
+    CHECK(!wsq_timer_cancel(&timed->timer));
+}
+
+/* ---- wakes into a slot that come too late ---- */
+
+static wsq_poll wakes_and_ends_run(wsq_ctx ctx, wsq_task *task) {
+    wsqi_worker *worker = wsqi_block(wsq_pool_of(ctx), 0);
+    uint32_t vain = wsqi_load_hint(&worker->marks.vain);
+    (void)task;
+    item_wake(current.made[0]);
+    CHECK_EQ(wsqi_load_hint(&worker->marks.vain), vain + 1);
+    return WSQ_DONE;
+}
+
+/* The waker runs the task itself, before another thread has woken up. */
+static void slots_in_vain(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    for (int i = 0; i < 8; i++) {
+        item *wakes = item_make(0);
+        made(0)->pends = true;
+        item_spawn(pool, current.made[0]);
+        wakes->task.fn = wakes_and_ends_run;
+        nap(MS);
+        item_spawn_on(pool, 0, wakes);
+        wsq_pool_wait(pool);
+    }
+    memset(&current, 0, sizeof current);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- when a loop wakes another worker ---- */
 
 static uint64_t second_began;
@@ -364,6 +430,9 @@ int main(void) {
     IN_WORLD(slots);
     IN_WORLD(looks_on);
     IN_WORLD(pumps);
+    IN_WORLD(awaits_the_last);
+    IN_WORLD(fired_timer);
+    IN_WORLD(slots_in_vain);
     IN_WORLD(few_elements);
     IN_WORLD(end_without_a_permit);
     IN_WORLD(lent_thread_leaves);
