@@ -2528,10 +2528,10 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
 
 WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
-/* Owner only. Moves all but the oldest WSQ_RING_CAPACITY / 2 items to `out`, which has room for
- * that many. Returns the number of moved items: 0 if the ring holds no more than half its capacity,
- * or a thief is copying. A thief that read the longer tail before the spill takes at most half of
- * the ring, so it takes none of the moved items. */
+/* Owner only. Leaves the oldest WSQ_RING_CAPACITY / 2 items in the ring and moves the others to
+ * `out`, which has room for as many. Returns the number of moved items: 0 if the ring holds no more
+ * than half its capacity, or a thief is copying. A thief that read the tail before the spill
+ * lowered it takes only the oldest items, at most half of the ring, so none of the moved ones. */
 static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
     uint32_t tail = wsqi_load_own(&self->tail);
@@ -3661,8 +3661,8 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
     }
     if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
-    /* D4: the thread that moves top gets the last item. Bottom stays: it equals top then, so the
-     * deque is empty. Release: a thread that sees the new top sees the bottom of that time. */
+    /* D4: the thread that moves top gets the last item. Bottom stays: the new top equals it, so the
+     * deque is empty. Release: a thread that sees the new top sees bottom as it is at this CAS. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
@@ -3949,7 +3949,7 @@ struct wsq_pool {
      * slots, too, not only timers. On a cache line of its own, because all threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 watch_due;  /* when the watcher looks at the slots next (also if it changes) */
-    wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. By CAS */
+    wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. Changed by CAS */
     /* 2 * (1 + index of the block whose thread has the driver, or had it last), + 1 while it has
      * it. A thread takes the driver by CAS */
     wsqi_a32 poller;
@@ -4659,8 +4659,8 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
-/* Clears one bit, and returns its number, or -1 if all are clear: the lowest bit among the blocks
- * nearest to `self`, or, if `self` is NULL, of all. So the same sleepers are woken again and again,
+/* Clears one bit and returns its number; -1: all are clear. It is the lowest bit among the blocks
+ * nearest to `self`, or, if `self` is NULL, among all. So the same sleepers are woken again and again,
  * and their caches stay warm. (Rejected: to wake each sleeper in turn. A request through libuv, one
  * at a time, then took 14.8 instead of 11.0 us; 2 cores, KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
@@ -4853,8 +4853,8 @@ enum { WSQI_WAKES = 4 };
 
 /* How many sleepers a thread takes out of S in one step. With more than 64 workers the cache line
  * of S, which all share, slows the wake-ups: of 512 tasks for 512 sleepers half have begun after
- * the time of 36 wake-ups, with 1 here after 61. With 4 here the sleepers that were taken wait too
- * long until they are woken (the 64 tasks above then need 24 wake-ups, not 12). */
+ * the time of 36 wake-ups; if this is 1, after that of 61. If it is 4, the sleepers that were taken
+ * wait too long until they are woken (the 64 tasks above then need 24 wake-ups, not 12). */
 enum { WSQI_TAKEN = 2 };
 
 /* Returns a worker that has a public job, or NULL. Asks the workers that it finds without a public
@@ -5307,7 +5307,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
     self->comes = self->robs_slots = false;
-    self->permit = self->searching = true; /* true once it is woken; wsqi_wake_self sets it anew */
+    self->permit = self->searching = true; /* for when it is woken; wsqi_wake_self sets both anew */
     /* It watches before wsqi_pass_on looks, which would otherwise wake a thread to watch. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
@@ -6259,8 +6259,8 @@ static void wsqi_timers_raise(wsq_pool *pool) {
 }
 
 /* Any thread, in a turn or when it finds nothing to do: wakes the tasks whose timers are due, in
- * the order of their times (so not by the LIFO slot). It fires a bounded number, the next call
- * more. It leaves out lists whose lock is held, and other workers' timers unless they are late by
+ * the order of their times (so not by the LIFO slot). A call fires a bounded number; the next one
+ * goes on. It leaves out lists whose lock is held, and other workers' timers unless they are late by
  * `grace` ns. It queues the tasks only after it has unlocked all lists, because in a pool that is
  * over, queueing cancels them. True: timers moved, but none fired; the caller must look again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
@@ -6718,7 +6718,7 @@ static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, boo
         wsq_node *node = wsq_container_of(edge->task, wsq_node, task);
         if (poisons) wsqi_task_poison(&node->task);
         /* E7: what the node's predecessors did is visible to its run. Pairs with itself. If `left`
-         * is 1, this is the last one, and need not count down. */
+         * is 1, this task is the last predecessor, and need not count down. */
         if (wsqi_load_acq(&node->left) != 1 && wsqi_add_acqrel(&node->left, 0u - 1u) != 1) continue;
         wsqi_store_hint(&node->left, node->predecessors); /* for the next run */
         wsqi_node_claim(pool, &node->task);
@@ -7171,7 +7171,7 @@ static bool wsqi_jobs_allowed(const wsqi_worker *self) {
  * simulated cores (bench/sim), values from 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
-/* What a thief takes: public jobs; with TASKS also queued tasks; with SLOTS also LIFO slots'. */
+/* What a thief takes: public jobs; with TASKS also queued tasks; with SLOTS also those in LIFO slots. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
 /* Owner only, a thief that S does not count as a searcher: notifies, if tasks are left. */
@@ -7840,7 +7840,7 @@ static wsqi_worker *wsqi_counts(wsqi_worker *block) {
 #define wsqi_each_pool(block, first) \
     for (wsqi_worker *block = wsqi_counts(first); block != NULL; block = wsqi_counts(block->outer))
 
-/* The thread goes on. In each pool in which it counts it takes a permit, if one sleeps; but between
+/* The thread goes on. In each pool in which it counts, it takes a permit if one sleeps; but between
  * wsq_block_begin and wsq_block_end it gives its permit back, if a wait has taken one. */
 static void wsqi_permits_take(void) {
     wsqi_each_pool(block, wsqi_self_get()) {
@@ -7970,7 +7970,7 @@ static const void *wsqi_wait_subject(const wsqi_wait *wait) {
     return wait->job != NULL ? (const void *)wait->job : wait->key;
 }
 
-/* Sends the event that the waiting function, which may belong to any pool, blocks or goes on. */
+/* Sends `event`: the function that waits, which may belong to any pool, blocks or goes on. */
 static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
@@ -8004,8 +8004,8 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 }
 
 /* A thread outside looks this long for the end of its wait before it sleeps: longer than a wake-up,
- * which takes 20 us where idle processors sleep (KVM). A spawn with its wait takes 1 us; if it
- * looks for 0 or 10 us, 40. */
+ * which takes 20 us where idle processors sleep (KVM). A spawn with its wait takes 1 us; if
+ * the thread looks for only 10 us, or not at all, they take 40 us. */
 #define WSQI_LOOK_NS 50000u
 
 /* A thread outside looks for the end of its wait before it sleeps, because the end may be near. If
@@ -8419,7 +8419,7 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* Gets a future from the pool: outside, or for a worker whose list is empty. NULL: no memory. */
+/* From the pool: a future for a thread outside or a worker with an empty list. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     wsqi_lock(pool, &pool->lock);
@@ -9076,7 +9076,7 @@ typedef struct wsqi_pace {
     size_t next;        /* the element before which to read it again */
     uint64_t looked_ns; /* the time at `looked` */
     uint64_t worked_ns; /* how long this thread has worked on the range */
-    uint64_t left_ns;   /* an estimate: how long the items left at time `looked` will take */
+    uint64_t left_ns;   /* an estimate: how long the items left at `looked_ns` will take */
     bool quiet;         /* at the last step no thief wanted work */
 } wsqi_pace;
 
@@ -9779,8 +9779,8 @@ static bool wsqi_still(wsq_pool *pool) {
     return !left;
 }
 
-/* Any thread that goes to sleep or off duty. If the pool stops, and this was the last thread on
- * duty that was awake, this releases waits, or, if there are none, makes the pool over. */
+/* Any thread that goes to sleep or off duty. If the pool stops, and the caller was the last
+ * thread on duty that was awake, releases the waits, or, if there are none, ends the pool. */
 static void wsqi_check_still(wsq_pool *pool) {
     /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep. */
     wsqi_fence_sc();
