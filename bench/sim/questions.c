@@ -6,6 +6,7 @@
  * each worker, in `weak` and `hot`. -c: a row of FILE for each figure. Without -m it is the machine
  * of 128 cores. */
 #include "efficiency.h"
+#include "events.h"
 #include "steps.h"
 
 enum { MOST = 16 };
@@ -156,6 +157,36 @@ static void ask_load(const sim_machine *machine) {
     }
 }
 
+/* ---- events ---- */
+
+/* One pool, whose one driver hears of all events, beside a pool for each 8 workers. */
+static void ask_events(const sim_machine *machine) {
+    static const uint32_t lengths[] = {3000, 10000};
+    unsigned list[MOST];
+    int count = workers_list(machine, list);
+    sim.machine = machine;
+    printf("\nan open load of events, each for a task, 80%% of what the workers could do: us from arrival "
+           "to start, and the share of the load that is done; %s\n%7s%9s%12s%9s%9s%14s%9s%9s\n",
+           machine->what, "task", "workers", "one driver", "99%", "done", "one for 8", "99%", "done");
+    for (int t = 0; t < 2; t++) {
+        for (int i = 0; i < count; i++) {
+            size_t events = (options.quick ? 300u : 1000u) * list[i] + 3000;
+            event_result r[2];
+            char name[16];
+            snprintf(name, sizeof name, "%gus", lengths[t] / 1e3);
+            for (int k = 0; k < 2; k++) {
+                r[k] = events_run(machine, list[i], k == 0 ? list[i] : 8, 0.8, lengths[t], events);
+                report_row(k == 0 ? "events" : "events8", name, list[i], "p50_us", r[k].wait_p50);
+                report_row(k == 0 ? "events" : "events8", name, list[i], "p99_us", r[k].wait_p99);
+                report_row(k == 0 ? "events" : "events8", name, list[i], "done", r[k].done);
+            }
+            printf("%7s%9u%12.1f%9.1f%8.0f%%%14.1f%9.1f%8.0f%%\n", name, list[i], r[0].wait_p50,
+                   r[0].wait_p99, 100 * r[0].done, r[1].wait_p50, r[1].wait_p99, 100 * r[1].done);
+            fflush(stdout);
+        }
+    }
+}
+
 /* ---- steps ---- */
 
 static void ask_steps(const sim_machine *machine) {
@@ -239,6 +270,7 @@ static const struct {
     {"strong", "efficiency where the work as a whole is fixed", ask_strong, false},
     {"spread", "how soon a sleeping pool is at work", ask_spread, false},
     {"load", "how long tasks wait under an open load", ask_load, false},
+    {"events", "an open load of events that a driver hears of", ask_events, false},
     {"steps", "ping-pong, pipeline, barrier", ask_steps, false},
     {"hot", "the hottest lines of each run", ask_hot, false},
     {"headline", "cases that libraries are compared by, on 64 cores", ask_headline, true},
