@@ -1,6 +1,6 @@
 #!/bin/sh
 # usage: bench/servers.sh BUILD [rounds [seconds]]
-# Servers on wsq beside others, two threads each where they have threads, and one client (client.c) for
+# Servers on wsq beside others, two threads each where they have threads, and one client (peers/echo/client.c) for
 # all. BUILD has examples/echo and examples/httpd. What is not installed is skipped, with a line.
 #
 #   echo   64 bytes come back: examples/echo, a bare epoll loop, libuv (one thread), asio, Tokio, Go
@@ -43,7 +43,7 @@ cargoes() {
             --config "source.debian.directory=\"$crates\"") && cp "$dir/tokio.src/target/release/echo" "$2"
 }
 
-"$cc" $flags -std=c11 "$here/client.c" -o "$dir/client" || exit 1
+"$cc" $flags -std=c11 "$here/peers/echo/client.c" -o "$dir/client" || exit 1
 cp "$build/examples/echo" "$dir/echo.wsq" && cp "$build/examples/httpd" "$dir/web.wsq" || exit 1
 try echo.epoll gcc "$cc" $flags "$here/peers/echo/epoll.c"
 try echo.libuv libuv1-dev "$cc" $flags "$here/peers/echo/libuv.c" -luv
