@@ -372,6 +372,17 @@ static void pend_arm(actor *self, const op *o) {
 
 static void node_spawn(int k);
 
+static void quiet_op(const op *self) {
+    watch_pool *pool = pool_of(self->pool);
+    uint64_t timeout = self->ns != 0 ? self->ns : WSQ_FOREVER;
+    waiting *wait = wait_begin(pool->pool, pool->live == 0, self->pool, timeout, "a pool");
+    wsq_result result = wsq_pool_wait_for(pool->pool, timeout);
+    wait_end(wait);
+    if (result != WSQ_OK && !(result == WSQ_ERR_TIMEOUT && self->ns != 0) &&
+        !(result == WSQ_ERR_CANCELLED && pool->closing))
+        watch_fail("result", "wsq_pool_wait_for returned %d", (int)result);
+}
+
 static void close_op(const op *self) {
     watch_pool *pool = pool_of(self->pool);
     play.cancels = true;
@@ -405,6 +416,7 @@ static void op_do(wsq_ctx ctx, const op *o, actor *by) {
     }
     case OP_AGAIN: timer_again(&play.actors[o->node], o->ns); break;
     case OP_STOP: timer_stop(&play.actors[o->node]); break;
+    case OP_QUIET: quiet_op(o); break;
     case OP_CLOSE: close_op(o); break;
     case OP_SPIN: wsq_pool_set_spin(pool_of(o->pool)->pool, o->ns == 1 ? WSQ_SPIN_OFF : o->ns); break;
     case OP_LOOP: loop_run(ctx, by->w.pool, o->count, o->ns); break;

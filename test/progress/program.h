@@ -36,6 +36,7 @@ typedef enum op_kind {
     OP_NAP,      /* ns */
     OP_FEED,     /* count tasks of ns for a pool, one each ns2 */
     OP_DISMISS,  /* pool, worker node */
+    OP_QUIET,    /* it waits for pool; ns: time-out, 0: none */
     OP_CLOSE,    /* a WSQ_CANCEL shutdown of pool */
     OP_KINDS
 } op_kind;
@@ -101,7 +102,7 @@ static const struct avoidable {
     {"yield", 1u << OP_YIELD | 1u << OP_UNTIL}, {"loop", 1u << OP_LOOP | 1u << OP_RUN},
     {"pend", 1u << OP_PEND}, {"slot", 1u << OP_WAKE}, {"block", 1u << OP_BLOCK}, {"feed", 1u << OP_FEED},
     {"cancel", 1u << OP_CANCEL}, {"drain", 0}, {"timer", 1u << OP_AGAIN | 1u << OP_STOP},
-    {"close", 1u << OP_CLOSE}, {"driver", 0},
+    {"close", 1u << OP_CLOSE}, {"quiet", 1u << OP_QUIET}, {"driver", 0},
 };
 
 enum { AVOIDABLES = sizeof avoidables / sizeof *avoidables };
@@ -193,7 +194,7 @@ static const op_kind task_kinds[] = {OP_COMPUTE, OP_WAIT, OP_FUTURE, OP_RUN, OP_
     OP_PEND, OP_PEND, OP_BLOCK};
 static const op_kind thread_kinds[] = {OP_NAP, OP_NAP, OP_WAIT, OP_FUTURE, OP_RUN, OP_RUN_WAIT,
     OP_GROUP, OP_BURST, OP_WAKE, OP_CANCEL, OP_SPIN, OP_AGAIN, OP_STOP, OP_FEED, OP_DISMISS,
-    OP_CLOSE};
+    OP_QUIET, OP_CLOSE};
 
 /* One that pends on a timer, after `self`; -1: none. */
 static int node_with_timer(const program *all, int self, uint64_t *random) {
@@ -235,6 +236,9 @@ static op op_make(const program *all, int self, op_kind kind, uint64_t *random) 
     case OP_AGAIN: case OP_STOP:
         if ((k = node_with_timer(all, self, random)) < 0) return (op){0};
         made.node = (uint8_t)k;
+        break;
+    case OP_QUIET:
+        if (one_in(random, 2)) made.ns = 0;
         break;
     case OP_SPIN: made.ns = (uint32_t[]){0, 1, 100000, 2000000}[below(random, 4)]; break;
     case OP_FUTURE:
@@ -344,6 +348,7 @@ static void program_make(program *all, uint64_t seed) {
             op_kind kind = thread_kinds[below(&random, sizeof thread_kinds / sizeof *thread_kinds)];
             if ((mask >> kind & 1) == 0) continue;
             op made = op_make(all, -1, kind, &random);
+            if (made.kind == OP_QUIET && i == 0) continue; /* the first one spawns what others wait for */
             if (made.kind == OP_CLOSE && (i == 0 || !may_close(all, made.pool))) continue;
             if (made.kind == OP_CLOSE) all->drains = false;
             if (made.kind != OP_NONE) all->thread[i][n++] = made;
@@ -389,6 +394,9 @@ static void op_print(const op *self) {
     case OP_CANCEL: printf("cancel t%u", self->node); break;
     case OP_AGAIN: printf("set the timer of t%u to %s", self->node, time_text(self->ns)); break;
     case OP_STOP: printf("cancel the timer of t%u, and wake it", self->node); break;
+    case OP_QUIET: printf("wait for pool %u", self->pool);
+        if (self->ns != 0) printf(", %s at most", time_text(self->ns));
+        break;
     case OP_CLOSE: printf("WSQ_CANCEL of pool %u", self->pool); break;
     case OP_SPIN: printf("set spin_ns of pool %u to %u", self->pool, (unsigned)self->ns); break;
     case OP_BURST: printf("spawn %u%s tasks of %s%s in pool %u", self->count, priorities[self->priority],
