@@ -238,7 +238,8 @@ static void loop_body(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
 }
 
 static void loop_run(wsq_ctx ctx, unsigned pool, unsigned count, uint64_t ns) {
-    watch_loop loop = {.next = watch.loops, .start = watch_now(), .ns = ns, .left = count, .pool = pool};
+    uint64_t start = watch_now(); /* others may run meanwhile */
+    watch_loop loop = {.next = watch.loops, .start = start, .ns = ns, .left = count, .pool = pool};
     watch.loops = &loop;
     wsq_for(ctx, 0, count, count % 2, loop_body, &loop); /* every second loop with a grain of 1 */
     watch_loop **link = &watch.loops;
@@ -621,7 +622,7 @@ static void play_main(void) {
     memory_look();
     for (int i = 0; i < NODES; i++) {
         watched *w = &play.actors[i].w;
-        bool stays = w->state == WATCH_PENDS || w->state == WATCH_HELD || w->cause == FROM_EVENT;
+        bool stays = w->state == WATCH_PENDS || w->state == WATCH_HELD || w->cause == FROM_TIMER || w->cause == FROM_EVENT;
         if (stays && pool_of(w->pool)->closed) continue;
         if (spawned(w) && w->state != WATCH_DONE) watch_fail("end", "the pools are done, and %s is not", w->name);
     }
