@@ -1,5 +1,5 @@
-/* How soon a task starts that another worker could run, when the one that made it runnable computes on. In
- * virtual time. */
+/* How soon a task starts that another worker could run, when the one that made it runnable computes on, or was
+ * stalled while it moved the task; and how soon a wait returns. In virtual time. */
 #include "exact.h"
 
 enum { HOW_MANY = 4 }; /* the last one stays NULL */
@@ -413,6 +413,117 @@ static void trips(void) {
     trip_all(two, tasks_before_calls, get_one, 7);
 }
 
+/* ---- wsq_pool_wait beside a wsq_run ---- */
+
+static wsq_pool *beside;
+static item *last;
+static uint64_t quiet_at;
+
+static void waits_for_quiet(void *arg) {
+    (void)arg;
+    while (last->began == 0) nap(10 * US);
+    CHECK_EQ(wsq_pool_wait(beside), WSQ_OK);
+    quiet_at = now();
+}
+
+static void *last_call(void *arg) {
+    (void)item_run((wsq_ctx){0}, &last->task);
+    return arg;
+}
+
+static void spawn_and_wait(void) {
+    item_spawn(beside, last);
+    CHECK_EQ(wsq_task_wait(&last->task), WSQ_OK);
+}
+
+static void submit_and_get(void) {
+    wsq_future *future;
+    CHECK_EQ(wsq_submit(beside, last_call, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+}
+
+static void nothing_more(void) {}
+
+static void (*on_worker)(void); /* in the first piece that one runs; NULL: it was called */
+
+static void piece(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)arg;
+    void (*fn)(void) = wsq_worker_index(ctx) < 2 ? on_worker : NULL;
+    if (fn != NULL) on_worker = NULL, fn();
+    compute((end - begin) * 10 * MS);
+}
+
+static void four_pieces(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, 4, 1, piece, arg); }
+
+static void quiet_beside(void (*fn)(void)) {
+    beside = pool_make(&(wsq_config){.workers = 2});
+    last = item_make(MS);
+    on_worker = fn;
+    if (fn == nothing_more) item_spawn(beside, last);
+    nap(100 * US);
+    sim_core *waiter = outside(waits_for_quiet, NULL);
+    CHECK_EQ(wsq_run(beside, four_pieces, NULL), WSQ_OK);
+    sim_join(waiter);
+    CHECK(quiet_at < last->ended + 100 * US);
+    wsq_pool_destroy(beside);
+    sim.threads = 0;
+}
+
+/* The last task ends on a worker that goes on with a job, or in the middle of one; or on a thread that helps. */
+static void quiet(void) {
+    quiet_beside(nothing_more);
+    quiet_beside(spawn_and_wait);
+    quiet_beside(submit_and_get);
+    wsq_group group;
+    beside = pool_make(&(wsq_config){.workers = 2});
+    last = item_make(MS);
+    wsq_group_init(&group, beside);
+    sim_core *waiter = outside(waits_for_quiet, NULL);
+    nap(100 * US);
+    CHECK_EQ(wsq_group_spawn(&group, &last->task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    sim_join(waiter);
+    CHECK(quiet_at < last->ended + 100 * US);
+    wsq_pool_destroy(beside);
+}
+
+/* ---- permits that no idle thread can use ---- */
+
+static item *queued;
+
+static wsq_poll queue_and_block(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    item_spawn(wsq_pool_of(ctx), queued);
+    wsq_block_begin(ctx);
+    nap(5 * MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static wsq_poll wait_above(wsq_ctx ctx, wsq_task *task) {
+    item *blocks = item_make(0), *never = item_make(0);
+    (void)task;
+    blocks->task.fn = queue_and_block;
+    never->pends = true;
+    item_spawn(wsq_pool_of(ctx), never);
+    item_spawn(wsq_pool_of(ctx), blocks);
+    CHECK_EQ(wsq_task_wait_for(&never->task, 20 * MS), WSQ_ERR_TIMEOUT);
+    item_wake(never);
+    return WSQ_DONE;
+}
+
+/* The only stand-in blocks, so the thread that waits takes its permit again. */
+static void last_standin_blocks(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = 1});
+    item *waits = item_make(0);
+    waits->task.fn = wait_above;
+    queued = item_make(US);
+    item_spawn(pool, waits);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(queued->began < queued->spawned + 100 * US);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- where the caller runs the tasks ---- */
 
 static wsq_pool *pumped;
@@ -640,6 +751,8 @@ int main(void) {
     IN_WORLD(trips);
     IN_WORLD(steals);
     IN_WORLD(helps);
+    IN_WORLD(quiet);
+    IN_WORLD(last_standin_blocks);
     IN_WORLD(pumps);
     IN_WORLD(awaits_the_last);
     IN_WORLD(fired_timer);
