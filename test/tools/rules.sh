@@ -40,7 +40,7 @@ fi
 # Quick ones that notice much come first.
 programs() {
     [ -n "$PROGRAMS" ] && echo "$PROGRAMS" | tr ' ' '\n' && return
-    for name in progress/exact_calls progress/exact_permits progress/exact_events progress/exact progress/exact_soon test_results test_interface test_cancel \
+    for name in progress/exact_calls progress/exact_permits progress/exact_events progress/exact_moves progress/exact progress/exact_soon test_results test_interface test_cancel \
         test_corners test_tune test_random test_topology test_dump test_timer_clock test_group_cancel test_hooks \
         test_budget test_guest test_lent test_standin test_fork test_pool test_system test_misuse test_timer \
         test_driver test_priority test_fair test_shutdown test_spin test_host test_future test_order test_group \

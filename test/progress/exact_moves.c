@@ -1,0 +1,328 @@
+/* Tasks on their way from one queue to another, with the mover stalled at each access in turn; and the ends and
+ * permits that no other thread would see: each has one moment at which it must be told. In virtual time. */
+#include "exact.h"
+
+/* ---- tasks on their way from one queue to another ---- */
+
+/* Worker 1 runs dry while the thread that moves the tasks is stalled for 5 ms, at each access in turn. It finds none
+ * then, so it has to be woken. */
+static struct {
+    void (*before)(wsq_ctx ctx), (*move)(wsq_ctx ctx);
+    uint64_t at, stalled; /* the access; the end of the stall, 0: there was none */
+    item *busy, *list[300];
+    unsigned count;
+    wsq_future *future;
+} trip;
+
+static void trip_stalled(sim_core *core, uint64_t until) {
+    (void)core;
+    trip.stalled = until;
+}
+
+static void trip_stall(void) {
+    sim_stall.only = 1 + sim.running->id;
+    sim_stall.ns = 5 * MS;
+    sim_stall.tell = trip_stalled;
+    sim_stall.left = trip.at;
+}
+
+static void trip_spawn(wsq_pool *pool, unsigned count, uint64_t ns) {
+    while (count-- != 0) item_spawn(pool, trip.list[trip.count++] = item_make(ns));
+}
+
+static wsq_poll trip_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    trip.before(ctx);
+    trip_stall();
+    trip.move(ctx);
+    sim_stall.left = 0;
+    compute(20 * MS);
+    return WSQ_DONE;
+}
+
+static void *short_call(void *arg) {
+    compute(US);
+    return arg;
+}
+
+static bool trip_in_time(wsq_pool *pool) {
+    uint64_t late = 0;
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    for (unsigned i = 0; i < trip.count; i++)
+        if (trip.list[i]->began > late) late = trip.list[i]->began;
+    wsq_pool_destroy(pool);
+    sim.threads = 0;
+    sim_stall.only = 0;
+    sim_stall.left = 0;
+    sim_stall.tell = NULL;
+    return trip.stalled == 0 || late < trip.stalled + MS;
+}
+
+static void moves_by_get(wsq_ctx ctx);
+
+static void trip_all(wsq_config config, void (*before)(wsq_ctx), void (*move)(wsq_ctx), uint64_t step) {
+    uint64_t at = 1;
+    do {
+        memset(&trip, 0, sizeof trip);
+        trip.before = before;
+        trip.move = move;
+        trip.at = at;
+        wsq_pool *pool = pool_make(&config);
+        item *mover = item_make(0);
+        mover->task.fn = trip_run;
+        item_spawn_on(pool, 1, trip.busy = item_make(2 * MS));
+        nap(100 * US);
+        item_spawn_on(pool, 0, mover);
+        nap(10 * US);
+        if (move == moves_by_get) CHECK_EQ(wsq_submit(pool, short_call, NULL, &trip.future), WSQ_OK);
+        CHECK(trip_in_time(pool));
+        at += step;
+    } while (trip.stalled != 0);
+    CHECK(at > 5 * step);
+}
+
+static void three_tasks(wsq_ctx ctx) { trip_spawn(wsq_pool_of(ctx), 3, US); }
+static void full_ring(wsq_ctx ctx) { trip_spawn(wsq_pool_of(ctx), 256, US); }
+
+static void moves_by_block(wsq_ctx ctx) {
+    wsq_block_begin(ctx);
+    nap(10 * MS);
+    wsq_block_end(ctx);
+}
+
+static void moves_by_overflow(wsq_ctx ctx) { trip_spawn(wsq_pool_of(ctx), 1, US); }
+
+/* It waits for the task that worker 1 runs, so it moves the other one to the end of its ring. */
+static void one_task(wsq_ctx ctx) { trip_spawn(wsq_pool_of(ctx), 1, US); }
+static void moves_by_wait(wsq_ctx ctx) {
+    (void)ctx;
+    CHECK_EQ(wsq_task_wait(&trip.busy->task), WSQ_OK);
+}
+
+/* Its call lies in the global queue, where worker 1 takes it meanwhile. */
+static void one_task_then_a_call(wsq_ctx ctx) {
+    compute(20 * US);
+    one_task(ctx);
+}
+static void moves_by_get(wsq_ctx ctx) {
+    (void)ctx;
+    CHECK_EQ(wsq_future_get(trip.future, NULL), WSQ_OK);
+}
+
+/* Without its permit, which a stand-in has until then, it queues tasks, and waits. */
+static void tasks_without_a_permit(wsq_ctx ctx) {
+    item_spawn(wsq_pool_of(ctx), item_make(2 * MS));
+    wsq_block_begin(ctx);
+    nap(100 * US);
+    three_tasks(ctx);
+}
+static void moves_by_wait_without_a_permit(wsq_ctx ctx) {
+    item *never = item_make(0);
+    never->pends = true;
+    item_spawn(wsq_pool_of(ctx), never);
+    CHECK_EQ(wsq_task_wait_for(&never->task, 10 * MS), WSQ_ERR_TIMEOUT);
+    sim_stall.left = 0;
+    item_wake(never);
+    wsq_block_end(ctx);
+}
+
+/* When it gets one more future it looks for those that it has got before, and takes all else out meanwhile. */
+static void get_one(wsq_ctx ctx) {
+    wsq_future *future;
+    CHECK_EQ(wsq_submit(wsq_pool_of(ctx), short_call, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+}
+static void tasks_before_calls(wsq_ctx ctx) {
+    three_tasks(ctx);
+    for (int i = 0; i < WSQ_RING_CAPACITY / 2 - 1; i++) get_one(ctx);
+}
+
+/* Worker 1 steals two tasks and runs one of them for long. Worker 2 is dry when it does. */
+static wsq_poll then_stall(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    (void)task;
+    compute(2 * MS);
+    trip_stall();
+    return WSQ_DONE;
+}
+
+static wsq_poll spawn_long_first(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    trip_spawn(wsq_pool_of(ctx), 1, 10 * MS);
+    three_tasks(ctx);
+    compute(20 * MS);
+    return WSQ_DONE;
+}
+
+static void steals(void) {
+    memset(&trip, 0, sizeof trip);
+    do {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3, .max_standins = WSQ_STANDINS_OFF});
+        uint64_t at = trip.at + 1;
+        memset(&trip, 0, sizeof trip);
+        trip.at = at;
+        item *victim = item_make(0), *thief = item_make(0);
+        victim->task.fn = spawn_long_first;
+        thief->task.fn = then_stall;
+        item_spawn_on(pool, 1, thief);
+        item_spawn_on(pool, 2, item_make(3 * MS));
+        nap(100 * US);
+        item_spawn_on(pool, 0, victim);
+        CHECK(trip_in_time(pool));
+    } while (trip.stalled != 0 && trip.at < 200);
+}
+
+/* A thread outside takes tasks of its group. */
+static void helps(void) {
+    memset(&trip, 0, sizeof trip);
+    do {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3, .max_standins = WSQ_STANDINS_OFF});
+        uint64_t at = trip.at + 1;
+        wsq_group group;
+        memset(&trip, 0, sizeof trip);
+        trip.at = at;
+        wsq_group_init(&group, pool);
+        for (int i = 0; i < 4; i++) {
+            trip.list[trip.count++] = item_make(i == 0 ? 10 * MS : US);
+            CHECK_EQ(wsq_group_spawn(&group, &trip.list[i]->task), WSQ_OK);
+        }
+        trip_stall();
+        CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+        sim_stall.left = 0;
+        CHECK(trip_in_time(pool));
+    } while (trip.stalled != 0);
+    CHECK(trip.at > 20);
+}
+
+static void trips(void) {
+    wsq_config two = {.workers = 2, .max_standins = WSQ_STANDINS_OFF}, lifo = two, more = {.workers = 2};
+    lifo.order = WSQ_LIFO;
+    trip_all(two, three_tasks, moves_by_block, 1);
+    trip_all(two, full_ring, moves_by_overflow, 1);
+    trip_all(two, one_task, moves_by_wait, 1);
+    trip_all(two, one_task_then_a_call, moves_by_get, 1);
+    trip_all(lifo, one_task_then_a_call, moves_by_get, 1);
+    trip_all(more, tasks_without_a_permit, moves_by_wait_without_a_permit, 1);
+    trip_all(two, tasks_before_calls, get_one, 7);
+}
+
+/* ---- wsq_pool_wait beside a wsq_run ---- */
+
+static wsq_pool *beside;
+static item *last;
+static uint64_t quiet_at;
+
+static void waits_for_quiet(void *arg) {
+    (void)arg;
+    while (last->began == 0) nap(10 * US);
+    CHECK_EQ(wsq_pool_wait(beside), WSQ_OK);
+    quiet_at = now();
+}
+
+static void *last_call(void *arg) {
+    (void)item_run((wsq_ctx){0}, &last->task);
+    return arg;
+}
+
+static void spawn_and_wait(void) {
+    item_spawn(beside, last);
+    CHECK_EQ(wsq_task_wait(&last->task), WSQ_OK);
+}
+
+static void submit_and_get(void) {
+    wsq_future *future;
+    CHECK_EQ(wsq_submit(beside, last_call, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+}
+
+static void nothing_more(void) {}
+
+static void (*on_worker)(void); /* in the first piece that one runs; NULL: it was called */
+
+static void piece(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)arg;
+    void (*fn)(void) = wsq_worker_index(ctx) < 2 ? on_worker : NULL;
+    if (fn != NULL) on_worker = NULL, fn();
+    compute((end - begin) * 10 * MS);
+}
+
+static void four_pieces(wsq_ctx ctx, void *arg) { wsq_for(ctx, 0, 4, 1, piece, arg); }
+
+static void quiet_beside(void (*fn)(void)) {
+    beside = pool_make(&(wsq_config){.workers = 2});
+    last = item_make(MS);
+    on_worker = fn;
+    if (fn == nothing_more) item_spawn(beside, last);
+    nap(100 * US);
+    sim_core *waiter = outside(waits_for_quiet, NULL);
+    CHECK_EQ(wsq_run(beside, four_pieces, NULL), WSQ_OK);
+    sim_join(waiter);
+    CHECK(quiet_at < last->ended + 100 * US);
+    wsq_pool_destroy(beside);
+    sim.threads = 0;
+}
+
+/* The last task ends on a worker that goes on with a job, or in the middle of one; or on a thread that helps. */
+static void quiet(void) {
+    quiet_beside(nothing_more);
+    quiet_beside(spawn_and_wait);
+    quiet_beside(submit_and_get);
+    wsq_group group;
+    beside = pool_make(&(wsq_config){.workers = 2});
+    last = item_make(MS);
+    wsq_group_init(&group, beside);
+    sim_core *waiter = outside(waits_for_quiet, NULL);
+    nap(100 * US);
+    CHECK_EQ(wsq_group_spawn(&group, &last->task), WSQ_OK);
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    sim_join(waiter);
+    CHECK(quiet_at < last->ended + 100 * US);
+    wsq_pool_destroy(beside);
+}
+
+/* ---- permits that no idle thread can use ---- */
+
+static item *queued;
+
+static wsq_poll queue_and_block(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    item_spawn(wsq_pool_of(ctx), queued);
+    wsq_block_begin(ctx);
+    nap(5 * MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static wsq_poll wait_above(wsq_ctx ctx, wsq_task *task) {
+    item *blocks = item_make(0), *never = item_make(0);
+    (void)task;
+    blocks->task.fn = queue_and_block;
+    never->pends = true;
+    item_spawn(wsq_pool_of(ctx), never);
+    item_spawn(wsq_pool_of(ctx), blocks);
+    CHECK_EQ(wsq_task_wait_for(&never->task, 20 * MS), WSQ_ERR_TIMEOUT);
+    item_wake(never);
+    return WSQ_DONE;
+}
+
+/* The only stand-in blocks, so the thread that waits takes its permit again. */
+static void last_standin_blocks(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .max_standins = 1});
+    item *waits = item_make(0);
+    waits->task.fn = wait_above;
+    queued = item_make(US);
+    item_spawn(pool, waits);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(queued->began < queued->spawned + 100 * US);
+    wsq_pool_destroy(pool);
+}
+
+int main(void) {
+    test_begin("exact_moves");
+    IN_WORLD(trips);
+    IN_WORLD(steals);
+    IN_WORLD(helps);
+    IN_WORLD(quiet);
+    IN_WORLD(last_standin_blocks);
+    return test_end();
+}
