@@ -12,6 +12,10 @@
 //
 // A callable may take a wsq_ctx as its first argument. With it, it can fork and loop on the worker
 // where it runs: wsq::invoke(ctx, ...), wsq::for_each(ctx, ...).
+//
+// If wsq.h and wsq_io.h are included before this file, coroutines can wait for descriptors, too:
+//
+//     if (!co_await wsq::readable(pool, io, fd, 2s)) ...     2 s are over
 #ifndef WSQ_HPP
 #define WSQ_HPP
 
@@ -295,6 +299,11 @@ template <class... T> struct each_step {
     }
 };
 
+template <class R, class P> uint64_t to_ns(std::chrono::duration<R, P> time) {
+    double s = std::chrono::duration<double>(time).count(), most = 9e9; // 285 years
+    return s < most ? s > 0 ? uint64_t(s * 1e9) : 0 : WSQ_FOREVER;
+}
+
 #if defined(__cpp_impl_coroutine)
 // The task that resumes a coroutine when the value is there. It lies in the coroutine's frame.
 template <class T> struct resumption : wsq_task {
@@ -367,9 +376,7 @@ template <class T> class future {
     // Waits as wait does, but at most for this time. False: the time was up first.
     template <class R, class P> bool wait_for(std::chrono::duration<R, P> time) const {
         need_state();
-        double s = std::chrono::duration<double>(time).count(), most = 9e9; // 285 years
-        uint64_t ns = s < most ? s > 0 ? uint64_t(s * 1e9) : 0 : WSQ_FOREVER;
-        return wsq_task_wait_for(state_, ns) != WSQ_ERR_TIMEOUT;
+        return wsq_task_wait_for(state_, detail::to_ns(time)) != WSQ_ERR_TIMEOUT;
     }
     // Waits, and returns the value, or throws the exception that was thrown instead.
     T get() {
@@ -574,6 +581,83 @@ class group {
         return result == WSQ_OK;
     }
 };
+
+#if defined(WSQ_IO_H) && defined(__cpp_impl_coroutine)
+namespace detail {
+
+// The task that waits for a descriptor on behalf of a coroutine. It lies in the coroutine's frame.
+struct readiness : wsq_task {
+    wsq_pool *pool;
+    wsq_io *io;
+    wsq_io_fd fd;
+    unsigned what;
+    uint64_t timeout_ns;
+    wsq_io_limit limit = {};
+    std::coroutine_handle<> waiter = {};
+    wsq_result result = WSQ_OK;
+    bool begun = false;
+
+    readiness(wsq_pool *in, wsq_io *from, wsq_io_fd of, unsigned kind, uint64_t ns)
+        : wsq_task(), pool(in), io(from), fd(of), what(kind), timeout_ns(ns) {}
+    bool await_ready() const { return false; }
+    bool await_suspend(std::coroutine_handle<> from) {
+        waiter = from;
+        wsq_task_init(this, run);
+        wsq_task_set_cleanup(this, cancel);
+        wsq_result spawned = wsq_spawn(pool, this); // if it is WSQ_OK, the frame may be gone by now
+        if (spawned != WSQ_OK) result = spawned;
+        return spawned == WSQ_OK;
+    }
+    bool await_resume() const {
+        if (result != WSQ_ERR_TIMEOUT) check(result);
+        return result == WSQ_OK;
+    }
+    static wsq_poll run(wsq_ctx, wsq_task *task) {
+        auto *self = static_cast<readiness *>(task);
+        bool woken = self->begun && !wsq_io_cancel(self->io, self->fd); // by the descriptor
+        self->begun = true;
+        if (!woken) {
+            bool limited = self->timeout_ns != WSQ_FOREVER;
+            if (limited && wsq_io_late(&self->limit, self->pool, task, self->timeout_ns))
+                self->result = WSQ_ERR_TIMEOUT;
+            else if (wsq_io_wait(self->io, self->fd, self->what, task)) return WSQ_PENDING;
+        }
+        return self->resume();
+    }
+    static wsq_poll cancel(wsq_task *task) {
+        auto *self = static_cast<readiness *>(task);
+        wsq_io_cancel(self->io, self->fd);
+        self->result = WSQ_ERR_CANCELLED;
+        return self->resume();
+    }
+    wsq_poll resume() {
+        wsq_io_reset(&limit);
+        waiter.resume();
+        return WSQ_GONE;
+    }
+};
+
+} // namespace detail
+
+// co_await of this waits, without a thread, until the descriptor (see wsq_io_add) may be readable.
+// Call it after EAGAIN. True: try again. False: the time is over. The coroutine goes on in that pool.
+// It throws an error if the pool is shut down; but a WSQ_CANCEL does not end a wait that has begun.
+inline auto readable(wsq_pool *pool, wsq_io &io, wsq_io_fd fd) {
+    return detail::readiness(pool, &io, fd, WSQ_IO_READ, WSQ_FOREVER);
+}
+template <class R, class P>
+auto readable(wsq_pool *pool, wsq_io &io, wsq_io_fd fd, std::chrono::duration<R, P> limit) {
+    return detail::readiness(pool, &io, fd, WSQ_IO_READ, detail::to_ns(limit));
+}
+// The same, until it may be writable.
+inline auto writable(wsq_pool *pool, wsq_io &io, wsq_io_fd fd) {
+    return detail::readiness(pool, &io, fd, WSQ_IO_WRITE, WSQ_FOREVER);
+}
+template <class R, class P>
+auto writable(wsq_pool *pool, wsq_io &io, wsq_io_fd fd, std::chrono::duration<R, P> limit) {
+    return detail::readiness(pool, &io, fd, WSQ_IO_WRITE, detail::to_ns(limit));
+}
+#endif
 
 } // namespace wsq
 

@@ -1,6 +1,11 @@
 // co_await of a wsq::future: any coroutine gets the value or the exception, goes on in the future's
-// pool and holds no thread meanwhile; a cancelled pool leaves no coroutine behind.
+// pool and holds no thread meanwhile; a cancelled pool leaves no coroutine behind. co_await of a
+// descriptor that is ready, with a time-out.
 #define WSQ_IMPLEMENTATION
+#include "../../wsq.h"
+#if defined(__unix__) || defined(__APPLE__)
+#include "../../examples/wsq_io.h"
+#endif
 #include "../../examples/wsq.hpp"
 #include <atomic>
 #include <cstdio>
@@ -124,6 +129,106 @@ static void cancelled(bool awaited_first) {
     told = 0;
 }
 
+#if defined(WSQ_IO_H)
+static wsq_io io;
+
+struct sockets {
+    int ends[2];
+    sockets() {
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+        for (int fd : ends) CHECK(wsq_io_unblock(fd) == 0 && wsq_io_add(&io, fd) == 0);
+    }
+    ~sockets() {
+        for (int fd : ends) close(fd);
+    }
+};
+
+using namespace std::chrono_literals;
+
+// Two send a ball to and fro, until one of them keeps it, and the other one's time is over.
+static std::atomic<int> late{0};
+static fire bounce(wsq::pool &pool, int fd, int left, bool limited) {
+    char ball;
+    for (;;) {
+        if (recv(fd, &ball, 1, 0) == 1) {
+            CHECK(left-- > 0);
+            if (left == 0 && !limited) co_return;
+            CHECK(send(fd, &ball, 1, 0) == 1);
+        } else if (!limited) {
+            CHECK(co_await wsq::readable(pool, io, fd));
+        } else if (!co_await wsq::readable(pool, io, fd, left > 0 ? 100000ms : 10ms)) {
+            CHECK(left == 0);
+            late++;
+            co_return;
+        }
+    }
+}
+
+// Fills a socket that the other one empties.
+static fire flood(wsq::pool &pool, int from, int size) {
+    std::vector<char> bytes(static_cast<size_t>(size));
+    for (size_t sent = 0; sent < bytes.size();) {
+        ssize_t n = send(from, &bytes[sent], bytes.size() - sent, 0);
+        if (n > 0) sent += static_cast<size_t>(n);
+        else CHECK(co_await wsq::writable(pool, io, from, 100s));
+    }
+}
+static fire drink(wsq::pool &pool, int to, int size) {
+    char bytes[5000];
+    while (size > 0) {
+        ssize_t n = recv(to, bytes, sizeof bytes, 0);
+        if (n > 0) size -= static_cast<int>(n);
+        else CHECK(co_await wsq::readable(pool, io, to, 100s));
+    }
+}
+
+static std::atomic<int> refused{0};
+static fire wait_in_vain(wsq::pool &pool, int fd) {
+    try {
+        co_await wsq::readable(pool, io, fd, 100s);
+        CHECK(false);
+    } catch (const wsq::error &e) {
+        CHECK(e.code == WSQ_ERR_CANCELLED || e.code == WSQ_ERR_CLOSED);
+        refused++;
+    }
+}
+
+static void descriptors(unsigned workers, bool caller_runs) {
+    wsq_driver driver;
+    CHECK(wsq_io_init(&io, &driver) == 0);
+    wsq_config config = {};
+    config.workers = workers;
+    config.caller_runs = caller_runs;
+    config.driver = &driver;
+    {
+        wsq::pool pool(config);
+        std::vector<std::unique_ptr<sockets>> all;
+        for (int i = 0; i < 10; i++) {
+            all.push_back(std::make_unique<sockets>());
+            int *ends = all.back()->ends;
+            bounce(pool, ends[0], 200, false);
+            bounce(pool, ends[1], 200, true);
+            CHECK(send(ends[0], "o", 1, 0) == 1);
+        }
+        pool.wait();
+        sockets wide;
+        flood(pool, wide.ends[0], 3000000);
+        drink(pool, wide.ends[1], 3000000);
+        pool.wait();
+        CHECK(late == 10 && frames == 0);
+        late = 0;
+        for (auto &one : all) {
+            if (caller_runs) wait_in_vain(pool, one->ends[0]); // they have not begun to wait
+        }
+        wsq::check(wsq_pool_shutdown(pool, WSQ_CANCEL));
+        wait_in_vain(pool, all[0]->ends[1]);
+    }
+    wsq_io_fini(&io);
+    CHECK(refused == (caller_runs ? 11 : 1) && frames == 0);
+    refused = 0;
+}
+#endif
+
 int main() {
     for (unsigned workers : {1u, 2u, 4u}) {
         wsq::pool pool(workers);
@@ -138,6 +243,10 @@ int main() {
     }
     cancelled(false);
     cancelled(true);
+#if defined(WSQ_IO_H)
+    for (unsigned workers : {1u, 2u, 4u}) descriptors(workers, false);
+    descriptors(1, true);
+#endif
     std::puts("test_await: ok");
     return 0;
 }
