@@ -264,6 +264,32 @@ static void awaits_the_last(void) {
     wsq_pool_destroy(pool);
 }
 
+static wsq_poll awaits_group_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_group group;
+    (void)task;
+    CHECK_EQ(wsq_group_init(&group, wsq_pool_of(ctx)), WSQ_OK);
+    for (int i = 0; i < 3; i++) {
+        behind[i] = item_make(US);
+        if (i == 1) item_spawn(wsq_pool_of(ctx), behind[i]);
+        else CHECK_EQ(wsq_group_spawn(&group, &behind[i]->task), WSQ_OK);
+    }
+    CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+    CHECK(behind[1]->began == 0);
+    return WSQ_DONE;
+}
+
+/* It runs the group's tasks, and no other one. */
+static void awaits_the_group(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *awaits = item_make(0);
+    awaits->task.fn = awaits_group_run;
+    item_spawn(pool, awaits);
+    wsq_pool_wait(pool);
+    CHECK_EQ(sim.threads, 1);
+    CHECK(behind[0]->ended < behind[2]->began && behind[2]->ended < behind[1]->began);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- a timer that has fired is not set ---- */
 
 static void fired_timer(void) {
@@ -435,6 +461,7 @@ int main(void) {
     IN_WORLD(looks_on);
     IN_WORLD(pumps);
     IN_WORLD(awaits_the_last);
+    IN_WORLD(awaits_the_group);
     IN_WORLD(fired_timer);
     IN_WORLD(slots_in_vain);
     IN_WORLD(few_elements);
