@@ -374,10 +374,10 @@
  * it is queued) and has not started. Then it blocks, and another thread takes its permit: an idle
  * one, or a stand-in, which is started when it is first needed, up to max_standins of them.
  *
- * A thread outside sleeps in these waits, with one exception: in wsq_group_wait it first runs tasks
- * of that group, in place of a worker that sleeps. It does not do so in a wait with a time-out; in
- * a caller_runs, lend_only or WSQ_LIFO pool; or where tasks may need what only the pool's threads
- * have: a hook hears of WSQ_EVENT_START, or stack_size exceeds the default.
+ * A thread outside first runs the awaited task, or tasks of the awaited group, itself, if they lie
+ * in the global queue, in place of a worker that sleeps. Then it sleeps. It only sleeps in a wait
+ * with a time-out; in a caller_runs, lend_only or WSQ_LIFO pool; and where tasks may need what only
+ * the pool's threads have: a hook hears of WSQ_EVENT_START, or stack_size exceeds the default.
  *
  * While it waits, a worker still runs the tasks that are pinned to it. So do not hold a lock across
  * a wait if a task that is pinned to the same worker takes that lock.
@@ -407,7 +407,9 @@
  * checks in random programs, and programs of test/. "Immediately" means after one wake-up: about 5
  * us, or 20 where processors sleep.
  *     - A queued task that an idle worker may run starts immediately. [hangs 4a 4b 4c 5 6, oracle
- *       idle-task idle-outside idle-yield idle-edge]
+ *       idle-task idle-outside idle-yield idle-edge] One exception: a thread outside that has
+ *       waited for its last 16 tasks right after their spawns, and does not wait for this one. Then
+ *       the task may start 0.5 ms later. [explore_guest]
  *     - A task that a worker wakes starts immediately where tasks take 3 us or more, otherwise 0.5
  *       to 1 ms later if its waker goes on and a worker is idle. [hangs 7b 7e 7f 7g, oracle
  *       idle-wake idle-wake-out]
@@ -1785,7 +1787,8 @@ WSQ_API bool wsq_task_done(const wsq_task *task);
 
 /* This sleeps until the task is done; then what it did is visible to the caller. Any thread may
  * call this. A worker that has the task in its own queue runs it here; otherwise the worker blocks,
- * another thread works in its place, and this one runs only tasks that are pinned to it.
+ * another thread works in its place, and this one runs only tasks that are pinned to it. A thread
+ * outside may run the task here, too, in place of a worker that sleeps, with the index of a guest.
  * WSQ_ERR_CANCELLED: the task was cancelled, or will never run because the pool has been shut down.
  * WSQ_ERR_INVALID: the task is NULL or was never spawned, or the caller is inside that task.
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
@@ -3919,6 +3922,13 @@ typedef struct wsqi_places {
     wsq_topology topology;
 } wsqi_places;
 
+/* What a thread outside, which spawns a task and then waits for it, did so far. */
+typedef struct wsqi_ask {
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 word; /* [its hash:24 | WSQI_ASK_LEFT:1 | count:7] */
+    wsqi_a64 since; /* when it spawned the task that it has left to its wait */
+} wsqi_ask;
+enum { WSQI_ASKERS = 16 };
+
 struct wsq_pool {
     const char *copy; /* &wsqi_copy in the library or file that created it; see wsqi_check_copy */
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
@@ -3950,6 +3960,7 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 watch_due;  /* when the watcher looks at the slots next (also if it changes) */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. Changed by CAS */
+    wsqi_a32 left; /* 1: perhaps a thread outside has left a task to its wait; see wsqi_ask_leave */
     /* 2 * (1 + index of the block whose thread has the driver, or had it last), + 1 while it has
      * it. A thread takes the driver by CAS */
     wsqi_a32 poller;
@@ -3958,6 +3969,7 @@ struct wsq_pool {
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
+    wsqi_ask asks[WSQI_ASKERS]; /* hints; a thread outside uses the one of its hash */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
     wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; 0: the woken thread read it */
@@ -5033,10 +5045,11 @@ static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
 }
 
-/* Is a LIFO slot full, or the driver free? Either needs a watcher. */
+/* Is a LIFO slot full, a task left to a wait, or the driver free? Each needs a watcher. */
 static bool wsqi_slots_full(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
-    if (wsqi_unpolled(pool)) return true;
+    /* I10: either this sees that a task was left to a wait, or its thread sees no watcher. */
+    if (wsqi_unpolled(pool) || wsqi_load_sc(&pool->left) != 0) return true;
     for (unsigned i = 0; i < made; i++) {
         /* I10: either this sees the slot full, or its owner sees no watcher. Pairs with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
@@ -5165,14 +5178,22 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     }
 }
 
-/* The watcher's time is up: it wakes itself if a timer is due, or a slot is to be robbed. */
+/* The watcher's time is up: it wakes itself if a timer is due, a slot is to be robbed, or a task
+ * that was left to a wait may still be queued. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
+    const wsqi_worker *where[2];
+    bool left = wsqi_load_hint(&pool->left) != 0;
     wsqi_slots_mark(self);
+    if (left) {
+        wsqi_store_rlx(&pool->left, 0u); /* Relaxed: I8 orders it. */
+        wsqi_fence_sc(); /* I8: either this sees the task, or its thread sees this store. */
+        left = wsqi_look_tasks(pool, where, 0) != 0;
+    }
     /* The pool keeps this time: the thread may be woken for other work before it comes. */
     wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
-    if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
+    if (!self->robs_slots && !left && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
     if (wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0) {
         wsqi_wake_self(self);
         return;
@@ -5898,12 +5919,60 @@ static void wsqi_admit_none(wsq_pool *pool) {
     }
 }
 
+/* A thread outside that spawns a task and then waits for it runs the task itself (wsqi_wait_help).
+ * A worker that was woken for the task comes too late, and its wake-up costs more than a small
+ * task. So after WSQI_ASKS waits that found their task in the lane, the thread leaves its next task
+ * to its wait, and wakes no worker. If the wait does not come within WSQI_ASK_NS, the count begins
+ * anew; after 0.5 ms the watcher takes the task. A worker that finds tasks of this kind soon stops
+ * to search (wsqi_discouraged), because the permit of a searcher is missing to their threads. (A
+ * spawn and its wait: 0.2 us instead of 0.85.) The numbers are guesses. */
+#ifndef WSQI_ASKS
+#define WSQI_ASKS 16u
+#endif
+#define WSQI_ASK_LEFT 128u
+#define WSQI_ASK_NS 2000u
+
+/* A thread outside that has pushed one task, by a read-modify-write: does it leave the task to its
+ * wait? */
+static bool wsqi_ask_leave(wsq_pool *pool) {
+    uint32_t who = wsqi_thread_hash() & ~255u;
+    wsqi_ask *ask = &pool->asks[who >> 28];
+    uint32_t word = wsqi_load_hint(&ask->word);
+    if (word == (who | WSQI_ASK_LEFT | WSQI_ASKS)) wsqi_store_hint(&ask->word, who); /* no wait */
+    if (word != (who | WSQI_ASKS)) return false;
+    wsqi_store_hint(&ask->word, word | WSQI_ASK_LEFT);
+    wsqi_store_hint(&ask->since, wsqi_clock_ns());
+    wsqi_fence_rmw(); /* I6: either this sees `left` cleared, or the watcher sees the task. */
+    if (wsqi_load_fenced(&pool->left) == 0) wsqi_store_sc(&pool->left, 1u); /* I11 */
+    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11 */
+    if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
+    return true;
+}
+
+/* A thread outside that waits; soon: what it waits for may still lie in its lane, and it may run
+ * that itself. Returns whether it has left a task to this wait: then it notifies, unless it runs
+ * the task. */
+static bool wsqi_ask_end(wsq_pool *pool, bool soon) {
+    uint32_t who = wsqi_thread_hash() & ~255u;
+    wsqi_ask *ask = &pool->asks[who >> 28];
+    uint32_t word = wsqi_load_hint(&ask->word);
+    if ((word & ~255u) != who) word = who; /* it was another thread's */
+    bool left = (word & WSQI_ASK_LEFT) != 0;
+    if (!left && (!soon || word == (who | WSQI_ASKS))) return false;
+    if (left && wsqi_clock_ns() - wsqi_load_hint(&ask->since) > WSQI_ASK_NS) word = who;
+    else word = (word & ~WSQI_ASK_LEFT) + (soon && (word & 127u) != WSQI_ASKS);
+    wsqi_store_hint(&ask->word, word);
+    return left;
+}
+
 /* Any thread: puts a chain of tasks, newest first, into the global queue, and wakes a worker. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject *inject = wsqi_share_own(pool);
     wsqi_chain_push(&inject->incoming, newest, oldest);
     bool full = newest != oldest || wsqi_load_hint(&inject->outside) / 2 % WSQI_SETTLE == 0;
-    if (pool->shares == 1 || !full) {
+    if (newest == oldest && wsqi_ask_leave(pool)) {
+        /* its thread waits for the task */
+    } else if (pool->shares == 1 || !full) {
         wsqi_notify_rmw(pool);
     } else {
         wsqi_inject_settle(inject);
@@ -7452,7 +7521,10 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (again) continue;
         wsqi_group_flush(self); /* the last worker to run dry must see which tasks have ended */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
-        if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
+        if (task != NULL && wsqi_load_hint(&self->pool->left) != 0)
+            self->vain = (uint8_t)(self->vain + 1);
+        else if ((stolen || task != NULL) && self->pool->config.driver == NULL)
+            self->vain = 0;
         if (!stolen) break;
         task = wsqi_find_near(self); /* a job was run: from the start again */
     } while (task == NULL);
@@ -8025,6 +8097,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
 /* The thread sleeps until it is called, until its deadline, or wakes up for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
+    else if (wsqi_ask_end(wait->pool, false)) wsqi_notify(wait->pool);
     wsqi_wait_look(wait);
     wsqi_wait_off_duty(wait);
     if (!wsqi_wait_called(wait)) (void)wsqi_park(wait->parker, wait->deadline, NULL);
@@ -8195,68 +8268,87 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     wsqi_notify_others(self);
 }
 
-/* A thread outside, with a permit: takes the oldest task of its lane, if it is one of the group,
- * and no WSQ_HIGH task comes first. (A worker would take it next, so this keeps the order.) */
-static wsq_task *wsqi_take_member(wsq_pool *pool, const wsq_group *group) {
+/* How far behind the oldest task of its lane a thread outside may take an awaited one. A guess. */
+enum { WSQI_REACH = 8 };
+
+/* A thread outside, with a permit: takes an awaited task out of its lane, unless a WSQ_HIGH task
+ * comes before it. With one worker, whose tasks start in order, it takes the oldest or none. With
+ * more the older ones keep their order, and each has a wake-up, or a thread that waits for it. */
+static wsq_task *wsqi_take_awaited(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
+    wsq_task *next = NULL, *before = NULL;
     if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0 || wsqi_inject_empty(lane)) return NULL;
-    if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return NULL; /* G3 */
+    for (int tries = 0; wsqi_xchg_acq(&lane->lock, 1u) != 0; wsqi_pause()) /* G3 */
+        if (++tries == 100) return NULL;
     uint32_t left = wsqi_inject_collect(lane);
-    wsq_task *first = left != 0 && wsqi_task_group(lane->ready) == group ? lane->ready : NULL;
-    if (first != NULL) (void)wsqi_inject_cut(lane, 1), left--;
+    int reach = pool->workers == 1 ? 1 : WSQI_REACH;
+    if (left != 0) next = lane->ready;
+    while (next != NULL && !wsqi_is_wanted(next, task, group)) {
+        before = next;
+        next = --reach != 0 ? wsqi_get(&next->next) : NULL;
+    }
+    if (next != NULL) {
+        if (before == NULL) lane->ready = wsqi_get(&next->next);
+        else wsqi_set(&before->next, wsqi_get(&next->next));
+        if (lane->last == next) lane->last = before;
+        left--;
+    }
     wsqi_store_locked(&lane->length, left);
     wsqi_store_rel(&lane->lock, 0u); /* G4 */
     if (left != 0) wsqi_notify(pool); /* a look may have missed the tasks while they moved */
-    return first;
+    return next;
 }
 
-/* Owner only, a guest that helps: runs tasks of the group while it has a permit. At most as many as
- * fit into a ring, because tasks may spawn others without end. */
-static void wsqi_help_group(wsqi_worker *self, const wsq_group *group, wsq_ctx floor) {
-    wsq_task *task;
-    for (int left = WSQ_RING_CAPACITY; self->permit && left > 0; left--) {
+/* Owner only, a guest that helps: runs the awaited task, once, or tasks of the group, while it has
+ * a permit. It runs at most as many as fit into a ring, because tasks may spawn others for ever. */
+static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
+                          wsq_ctx floor) {
+    for (int i = 0; self->permit && i < (task != NULL ? 1 : WSQ_RING_CAPACITY); i++) {
         (void)wsqi_timers_fire(self->pool, WSQI_TIMERS_GRACE); /* as a worker does in its turn */
-        if ((task = wsqi_take_member(self->pool, group)) == NULL) return;
-        wsqi_step_nested(self, task, floor);
+        wsq_task *next = wsqi_take_awaited(self->pool, task, group);
+        if (next == NULL) return;
+        wsqi_step_nested(self, next, floor);
     }
     /* Its last task may have queued tasks. If the pool has one worker, it has not notified for
      * these. */
     if (!self->permit) wsqi_notify(self->pool);
 }
 
-/* A thread outside is about to wait for the group, without a time-out. If a permit sleeps, the
- * thread takes it, and runs tasks of the group in a guest's block. If one of these waits for a
- * group, the thread helps again, above it. It does not help where tasks may need what only the
- * pool's own threads have: their larger stack, or what a START hook has set up. (8 tasks of 1.3 us
- * take 24 instead of 34 us, 32 of 10 us 200 instead of 252. Rejected: to help in a wait for a
- * single task, too; with 4 threads that ask, a request takes 3.3 instead of 2.5 us.) */
-static void wsqi_wait_help(wsq_pool *pool, const wsq_group *group) {
+/* A thread outside is about to wait for the task, or for the group, without a time-out. If a permit
+ * sleeps, the thread takes it, and runs what it waits for in a guest's block. If that waits, the
+ * thread helps again, above it. It does not help where tasks may need what only the pool's own
+ * threads have: their larger stack, or what a START hook has set up. (8 tasks of 1.3 us take 24 instead of 34
+ * us, 32 of 10 us 200 instead of 252.) */
+static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     bool all;
     if (self != NULL && self->pool == pool && self->helps) {
         if (self->wait_depth++ < WSQI_WAIT_DEPTH)
-            wsqi_help_group(self, group, wsqi_full_mark(self));
+            wsqi_help_run(self, task, group, wsqi_full_mark(self));
         self->wait_depth--;
         return;
     }
     if (self != NULL || pool->config.caller_runs || pool->config.lend_only ||
         pool->config.order == WSQ_LIFO || /* their spawns would not run newest first */
-        wsqi_hooked(pool, 1u << WSQ_EVENT_START) || wsqi_inject_empty(wsqi_share_own(pool)) ||
-        wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 ||
-        pool->config.stack_size > wsqi_stack_default() ||
-        (self = wsqi_guest_enter(pool, false, &all)) == NULL)
+        wsqi_hooked(pool, 1u << WSQ_EVENT_START) || pool->config.stack_size > wsqi_stack_default())
         return;
-    self->helps = true;
-    self->outer = NULL;
-    wsqi_self_set(self);
-    wsqi_duty_begin(pool);
-    if (wsqi_permit_take(self)) wsqi_help_group(self, group, wsqi_base(self));
-    if (self->permit) wsqi_permit_give(self);
-    else wsqi_check_quiet(pool); /* it may have ended the last task after it lost its permit */
-    wsqi_duty_end(pool);
-    wsqi_self_set(NULL);
-    self->helps = false;
-    wsqi_lease_end(self);
+    wsqi_inject *lane = wsqi_share_own(pool);
+    bool left = wsqi_ask_end(pool, pool->workers > 1 && !wsqi_inject_empty(lane));
+    if (!wsqi_inject_empty(lane) && wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0 &&
+        (self = wsqi_guest_enter(pool, false, &all)) != NULL) {
+        self->helps = true;
+        self->outer = NULL;
+        wsqi_self_set(self);
+        wsqi_duty_begin(pool);
+        if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
+        if (self->permit) wsqi_permit_give(self);
+        else wsqi_check_quiet(pool); /* it may have ended the last task after it lost its permit */
+        wsqi_duty_end(pool);
+        wsqi_self_set(NULL);
+        self->helps = false;
+        wsqi_lease_end(self);
+    }
+    if (left && !wsqi_inject_empty(lane)) wsqi_notify(pool);
 }
 
 /* The result of a wait for the task. WSQ_ERR_TIMEOUT: the task has not ended. */
@@ -8298,7 +8390,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     wait.group = group;
     /* here: look first in the own queue, or help. For a future wsqi_future_here has done so. */
     bool here = wait.self != NULL ? task == NULL || task->fn != wsqi_future_run
-                                  : task == NULL && timeout_ns == WSQ_FOREVER;
+                                  : timeout_ns == WSQ_FOREVER;
     for (;;) {
         bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
         result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
@@ -8307,7 +8399,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
         if (here) {
             here = false;
             if (wait.self != NULL) wsqi_wait_here(wait.self, task, group);
-            else wsqi_wait_help(pool, group);
+            else wsqi_wait_help(pool, task, group);
             continue;
         }
         if (task != NULL ? wsqi_task_live(wsqi_task_attend(task)) : wsqi_group_attend(group))

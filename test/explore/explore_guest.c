@@ -1,5 +1,6 @@
 /* A thread in a run, in the explorer: it has stolen a job of the pool's as that stops. */
 #define WSQ_GUESTS 1
+#define WSQI_ASKS 1u
 #include "explore_small.h"
 #define WSQ_STATIC
 #define WSQ_IMPLEMENTATION
@@ -182,11 +183,57 @@ static void helps_in_a_cancel(void) {
     explore_pool_end(pool);
 }
 
+/* A thread outside spawns a task and waits for it, again and again; then it leaves the next one to its wait. */
+static void ask(int i) {
+    spawn(i);
+    if (explore_choose(4) == 0) explore_wait_quiet();
+    explore_check(wsq_task_wait(&items[i].task) == WSQ_OK);
+    explore_check(items[i].done == 1 && wsqi_get(&items[i].letter) == 1);
+}
+
+static void asker(void *arg) {
+    (void)arg;
+    ask(3);
+    ask(4);
+}
+
+static void asks(void) {
+    begin(1 + (unsigned)explore_choose(2), (wsq_config){.order = explore_choose(2) ? WSQ_FIFO : WSQ_SHARED});
+    bool other = explore_choose(2);
+    explore_fiber *fiber = other ? explore_start(asker, NULL) : NULL;
+    ask(0);
+    if (explore_choose(2)) explore_wait_quiet();
+    ask(1);
+    spawn(2); /* and no wait: a watcher finds it */
+    if (other) explore_join_one(fiber);
+    explore_wait_quiet();
+    for (int i = 0; i < 5; i++) explore_check(items[i].done == (other || i < 3));
+    explore_check_parked(pool);
+    end(0);
+}
+
+/* It leaves tasks to waits, and no wait comes, while the watcher looks, or is about to stop. */
+static void leaves(void) {
+    begin(1 + (unsigned)explore_choose(2), plain);
+    uint32_t who = wsqi_thread_hash() & ~255u;
+    if (explore_choose(2)) explore_wait_quiet();
+    wsqi_store_hint(&pool->left, 1u);
+    for (int i = 0; i < ITEMS; i++) {
+        wsqi_store_hint(&pool->asks[who >> 28].word, who | WSQI_ASKS);
+        spawn(i);
+        if (explore_choose(4) == 0) explore_wait_quiet();
+        for (int n = explore_choose(100); n > 0; n--) (void)wsqi_load_rlx(&pool->permits);
+    }
+    end(ITEMS);
+}
+
 int main(void) {
     explore_random("guest: a guest wakes as the pool stops", guest_wakes, 2000);
     explore_random("guest: a guest waits as the pool stops", guest_waits, 2000);
     explore_random("guest: helps", helps, 4000);
     explore_random("guest: helps in a drain", helps_in_a_drain, 3000);
     explore_random("guest: helps in a cancel", helps_in_a_cancel, 3000);
+    explore_random("guest: asks", asks, 6000);
+    explore_random("guest: leaves a task to its wait", leaves, 6000);
     return explore_end();
 }
