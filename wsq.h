@@ -4627,7 +4627,8 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *   sometimes: wsqi_notify_pushed does not notify for a task behind an older one, whose push has
  *            done so; nor wsqi_requeue for a task that the worker runs next; nor wsqi_take_global
  *            and wsqi_take_lane while the worker searches, because it notifies when it stops; nor
- *            wsqi_slot_put while a thread watches the slots; nor a worker alone in its pool.
+ *            wsqi_slot_put while a thread watches the slots; nor wsqi_ask_leave then, for a task
+ *            that a thread outside is about to run itself; nor a worker alone in its pool.
  * ========================================================================== */
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
@@ -5924,8 +5925,8 @@ static void wsqi_admit_none(wsq_pool *pool) {
  * task. So after WSQI_ASKS waits that found their task in the lane, the thread leaves its next task
  * to its wait, and wakes no worker. If the wait does not come within WSQI_ASK_NS, the count begins
  * anew; after 0.5 ms the watcher takes the task. A worker that finds tasks of this kind soon stops
- * to search (wsqi_discouraged), because the permit of a searcher is missing to their threads. (A
- * spawn and its wait: 0.2 us instead of 0.85.) The numbers are guesses. */
+ * to search (wsqi_discouraged), because their threads need the permit. (A spawn and its wait: 0.2
+ * us instead of 0.85.) The numbers are guesses. */
 #ifndef WSQI_ASKS
 #define WSQI_ASKS 16u
 #endif
@@ -8317,8 +8318,8 @@ static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_gro
 /* A thread outside is about to wait for the task, or for the group, without a time-out. If a permit
  * sleeps, the thread takes it, and runs what it waits for in a guest's block. If that waits, the
  * thread helps again, above it. It does not help where tasks may need what only the pool's own
- * threads have: their larger stack, or what a START hook has set up. (8 tasks of 1.3 us take 24 instead of 34
- * us, 32 of 10 us 200 instead of 252.) */
+ * threads have: their larger stack, or what a START hook has set up. (8 tasks of 1.3 us take 24
+ * instead of 34 us, 32 of 10 us 200 instead of 252.) */
 static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     bool all;

@@ -228,7 +228,7 @@ static wsq_poll ends_last(wsq_ctx ctx, step *self) {
     (void)self;
     if (outside) {
         for (int i = 1; i < 4; i++) CHECK_EQ(wsq_spawn(pool, &parts[i].task), WSQ_OK);
-        CHECK_EQ(wsq_task_wait(&parts[1].task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait_for(&parts[1].task, 3600000000000u), WSQ_OK); /* not in place */
     }
     atomic_store(&stage, 3);
     while (wsqi_load_acq(&pool->waiters) == 0) sched_yield();
@@ -309,6 +309,53 @@ static void cancelled_in_a_run(void) {
     }
 }
 
+/* It asks: a task, a future and a group of one, each spawned and waited for. No worker is woken for most. */
+static void *same(void *arg) {
+    if (pthread_equal(pthread_self(), caller)) atomic_fetch_add(&here, 1);
+    return arg;
+}
+
+static wsq_poll same_here(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    (void)same(self);
+    return WSQ_DONE;
+}
+
+static void asks(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 4});
+    unsigned rounds = (unsigned)test_times(3000);
+    caller = pthread_self();
+    for (int kind = 0; kind < 3; kind++) {
+        atomic_store(&here, 0);
+        for (unsigned round = 0; round < rounds; round++) {
+            step one;
+            void *result = NULL;
+            wsq_future *future;
+            step_new(&one, same_here, NULL);
+            if (kind == 0) {
+                CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+                CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+            } else if (kind == 1) {
+                CHECK_EQ(wsq_submit(pool, same, &one, &future), WSQ_OK);
+                CHECK_EQ(wsq_future_get(future, &result), WSQ_OK);
+                CHECK(result == &one);
+            } else {
+                CHECK_EQ(wsq_group_init(&group, pool), WSQ_OK);
+                CHECK_EQ(wsq_group_spawn(&group, &one.task), WSQ_OK);
+                CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
+            }
+            CHECK_EQ(one.runs, kind != 1);
+        }
+        CHECK(atomic_load(&here) > rounds / 10);
+    }
+    step last; /* a watcher finds what is left to a wait that does not come */
+    step_new(&last, same_here, NULL);
+    CHECK_EQ(wsq_spawn(pool, &last.task), WSQ_OK);
+    while (!wsq_task_done(&last.task)) test_nap(100000);
+    while (wsqi_load_acq(&pool->left) != 0) test_nap(100000);
+    pool_end(pool);
+}
+
 int main(void) {
     test_begin("test_help");
     RUN(no_more_than_workers);
@@ -316,6 +363,7 @@ int main(void) {
     RUN(not_here);
     RUN(no_others);
     RUN(tells_without_a_permit);
+    RUN(asks);
     RUN(last_without_permit);
     RUN(cancelled_in_a_run);
     return test_end();
