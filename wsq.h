@@ -6126,7 +6126,9 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
-    while (self != NULL && self->index >= self->pool->guest_base) self = self->outer; /* a guest */
+    /* A guest has no budget, unless it helps: then it runs a task. */
+    while (self != NULL && self->index >= self->pool->guest_base && !self->helps)
+        self = self->outer;
     if (self == NULL) return true;
     if (self->frame.budget_left == 0) return false;
     self->frame.budget_left--;

@@ -24,6 +24,7 @@ static wsq_poll spins(wsq_ctx ctx, step *self) {
     enter();
     if (wsq_worker_index(ctx) >= wsq_pool_slots(wsq_pool_of(ctx))) FAIL("an index");
     if (wsq_worker_self() != (int)wsq_worker_index(ctx)) FAIL("another index");
+    while (wsq_budget_take()) {} /* it ends */
     test_spin(300);
     atomic_fetch_sub(&inside, 1);
     return WSQ_DONE;
