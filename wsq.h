@@ -7484,7 +7484,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         *task = wsqi_take_urgent(self, true);
         wsqi_reach reach = round < WSQI_SLOT_ROUNDS ? WSQI_TASKS : WSQI_SLOTS;
         bool job = *task == NULL && wsqi_steal_pass(self, reach, task);
-        if (round > 0 && (job || *task != NULL)) self->vain = 0;
+        if (round > 0 && (job || *task != NULL) && wsqi_load_hint(&pool->left) == 0) self->vain = 0;
         if (job) return true;
         if (*task == NULL && start != 0 && !wsqi_spin_watch(self, task, &watch)) break;
         if (*task == NULL) *task = wsqi_take_global(self, NULL);

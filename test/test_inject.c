@@ -23,6 +23,8 @@ static void queue_new(unsigned workers, unsigned shares) {
     memset((void *)&pool, 0, sizeof pool);
     pool.copy = &wsqi_copy;
     wsqi_store_rlx(&pool.alive, WSQI_ALIVE);
+    pool.phase = &pool.own_phase;
+    wsqi_store_rlx(pool.phase, (uint32_t)WSQI_PHASE_RUN);
     pool.workers = workers;
     pool.shares = shares;
 }

@@ -88,7 +88,7 @@ static void set_anew(void) {
     for (int round = 0; round < 20; round++) {
         step_new(&one, NULL, NULL);
         CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
-        CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait_for(&one.task, WSQ_FOREVER - 1), WSQ_OK); /* on a worker */
         test_nap(2000000);
         CHECK(asleep(pool) < 2); /* the one that was woken looks on */
         wsq_pool_set_spin(pool, round % 2 ? WSQ_SPIN_OFF : 0);
