@@ -1,5 +1,5 @@
 /* What hooks hear of a program that does everything once: each event has the subject and the value that the
- * manual says, and its counterpart on the same worker. In virtual time. */
+ * manual says, and its counterpart on the same worker. The dump, word for word; what statistics say of sleep. In virtual time. */
 #include "exact.h"
 
 static unsigned heard[WSQ_EVENT_UNBLOCK + 1], spawned_after[3], slots;

@@ -1,4 +1,5 @@
-/* What a thread leaves behind that blocks, or ends its task without a permit; in virtual time. */
+/* What a thread leaves behind that blocks, waits, or ends its task without a permit; whom it wakes, and where it
+ * looks first; what a thread outside does while it waits. In virtual time. */
 #include "exact.h"
 
 static item *three[3];

@@ -1,5 +1,5 @@
-/* How soon a task starts that another worker could run, when the one that made it runnable computes on. In
- * virtual time. */
+/* How soon a task starts that another worker could run, when the one that made it runnable computes on; when a
+ * loop wakes another worker; how soon ends are told, and what a shutdown waits for. In virtual time. */
 #include "exact.h"
 
 enum { HOW_MANY = 4 }; /* the last one stays NULL */

@@ -40,7 +40,7 @@ fi
 # Quick ones that notice much come first.
 programs() {
     [ -n "$PROGRAMS" ] && echo "$PROGRAMS" | tr ' ' '\n' && return
-    for name in progress/exact_calls progress/exact_permits progress/exact_events progress/exact_moves progress/exact progress/exact_soon test_results test_interface test_cancel \
+    for name in progress/exact_calls progress/exact_permits progress/exact_events progress/exact_moves progress/exact progress/exact_soon progress/exact_moves test_results test_interface test_cancel \
         test_corners test_tune test_random test_topology test_dump test_timer_clock test_group_cancel test_hooks \
         test_budget test_guest test_lent test_standin test_fork test_pool test_system test_misuse test_timer \
         test_driver test_priority test_fair test_shutdown test_spin test_host test_future test_order test_group \
@@ -100,7 +100,7 @@ hunt() { # program, its file; numbers from the standard input
 # Runs the program as it is: sets limits, of what a run takes with a mutant. False: it fails by itself.
 measure() { # its file
     LIMIT_REPORT="$dir/report" WSQ_REACHED="$dir/reached" "$dir/limit" 120 600 60 "$1" >"$dir/noise" 2>&1 || return 1
-    limits=$(awk '{ print 0.5 + 6 * $1, 20 + 8 * $2, 3 + 3 * $3 }' "$dir/report")
+    limits=$(awk '{ print 0.5 + 6 * $1, 120 + 20 * $2, 3 + 3 * $3 }' "$dir/report")
 }
 
 alive() { awk -v list="$dir/dead" 'BEGIN { while ((getline number < list) > 0) dead[number] } !($1 in dead)' "$dir/$1"; }
