@@ -4674,8 +4674,8 @@ static void wsqi_place_update(wsqi_worker *self) {
 
 /* Clears one bit and returns its number; -1: all are clear. It is the lowest bit among the blocks
  * nearest to `self`, or, if `self` is NULL, among all. So the same sleepers are woken again and
- * again, and their caches stay warm. (Rejected: to wake each sleeper in turn. A request through libuv, one
- * at a time, then took 14.8 instead of 11.0 us; 2 cores, KVM.) */
+ * again, and their caches stay warm. (Rejected: to wake each sleeper in turn. A request through
+ * libuv, one at a time, then took 14.8 instead of 11.0 us; 2 cores, KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -6334,7 +6334,8 @@ static void wsqi_timers_raise(wsq_pool *pool) {
  * the order of their times (so not by the LIFO slot). A call fires a bounded number; the next one
  * goes on. It leaves out lists whose lock is held, and other workers' timers unless they are late
  * by `grace` ns. It queues the tasks only after it has unlocked all lists, because in a pool that
- * is over, queueing cancels them. True: timers moved, but none fired: the caller must look again. */
+ * is over, queueing cancels them. True: timers moved, but none fired: the caller must look
+ * again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
