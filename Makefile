@@ -199,6 +199,12 @@ $(B)/examples/12_coroutine $(B)/test/examples/test_await: CXX_STD = c++20
 CXX_STD  = c++17
 CXX_HAS  = $(if $(filter %20,$(CXX_STD)),<coroutine>\nstd::suspend_never it;,<new>)
 
+# Recipes that say what they miss where a package is not installed.
+package  = $(shell pkg-config $(1) $(2) 2>/dev/null | sed 's/-I/-isystem /g')
+$(B)/examples/recipes/uv: LDFLAGS += $(or $(call package,--libs,libuv),$(if $(wildcard /usr/include/uv.h),-luv))
+$(B)/examples/recipes/glib: CPPFLAGS += $(call package,--cflags,glib-2.0)
+$(B)/examples/recipes/glib: LDFLAGS += $(call package,--libs,glib-2.0)
+
 $(B)/%: %.cpp $(HEADERS) Makefile
 	@mkdir -p $(@D)
 	@if printf '#include $(CXX_HAS)\n' | $(CXX) -std=$(CXX_STD) -fsyntax-only -x c++ - 2>$@.log; \

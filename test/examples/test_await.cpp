@@ -56,14 +56,15 @@ static void sums(wsq::pool &pool) {
     for (auto &f : futures) CHECK(f.get() == 4950);
 }
 
-static fire kinds(wsq::pool &pool, std::promise<void> over) {
+static fire kinds(wsq::pool &pool, std::promise<void> over, std::shared_future<void> started) {
+    co_await pool.submit([started] { started.get(); }); // not before the caller is back: it suspends
+    CHECK(wsq_worker_self() >= 0);                       // on a worker
     auto owner = co_await pool.submit([] { return std::make_unique<int>(7); });
     CHECK(*owner == 7);
     auto there = pool.submit([] { return 8; });
     there.wait();
     CHECK(co_await there == 8 && !there.valid()); // it was there already
     co_await pool.submit([] {});
-    CHECK(wsq_worker_self() >= 0); // on a worker
     bool caught = false;
     try {
         co_await pool.submit([]() -> int { throw oops(); });
@@ -235,7 +236,9 @@ int main() {
         sums(pool);
         std::promise<void> over;
         std::future<void> all = over.get_future();
-        kinds(pool, std::move(over));
+        std::promise<void> started;
+        kinds(pool, std::move(over), started.get_future().share());
+        started.set_value();
         all.get();
         many(pool);
         pool.wait();

@@ -159,6 +159,28 @@ END
     wait $server 2>/dev/null
 }
 
+# A server that nobody talks to makes no system call at all.
+silent() {
+    if ! [ -x "$build/examples/echo" ] || ! command -v strace >/dev/null; then
+        echo 'skip  a silent server: needs strace (Debian: strace)'
+        return
+    fi
+    "$build/examples/echo" 0 >"$work/out" 2>&1 &
+    server=$!
+    appears "$work/out"
+    for i in 1 2 3 4 5; do # a watcher may still look once or twice
+        sleep 1
+        timeout -s INT 2 strace -f -qq -p "$server" -o "$work/calls" 2>/dev/null
+        # Each thread is in one call, from before strace came until it goes.
+        awk 'n[$1]++' "$work/calls" >"$work/made"
+        [ -s "$work/made" ] || break
+    done
+    kill $server
+    wait $server 2>/dev/null
+    [ -s "$work/calls" ] || { echo 'skip  a silent server: strace may not trace'; return; }
+    [ ! -s "$work/made" ] || fail "a silent server makes system calls: $(head -n 3 "$work/made")"
+}
+
 refuses() { # program, text that is said, arguments
     name=$1 text=$2
     shift 2
@@ -196,6 +218,11 @@ compiles() { # source
     line=$(sed -n '2,4s/^[ /]*[*/]  *\(\(cc\|c++\) -.*\)/\1/p' "$1")
     case $line in *" && ./"*) ;; *) fail "$1: no line to compile it by" && return ;; esac
     case $line in c++*) [ -x "$build/${1%.cpp}" ] || return ;; esac # said above
+    needs=$(echo "$line" | sed -n 's/.*--libs \([^)]*\)).*/\1/p')
+    if [ -n "$needs" ] && ! pkg-config --exists "$needs" 2>/dev/null; then
+        echo "skip  the line of $1: needs $needs"
+        return
+    fi
     (cd "$(dirname "$1")" && eval "${line%% && *} -O0 -o $work/program") >"$work/out" 2>&1 ||
         fail "$1: $line"
     [ ! -s "$work/out" ] || fail "$1: $line: warns"
@@ -203,6 +230,7 @@ compiles() { # source
 
 for source in examples/[0-9]*.c examples/recipes/*.c; do
     run 0 "${source%.c}"
+    grep '^skip' "$work/out"
 done
 for source in examples/*.cpp test/examples/*.cpp; do
     run_if_built "${source%.cpp}"
@@ -220,6 +248,7 @@ run 0 examples/top -n 5 -d 2 -w 3
 says 'tasks/s'
 watched
 echoes
+silent
 arguments
 if command -v cc >/dev/null; then
     for source in examples/*.c examples/*.cpp examples/recipes/*.c; do compiles "$source"; done
