@@ -310,6 +310,43 @@ static void cancelled_in_a_run(void) {
     }
 }
 
+/* With one worker the tasks of one thread start in order: a thread outside leaves the second one to the worker,
+ * which blocks for a while. */
+static wsq_poll goes_away_for_long(wsq_ctx ctx, step *self) {
+    (void)self;
+    wsq_block_begin(ctx);
+    atomic_store(&blocks, 1);
+    test_nap(3000000);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static wsq_poll comes_second(wsq_ctx ctx, step *self) {
+    (void)ctx;
+    const step *first = self->arg;
+    CHECK_EQ(first->runs, 1);
+    return WSQ_DONE;
+}
+
+static void keeps_order(void) {
+    wsq_pool *pool = pool_new((wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF});
+    for (size_t round = 0; round < test_times(10); round++) {
+        step one, first, second;
+        step_new(&one, goes_away_for_long, NULL);
+        step_new(&first, NULL, NULL);
+        step_new(&second, comes_second, &first);
+        atomic_store(&blocks, 0);
+        CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+        while (atomic_load(&blocks) == 0) test_nap(20000);
+        CHECK_EQ(wsq_spawn(pool, &first.task), WSQ_OK);
+        CHECK_EQ(wsq_spawn(pool, &second.task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait(&second.task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait(&first.task), WSQ_OK);
+        CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+    }
+    pool_end(pool);
+}
+
 /* It asks: a task, a future and a group of one, each spawned and waited for. No worker is woken for most. */
 static void *same(void *arg) {
     if (pthread_equal(pthread_self(), caller)) atomic_fetch_add(&here, 1);
@@ -364,6 +401,7 @@ int main(void) {
     RUN(not_here);
     RUN(no_others);
     RUN(tells_without_a_permit);
+    RUN(keeps_order);
     RUN(asks);
     RUN(last_without_permit);
     RUN(cancelled_in_a_run);
