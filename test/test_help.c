@@ -56,7 +56,7 @@ static void no_more_than_workers(void) {
             wsq_pool *pool = pool_new((wsq_config){.workers = workers, .order = shared ? WSQ_SHARED : WSQ_FIFO});
             wait_for(pool, spins, test_times(60), WSQ_FOREVER);
             CHECK(atomic_load(&most) <= workers);
-            if (workers == 4) CHECK(atomic_load(&here) != 0);
+            if (workers == 4 && test_scale >= 1) CHECK(atomic_load(&here) != 0);
             pool_end(pool);
         }
     }
