@@ -137,41 +137,6 @@ static void tasks_before_calls(wsq_ctx ctx) {
     for (int i = 0; i < WSQ_RING_CAPACITY / 2 - 1; i++) get_one(ctx);
 }
 
-/* Worker 1 steals two tasks and runs one of them for long. Worker 2 is dry when it does. */
-static wsq_poll then_stall(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx;
-    (void)task;
-    compute(2 * MS);
-    trip_stall();
-    return WSQ_DONE;
-}
-
-static wsq_poll spawn_long_first(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    trip_spawn(wsq_pool_of(ctx), 1, 10 * MS);
-    three_tasks(ctx);
-    compute(20 * MS);
-    return WSQ_DONE;
-}
-
-static void steals(void) {
-    memset(&trip, 0, sizeof trip);
-    do {
-        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3, .max_standins = WSQ_STANDINS_OFF});
-        uint64_t at = trip.at + 1;
-        memset(&trip, 0, sizeof trip);
-        trip.at = at;
-        item *victim = item_make(0), *thief = item_make(0);
-        victim->task.fn = spawn_long_first;
-        thief->task.fn = then_stall;
-        item_spawn_on(pool, 1, thief);
-        item_spawn_on(pool, 2, item_make(3 * MS));
-        nap(100 * US);
-        item_spawn_on(pool, 0, victim);
-        CHECK(trip_in_time(pool));
-    } while (trip.stalled != 0 && trip.at < 200);
-}
-
 /* A thread outside takes tasks of its group. */
 static void helps(void) {
     memset(&trip, 0, sizeof trip);
@@ -320,7 +285,6 @@ static void last_standin_blocks(void) {
 int main(void) {
     test_begin("exact_moves");
     IN_WORLD(trips);
-    IN_WORLD(steals);
     IN_WORLD(helps);
     IN_WORLD(quiet);
     IN_WORLD(last_standin_blocks);
