@@ -407,9 +407,7 @@
  * checks in random programs, and programs of test/. "Immediately" means after one wake-up: about 5
  * us, or 20 where processors sleep.
  *     - A queued task that an idle worker may run starts immediately. [hangs 4a 4b 4c 5 6, oracle
- *       idle-task idle-outside idle-yield idle-edge] One exception: a thread outside that has
- *       waited for its last 16 tasks right after their spawns, and does not wait for this one. Then
- *       the task may start 0.5 ms later. [explore_guest]
+ *       idle-task idle-outside idle-yield idle-edge]
  *     - A task that a worker wakes starts immediately where tasks take 3 us or more, otherwise 0.5
  *       to 1 ms later if its waker goes on and a worker is idle. [hangs 7b 7e 7f 7g, oracle
  *       idle-wake idle-wake-out]
@@ -3922,13 +3920,6 @@ typedef struct wsqi_places {
     wsq_topology topology;
 } wsqi_places;
 
-/* What a thread outside, which spawns a task and then waits for it, did so far. */
-typedef struct wsqi_ask {
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 word; /* [its hash:24 | WSQI_ASK_LEFT:1 | count:7] */
-    wsqi_a64 since; /* when it spawned the task that it has left to its wait */
-} wsqi_ask;
-enum { WSQI_ASKERS = 16 };
-
 struct wsq_pool {
     const char *copy; /* &wsqi_copy in the library or file that created it; see wsqi_check_copy */
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
@@ -3960,7 +3951,6 @@ struct wsq_pool {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
     wsqi_a64 watch_due;  /* when the watcher looks at the slots next (also if it changes) */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. Changed by CAS */
-    wsqi_a32 left; /* 1: perhaps a thread outside has left a task to its wait; see wsqi_ask_leave */
     /* 2 * (1 + index of the block whose thread has the driver, or had it last), + 1 while it has
      * it. A thread takes the driver by CAS */
     wsqi_a32 poller;
@@ -3969,7 +3959,6 @@ struct wsq_pool {
     wsqi_inject lanes[(int)WSQ_LOW + (int)WSQI_SHARES];
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 waiters; /* threads in wsq_pool_wait */
     wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
-    wsqi_ask asks[WSQI_ASKERS]; /* hints; a thread outside uses the one of its hash */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
     wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; 0: the woken thread read it */
@@ -4627,8 +4616,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *   sometimes: wsqi_notify_pushed does not notify for a task behind an older one, whose push has
  *            done so; nor wsqi_requeue for a task that the worker runs next; nor wsqi_take_global
  *            and wsqi_take_lane while the worker searches, because it notifies when it stops; nor
- *            wsqi_slot_put while a thread watches the slots; nor wsqi_ask_leave then, for a task
- *            that a thread outside is about to run itself; nor a worker alone in its pool.
+ *            wsqi_slot_put while a thread watches the slots; nor a worker alone in its pool.
  * ========================================================================== */
 
 static inline uint64_t wsqi_bit(const wsqi_worker *self) {
@@ -5046,11 +5034,10 @@ static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
 }
 
-/* Is a LIFO slot full, a task left to a wait, or the driver free? Each needs a watcher. */
+/* Is a LIFO slot full, or the driver free? Either needs a watcher. */
 static bool wsqi_slots_full(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
-    /* I10: either this sees that a task was left to a wait, or its thread sees no watcher. */
-    if (wsqi_unpolled(pool) || wsqi_load_sc(&pool->left) != 0) return true;
+    if (wsqi_unpolled(pool)) return true;
     for (unsigned i = 0; i < made; i++) {
         /* I10: either this sees the slot full, or its owner sees no watcher. Pairs with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
@@ -5179,22 +5166,14 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     }
 }
 
-/* The watcher's time is up: it wakes itself if a timer is due, a slot is to be robbed, or a task
- * that was left to a wait may still be queued. */
+/* The watcher's time is up: it wakes itself if a timer is due, or a slot is to be robbed. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
-    const wsqi_worker *where[2];
-    bool left = wsqi_load_hint(&pool->left) != 0;
     wsqi_slots_mark(self);
-    if (left) {
-        wsqi_store_rlx(&pool->left, 0u); /* Relaxed: I8 orders it. */
-        wsqi_fence_sc(); /* I8: either this sees the task, or its thread sees this store. */
-        left = wsqi_look_tasks(pool, where, 0) != 0;
-    }
     /* The pool keeps this time: the thread may be woken for other work before it comes. */
     wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
-    if (!self->robs_slots && !left && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
+    if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
     if (wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0) {
         wsqi_wake_self(self);
         return;
@@ -5920,60 +5899,12 @@ static void wsqi_admit_none(wsq_pool *pool) {
     }
 }
 
-/* A thread outside that spawns a task and then waits for it runs the task itself (wsqi_wait_help).
- * A worker that was woken for the task comes too late, and its wake-up costs more than a small
- * task. So after WSQI_ASKS waits that found their task in the lane, the thread leaves its next task
- * to its wait, and wakes no worker. If the wait does not come within WSQI_ASK_NS, the count begins
- * anew; after 0.5 ms the watcher takes the task. A worker that finds tasks of this kind soon stops
- * to search (wsqi_discouraged), because their threads need the permit. (A spawn and its wait: 0.2
- * us instead of 0.85.) The numbers are guesses. */
-#ifndef WSQI_ASKS
-#define WSQI_ASKS 16u
-#endif
-#define WSQI_ASK_LEFT 128u
-#define WSQI_ASK_NS 2000u
-
-/* A thread outside that has pushed one task, by a read-modify-write: does it leave the task to its
- * wait? */
-static bool wsqi_ask_leave(wsq_pool *pool) {
-    uint32_t who = wsqi_thread_hash() & ~255u;
-    wsqi_ask *ask = &pool->asks[who >> 28];
-    uint32_t word = wsqi_load_hint(&ask->word);
-    if (word == (who | WSQI_ASK_LEFT | WSQI_ASKS)) wsqi_store_hint(&ask->word, who); /* no wait */
-    if (word != (who | WSQI_ASKS)) return false;
-    wsqi_store_hint(&ask->word, word | WSQI_ASK_LEFT);
-    wsqi_store_hint(&ask->since, wsqi_clock_ns());
-    wsqi_fence_rmw(); /* I6: either this sees `left` cleared, or the watcher sees the task. */
-    if (wsqi_load_fenced(&pool->left) == 0) wsqi_store_sc(&pool->left, 1u); /* I11 */
-    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11 */
-    if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
-    return true;
-}
-
-/* A thread outside that waits; soon: what it waits for may still lie in its lane, and it may run
- * that itself. Returns whether it has left a task to this wait: then it notifies, unless it runs
- * the task. */
-static bool wsqi_ask_end(wsq_pool *pool, bool soon) {
-    uint32_t who = wsqi_thread_hash() & ~255u;
-    wsqi_ask *ask = &pool->asks[who >> 28];
-    uint32_t word = wsqi_load_hint(&ask->word);
-    if ((word & ~255u) != who) word = who; /* it was another thread's */
-    bool left = (word & WSQI_ASK_LEFT) != 0;
-    if (!left && (!soon || word == (who | WSQI_ASKS))) return false;
-    if (left && wsqi_clock_ns() - wsqi_load_hint(&ask->since) > WSQI_ASK_NS) word = who;
-    else word = (word & ~WSQI_ASK_LEFT) + (soon && (word & 127u) != WSQI_ASKS);
-    wsqi_store_hint(&ask->word, word);
-    return left;
-}
-
 /* Any thread: puts a chain of tasks, newest first, into the global queue, and wakes a worker. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject *inject = wsqi_share_own(pool);
     wsqi_chain_push(&inject->incoming, newest, oldest);
     bool full = newest != oldest || wsqi_load_hint(&inject->outside) / 2 % WSQI_SETTLE == 0;
-    if (newest == oldest && wsqi_ask_leave(pool)) {
-        /* its thread waits for the task */
-    } else if (pool->shares == 1 || !full) {
+    if (pool->shares == 1 || !full) {
         wsqi_notify_rmw(pool);
     } else {
         wsqi_inject_settle(inject);
@@ -7485,7 +7416,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
         *task = wsqi_take_urgent(self, true);
         wsqi_reach reach = round < WSQI_SLOT_ROUNDS ? WSQI_TASKS : WSQI_SLOTS;
         bool job = *task == NULL && wsqi_steal_pass(self, reach, task);
-        if (round > 0 && (job || *task != NULL) && wsqi_load_hint(&pool->left) == 0) self->vain = 0;
+        if (round > 0 && (job || *task != NULL)) self->vain = 0;
         if (job) return true;
         if (*task == NULL && start != 0 && !wsqi_spin_watch(self, task, &watch)) break;
         if (*task == NULL) *task = wsqi_take_global(self, NULL);
@@ -7525,10 +7456,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (again) continue;
         wsqi_group_flush(self); /* the last worker to run dry must see which tasks have ended */
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
-        if (task != NULL && wsqi_load_hint(&self->pool->left) != 0)
-            self->vain = (uint8_t)(self->vain + 1);
-        else if ((stolen || task != NULL) && self->pool->config.driver == NULL)
-            self->vain = 0;
+        if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
         task = wsqi_find_near(self); /* a job was run: from the start again */
     } while (task == NULL);
@@ -8101,7 +8029,6 @@ static void wsqi_wait_look(wsqi_wait *wait) {
 /* The thread sleeps until it is called, until its deadline, or wakes up for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
-    else if (wsqi_ask_end(wait->pool, false)) wsqi_notify(wait->pool);
     wsqi_wait_look(wait);
     wsqi_wait_off_duty(wait);
     if (!wsqi_wait_called(wait)) (void)wsqi_park(wait->parker, wait->deadline, NULL);
@@ -8322,7 +8249,9 @@ static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_gro
  * sleeps, the thread takes it, and runs what it waits for in a guest's block. If that waits, the
  * thread helps again, above it. It does not help where tasks may need what only the pool's own
  * threads have: their larger stack, or what a START hook has set up. (8 tasks of 1.3 us take 24
- * instead of 34 us, 32 of 10 us 200 instead of 252.) */
+ * instead of 34 us, 32 of 10 us 200 instead of 252. Rejected: a thread that has just waited for 16
+ * tasks, one by one, wakes no worker for the next. A spawn with its wait then took 0.2 instead of
+ * 0.7 us, but a task without a wait lay beside idle workers for 0.5 ms.) */
 static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     bool all;
@@ -8334,25 +8263,22 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group
     }
     if (self != NULL || pool->config.caller_runs || pool->config.lend_only ||
         pool->config.order == WSQ_LIFO || /* their spawns would not run newest first */
-        wsqi_hooked(pool, 1u << WSQ_EVENT_START) || pool->config.stack_size > wsqi_stack_default())
+        wsqi_hooked(pool, 1u << WSQ_EVENT_START) || wsqi_inject_empty(wsqi_share_own(pool)) ||
+        wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 ||
+        pool->config.stack_size > wsqi_stack_default() ||
+        (self = wsqi_guest_enter(pool, false, &all)) == NULL)
         return;
-    wsqi_inject *lane = wsqi_share_own(pool);
-    bool left = wsqi_ask_end(pool, pool->workers > 1 && !wsqi_inject_empty(lane));
-    if (!wsqi_inject_empty(lane) && wsqi_sleeping(wsqi_load_hint(&pool->permits)) != 0 &&
-        (self = wsqi_guest_enter(pool, false, &all)) != NULL) {
-        self->helps = true;
-        self->outer = NULL;
-        wsqi_self_set(self);
-        wsqi_duty_begin(pool);
-        if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
-        if (self->permit) wsqi_permit_give(self);
-        else wsqi_check_quiet(pool); /* it may have ended the last task after it lost its permit */
-        wsqi_duty_end(pool);
-        wsqi_self_set(NULL);
-        self->helps = false;
-        wsqi_lease_end(self);
-    }
-    if (left && !wsqi_inject_empty(lane)) wsqi_notify(pool);
+    self->helps = true;
+    self->outer = NULL;
+    wsqi_self_set(self);
+    wsqi_duty_begin(pool);
+    if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
+    if (self->permit) wsqi_permit_give(self);
+    else wsqi_check_quiet(pool); /* it may have ended the last task after it lost its permit */
+    wsqi_duty_end(pool);
+    wsqi_self_set(NULL);
+    self->helps = false;
+    wsqi_lease_end(self);
 }
 
 /* The result of a wait for the task. WSQ_ERR_TIMEOUT: the task has not ended. */

@@ -1,6 +1,5 @@
 /* A thread in a run, in the explorer: it has stolen a job of the pool's as that stops. */
 #define WSQ_GUESTS 1
-#define WSQI_ASKS 1u
 #include "explore_small.h"
 #define WSQ_STATIC
 #define WSQ_IMPLEMENTATION
@@ -183,7 +182,7 @@ static void helps_in_a_cancel(void) {
     explore_pool_end(pool);
 }
 
-/* A thread outside spawns a task and waits for it, again and again; then it leaves the next one to its wait. */
+/* A thread outside spawns a task and waits for it, again and again: it runs the task, or a worker does. */
 static void ask(int i) {
     spawn(i);
     if (explore_choose(4) == 0) explore_wait_quiet();
@@ -204,27 +203,12 @@ static void asks(void) {
     ask(0);
     if (explore_choose(2)) explore_wait_quiet();
     ask(1);
-    spawn(2); /* and no wait: a watcher finds it */
+    spawn(2); /* and no wait */
     if (other) explore_join_one(fiber);
     explore_wait_quiet();
     for (int i = 0; i < 5; i++) explore_check(items[i].done == (other || i < 3));
     explore_check_parked(pool);
     end(0);
-}
-
-/* It leaves tasks to waits, and no wait comes, while the watcher looks, or is about to stop. */
-static void leaves(void) {
-    begin(1 + (unsigned)explore_choose(2), plain);
-    uint32_t who = wsqi_thread_hash() & ~255u;
-    if (explore_choose(2)) explore_wait_quiet();
-    wsqi_store_hint(&pool->left, 1u);
-    for (int i = 0; i < ITEMS; i++) {
-        wsqi_store_hint(&pool->asks[who >> 28].word, who | WSQI_ASKS);
-        spawn(i);
-        if (explore_choose(4) == 0) explore_wait_quiet();
-        for (int n = explore_choose(100); n > 0; n--) (void)wsqi_load_rlx(&pool->permits);
-    }
-    end(ITEMS);
 }
 
 int main(void) {
@@ -234,6 +218,5 @@ int main(void) {
     explore_random("guest: helps in a drain", helps_in_a_drain, 3000);
     explore_random("guest: helps in a cancel", helps_in_a_cancel, 3000);
     explore_random("guest: asks", asks, 6000);
-    explore_random("guest: leaves a task to its wait", leaves, 6000);
     return explore_end();
 }
