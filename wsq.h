@@ -4601,7 +4601,8 @@ static void wsqi_duty_end(wsq_pool *pool) {
  *   wsqi_wake_self            an idle thread wakes up by itself, with a permit if one sleeps
  *   wsqi_permit_give, _take   a thread blocks, and its permit sleeps; a thread takes a permit again
  *   wsqi_guest_run, _end      a guest from outside comes, or leaves
- *   wsqi_joiner_mark, _ask    a thread sleeps in a join with its permit; another asks for it
+ *   wsqi_joiner_mark          a thread sleeps in a join with its permit
+ *   wsqi_joiners_ask          another thread calls all joiners, for a permit
  *
  * NOTIFICATIONS. While S counts a sleeping permit and a task is queued, S counts a searcher, or a
  * thread is obliged to notify. To notify, it passes a full barrier and reads S, in wsqi_pass_on or
@@ -4747,22 +4748,27 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I8 */
 }
 
-/* Any thread, if a task is queued. If no permit sleeps and no thread searches, calls a joiner that
- * holds its permit: the joiner looks again, and gives its permit back. */
+/* Any thread, if a task is queued, and a joiner that was called has no permit, or none has a bit.
+ * Calls all joiners. One that sleeps again sets JOINED again if it holds a permit. */
+static void wsqi_joiners_ask(wsq_pool *pool) {
+    if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return; /* I5 */
+    /* I6: either this sees a joiner's bit, or that joiner sees that JOINED is gone. */
+    wsqi_fence_rmw();
+    for (unsigned w = 0; w < pool->words; w++) {
+        uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0); /* I3 */
+        for (; mask != 0; mask &= mask - 1)
+            wsqi_call(pool, wsqi_block(pool, w * 64 + wsqi_lowest_bit(mask)));
+    }
+}
+
+/* Any thread, if a task is queued. If no permit sleeps and no thread searches, calls a joiner. If
+ * that one holds its permit, it looks again, and gives its permit back. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
     int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
-    if (index < 0) {
-        (void)wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED); /* I5 */
-        /* I6: either this sees a joiner's bit, or that joiner sees that JOINED is gone. */
-        wsqi_fence_rmw();
-        if (!wsqi_joiners_sleep(pool)) return;
-        /* A joiner came meanwhile. JOINED must be set for later tasks, too. */
-        wsqi_joiner_mark(pool);
-        index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
-    }
     if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
+    else wsqi_joiners_ask(pool);
 }
 
 /* Any thread, if a task is queued, S counts no searcher, and a permit sleeps or JOINED is set.
@@ -8909,11 +8915,6 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_each_pool(block, wsqi_self_get())
         if (block->pool == pool) has = block->permit && !wsqi_is_guest(block);
     wait.gives = (wanted || !help) && !wsqi_is_guest(self); /* others cannot use a guest's permit */
-    if (help && wanted && !has) { /* it may have been asked instead of a joiner with one */
-        /* I5: this one is not asked again, unless it is being called for jobs right now. */
-        help = (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
-        wsqi_notify_rmw(pool);
-    }
     while (sleeps) {
         wsqi_wait_listen(&wait);
         /* Relaxed: the bucket's lock orders this wait and the thief's search for it: the thief's
@@ -8927,7 +8928,9 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_stat(self->counters.joins_parked, sleeps);
     wsqi_wait_end(&wait);
     /* I5: from here on no thread calls this joiner for jobs. */
-    return help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
+    bool called = help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
+    if (called && !has) wsqi_joiners_ask(pool); /* a joiner's permit may have been wanted */
+    return called;
 }
 
 /* On one stack at most this many joins run other jobs; deeper ones only wait. A guess. */
