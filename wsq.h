@@ -2387,7 +2387,7 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #endif
 
 #if defined(WSQI_TSAN)
-/* Thread sanitizer does not know fences. On its machines a read-modify-write is a full barrier. */
+/* Thread sanitizer ignores fences. On the machines it supports, this addition is a full barrier. */
 static inline void wsqi_fence_sc(void) {
     wsqi_a32 word = WSQI_INIT;
     (void)wsqi_add_sc(&word, 0u);
@@ -2428,7 +2428,7 @@ static inline void wsqi_fence_sc(void) {
 #define wsqi_fence_rmw() wsqi_fence_sc()
 #endif
 
-/* Adds to a counter that only this thread writes: a load and a store are enough. */
+/* Adds to a counter that only this thread writes, so a load and a store are enough. */
 static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
     wsqi_store_stat(counter, wsqi_load_stat(counter) + n);
 }
@@ -2496,7 +2496,7 @@ WSQ_API void wsq_ring_init(wsq_ring *ring) {
 
 /* Owner only. Returns how many slots are free. */
 static inline uint32_t wsqi_ring_room(wsq_ring *self) {
-    /* R3: a thief has copied an item out before its slot counts as free. Pairs with R4. */
+    /* R3: a slot counts as free only after the thief has copied its item. Pairs with R4. */
     uint64_t head = wsqi_load_acq(&self->head);
     return WSQ_RING_CAPACITY - (wsqi_load_own(&self->tail) - wsqi_head_steal(head));
 }
@@ -3669,14 +3669,14 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
 
 WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
     uint64_t top = wsqi_load_sc(&victim->top); /* D5: this load comes before that of bottom. */
-    /* D5: after the load of top. D2: the slots below this bottom are visible. Pairs with D1, D4. */
+    /* D5: comes after the load of top. D2: the slots below it are visible. Pairs with D1, D4. */
     uint64_t bottom = wsqi_load_sc(&victim->bottom);
     if ((int64_t)(bottom - top) <= 0) return WSQ_STEAL_EMPTY;
     /* D7: the copies in a grown array are visible. Pairs with D6. */
     wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
     void *first = wsqi_load_hint(wsqi_array_slot(array, top));
-    /* D5: this comes after both loads. D8: the slot is read before its owner sees it free and
-     * reuses it. Pairs with D4 and D9. Failure: relaxed, this thief has taken nothing. */
+    /* D5: the swap comes after both loads. D8: the thief has read the slot before the owner sees it
+     * free and reuses it. Pairs with D4 and D9. Failure: relaxed, this thief has taken nothing. */
     if (!wsqi_cas_sc(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
     *item = first;
     return WSQ_STEAL_OK;
@@ -3730,9 +3730,9 @@ typedef struct wsqi_counters {
 typedef struct wsqi_inject {
     /* tasks, newest first; producers push one or more, consumers take all */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_aptr incoming;
-    wsqi_a64 outside; /* 2 * (tasks spawned from outside into this lane), + 1 if it is closed */
+    wsqi_a64 outside; /* 2 * (tasks spawned from outside into this lane), + 1: the lane is closed */
     wsqi_a32 count;   /* how many tasks are here; not kept for the global queue's lanes */
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock of the consumers */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock;      /* a try-lock, mostly of consumers */
     wsqi_a32 length;                   /* tasks in `ready`; the lock's holder writes */
     wsq_task *ready, *last;            /* a list, oldest first; only the lock's holder uses it */
 } wsqi_inject;
@@ -3761,9 +3761,9 @@ typedef struct wsqi_waiters {
 
 /* The global queue has a lane for every 3 workers, so that each thread outside mostly has a lane of
  * its own; but at most 8 lanes, or one for every 8 workers if that is more, because searchers look
- * at all lanes. Every 64th spawn from outside moves its lane's `incoming` to `ready`. With both
- * rules, and tasks of 2 us from 4 threads, 8, 32 and 64 simulated cores reach an efficiency of 100,
- * 95 and 82% instead of 75, 73 and 58%. */
+ * at all lanes. Every 64th spawn from outside moves its lane's `incoming` to `ready`. When 4
+ * threads spawn tasks of 2 us, these two rules raise the efficiency of 8 simulated cores from 75 to
+ * 100%, of 32 from 73 to 95%, and of 64 from 58 to 82%. */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -3781,27 +3781,27 @@ typedef struct wsqi_frame {
     wsq_task *task;           /* the running task, or NULL */
     wsq_group *group;         /* its group, or NULL */
     struct wsqi_loop *loop;   /* the innermost loop that the worker is in, or NULL */
-    wsq_ctx floor;            /* where the next task or job that the owner starts puts its jobs */
+    wsq_ctx floor;            /* in the job stack: where a task or job begun next puts its jobs */
     uint32_t budget_left;     /* what wsq_budget_take still gives the task */
 } wsqi_frame;
 
-/* What other threads note about a worker at one look, and compare at their next look. */
+/* What other threads saw of a worker. They compare it with what they see at their next look. */
 typedef struct wsqi_marks {
     wsqi_a64 head;   /* thieves write: the ring's head, when it held one task */
     wsqi_a64 run;    /* watcher and thieves write: 1 + counters.run; 0: the slot was empty */
     wsqi_a32 robbed; /* thieves write: 1 while one of them robs the ring */
-    wsqi_a32 vain;   /* owner counts calls of wsqi_slot_tell; a thief's success resets it */
+    wsqi_a32 vain;   /* owner adds 1 per wsqi_slot_tell; a thief that robs the slot stores 0 */
 } wsqi_marks;
 
-/* When a worker takes its turns: its visits to the global queue, one each `interval` tasks. */
+/* After `interval` tasks a worker takes a turn: it looks at the global queue, timers and more. */
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until the next turn */
     uint32_t count; /* turns so far; every WSQI_LOW_TURN-th one runs a WSQ_LOW task */
-    uint64_t start; /* when the last turn was; 0: the worker has run dry since */
+    uint64_t start; /* the time of the last turn; 0: the worker has run dry since then */
     uint64_t run;   /* counters.run at the last turn */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
     uint32_t tail;   /* the tail of the worker's own ring at that look */
-    uint64_t seen;   /* 1 + that block's counters.run at that look; 0: there was no look */
+    uint64_t seen;   /* 1 + counters.run of that block at that look; 0: there was no look */
 } wsqi_turn;
 
 /* How many tasks of one group the worker has finished without reporting it to the group yet. */
@@ -3813,7 +3813,7 @@ typedef struct wsqi_ends {
 /* The free futures of one worker, or of all threads outside; see >>future. */
 typedef struct wsqi_futures {
     wsq_future *first; /* the newest */
-    uint32_t count;    /* two batches at most */
+    uint32_t count;    /* how many; two batches at most */
 } wsqi_futures;
 
 /* A worker, stand-in or guest: the start of its block, whose rest is its job stack. */
@@ -3823,7 +3823,7 @@ struct wsqi_worker {
     bool above;         /* a guest's block that is for tasks above a wait, not for wsq_run */
     bool helps;         /* a guest's block in wsqi_wait_help: its thread holds a permit */
     bool permit;        /* owner: it holds a permit. A guest: S counts it as at work */
-    bool comes;         /* owner, a new stand-in: pool.coming counts it */
+    bool comes;         /* owner: it is a new stand-in, which pool.coming counts */
     bool asks;          /* owner: before each task it checks `permit` and `lease` */
     uint32_t blocking;  /* owner: calls of wsq_block_begin without their wsq_block_end yet */
     uint32_t wake_slot; /* owner: not 0: tasks that it wakes go into its slot, without a notify */
@@ -3831,7 +3831,7 @@ struct wsqi_worker {
     unsigned index;
     wsq_order order;      /* owner: where its tasks go: ring, deque, or the global queue */
     wsqi_turn turn;       /* owner */
-    uint32_t looks;       /* owner: 16 * (streaks of WSQ_HIGH tasks so far) + tasks in this one */
+    uint32_t looks;       /* owner: 16 * (ended streaks of WSQ_HIGH tasks) + tasks in the next */
     uint32_t lifo_left;   /* owner: how many more tasks of its slot may run before its queue's */
     uint32_t help_depth;  /* owner: how many joins on its stack run other jobs */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
@@ -3844,7 +3844,7 @@ struct wsqi_worker {
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
     uint32_t tombstones;   /* owner: futures called in its waits, whose entries may be queued */
-    bool suspicious;      /* owner: at its last time-out a task was queued, no thread searched */
+    bool suspicious;      /* owner: see wsqi_park_end */
     bool events;          /* owner: the driver's wait has returned true, and dispatch is due */
     bool polling;         /* owner: it is inside the driver's wait */
     bool dispatching;     /* owner: it is inside the driver's dispatch */
@@ -3905,9 +3905,9 @@ typedef struct wsqi_timers {
     wsqi_link lists[WSQI_TIMER_LEVELS][WSQI_TIMER_LISTS];
 } wsqi_timers;
 
-/* Threads that may run or cancel tasks; see >>quiet. */
+/* The threads on duty, which may run or cancel tasks; see >>quiet. */
 typedef struct wsqi_duty {
-    wsqi_a32 threads;  /* how many there are */
+    wsqi_a32 threads;  /* how many threads are on duty */
     wsqi_a32 sweeping; /* 1: a thread cancels what is queued; see wsqi_check_over */
 } wsqi_duty;
 
@@ -3949,7 +3949,7 @@ struct wsq_pool {
     /* 1 + index of the watcher; 0: there is none. WSQI_WATCHES_SLOTS is added if it watches LIFO
      * slots, too, not only timers. On a cache line of its own, because all threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 watcher;
-    wsqi_a64 watch_due;  /* when the watcher looks at the slots next (also if it changes) */
+    wsqi_a64 watch_due;  /* when a watcher, this one or another, looks at the slots next */
     wsqi_a64 timer_next; /* no timer is due earlier; WSQI_NEVER: none is set. Changed by CAS */
     /* 2 * (1 + index of the block whose thread has the driver, or had it last), + 1 while it has
      * it. A thread takes the driver by CAS */
@@ -3961,7 +3961,7 @@ struct wsq_pool {
     wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
-    wsqi_a32 jobs_from; /* 1 + processor of the last waker for jobs; 0: the woken thread read it */
+    wsqi_a32 jobs_from; /* 1 + processor of the thread that last woke one for jobs; 0: used up */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each block, 1: idle. The thread sets it, its waker clears it */
@@ -4037,8 +4037,8 @@ static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
     return index - pool->guest_base < wsqi_guests_made(pool);
 }
 
-/* The n-th of the made + wsqi_guests_made blocks that exist; `made` is wsqi_threads_made. (A
- * stand-in that was never started has no block.) */
+/* Returns the n-th existing block: first come the `made` blocks of workers and stand-ins (the
+ * caller has read wsqi_threads_made), then those of guests. */
 static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
     return wsqi_block(pool, n < made ? n : n - made + pool->guest_base);
 }
@@ -4190,7 +4190,7 @@ WSQI_COLD static void wsqi_event_report(const wsq_pool *pool, const wsqi_worker 
 #define wsqi_event(self, what, subject, value) \
     wsqi_event_of((self)->pool, (self), (what), (subject), (value))
 
-/* For any thread, while the memory of `subject` cannot be freed. */
+/* Any thread may use this, while the memory of `subject` cannot be freed. */
 #define wsqi_event_here(pool, what, subject, value) \
     wsqi_event_of((pool), wsqi_inside(pool), (what), (subject), (value))
 
@@ -4271,10 +4271,10 @@ static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     return length;
 }
 
-/* Any thread that has just pushed. Moves `incoming` to `ready`, unless another thread holds the
- * lock. The producer does this because most of the links are in its core's cache. A consumer would
- * wait for each link, and other consumers would find the lane locked meanwhile. The caller must
- * pass a full barrier and notify. */
+/* Called by a thread that has just pushed. Moves `incoming` to `ready`, unless another thread holds
+ * the lock. The producer does this because most of the links are in its core's cache. A consumer
+ * would wait for each link, and other consumers would find the lane locked meanwhile. The caller
+ * must then pass a full barrier and notify. */
 static void wsqi_inject_settle(wsqi_inject *inject) {
     /* G3: as in wsqi_inject_take. */
     if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
@@ -4409,12 +4409,12 @@ static bool wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller)
     uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
     uint64_t timeout_ns = deadline == WSQI_NEVER ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
-    /* Relaxed: no later read depends on it. Failure: the token was given already. */
+    /* Relaxed: the exchange below orders what follows. Failure: the token was given already. */
     if (wsqi_cas_rlx(&self->token, &token, how)) {
         if (poller == NULL) wsqi_parking_sleep(self->parking, &self->token, how, timeout_ns);
         else events = wsqi_driver_wait(poller, timeout_ns != 0 ? timeout_ns : WSQ_FOREVER);
     }
-    /* I1: what was done before the token was given is visible. Pairs with I2. */
+    /* I1: what the giver of the token did before is visible to the caller. Pairs with I2. */
     wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
     return events;
 }
@@ -4452,7 +4452,7 @@ struct wsqi_wait {
     wsqi_wait *next, **link; /* under the bucket's lock */
 };
 
-/* LOOK: look again. RELEASE: return, because the awaited end will never come. */
+/* A call tells a waiter: LOOK, look again; RELEASE, return, for the awaited end will never come. */
 enum { WSQI_CALL_NONE, WSQI_CALL_LOOK, WSQI_CALL_RELEASE };
 
 static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
@@ -4506,14 +4506,14 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
     return finished;
 }
 
-/* How many tasks are spawned and not done. A task counts as spawned before it can finish, and this
- * adds up finished tasks first. So if both sums are equal, no task was left at some moment. */
+/* How many tasks are spawned and not done. A task counts as spawned before it can finish, and the
+ * finished tasks are added up first. So if both sums are equal, no task was left at some moment. */
 static uint64_t wsqi_pending(const wsq_pool *pool) {
     uint64_t finished = wsqi_finished(pool), spawned = 0;
     unsigned made = wsqi_threads_made(pool);
-    for (unsigned i = 0; i < made; i++) /* Relaxed: P2 orders it. */
+    for (unsigned i = 0; i < made; i++) /* Relaxed: P2 has put this read after the first sum. */
         spawned += wsqi_load_rlx(&wsqi_block(pool, i)->counters.spawned);
-    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: P2 orders it, too. */
+    for (unsigned i = 0; i < pool->shares; i++) /* Relaxed: as above. */
         spawned += wsqi_load_rlx(&pool->lanes[wsqi_share_index(i)].outside) / 2;
     return spawned - finished;
 }
@@ -4524,20 +4524,20 @@ static uint64_t wsqi_pending(const wsq_pool *pool) {
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held = wsqi_load_hint(&pool->held);
     if (held == 0 || wsqi_pending(pool) != held) return false;
-    /* Relaxed: a read-modify-write sees the newest value. (Clang turns an addition of 0 into a
-     * plain load, and i386 has no plain load of 64 bits.) Failure: the count has changed. */
+    /* Is `held` still the same? A compare-and-swap sees the newest value. (Not an addition of 0:
+     * clang would make it a plain load.) Relaxed: it publishes nothing. Failure: it has changed. */
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* After a full barrier (W4). If the pool is quiet or stuck, calls the threads in wsq_pool_wait. */
+/* Called after a full barrier (W4): if no task can run any more, ends the waits for the pool. */
 static inline void wsqi_notify_quiet(wsq_pool *pool) {
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_pending(pool) == 0 || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
 }
 
-/* Any thread that has changed counts: if the pool is quiet, calls the threads in wsq_pool_wait. */
+/* Called by a thread that has changed one of the counts that wsqi_pending adds up. */
 static void wsqi_check_quiet(wsq_pool *pool) {
-    /* W4: either this sees the waiter, or the waiter sees these counts. Pairs with W5. */
+    /* W4: either this thread sees the waiter, or the waiter sees the counts. Pairs with W5. */
     wsqi_fence_sc();
     wsqi_notify_quiet(pool);
 }
@@ -4545,7 +4545,7 @@ static void wsqi_check_quiet(wsq_pool *pool) {
 /* A thread that may have ended the last task calls this before it runs a job. wsq_pool_wait must
  * return before the job, which may take long: it does not wait for the jobs of a wsq_run. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* A thread that has a job of a wsq_run sees in S, by J2, the guest that called wsq_run. */
+    /* If the job is of a wsq_run, J2 has made its caller, a guest, visible in S. */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -4553,23 +4553,23 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 
 static void wsqi_check_still(wsq_pool *pool);
 
-/* A thread on duty has woken up. If the pool is stopping, the thread takes and releases the pool's
- * lock. So it waits if wsqi_check_still has the lock, finds all threads asleep, and ends waits. */
+/* A thread on duty calls this when it has woken up. If the pool is stopping, it takes and releases
+ * the pool's lock: under it wsqi_check_still may have found all threads asleep, and end waits. */
 static void wsqi_woke(wsq_pool *pool) {
-    /* P4: either this sees the pool stop, or wsqi_check_still sees this thread awake. */
+    /* P4: either this thread sees the pool stop, or wsqi_check_still sees this thread awake. */
     wsqi_fence_sc();
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
     wsqi_unlock(pool, &pool->lock);
 }
 
-/* Any thread: from here on this thread may run or cancel tasks. */
+/* Any thread calls this before it runs or cancels tasks: from here on it is on duty. */
 static void wsqi_duty_begin(wsq_pool *pool) {
-    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier that follows orders it. */
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the barrier in wsqi_woke orders it. */
     wsqi_woke(pool);
 }
 
-/* Any thread: from here on this thread may not run or cancel tasks. */
+/* Ends wsqi_duty_begin. If the pool is over, the last thread on duty calls all waiting threads. */
 static void wsqi_duty_end(wsq_pool *pool) {
     /* P6: what this thread cancelled is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
@@ -4594,7 +4594,7 @@ static void wsqi_duty_end(wsq_pool *pool) {
  * producer's work. So a producer publishes the work, passes a full barrier, and reads S. The other
  * thread writes S, passes a full barrier, and looks at every queue. One of the two sees the other.
  *
- * CHANGES OF S. No other function changes it (the lint checks that).
+ * CHANGES OF S. Only these functions change S (the lint checks that):
  *   wsqi_search_begin, _end   a thread begins to search, or ends its search
  *   wsqi_sleep                a thread becomes idle; if it had a permit, the permit sleeps
  *   wsqi_idle_take            a waker takes idle threads and sleeping permits: searchers now
@@ -4624,16 +4624,16 @@ static inline uint64_t wsqi_bit(const wsqi_worker *self) {
     return (uint64_t)1 << (self->index % 64);
 }
 
+/* Is the worker's own bit still set? If not, another thread has claimed it, and gives the token. */
 static bool wsqi_asleep(wsqi_worker *self) {
-    /* A hint suffices: another thread wakes this one only for work that a last searcher's look
-     * would find, too (I6, I7). */
+    /* A hint suffices: a thread that reads an old value sleeps until that token comes. */
     return (wsqi_load_hint(&self->pool->sleepers[self->index / 64]) & wsqi_bit(self)) != 0;
 }
 
 /* ---- places ---- */
 
-/* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. A sleeper
- * that has the driver counts as farthest, so that no other thread must take the driver over. */
+/* The distance of two workers' places: 0 within a cache, 1 within a NUMA node, else 2. The sleeper
+ * that waits in the driver counts as farthest: if it was woken, another would have to take over. */
 enum { WSQI_POLLS = 3, WSQI_ANYWHERE };
 
 static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) {
@@ -4647,7 +4647,7 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 
 /* Any thread: does the pool have a driver, and does no thread have it? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
-    /* I10: either this sees the driver free, or the thread that frees it sees the sleeper (I11). */
+    /* I10: a sleeper sees the driver free, or the thread that frees it sees the sleeper (I11). */
     return pool->config.driver != NULL && (wsqi_load_sc(&pool->poller) & 1) == 0;
 }
 
@@ -4657,14 +4657,14 @@ static void wsqi_place_update(wsqi_worker *self) {
     if (!places->matter) return;
     uint32_t place = places->cpus != 0 ? places->of_cpu[wsqi_cpu_now() % places->cpus]
                                        : places->topology.place(self->index, places->topology.user);
-    wsqi_a32 *word = &places->of_block[self->index]; /* others read it: written only if changed */
+    wsqi_a32 *word = &places->of_block[self->index]; /* in a shared cache line: written rarely */
     if (wsqi_load_hint(word) != place) wsqi_store_hint(word, place);
 }
 
 /* Clears one bit and returns its number; -1: all are clear. It is the lowest bit among the blocks
  * nearest to `self`, or, if `self` is NULL, among all. So the same sleepers are woken again and
- * again, and their caches stay warm. (Rejected: to wake each sleeper in turn. A request through
- * libuv, one at a time, then took 14.8 instead of 11.0 us; 2 cores, KVM.) */
+ * again, and their caches stay warm. (Rejected: to wake each sleeper in turn. Requests through
+ * libuv, one after the other, then took 14.8 instead of 11.0 us each; 2 cores, KVM.) */
 static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker *self) {
     uint32_t poller = wsqi_load_hint(&pool->poller);
     for (;;) {
@@ -4682,15 +4682,15 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         }
         if (best == WSQI_ANYWHERE) return -1;
         uint64_t only = (uint64_t)1 << (index % 64);
-        /* I3: the sleeper set its bit before. Pairs with I5. Failure: another thread took it. */
+        /* I3: what the sleeper did before it set the bit is visible. Pairs with I5. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
         self = NULL; /* many threads claim at the same time: any bit will do */
     }
 }
 
-/* The caller has taken an idle thread and a permit out of S. This wakes any one sleeper, which gets
- * both. A sleeper sets its bit before S counts it, so there is always a bit for each. lead: the
- * worker that has the work (NULL: the caller). */
+/* Wakes one sleeper. The caller has taken an idle thread and a permit out of S: the sleeper is that
+ * thread now. Each sleeper sets its bit before S counts it, so a bit for it is always found, at
+ * last. lead: the worker that has the work (NULL: the caller). */
 static void wsqi_wake_one(wsq_pool *pool, const wsqi_worker *lead) {
     wsqi_worker *self = wsqi_inside(pool);
     const wsqi_worker *around = pool->places.matter ? self : NULL;
@@ -4720,10 +4720,10 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
     return 0;
 }
 
-/* Any thread that has changed S to `s`, and passed a full barrier. If more permits sleep than there
- * are idle or starting threads, and all stand-ins exist, no thread could use a permit. So this
- * calls the waiting threads: one that waits without a permit takes it. (If the pool has no
- * stand-ins, only the first of these permits needs a call.) */
+/* Called by a thread that has changed S to `s`, and passed a full barrier. If more permits sleep
+ * than there are idle or starting threads, and all stand-ins exist, no thread could use one of the
+ * permits. So all waiting threads are called: one that waits without a permit takes it. (If the
+ * pool has no stand-ins, only the first of these permits needs a call.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
     if (wsqi_sleeping(s) <= threads || wsqi_threads_made(pool) != pool->guest_base) return;
@@ -4740,29 +4740,30 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
     return false;
 }
 
-/* A thread that is about to sleep in a join with its permit. It has set its bit in `joiners`, then
- * passed a full barrier. From here on a thread that queues a task can ask it for its permit. */
+/* Called by a thread that is about to sleep in a join with its permit: producers may ask it for the
+ * permit from here on. It has set its bit in `joiners`, and passed a full barrier. */
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
-    (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8 */
-    wsqi_fence_rmw(); /* I8 */
+    (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8: a producer sees JOINED in S, */
+    wsqi_fence_rmw(); /* I8: or this thread sees the producer's task. Pairs with I6. */
 }
 
-/* Any thread, if a task is queued, and a joiner that was called has no permit, or none has a bit.
- * Calls all joiners. One that sleeps again sets JOINED again if it holds a permit. */
+/* Calls all joiners, because a task is queued, and calling one of them was not enough: it had no
+ * permit, or no joiner has a bit. A joiner that sleeps again with a permit sets JOINED again. */
 static void wsqi_joiners_ask(wsq_pool *pool) {
-    if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return; /* I5 */
-    /* I6: either this sees a joiner's bit, or that joiner sees that JOINED is gone. */
+    /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
+    if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
+    /* I6: either this thread sees a joiner's bit, or that joiner sees that JOINED is gone. */
     wsqi_fence_rmw();
     for (unsigned w = 0; w < pool->words; w++) {
-        uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0); /* I3 */
+        uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0); /* I3: as in wsqi_bitmap_claim */
         for (; mask != 0; mask &= mask - 1)
             wsqi_call(pool, wsqi_block(pool, w * 64 + wsqi_lowest_bit(mask)));
     }
 }
 
-/* Any thread, if a task is queued. If no permit sleeps and no thread searches, calls a joiner. If
- * that one holds its permit, it looks again, and gives its permit back. */
+/* Called by any thread, while a task is queued. If no permit sleeps and no thread searches, calls a
+ * joiner. If that joiner holds a permit, it sees the task, and gives its permit back. */
 static void wsqi_joiner_ask(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) != 0 || (s & WSQI_JOINED) == 0) return;
@@ -4771,8 +4772,8 @@ static void wsqi_joiner_ask(wsq_pool *pool) {
     else wsqi_joiners_ask(pool);
 }
 
-/* Any thread, if a task is queued, S counts no searcher, and a permit sleeps or JOINED is set.
- * Wakes an idle thread, or starts a stand-in, or asks a joiner for its permit. */
+/* Called by any thread, while a task is queued and S counts no searcher; and a permit sleeps, or
+ * JOINED is set. Wakes an idle thread, or starts a stand-in, or asks a joiner for its permit. */
 WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     if (wsqi_idle_take(pool, 1, 0, 1)) {
         wsqi_wake_one(pool, NULL);
@@ -4782,17 +4783,17 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
     wsqi_joiner_ask(pool);
 }
 
-/* A task was made visible, then a full barrier passed: wakes an idle thread, unless one
- * searches. */
+/* The caller has made a task visible, then passed a full barrier. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
-    uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
+    uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
+    /* A searching thread will see the task. Else, if a permit sleeps, a thread must be woken. */
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
-/* Any thread that has just made work visible. */
+/* Any thread calls this when it has just made work visible. */
 static void wsqi_notify(wsq_pool *pool) {
-    /* I6: either this sees the sleeper in S, or the sleeper's look finds the work. Otherwise the
-     * work would wait beside a sleeper. Pairs with I7 and I8. */
+    /* I6: either this thread sees the sleeper in S, or the sleeper's last look finds the work.
+     * Otherwise the work would wait beside a sleeper. Pairs with I7 and I8. */
     wsqi_fence_sc();
     wsqi_notify_fenced(pool);
 }
@@ -4803,8 +4804,8 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_notify_fenced(pool);
 }
 
-/* A worker's own thread: does its pool have no other worker or stand-in, so none to wake? Relaxed:
- * the first worker starts the second thread, so it knows of it. */
+/* A worker asks: does the pool have no other worker or stand-in that could be woken? Relaxed: this
+ * worker itself would have started the second thread, so it would know of it. */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->threads_made) <= 1;
 }
@@ -4819,21 +4820,21 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
                                                   : wsq_ring_length(&worker->ring);
 }
 
-/* Owner only, after it has pushed tasks. If an older task lies in the queue, its push has notified,
- * and the thread that searches for it sees the new tasks, too. So S, whose cache line all threads
- * share, is read only if there is no older task. */
+/* The owner calls this when it has pushed tasks. If an older task lies in the queue, the push of
+ * that task has notified, and the thread that searches for it sees the new tasks, too. So S, whose
+ * cache line all threads share, is read only if there is no older task. */
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
-    /* I6: also, either this sees that a thief has taken the older tasks, or that thief sees the new
-     * task when it notifies (wsqi_search_end, wsqi_notify_rest). */
+    /* I6: also, either this thread sees that a thief has taken the older tasks, or that thief sees
+     * the new task when it notifies (wsqi_search_end, wsqi_notify_rest). */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
 /* Any thread: sets a worker's traps, so that its next fork or join publishes jobs. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
-    /* By J5 the worker does not overwrite this request without acting on it. */
+    /* If the worker overwrites this request, it sees by J5 that S counts a thread without work. */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -4854,13 +4855,13 @@ static uint32_t wsqi_range_length(wsqi_worker *worker) {
 
 static bool wsqi_range_empty(wsqi_worker *worker) { return wsqi_range_length(worker) == 0; }
 
-/* How many sleepers one thread wakes in a row; these wake others. (bench/sim: of 64 tasks for 64
- * sleepers the last begins after the time of 12 wake-ups; 23 if this is 3, 33 if it is 2.) */
+/* How many sleepers one thread wakes in a row; these wake others. (In bench/sim the last of 64
+ * tasks for 64 sleepers begins after the time of 12 wake-ups; with 3, of 23, and with 2, of 33.) */
 enum { WSQI_WAKES = 4 };
 
 /* How many sleepers a thread takes out of S in one step. With more than 64 workers the cache line
  * of S, which all share, slows the wake-ups: of 512 tasks for 512 sleepers half have begun after
- * the time of 36 wake-ups; if this is 1, after that of 61. If it is 4, the sleepers that were taken
+ * the time of 36 wake-ups; with 1 instead of 2, after 61. With 4, the sleepers that one step took
  * wait too long until they are woken (the 64 tasks above then need 24 wake-ups, not 12). */
 enum { WSQI_TAKEN = 2 };
 
@@ -4878,10 +4879,10 @@ static wsqi_worker *wsqi_look_jobs(wsq_pool *pool) {
     return NULL;
 }
 
-/* Counts queued tasks, but stops when it has found enough. where: gets two workers that have some,
+/* Counts queued tasks, until it has found enough. It stores two workers that have some in `where`,
  * or NULL. It looks at `most` workers: the caller, then the one from which the caller stole last,
  * and those after it. If there is no watcher, a full LIFO slot, a timer and a free driver count as
- * tasks, because they need one. Relaxed: the caller's full barrier orders it. */
+ * tasks, because they need a watcher. Relaxed: the caller's full barrier orders the reads. */
 static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsigned most) {
     const wsqi_worker *self = wsqi_inside(pool);
     bool watched = wsqi_load_rlx(&pool->watcher) != 0;
@@ -4909,7 +4910,7 @@ static size_t wsqi_look_tasks(wsq_pool *pool, const wsqi_worker *where[2], unsig
 }
 
 /* Is a thread free for a job? For each guest at work one permit stays asleep, because the guest
- * works in the place of its thread. The caller has passed a full barrier. */
+ * works in place of the thread that could use it. The caller has passed a full barrier. */
 static bool wsqi_jobs_wanted(const wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the barrier orders it. */
     return wsqi_searching(s) != 0 || wsqi_sleeping(s) > wsqi_active(s) || wsqi_joiners_sleep(pool);
@@ -4918,7 +4919,7 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
 /* Wakes sleepers for `amount` pieces of work, which lie at the workers `one` and `two` (NULL: not
  * known). The caller has passed a full barrier. Afterwards S counts no more searchers than pieces,
  * and at least `spare` permits sleep. Each woken thread that finds work wakes others in turn, so n
- * sleepers are awake after the time of log n wake-ups. True: it woke a sleeper. */
+ * sleepers are awake after the time of about log n wake-ups. Returns whether it woke a sleeper. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t spare, size_t amount) {
     uint32_t taken = 1, woken = 0;
@@ -4931,8 +4932,8 @@ static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_wo
     return woken != 0;
 }
 
-/* The caller has seen public jobs of `worker`, and passed a full barrier. Wakes sleepers for them;
- * if there are none to wake, a joiner that can help. */
+/* Wakes sleepers for the public jobs of `worker`, or, if no sleeper can be woken, calls a joiner
+ * that can help. The caller has seen these jobs, and passed a full barrier. */
 static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     uint32_t awake = pool->workers - wsqi_sleeping(s);
@@ -4943,23 +4944,22 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
      * So unless many threads search, these jobs need more threads. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
-    /* Relaxed: if this sees a searcher, that one finds the jobs. */
+    /* Relaxed: if S counts a searcher, the searcher finds the jobs. */
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
     }
 }
 
-/* A searcher that is not the last looks at this many workers when it stops, to wake others. A
- * guess. */
+/* When a searcher stops, it looks at this many workers, to wake others for their tasks. A guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* After a full barrier: wakes sleepers for the tasks of `most` workers. True: it woke a sleeper. */
+/* Called after a full barrier: wakes sleepers for the tasks of `most` workers. Did it wake one? */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* Threads that search already look for other work, so they do not count. */
+    /* Threads that search already may find other work, so as many sleepers are woken besides. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -4967,14 +4967,14 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     return false;
 }
 
-/* After a full barrier, while S counts no searcher: if there is work, wakes other threads. */
+/* Called after a full barrier, when S counts no searcher: wakes threads if there is any work. */
 static void wsqi_pass_on(wsq_pool *pool) {
     if (wsqi_notify_tasks(pool, UINT_MAX)) return;
     wsqi_worker *giver = wsqi_look_jobs(pool);
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
 
-/* Owner only. From here on S counts it as a searcher. */
+/* Owner only: from here on S counts the owner as a searcher. */
 static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t finished = wsqi_load_own(&self->counters.finished);
@@ -4984,29 +4984,29 @@ static void wsqi_search_begin(wsqi_worker *self) {
     uint64_t s = wsqi_add_acqrel(&pool->permits, WSQI_SEARCHING);
     self->searching = true;
     wsqi_stat(self->counters.searches, 1);
-    /* W4: as in wsqi_check_quiet. Also, for a worker that runs a guest's job: either this thread
-     * sees the guest, or that worker saw, when it took the job, this thread's finished tasks. */
+    /* W4: as in wsqi_check_quiet. Besides, if another worker has taken a guest's job: either this
+     * thread sees the guest, or that worker saw the tasks that this thread has finished. */
     wsqi_fence_rmw();
-    /* Is this the last thread with work? Each thread whose permit S counts neither as sleeping nor
-     * as searching has work, and comes here later, unless it is in a job of a guest. */
+    /* Was this the last thread with work? A permit that S counts neither as sleeping nor as
+     * searching is held by a thread with work. That one comes here later, or has a guest's job. */
     if (pool->config.caller_runs ||
         wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
         wsqi_notify_quiet(pool);
 }
 
-/* Owner only, when it stops searching, mostly because it has found work: one task or job that it
- * runs now, and perhaps more in its own queue. It wakes others for the work that it sees. The last
- * searcher must see all work. */
+/* The owner calls this when it stops searching, mostly because it has found work: one task or job,
+ * which it runs now, and perhaps more in its own queue. It wakes others for the work that it sees.
+ * The last searcher must see all work. */
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->robs_slots = false;
-    /* I9: the tasks in its queue are visible to the last searcher. Pairs with itself and I8. */
+    /* I9: the last searcher sees the tasks in this one's queue. Pairs with itself and I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
     /* I7: a producer that saw this searcher in S woke no thread, so this thread must see the
      * producer's work, and the joiners. Pairs with I6, J5 and J7. */
     wsqi_fence_rmw();
-    /* A thread that this wakes searches in place of this one. */
+    /* If a thread is woken here, it searches in place of this one. */
     if (wsqi_sleeping(s) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
     /* No thread was woken. A worker that goes to sleep after this looks at the queues itself. */
     if (wsqi_searching(s) == 1 && (wsqi_sleeping(s) != 0 || wsqi_joiners_sleep(pool)))
@@ -5033,8 +5033,8 @@ static void wsqi_search_end(wsqi_worker *self) {
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: it watches slots, too, not only timers */
 
-/* The caller has filled a slot, set a new earliest timer, or left the driver; then it has read
- * pool->watcher. Makes the watcher look again, or an idle thread become the watcher. */
+/* Makes the watcher look again, or, if there is none, wakes an idle thread to be it. The caller has
+ * filled a slot, set a new earliest timer, or left the driver, and then read pool->watcher. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
@@ -5045,18 +5045,18 @@ static bool wsqi_slots_full(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
     if (wsqi_unpolled(pool)) return true;
     for (unsigned i = 0; i < made; i++) {
-        /* I10: either this sees the slot full, or its owner sees no watcher. Pairs with I11. */
+        /* I10: either this thread sees the slot full, or the slot's owner sees that no thread
+         * watches, and wakes one. Otherwise the slot's task would wait unseen. Pairs with I11. */
         if (wsqi_load_sc(&wsqi_block(pool, i)->lifo) != NULL) return true;
     }
     return false;
 }
 
-/* An idle worker: becomes the watcher, if one is needed and there is none. Returns whether it
- * did. */
+/* Makes an idle worker the watcher, if one is needed and there is none. Returns whether it did. */
 static bool wsqi_watch_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t none = 0;
-    /* I10: either this sees the timer, or its setter sees no watcher. Pairs with I11. */
+    /* I10: either this thread sees a new timer, or its setter sees no watcher. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
     /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. A
      * thread that does not see the watcher yet wakes another worker. This extra wake-up is
@@ -5066,24 +5066,24 @@ static bool wsqi_watch_begin(wsqi_worker *self) {
 
 /* The watcher stops, unless there is something to watch. Returns whether it still watches. */
 static bool wsqi_watch_drop(wsqi_worker *self) {
-    /* I10: wsqi_watch_begin looks again: until now other threads may have seen this watcher. */
+    /* I10: it looks again after this store: before, other threads relied on this watcher. */
     wsqi_store_sc(&self->pool->watcher, 0u);
     return wsqi_watch_begin(self);
 }
 
-/* The watcher, at `now`: returns when it must look again. If no slot is full, pool->watcher says
- * from here on that it waits only for a timer, so a thread that fills a slot gives it a token. */
+/* Returns when the watcher must look again. If no slot is full, pool->watcher says from here on
+ * that the watcher waits only for a timer. A thread that fills a slot then gives it a token. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
     bool full = wsqi_slots_full(pool);
     if (!full) {
-        wsqi_store_sc(&pool->watcher, watcher); /* I10 */
+        wsqi_store_sc(&pool->watcher, watcher); /* I10: before the second look at the slots */
         full = wsqi_slots_full(pool);
     }
     if (full) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10 */
     uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
-    /* I10: if a thread set an earlier timer, but saw no watcher to wake, this sees the timer. */
+    /* I10: a timer whose setter has seen no watcher to wake is visible here. Pairs with I11. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     /* If all permits are in use, a working thread fires the timer in its turn. */
     if (timer <= now && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
@@ -5097,19 +5097,19 @@ static bool wsqi_driver_mine(wsqi_worker *self) {
     return wsqi_load_hint(&self->pool->poller) == WSQI_HAS_DRIVER(self->index);
 }
 
-/* Owner only: takes the driver, if there is one that no thread has. Not in a child of fork(). */
+/* The owner takes the pool's driver, unless another thread has it. Not in a child of fork(). */
 static bool wsqi_driver_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (WSQI_LIKELY(pool->config.driver == NULL) || wsqi_forked(pool)) return false;
     uint32_t poller = wsqi_load_hint(&pool->poller);
-    /* V1: what its last thread wrote is visible. Pairs with V2. Failure: another thread has it. */
+    /* V1: what the driver's last thread wrote is visible. Pairs with V2. Failure: it is taken. */
     return (poller & 1) == 0 && wsqi_cas_acq(&pool->poller, &poller, WSQI_HAS_DRIVER(self->index));
 }
 
-/* Owner only, awake, with the driver: dispatches the events, if there are any, then gives the
- * driver up. Tasks that this wakes go into the worker's own queue, in order, or, if it has no
- * permit, into the global queue. A worker with a permit is a searcher here: it wakes others when
- * its search ends. */
+/* The owner is awake and has the driver: it dispatches the events, if there are any, then gives the
+ * driver up. Tasks that the dispatch wakes go into the worker's own queue, in order, or, if the
+ * worker has no permit, into the global queue. A worker with a permit is a searcher here: it wakes
+ * others when its search ends. */
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
@@ -5127,8 +5127,8 @@ static void wsqi_driver_leave(wsqi_worker *self) {
         self->wake_slot = wake_slot;
     }
     self->events = false;
-    /* V2: what wait and dispatch have written is visible. Pairs with V1. I11: either this sees the
-     * sleepers and the watcher, or a sleeper sees the driver free. Pairs with I10. */
+    /* V2: the driver's next thread sees what wait and dispatch have written. Pairs with V1. I11:
+     * this thread sees the sleepers, or a sleeper sees the driver free. Pairs with I10. */
     wsqi_store_sc(&pool->poller, WSQI_HAS_DRIVER(self->index) - 1);
     uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11 */
     if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
@@ -5136,30 +5136,31 @@ static void wsqi_driver_leave(wsqi_worker *self) {
 
 /* ---- sleeping ---- */
 
-/* Owner only, while it is idle: wakes itself. Like any thread that wakes another, it first takes an
- * idle thread, and a permit if one sleeps, out of S; then it claims a bit, here its own. If its bit
- * is gone, another thread is waking this one: then the permit goes to another idle thread. If no
- * permit sleeps, this thread goes on without one. */
+/* An idle owner wakes itself. Like any thread that wakes another, it first takes an idle thread,
+ * and a permit if one sleeps, out of S; then it claims a bit, here its own. If its bit is gone,
+ * another thread is waking this one: then the permit goes to another idle thread. If no permit
+ * sleeps, this thread goes on without one. */
 static void wsqi_wake_self(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits), next;
     bool permit;
     do {
-        if (wsqi_idle(s) == 0) return; /* every idle thread is being woken, this one, too */
+        if (wsqi_idle(s) == 0) return; /* every idle thread is being woken, this one included */
         permit = wsqi_sleeping(s) != 0;
         next = s - WSQI_IDLE - (permit ? WSQI_SLEEPING - WSQI_SEARCHING : 0);
         /* Relaxed: as in wsqi_idle_take. */
     } while (!wsqi_cas_rlx(&pool->permits, &s, next));
-    /* I5: this thread claims its own bit, as another would by I3. */
+    /* I5: only the thread that clears the bit has woken this one, as with I3. */
     if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self))
         self->permit = self->searching = permit;
     else if (permit)
         wsqi_wake_one(pool, NULL);
-    else /* Relaxed: S counts this thread as a searcher by now, so it will look. */
+    else /* Its waker, too, took an idle thread out of S: give back the second. Relaxed: S counts
+          * this thread as a searcher by now, so it will look. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* The watcher: sets `robs_slots` if the owner of a full slot began no task since the last look. */
+/* The watcher looks at all slots. `robs_slots`: an owner has begun no task since the last look. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool);
@@ -5172,11 +5173,11 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     }
 }
 
-/* The watcher's time is up: it wakes itself if a timer is due, or a slot is to be robbed. */
+/* The watcher's time is up: it wakes itself if a timer is due, or if it may rob a slot. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
-    /* The pool keeps this time: the thread may be woken for other work before it comes. */
+    /* The time stays in the pool for the next watcher, if this thread is woken for work before. */
     wsqi_store_hint(&pool->watch_due, wsqi_clock_ns() + WSQI_WATCH_NS);
     (void)wsqi_driver_take(self);
     if (!self->robs_slots && wsqi_load_hint(&pool->timer_next) > wsqi_clock_ns()) return;
@@ -5188,14 +5189,14 @@ static void wsqi_watch_end(wsqi_worker *self) {
     wsqi_joiner_ask(pool);
 }
 
-/* Owner only, asleep, when its park_timeout_ns is up. If at two time-outs in a row a task is queued
- * and no thread searches, a wake-up was lost, and it wakes itself. (At the first one the task's
- * producer may be just about to notify.) */
+/* The owner is idle, and its park_timeout_ns is up. If at two time-outs in a row a task is queued
+ * and no thread searches, a wake-up was lost, and the owner wakes itself. (At the first time-out
+ * the task's producer may be just about to notify.) */
 static void wsqi_park_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
     bool before = self->suspicious;
-    wsqi_fence_sc(); /* I6: as a notifier. */
+    wsqi_fence_sc(); /* I6: as in wsqi_notify */
     uint64_t s = wsqi_load_fenced(&pool->permits);
     self->suspicious = wsqi_searching(s) == 0 && wsqi_sleeping(s) != 0 &&
                        wsqi_look_tasks(pool, where, UINT_MAX) != 0;
@@ -5204,9 +5205,9 @@ static void wsqi_park_end(wsqi_worker *self) {
     wsqi_wake_self(self);
 }
 
-/* Owner only, idle: sleeps once, until it gets a token, until `deadline`, or until it must look as
- * the watcher or after park_timeout_ns. If it has the driver, it sleeps in the driver's wait.
- * Returns whether it still watches. */
+/* An idle owner sleeps once: until it gets a token, until `deadline`, until park_timeout_ns is up,
+ * or, if it is the watcher, until it must look. If it has the driver, it sleeps in the driver's
+ * wait. Returns whether it is still the watcher. */
 static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     wsq_pool *pool = self->pool;
     wsqi_worker *poller = wsqi_driver_mine(self) ? self : NULL;
@@ -5222,8 +5223,8 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     return watching;
 }
 
-/* Owner only: is a task queued that only this sleeper can run? In a caller_runs pool the sleeper is
- * the first worker, and stands for all: tasks that are pinned to any of them count. */
+/* Is a task queued that only this sleeper, the owner, can run: one pinned to it? In a caller_runs
+ * pool the first worker sleeps for all workers, so tasks pinned to any of them count. */
 static bool wsqi_inbox_calls(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     for (unsigned i = 0; i < pool->workers && pool->config.caller_runs; i++) {
@@ -5239,12 +5240,12 @@ static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
 }
 
-/* Owner only, just woken. A kernel may wake a thread on the processor of its waker, and leave it
- * there. Then the two threads take turns on one core, and a thief delays its victim (skynet with 2
- * workers took 1.43 instead of 0.71 ms, as long as the process lived; Linux 6.18, KVM). So a worker
- * that was woken for jobs, twice in a row on its waker's processor, moves to another processor; if
- * that does not help, again at the fourth time, the eighth... (Not if it was woken for tasks: the
- * benchmark `wake` gained nothing.) */
+/* Called by a worker that was just woken. A kernel may wake a thread on the processor of its waker,
+ * and leave it there. Then the two threads take turns on one core, and a thief delays its victim
+ * (skynet with 2 workers took 1.43 instead of 0.71 ms, as long as the process lived; Linux 6.18,
+ * KVM). So a worker that was woken for jobs, twice in a row on its waker's processor, moves to
+ * another processor; if it is still woken there, it moves again at the fourth time, the eighth...
+ * (A worker that was woken for tasks does not move: the benchmark `wake` gained nothing.) */
 static void wsqi_leave_waker(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t from = wsqi_load_hint(&pool->jobs_from);
@@ -5256,17 +5257,17 @@ static void wsqi_leave_waker(wsqi_worker *self) {
         wsqi_cpu_leave();
 }
 
-/* If tasks take this long on average, a task may wait longer in its waker's slot than an idle
- * thread takes to wake up (about 5 us). So the waker notifies. A guess. */
+/* If tasks take this long on average, a woken task may wait in its waker's slot for longer than an
+ * idle thread takes to wake up (about 5 us). So its waker notifies. A guess. */
 #define WSQI_SLOT_NS 3000u
 
-/* Owner only, after it got or gave a permit, or its average time per task changed. */
+/* The owner calls this when it got or gave a permit, or its average time per task changed. */
 static inline void wsqi_slot_update(wsqi_worker *self) {
     bool tells = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS;
     self->wake_slot = tells ? 0 : self->pool->wake_slot;
 }
 
-/* Owner only: notes whether it holds a permit from here on. */
+/* The owner notes whether it holds a permit from here on. */
 static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
     self->permit = permit;
     self->asks = !permit || self->pool->config.lend_only;
@@ -5278,9 +5279,9 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
         self->order = WSQ_SHARED;
 }
 
-/* Owner only, about to sleep; s: S. Takes the driver, unless this thread has run no task since its
- * last sleep and another thread works. Then the driver is left to the thread that had it last and
- * mostly comes back soon: if it changed hands, each event would cost a wake-up. */
+/* The owner is about to sleep; s: S. It takes the driver, unless it has run no task since its last
+ * sleep and another thread works. Then the driver is left to the thread that had it last and mostly
+ * comes back soon: if the driver changed hands, each event would cost a wake-up. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
     uint64_t run = wsqi_load_own(&self->counters.run);
@@ -5290,39 +5291,38 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     self->slept_at = run;
 }
 
-/* Owner only, after it found nothing, or without a permit. It is idle until another thread wakes
- * it: then it has a permit, and S counts it as a searcher. It also goes on, with a permit if one
- * sleeps, when the pool stops, the thread must leave, a pinned task or an event comes, or `wait`
- * (may be NULL) is over. */
+/* The owner found no work, or has no permit. It is idle until another thread wakes it: then it has
+ * a permit, and S counts it as a searcher. It also goes on, with a permit if one sleeps, when the
+ * pool stops, the thread must leave, a pinned task or an event comes, or `wait` (or NULL) ends. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
     wsqi_stat(self->counters.parks, 1);
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: I8 orders it. */
-    /* I5: the bit is there before S counts it. Pairs with I3. */
+    /* I5: the bit is set before S counts this thread as idle. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
-    /* I8: a producer sees the sleeper in S, or this thread sees the work below. I10: so it is for
-     * slots. P6: what this thread did is visible to the thread that finds the pool still. */
+    /* I8: either a producer sees this sleeper in S, or this thread sees the producer's work below.
+     * I10: the same for slots. P6: a thread that finds the pool still sees what this one did. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8 */
     if (self->comes) {
         /* B7: S already counts this thread. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
-        /* I8: either this thread sees a permit that came back, or the thread that gave it back does
-         * not count this one both as coming and as idle. */
+        /* I8: either this thread sees a permit that another one gives back now, or the giver counts
+         * this thread once: as idle, and no longer as coming. */
         wsqi_fence_rmw();
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
     self->comes = self->robs_slots = false;
     self->permit = self->searching = true; /* for when it is woken; wsqi_wake_self sets both anew */
-    /* It watches before wsqi_pass_on looks, which would otherwise wake a thread to watch. */
+    /* It becomes the watcher first: wsqi_pass_on would otherwise wake a thread to be it. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
         /* I8: a producer that saw this thread as a searcher, or saw no idle thread, woke no thread.
          * So this thread must see the producer's work. Pairs with I6. */
         wsqi_fence_sc();
-        if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* this may wake this thread, too */
+        if (wsqi_sleeping(s) != 0) wsqi_pass_on(pool); /* may wake this very thread */
         wsqi_check_still(pool);
     }
     wsqi_event(self, WSQ_EVENT_PARK, NULL, 0);
@@ -5335,13 +5335,13 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
     wsqi_leave_waker(self);
-    /* If the pool is over, S may still count this thread as idle. That must not stay so. */
+    /* If the pool is over, the bit may still be set, and S still count this thread as idle. */
     while (wsqi_asleep(self)) wsqi_wake_self(self);
     wsqi_permit_set(self, self->permit);
     if (watching) wsqi_store_hint(&pool->watcher, 0u);
-    wsqi_woke(pool); /* I6 */
+    wsqi_woke(pool); /* its full barrier is I6 for wsqi_notify_tasks below */
     if (wsqi_driver_mine(self)) wsqi_driver_leave(self);
-    /* If this thread searches now, wsqi_search_end makes another one watch (I9). */
+    /* If this thread searches now, it wakes another thread to watch when its search ends (I9). */
     if (watching && !self->searching) (void)wsqi_notify_tasks(pool, UINT_MAX);
     if (wait != NULL) wsqi_store_hint(&wait->asleep, 0u); /* before S counts it as idle again */
 }
@@ -5354,8 +5354,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
-/* Owner only. Moves the newer half of a full ring, and then `task` (or NULL), to the global queue,
- * as one chain. While a thief is at the ring, only `task` moves. */
+/* The owner moves the newer half of a full ring, and then `task` (or NULL), to the global queue, as
+ * one chain. While a thief is copying from the ring, only `task` moves. */
 static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     void *out[WSQ_RING_CAPACITY / 2];
     wsq_task *newest = task, *oldest = task;
@@ -5372,7 +5372,7 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 /* Owner only. Empties the LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
-    /* I11: the owner's own task; or NULL, if a thief took it, and acquire is for this case. */
+    /* I11: acquire, because a thief may have emptied the slot; else the task is the owner's own. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -5386,8 +5386,8 @@ static inline wsq_task *wsqi_pop_local(wsqi_worker *self) {
     return wsqi_unmarked(wsqi_pop_marked(self));
 }
 
-/* Owner only, when its thread blocks or leaves. Its slot and its queue move to the global queue, in
- * order. Tasks that came from the global queue (marked) go to its front, so that no later task
+/* The owner's thread blocks or leaves, so the tasks of its slot and its queue move to the global
+ * queue, in order. Tasks that came from there (marked) go to its front, so that no later task
  * overtakes them. Tasks that were spawned or woken here go to its end: at the front, tasks that
  * spawn and block would keep others waiting without end. A long deque stays in place: other workers
  * steal from it, in searches and in their turns (wsqi_take_stuck). True: the caller must notify. */
@@ -5410,15 +5410,15 @@ static bool wsqi_spill_all(wsqi_worker *self) {
     return newest[0] != NULL || newest[1] != NULL;
 }
 
-/* Owner only, a pool's only worker. It keeps the order of its spawns: some of its tasks are in the
- * global queue, so later ones go there, too, until it has fetched all. */
+/* A pool's only worker calls this to keep the order of its spawns: some of its tasks are in the
+ * global queue now, so later ones go there, too, until it has fetched all. */
 static void wsqi_order_keep(wsqi_worker *self) {
     if (self->spilled) wsqi_spill(self, NULL);
     self->spilled = false;
     self->order = WSQ_SHARED;
 }
 
-/* Owner only. The queue has no room, or its order is WSQ_SHARED: uses the global queue. */
+/* The owner puts the task into the global queue: its own has no room, or `order` is WSQ_SHARED. */
 WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (self->order != WSQ_FIFO) {
@@ -5427,15 +5427,15 @@ WSQI_COLD static void wsqi_overflow(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.overflows, 1);
     wsqi_spill(self, task);
-    /* I6: a searcher's look may have missed the tasks while they moved, and wsqi_notify_pushed did
-     * not notify for them when they lay behind older ones. */
+    /* I6: notifies for the tasks that moved. A searcher may have missed them on their way, and
+     * wsqi_notify_pushed did not notify for those that lay behind older ones. */
     wsqi_notify_others(self);
     if (pool->workers > 1) return;
     self->spilled = true; /* so wsqi_order_keep is called before the next task */
     self->turn.left = 0;
 }
 
-/* Owner only: puts the task at the back of its queue. The caller must notify. */
+/* The owner puts the task at the back of its queue. The caller must notify. */
 static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     bool done = self->order == WSQ_FIFO
                     ? wsqi_ring_push(&self->ring, task)
@@ -5443,12 +5443,12 @@ static inline void wsqi_push_local(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(done)) wsqi_overflow(self, task);
 }
 
-/* Owner only. Fills the LIFO slot; a task that was in it moves to the queue. No sleeper is told of
- * the full slot. So if there is no watcher for slots, an idle thread is woken to be it. */
+/* The owner fills its LIFO slot; a task that was in it moves to its queue. No sleeper is woken for
+ * the task in the slot. But if no thread watches the slots, an idle thread is woken to do so. */
 WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
-    /* I11: the task is visible to a thief. And either this sees the watcher and the sleepers, or a
-     * thread that goes to sleep sees the slot full. Pairs with I10 and I12. */
+    /* I11: the task is visible to a thief. And either this thread sees the watcher and sleepers, or
+     * a thread that goes to sleep sees the slot full. Pairs with I10 and I12. */
     wsq_task *former = (wsq_task *)wsqi_xchg_sc(&self->lifo, task);
     if (former != NULL) {
         wsqi_push_local(self, former);
@@ -5459,17 +5459,17 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
     }
 }
 
-/* Owner only, after it has filled its slot, where tasks take long: wakes an idle thread, which may
- * take the task. If the last four threads woken so came too late, only every 16th call wakes one.
- * The exchange that filled the slot was a full barrier (I6). */
+/* The owner calls this when it has filled its slot and tasks take long: wakes an idle thread, which
+ * may take the task. After four calls in a row without a thief that took the task, only every 16th
+ * call wakes one. The exchange that filled the slot was a full barrier (I6). */
 static void wsqi_slot_tell(wsqi_worker *self) {
     uint32_t vain = wsqi_load_hint(&self->marks.vain);
     wsqi_store_hint(&self->marks.vain, vain + 1);
     if (wsqi_worth(vain) && !wsqi_alone(self->pool)) wsqi_notify_rmw(self->pool);
 }
 
-/* Owner only, when its slot is full: may the slot's task run next? After lifo_cap tasks from the
- * slot one of the queue comes first, unless the queue is empty. */
+/* The owner asks: may the task in its slot run next? After lifo_cap tasks from the slot, one from
+ * the queue comes first, unless the queue is empty. */
 WSQI_HOT bool wsqi_slot_due(wsqi_worker *self) {
     if (WSQI_LIKELY(self->lifo_left != 0)) {
         self->lifo_left--;
@@ -5495,16 +5495,16 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
 /* Shall each worker take one task of the global queue at a time? Yes, if the queue holds few tasks
  * and tasks take long: then tasks start in order, and none waits in a ring behind a task that
  * blocks. (With batches, when n tasks blocked on n workers, the n-th began after a later one in 9
- * of 10 new pools. A new worker's average is above the bound.) The bounds are guesses: they cost up
- * to 15 simulated workers about 2%, and would cost more with several lanes. */
+ * of 10 new pools. A new worker's average is above this bound.) The bounds are guesses: they make
+ * pools of up to 15 simulated workers about 2% slower, and would cost more with several lanes. */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
     return pool->shares == 1 && self->tune.average_ns >= 20000 &&
            wsqi_load_hint(&pool->lanes[WSQ_NORMAL].length) < 16 * pool->workers;
 }
 
-/* Owner only: how many tasks it can take from the global queue. has: it has a task to run already,
- * so these go to the back of its ring. A deque has no back: they would delay its own tasks. */
+/* How many tasks the owner can take from the global queue. has: it has a task to run already, so
+ * these go to the back of its ring. A deque runs the newest first: they would delay its own. */
 static uint32_t wsqi_global_room(wsqi_worker *self, bool has) {
     if (self->pool->config.order == WSQ_FIFO) {
         if (!has && wsqi_singly(self)) return 1;
@@ -5533,14 +5533,14 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     }
     wsqi_stat(self->counters.global_batches, 1);
     wsqi_stat(self->counters.global_tasks, count);
-    /* Other looks may have missed the tasks while they moved. A searcher notifies when it stops. */
+    /* Searchers may have missed the tasks while they moved. (A searcher notifies when it stops.) */
     if (count + left > (runs_first ? 1 : 0) && !self->searching) wsqi_notify_others(self);
     return task;
 }
 
-/* Owner only. Takes the next task of a lane outside the global queue; the worker runs it now. It
- * was about to run a task of its own queue, for which it notified no thread. That task waits now,
- * so this notifies another thread of it. */
+/* The owner takes the next task of a lane outside the global queue, to run it now. Perhaps it was
+ * about to run a task of its own queue, and so has notified no thread for that one. Now that task
+ * waits, so this function notifies. */
 static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
     uint32_t left;
     wsq_task *task = wsqi_inject_take(self->pool, lane, 1, &left);
@@ -5553,9 +5553,9 @@ static wsq_task *wsqi_take_lane(wsqi_worker *self, wsqi_inject *lane) {
 /* After this many WSQ_HIGH tasks in a row, the next one is of another kind. A guess. */
 #define WSQI_HIGH_STREAK 15u
 
-/* Owner only. Returns a WSQ_HIGH task; or, after every second streak of these, even an empty one,
- * a task that is pinned to this worker; or NULL. dry: it has nothing else, so it takes any of
- * these. */
+/* The owner takes a WSQ_HIGH task; or a task that is pinned to it, but only after every second
+ * streak of WSQ_HIGH tasks (a streak may be empty). NULL: no task. dry: the owner has nothing else
+ * to do, so it takes either at any time. */
 WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     wsq_pool *pool = self->pool;
     uint32_t streak = self->looks % (WSQI_HIGH_STREAK + 1);
@@ -5570,9 +5570,9 @@ WSQI_COLD static wsq_task *wsqi_take_urgent(wsqi_worker *self, bool dry) {
     return dry || due ? wsqi_take_lane(self, &self->inbox) : NULL;
 }
 
-/* Is the victim's only task too fresh to steal? It is mostly the next task of a chain of wakes or
- * spawns, about to run where its data is. A thief takes it only if it is still there at the next
- * look (bench `chain` beside an idle worker: 37 instead of 61 ns a task). */
+/* Is the victim's only task too fresh to steal? Mostly its spawner or waker is about to return, and
+ * the victim will run the task next, where its data is. A thief takes it only if it is still there
+ * at the next look (bench `chain` beside an idle worker: 37 instead of 61 ns a task). */
 static bool wsqi_fresh(wsqi_worker *victim) {
     uint64_t head = wsqi_load_hint(&victim->ring.head);
     if (wsqi_load_hint(&victim->ring.tail) - wsqi_head_real(head) != 1) return false;
@@ -5581,17 +5581,17 @@ static bool wsqi_fresh(wsqi_worker *victim) {
     return true;
 }
 
-/* Takes tasks from a ring, one thief at a time. Other thieves leave without touching the cache
- * lines that the owner needs for each push. (64 simulated cores, one spawner of tasks of 0.5 us: it
- * feeds 33% of the cores that it could feed, instead of 3%.) `robbed` is only a hint: the ring
- * decides which thief gets a task. A thief that is held up here keeps other thieves away, as it
- * does in wsqi_ring_steal while it copies. */
+/* Takes tasks from a ring. Only one thief at a time tries: other thieves leave without touching the
+ * cache lines that the owner needs for each push. (A worker that spawns tasks of 0.5 us, on 64
+ * simulated cores, feeds 33% of the cores that it could feed; without this rule 3%.) `robbed` is
+ * only a hint: the ring decides which thief gets a task. A thief that is held up here keeps other
+ * thieves away, as it does in wsqi_ring_steal while it copies. */
 static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     uint32_t nobody = 0;
     void *item = NULL;
     if (wsqi_load_hint(&victim->marks.robbed) != 0) return NULL;
     if (wsq_ring_length(&victim->ring) == 0) return NULL;
-    /* Relaxed: no later read depends on it. Failure: another thief is there. */
+    /* Relaxed: wsqi_ring_steal has its own orders. Failure: another thief is there. */
     if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
     /* Stolen tasks may be older than tasks in the thief's ring, and must not go behind them. */
     uint32_t most = wsq_ring_length(&self->ring) == 0 ? WSQ_RING_CAPACITY : 1;
@@ -5601,12 +5601,12 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-/* Takes the task of a slot if the slot's owner has begun no task since the last look. The
- * only harm of taking it too early is that it runs early. */
+/* Takes the task of a slot if the slot's owner has begun no task since another thread last looked.
+ * If that is too early, the task only runs early, and on another core. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
-    /* Read as late as this, because each spawn of the victim writes this cache line. */
+    /* This is read last, because each spawn of the victim writes this cache line. */
     uint64_t run = wsqi_load_hint(&victim->counters.run) + 1;
     if (!victim->pool->config.caller_runs && wsqi_load_hint(&victim->marks.run) != run) {
         wsqi_store_hint(&victim->marks.run, run);
@@ -5618,7 +5618,7 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals half of the victim's ring, or one task of its deque; slot_too: or its slot's task. */
+/* Steals half of the victim's ring, or one task of its deque; or, if slot_too, its slot's task. */
 static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slot_too) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
@@ -5648,7 +5648,7 @@ static inline void wsqi_frame_copy(wsqi_frame *to, const wsqi_frame *from) {
     to->budget_left = from->budget_left;
 }
 
-/* Owner only: a task or job begins on top of the current one. Its own jobs lie from `floor` on. */
+/* The owner begins a task or job on top of the current one; its forked jobs lie from `floor` on. */
 static inline void wsqi_frame_push(wsqi_worker *self, wsqi_frame *former, wsq_ctx floor) {
     wsqi_frame_copy(former, &self->frame);
     self->frame.outer = former;
