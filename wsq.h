@@ -6625,12 +6625,12 @@ static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
  * >>group
  * Purpose:   tasks that are waited for, or cancelled, together.
  * Invariant: the count in `word` is at least the number of tasks that are spawned and have not
- *            ended. The thread that brings it to zero clears WAITED and THEN, calls the waiting
- *            threads, and starts the tasks in `then`.
- * Writers:   any thread. A worker collects the ends of tasks of one group in `ends`, and counts
- *            them down together before it runs another task, searches, blocks or sleeps.
- * Source:    Go's WaitGroup, Java's Phaser; to collect ends is ours. Rejected: to collect spawns,
- *            too: 4 ns less per task with 1 worker, no gain with 2, and 175 lines (bench/README).
+ *            ended. The thread that brings the count to zero clears WAITED and THEN, wakes the
+ *            threads that wait for the group, and starts the tasks in `then`.
+ * Writers:   any thread. A worker collects the ends of one group's tasks in `ends`, and counts them
+ *            down together before it runs a task outside the group, searches, blocks or sleeps.
+ * Source:    Go's WaitGroup, Java's Phaser; collecting ends is our own. Rejected: collecting
+ *            spawns, too: 4 ns less per task with 1 worker, none with 2, 175 lines (bench/README).
  * ========================================================================== */
 
 enum {
@@ -6651,7 +6651,7 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     return WSQ_OK;
 }
 
-#define WSQI_GROUP_BELOW 2u /* in `cancelled`: the group is cancelled if its parent is */
+#define WSQI_GROUP_BELOW 2u /* a value of `cancelled`: the parent, or a group above it, knows */
 
 WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *parent) {
     const wsq_group *above = parent;
@@ -6670,18 +6670,18 @@ static wsq_task *wsqi_group_last(wsq_task *then) {
     return then;
 }
 
-/* Takes the list of tasks that wait for the group, and appends `then` to it. */
+/* Takes the tasks that wait for the group out of its list. Returns them, followed by `then`. */
 static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
-    /* G2: as in wsqi_inject_collect. */
+    /* G2: the tasks and their links are visible. Pairs with G1. */
     wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL);
     if (first == NULL) return then;
     wsqi_set(&wsqi_group_last(first)->next, then);
     return first;
 }
 
-/* n tasks of the group are done; cancelled: WSQI_GROUP_CANCELLED, or 0. Once the count is zero, the
- * group's memory may be gone. So the list `then` is taken while the group still counts one task. If
- * more tasks are spawned after that, the list is put back, to wait for those, too. */
+/* Counts n tasks of the group as done; cancelled: WSQI_GROUP_CANCELLED, or 0. At zero the group may
+ * be freed, so this takes the list `then` while the group still counts one task. If more tasks are
+ * spawned meanwhile, it puts the list back, to wait for those, too. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     wsq_task *then = NULL;
@@ -6712,7 +6712,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
-/* Any thread, when the node's predecessors are done. The caller must queue the task after this. */
+/* Claims a node's task, when its last predecessor has ended. The caller must queue it. */
 static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = wsqi_load_own(&task->pool); /* wsq_graph_add wrote it */
@@ -6720,15 +6720,15 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 0);
 }
 
-/* By the thread that has ended a node's task, before the group counts that end. Starts each
- * following node whose last unfinished predecessor this was. self: its worker, or NULL. */
+/* For the thread that has ended a node's task, before the group counts that end. Starts each
+ * successor whose last unfinished predecessor this task was. self: the thread's worker, or NULL. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
         wsq_node *node = wsq_container_of(edge->task, wsq_node, task);
         if (poisons) wsqi_task_poison(&node->task);
-        /* E7: what the node's predecessors did is visible to its run. Pairs with itself. If `left`
-         * is 1, this task is the last predecessor, and need not count down. */
+        /* E7: what the predecessors did is visible to the node's run. Pairs with itself. If `left`
+         * is 1, only this predecessor is left, so it need not count down. */
         if (wsqi_load_acq(&node->left) != 1 && wsqi_add_acqrel(&node->left, 0u - 1u) != 1) continue;
         wsqi_store_hint(&node->left, node->predecessors); /* for the next run */
         wsqi_node_claim(pool, &node->task);
@@ -6736,11 +6736,11 @@ static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, boo
     }
 }
 
-/* Called by the thread that took the task out of its queue: the task ends without a run. */
+/* For the thread that took the task out of its queue: ends the task without a run. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
     bool is_node = wsqi_task_is_node(task);
-    /* A future's event was sent when the future ended. */
+    /* For a future this event was sent earlier, when its call was cancelled. */
     if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
@@ -6749,7 +6749,7 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1: what the cleanup did is visible. Pairs with P2. */
 }
 
-/* Owner only: counts the ends that `ends` has collected down in their group. */
+/* The owner counts the ends that it has collected in `ends` down in their group. */
 static void wsqi_group_flush(wsqi_worker *self) {
     wsq_group *group = self->ends.group;
     uint64_t n = self->ends.count;
@@ -6757,29 +6757,29 @@ static void wsqi_group_flush(wsqi_worker *self) {
     self->ends.group = NULL;
     self->ends.count = 0;
     wsqi_group_down(self->pool, group, n, 0);
-    wsqi_count_finished(self, n); /* last: a thread that waits for the pool may free the group */
+    wsqi_count_finished(self, n); /* last: wsq_pool_wait may return now, and the group be freed */
 }
 
-/* Owner only: runs a task of a group, and collects its end in `ends`. */
+/* The owner runs a task of a group, and collects its end in `ends`. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
     bool is_node = wsqi_task_is_node(task);
     self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
     self->frame.group = former;
-    if (!over || self->ends.group != group) wsqi_group_flush(self); /* a task may await these */
+    if (!over || self->ends.group != group) wsqi_group_flush(self); /* it may wait for these */
     if (!over) return;
     self->ends.group = group;
     self->ends.count++;
     if (is_node) wsqi_node_end(self->pool, self, task, false);
 }
 
-/* Counts one more task. Relaxed: the spawn orders it before the task's end. */
+/* Counts one more task of the group. Relaxed: its spawn orders this before its end. */
 static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
 
-/* Any thread: spawns the task into the group. pin: WSQI_FLAG_PINNED with a worker's index, or 0. */
+/* Spawns the task into the group. pin: the flags that wsq_spawn_on adds for its pin; or 0. */
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
     void *home = (char *)group + 1;
@@ -6798,7 +6798,7 @@ WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* so it has no group */
+    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* no flag: no group */
         return wsqi_spawn_plain(pool, task, state, pool);
     wsq_group *group = wsqi_task_grouped(task);
     if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
@@ -6826,7 +6826,7 @@ WSQ_API wsq_result wsq_group_spawn(wsq_group *group, wsq_task *task) {
 /* ---- batches ---- */
 
 /* Claims one task of a batch, and counts it in `group` or, if that is NULL, in the group that
- * wsq_task_set_group has set. False: this task cannot be spawned. */
+ * wsq_task_set_group has set. Returns false if this task cannot be spawned. */
 static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (task == NULL || task->fn == NULL) return false;
     wsqi_check_task(task);
@@ -6837,7 +6837,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
     if (group != NULL) wsqi_group_up(group);
     if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
-        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* for wsqi_unclaim_one */
+        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* kept for wsqi_unclaim_one */
         return true;
     }
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
@@ -6850,7 +6850,7 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
 }
 
-/* Claims all tasks. False: one cannot be spawned, and none is claimed. */
+/* Claims all tasks; or, if one of them cannot be spawned, none, and returns false. */
 static bool wsqi_claim_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (wsqi_claim_one(pool, group, tasks[i])) continue;
@@ -6860,11 +6860,11 @@ static bool wsqi_claim_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks,
     return true;
 }
 
-/* Any thread: queues the claimed tasks, and notifies. A queued task may run and be freed. */
+/* Queues the claimed tasks, and notifies. Once a task is queued, it may run and be freed. */
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* into self's queue */
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* into its queue */
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
@@ -6950,8 +6950,8 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
     return WSQ_OK;
 }
 
-/* While the graph does not run: lists the nodes without predecessors, and goes through the graph as
- * a run would. False: nodes that follow each other in a circle are never reached. */
+/* Called while the graph does not run. Lists the nodes without predecessors, and goes through the
+ * graph as a run would. False: it contains a circle, whose nodes are never reached. */
 static bool wsqi_graph_check(wsq_graph *graph) {
     wsq_task *reached = NULL; /* tasks that a run would start, linked by `next` */
     uint64_t count = 0;
@@ -6979,8 +6979,8 @@ static bool wsqi_graph_check(wsq_graph *graph) {
     return graph->checked = count == graph->count;
 }
 
-/* Any thread: queues the nodes without predecessors; a thread outside queues them as one chain.
- * Once the last node is queued, the graph's memory may be gone. */
+/* Queues the nodes without predecessors; a thread outside queues them as one chain. Once the last
+ * node is queued, the tasks may end and the graph be freed, so nothing of it is read then. */
 static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph) {
     wsq_task *newest = NULL, *oldest = NULL, *task;
     for (wsq_node *node = graph->start, *next; node != NULL; node = next) {
@@ -7007,7 +7007,7 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph) {
     if (wsq_group_cancelled(&graph->group)) return WSQ_ERR_CANCELLED;
     do {
         if (word >= WSQI_GROUP_TASK) return WSQ_ERR_INVALID;
-        /* K4: what the last run did is visible. Failure: decide again. */
+        /* K4: what the graph's last run did is visible. Pairs with K3. Failure: decide again. */
     } while (!wsqi_cas_acq(&graph->group.word, &word, word + count * WSQI_GROUP_TASK));
     bool sound = graph->checked || wsqi_graph_check(graph);
     wsq_result result = sound ? wsqi_spawn_begin(pool, self, count) : WSQ_ERR_INVALID;
@@ -7029,13 +7029,13 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
         wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
         return WSQ_OK;
     }
-    /* One more hold, until this function is done with the group, because the task may free the
-     * group. Relaxed: E3 orders it. */
+    /* One more hold keeps the task from running until this function is done with the group: the
+     * task may free the group. Relaxed: E3 orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     wsqi_hold hold = wsqi_spawn_report(pool, task);
     wsqi_chain_push(&group->then, task, task); /* the bit THEN is set below */
     uint64_t word = wsqi_load_hint(&group->word), next;
-    do { /* if the count is zero by now, count one, to bring it to zero again */
+    do { /* if the count is zero by now, this counts one, and below down to zero again */
         next = (word | WSQI_GROUP_THEN) + (word < WSQI_GROUP_TASK ? (uint64_t)WSQI_GROUP_TASK : 0);
         /* K3: the thread that brings the count to zero sees the task. Failure: decide again. */
     } while (!wsqi_cas_rel(&group->word, &word, next));
@@ -7059,8 +7059,8 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
-    /* A task above a wait has a ctx in a guest's block, which holds only its jobs
-     * (wsqi_step_above). Its frame is in the block of the local worker. */
+    /* A task that runs inside a wait has its jobs in a guest's block (wsqi_step_above), so its ctx
+     * leads there. But its frame is in the block of the worker that waits. */
     wsqi_worker *local = wsqi_local(self->pool);
     if (local != NULL && self->frame.outer == NULL && local->frame.floor == wsqi_base(self))
         self = local;
@@ -7072,12 +7072,12 @@ WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
 
 WSQ_API void wsq_group_fail(wsq_group *group, int error) {
     uint32_t none = 0;
-    /* Relaxed: the end of the failing task orders it. Failure: another task's error came before. */
+    /* Relaxed: the end of the failing task orders it. Failure: another task's error was first. */
     (void)wsqi_cas_rlx(&group->error, &none, (uint32_t)error);
 }
 
 WSQ_API int wsq_group_error(const wsq_group *group) {
-    return (int)wsqi_load_rlx(&group->error); /* Relaxed: K4 orders it. */
+    return (int)wsqi_load_rlx(&group->error); /* Relaxed: K4 orders it, once the group is done. */
 }
 
 WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
