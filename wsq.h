@@ -7089,14 +7089,14 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
  * >>find: where the next task comes from
  * Purpose:   finds a worker's next task, first nearby, then far away, and runs it.
  * Invariant: when the functions here have found nothing, S counts the worker as a searcher.
- * Writers:   the owner.
- * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
+ * Writers:   the owner alone calls these functions, if nothing else is said.
+ * Source:    Tokio's multi-thread scheduler. 0. to 4. are the steps of FINDING WORK in the manual.
  * ========================================================================== */
 
-/* Owner only, after it has taken the task from a queue: runs or cancels it. */
+/* Runs or cancels a task that the owner has taken from a queue. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    /* Relaxed: the queue orders it. A bit that is added later is for a later run. */
+    /* Relaxed: the queue orders it. A bit that is set after this is for a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
     wsq_group *group = wsqi_task_group(task);
     if (!WSQI_LIKELY(self->ends.group == NULL) && group != self->ends.group)
@@ -7104,7 +7104,7 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     if (!WSQI_LIKELY(wsqi_load_hint(self->pool->phase) == WSQI_PHASE_RUN) ||
         (!WSQI_LIKELY(group == NULL) && wsq_group_cancelled(group)) ||
         (!WSQI_LIKELY((state & odd) == 0) && !wsqi_task_begin(task, state))) {
-        self->frame.task = NULL; /* the former task has ended: this cleanup may wait for it */
+        self->frame.task = NULL; /* the previous task has ended, so the cleanup may wait for it */
         wsqi_cancel_task(self->pool, task);
         self->reported = UINT64_MAX;
     } else if (!WSQI_LIKELY(group == NULL)) {
@@ -7116,14 +7116,14 @@ WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
 
 /* ---- jobs: see >>forkjoin ---- */
 
-/* wsq_job.done of a public job. WAITED: its owner sleeps in the join */
+/* Values of wsq_job.done of a public job. WAITED: its owner sleeps in the join */
 enum { WSQI_JOB_PUBLIC, WSQI_JOB_WAITED, WSQI_JOB_DONE };
 
 static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
 
-/* Thief: takes the victim's oldest public job and runs it. */
+/* Steals and runs the victim's oldest public job. False: there is none, and this asks for some. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
     do {
@@ -7132,27 +7132,28 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
             return false;
         }
         next = range + 1; /* top is the lower half */
-        /* J2: the entry and the job are visible. Pairs with J1. Failure: the range moved. */
+        /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* A worker in a join has reported its finished tasks, except those that ran in waits since. */
+    /* If this thread has ended the last task, wsq_pool_wait must return before this job. (In a join
+     * it has reported its tasks, except those that ran in waits since.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: as in wsqi_search_begin. It stands here because a barrier after the stores below
-         * would wait until they are done. */
+        /* W4: either this sees the waiting thread, or that sees the end. Pairs with W5. It stands
+         * here because a barrier after the stores below would wait until they are done. */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
     /* It was the last public job, so this asks for more. (If each theft asked, the victim would
-     * publish at each fork: uts with 2 workers takes 10.1 instead of 9.8 ms.) */
+     * publish at each fork: the benchmark uts, 2 workers, takes 10.1 instead of 9.8 ms.) */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
     wsqi_store_hint(&self->lead, victim->index + 1);
     wsqi_stat(self->counters.jobs_stolen, 1);
     wsqi_event(self, WSQ_EVENT_STEAL, job, victim->index);
     if (self->searching) wsqi_search_end(self);
-    bool guest = wsqi_is_guest(self) && !wsqi_is_in_job(self->pool); /* else it is on duty */
+    bool guest = wsqi_is_guest(self) && !wsqi_is_in_job(self->pool); /* else on duty already */
     if (guest) wsqi_duty_begin(self->pool);
-    wsqi_frame frame; /* the job belongs to another task */
+    wsqi_frame frame; /* the job belongs to another task than the current one */
     wsqi_frame_push(self, &frame, self->frame.floor);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, job, 0);
     wsqi_get(&job->fn)(self->frame.floor, job);
@@ -7168,33 +7169,33 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 
 /* ---- looks at other workers ---- */
 
-/* Owner only, looking for work: may it take jobs? Each guest works in the place of one worker. So
- * if there are more guests at work than permits that sleep or search, the worker leaves jobs to the
- * guests. If it goes to sleep because of this, it looks once more before. */
+/* May this worker take jobs? Each guest at work (a thread in wsq_run) has the place of one worker.
+ * So if more guests are at work than permits sleep or search, this worker's own permit not counted,
+ * it leaves the jobs to them. The last searcher looks for jobs once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
 }
 
-/* How many victims of one distance a pass visits. More visits would cost the visited workers more
- * than they bring. What all searchers miss, the last one finds when it ends its search. On 128
- * simulated cores (bench/sim), values from 4 to 16 differ little. */
+/* How many victims of one distance a pass visits; three times as many if distances do not matter.
+ * More visits would cost the victims more than they bring. What all searchers miss, the last one
+ * finds when it ends its search. On 128 simulated cores, values from 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
-/* What a thief takes: public jobs; with TASKS also queued tasks; with SLOTS also slots' tasks. */
+/* What a thief takes. JOBS: public jobs. TASKS: queued tasks, too. SLOTS: from LIFO slots, too. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
-/* Owner only, a thief that S does not count as a searcher: notifies, if tasks are left. */
+/* For a thief that S does not count as a searcher, after a theft: notifies if tasks are left. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
-    /* I6: the last searcher may have missed the tasks while they moved, and the victim did not
-     * notify for tasks that it pushed behind them. Either this sees those tasks, or
-     * wsqi_notify_pushed sees that the older ones are gone. */
+    /* I6: the last searcher may have missed the tasks while they moved; and for tasks that the
+     * victim pushed behind them, it did not notify. Either this sees those tasks in the victim's
+     * queue, or the victim sees that the older ones are gone, and notifies (wsqi_notify_pushed). */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
 
-/* Owner only: steals from a victim. jobs: it may take jobs. True: it ran a job; else *task may be
- * set. */
+/* Steals from a victim. jobs: it may take jobs. True: a stolen job has run. False: *task is the
+ * stolen task, or NULL as before. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, bool jobs,
                        wsq_task **task) {
     wsq_pool *pool = self->pool;
@@ -7206,9 +7207,9 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     return false;
 }
 
-/* Owner only: visits other workers, each at most once, from a random one on. If distances matter,
- * it visits near ones first, but not for a join (with that, fib on 128 simulated cores reaches an
- * efficiency of 36 instead of 66%). True: it has run a stolen job. */
+/* Visits other workers, each at most once, from a random one on. If distances matter, near workers
+ * come first; but not for a join: fib on 128 simulated cores then reaches an efficiency of 36
+ * instead of 66%. True: a stolen job has run. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
@@ -7223,7 +7224,7 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
         for (unsigned i = 0; i < count && (all || visits != 0) && *task == NULL; i++) {
             unsigned n = start + i < count ? start + i : start + i - count;
             wsqi_worker *victim = wsqi_nth(pool, made, n);
-            /* Reads each word of the bitmap once, because all workers write to them. */
+            /* Reads each word of the bitmap only once, because all workers write to it. */
             if (word != victim->index / 64)
                 asleep = wsqi_load_hint(&pool->sleepers[word = victim->index / 64]);
             if (victim == self || (!all && (asleep & wsqi_bit(victim)) != 0)) continue;
@@ -7235,21 +7236,21 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
     return false;
 }
 
-/* The pause between two looks: 2, 4, 8, 16, then always 32 spin hints of 10 to 80 ns each. Without
- * it the looks would take cache lines away from the workers. (A child that its parent leaves in its
- * queue is stolen after 0.4 us; with pauses of 16 to 128 hints it was 1.5 us.) */
+/* The pause between two looks for work: 2, 4, 8, 16, then always 32 spin hints of 10 to 80 ns each.
+ * Without pauses the looks would take cache lines away from the workers. (A task that its spawner
+ * leaves in its queue is stolen after 0.4 us; with pauses of 16 to 128 hints after 1.5 us.) */
 static void wsqi_backoff(uint32_t round) {
     for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
 }
 
-/* Owner only, just awake: visits the worker where its waker saw work. True: it ran a stolen job. */
+/* After a wake-up: visits the worker at which the waker saw work. True: a stolen job has run. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
-    uint32_t lead = wsqi_load_hint(&self->lead); /* I1 orders it */
+    uint32_t lead = wsqi_load_hint(&self->lead); /* before the token (I1) */
     if (lead == 0) return false;
     wsqi_store_hint(&self->lead, 0u);
     if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
     wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
-    for (int look = 0; look < 2 && *task == NULL; look++) { /* 2: for a lone task (wsqi_fresh) */
+    for (int look = 0; look < 2 && *task == NULL; look++) { /* the first look leaves a lone task */
         if (look != 0) wsqi_backoff(2);
         if (wsqi_visit(self, victim, WSQI_SLOTS, wsqi_jobs_allowed(self), task)) return true;
     }
@@ -7258,8 +7259,8 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
 
 /* ---- turns ---- */
 
-/* Owner only: notes the time of this turn. If the clock has run since the last turn, the time
- * between them goes into the average. In a caller_runs pool the interval never changes: the time
+/* Notes the time of this turn. The time since the last turn goes into the average time per task,
+ * unless the worker ran dry meanwhile. In a caller_runs pool the interval never changes: the time
  * between two calls must not count, and the order of tasks must not depend on the clock. */
 static void wsqi_turn_clock(wsqi_worker *self) {
     if (self->pool->config.caller_runs) return;
@@ -7274,7 +7275,7 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* Owner only, when it runs dry: stops the turn's clock. Fewer than 16 tasks are not measured. */
+/* When the worker runs dry: stops the turn's clock. Fewer than 16 tasks are not measured. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
@@ -7284,10 +7285,10 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 /* In every 16th turn, so about every 16 ms, a WSQ_LOW task runs before others. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* Owner only, in its turn: looks at one other thread, at the next one in the next turn. If that
- * thread is still in the same task as at the look before, steals a task from it: while all threads
- * are at work, no searcher would. But if this worker's own ring still holds a task from that look,
- * that one may be an older task of the same thread, and must not be overtaken. */
+/* In a turn: each turn notes which task one other thread is in. If that thread is still in this
+ * task at the next turn, a task is stolen from it, because no thread may be searching. But tasks
+ * that lay in the worker's own ring at the first of these turns must have run before: they may be
+ * older tasks of the same thread, which must not be overtaken. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7296,7 +7297,7 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     if (made == 1 || pool->config.caller_runs || past > UINT32_MAX / 2) return NULL;
     wsqi_worker *victim = wsqi_block(pool, turn->victim);
     bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
-    if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* see wsqi_slot_rob */
+    if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* its slot may be robbed */
     wsqi_stat(self->counters.steal_attempts, stuck);
     wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
@@ -7307,21 +7308,21 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     return task;
 }
 
-/* Owner only, awake: takes a free driver, and dispatches its events. True: it had some. */
+/* Takes the driver, if no thread has it, and dispatches its events. True: there were some. */
 WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     if (!wsqi_driver_take(self)) return false;
     bool events = self->events = wsqi_driver_wait(self, 0);
-    wsqi_group_flush(self); /* before wsqi_search_begin, which may find the pool quiet */
-    if (!self->searching) wsqi_search_begin(self); /* so that wsqi_driver_leave wakes nobody */
+    wsqi_group_flush(self); /* before wsqi_search_begin looks whether the pool is quiet */
+    if (!self->searching) wsqi_search_begin(self); /* so wakes in the dispatch notify no thread */
     wsqi_driver_leave(self);
     return events;
 }
 
-/* 0. A turn. Timers fire, and the driver is asked for events. The first task is now and then a
- * WSQ_LOW one, else an urgent one if there is one. Tasks of the global queue join the end of the
- * ring. A deque has no such end, so in a WSQ_LIFO pool the first task comes alternately from the
- * deque and the global queue. If there was no room for tasks of the global queue, the next task
- * begins with a turn, too. */
+/* 0. A turn. Timers fire, and the driver is asked for events. The first task is in every 16th turn
+ * a WSQ_LOW one, else an urgent one (WSQ_HIGH or pinned), if there is one. Tasks of the global
+ * queue go to the end of the ring. A deque has no such end, so in a WSQ_LIFO pool the first task
+ * comes alternately from the deque and the global queue. If the ring had no room for tasks of the
+ * global queue, the worker takes a turn before its next task, too. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool lifo = pool->config.order == WSQ_LIFO, over = false;
@@ -7346,11 +7347,11 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 
 /* ---- searching ---- */
 
-/* Shall a search last this long? Not for the values 0 (the default) and WSQ_SPIN_OFF. */
+/* Has the user set how long a search lasts? 0 is the default, WSQ_SPIN_OFF no search. */
 static bool wsqi_spin_lasts(uint64_t spin_ns) { return spin_ns != 0 && spin_ns != WSQ_SPIN_OFF; }
 
-/* Does a search go on with this round (the first one: 0), or end? *start: kept by the caller from
- * round to round; not 0 if the search lasts for spin_ns. */
+/* Does a search go on with this round (the first is 0), or end? *start: the caller keeps it for the
+ * next round; it is not 0 if the search lasts for spin_ns. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
     /* While the pool stops, one round is enough. */
@@ -7360,8 +7361,8 @@ static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     return round == 0 || (wsqi_spin_lasts(spin_ns) && wsqi_clock_ns() - *start < spin_ns);
 }
 
-/* Owner only, between two rounds of a search that lasts spin_ns: looks for all that would wake a
- * sleeper. False: the search must end, because wsqi_sleep or the caller must act. */
+/* Between two rounds of a search that lasts spin_ns: looks for everything for which a sleeper would
+ * be woken. False: the search must end, because wsqi_sleep or the caller must act. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7376,13 +7377,13 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
     return !self->robs_slots;
 }
 
-/* A search leaves LIFO slots alone for this many rounds, about 1 us: by then their owners have
- * mostly run those tasks. (Without these rounds ping-pong takes 63 instead of 60 ns.) */
+/* For this many rounds, about 1 us, a search takes no tasks from LIFO slots: mostly their owners
+ * have run those by then. (Without these rounds ping-pong takes 63 instead of 60 ns.) */
 #define WSQI_SLOT_ROUNDS 2u
 
 /* Shall a worker look only once and sleep, because its last searches found nothing? This is for
- * single tasks from outside, further apart than a search lasts: searches would only hold a core
- * that a thread outside could use. (One libuv request at a time takes 54 us, and 24 us of processor
+ * single tasks from outside, further apart than a search lasts: a search only holds a core that a
+ * thread outside could use. (libuv requests, one at a time, take 54 us each, and 24 us of processor
  * time; with this rule 35 and 15; on libuv's own threads 36 and 14; 2 cores of EPYC, KVM.) Work in
  * the first look counts as a result, too, but not in a pool with a driver, where each batch of
  * events wakes a helper. (An echo server with 8 connections then takes 3.6 instead of 4.0 us of
@@ -7392,18 +7393,17 @@ static bool wsqi_discouraged(const wsqi_worker *self) {
 }
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a
- * stolen job has been run, so the worker looks again from the start. All threads share the cache
- * line of S. So S does not count a worker that finds work in its first look; and while there is
- * another searcher, it counts this one only when it is about to sleep. A worker that searches for
- * spin_ns is counted from its first round on, because the last worker to run dry must call the
- * threads that wait for the pool. */
+ * stolen job has run, so the worker looks again from the start. All threads share the cache line of
+ * S. So S does not count a worker whose first look finds work, nor one beside another searcher
+ * until it is about to sleep; but it counts a worker that searches for spin_ns from the first round
+ * on, because the last one without work must call the threads that wait for the pool. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool alone = pool->config.caller_runs;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
     uint64_t start = 0, watch = 0;
     uint32_t rounds = wsqi_discouraged(self) ? 1 : UINT32_MAX;
-    self->frame.task = NULL; /* the former task has ended; see wsqi_task_below */
+    self->frame.task = NULL; /* the previous task has ended: a job may wait for it */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     /* First it looks where its waker saw work, then at all workers; S does not count it yet. */
@@ -7435,8 +7435,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     return (self->robs_slots || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
-/* Finds a task nearby. It reads two counts of urgent tasks; apart from them it touches only the
- * worker's own cache lines, unless a turn is due or a task is urgent. */
+/* 0. and 1. Finds a task nearby. If no turn is due and no task is urgent, it reads two counts of
+ * urgent tasks, and otherwise touches only the worker's own cache lines. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
@@ -7446,15 +7446,15 @@ WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     return task != NULL ? task : wsqi_take_local(self); /* 1. */
 }
 
-/* Finds a task elsewhere. NULL: there is none, and S counts the worker as a searcher. */
+/* 2. to 4. Finds a task elsewhere. NULL: there is none, and S counts the worker as a searcher. */
 static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
         bool again = wsqi_timers_fire(self->pool, 0);
-        if (task == NULL) task = wsqi_take_local(self);  /* from a timer, or the slot */
+        if (task == NULL) task = wsqi_take_local(self);  /* a timer has woken it; or the slot's */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        /* A discouraged worker skips this: to sleep in the driver costs the same system call. */
+        /* Not if it will look only once: it soon sleeps in the driver, by the same system call. */
         if (task == NULL && !again && self->pool->config.driver != NULL &&
             (self->pool->config.caller_runs || !wsqi_discouraged(self)) && wsqi_drive(self))
             task = wsqi_take_local(self);
@@ -7464,7 +7464,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         bool stolen = wsqi_search(self, &task); /* 3. and 4. */
         if ((stolen || task != NULL) && self->pool->config.driver == NULL) self->vain = 0;
         if (!stolen) break;
-        task = wsqi_find_near(self); /* a job was run: from the start again */
+        task = wsqi_find_near(self); /* a job has run: from the start again */
     } while (task == NULL);
     if (task != NULL && self->turn.start == 0) wsqi_turn_clock(self);
     return task;
@@ -7474,13 +7474,13 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
-    if (left != 0) self->turn.left = left - 1; /* a turn does not count stolen jobs */
+    if (left != 0) self->turn.left = left - 1; /* turns do not count jobs */
     if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
 }
 
-/* Owner only: runs one task. False: there is none, and S counts the worker as a searcher. */
+/* Runs one task. False: there is none, and S counts the worker as a searcher. */
 WSQI_HOT bool wsqi_step(wsqi_worker *self) {
     wsq_task *task = wsqi_find_work(self);
     if (task != NULL) wsqi_work(self, task);
@@ -7490,17 +7490,17 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
 /* ==========================================================================
  * >>pump: caller_runs, where the thread that waits works
  * Purpose:   a pool without threads of its own. A thread that waits or calls wsq_pool_run_one runs
- *            its tasks, each as the next of the pool's workers.
+ *            the pool's tasks, and acts for each of them as the next of the pool's workers.
  * Invariant: at most one thread works. Another one that wants to work sets `pump` to WANTED, and
- *            sleeps; it is called when the first one leaves.
+ *            sleeps; the first one wakes it when it leaves.
  * Writers:   pump: any thread, by exchange. next, and `outer` of the blocks: the thread that works.
- * Source:    GLib's GMainContext, which one thread at a time owns; the mark is that of a lock on a
- *            futex (Drepper 2004).
+ * Source:    GLib's GMainContext, which one thread at a time owns; WANTED is the mark of a lock on
+ *            a futex that has waiters (Drepper 2004).
  * ========================================================================== */
 
-/* Owner only: runs `task`, or if that is NULL one that it finds. floor: where its jobs go. Above
- * another task that is the end of the job stack (so forks run immediately), because the other
- * task's jobs may lie anywhere below. False: it found nothing, and S counts it as a searcher. */
+/* The owner runs `task`, or, if that is NULL, a task that it finds. floor: where the task's jobs
+ * go. Within another task this is the end of the job stack, so that forks run immediately, for that
+ * task's jobs may lie anywhere before it. False: it found none, and S counts it as a searcher. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -7508,19 +7508,19 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     if (task != NULL) wsqi_work(self, task);
     else ran = wsqi_step(self);
     wsqi_group_flush(self);
-    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* see wsqi_requeue */
+    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue may not have */
     wsqi_frame_pop(self, &frame);
     return ran;
 }
 
 enum { WSQI_PUMP_FREE, WSQI_PUMP_BUSY, WSQI_PUMP_WANTED };
 
-/* caller_runs only: this thread becomes the one that works. False: another one works. */
+/* In a caller_runs pool this thread becomes the one that works. False: another thread works. */
 static bool wsqi_pump_enter(wsq_pool *pool) {
     uint32_t pump = WSQI_PUMP_FREE;
     if (wsqi_local(pool) != NULL) return true;
     /* W8: what the previous thread did in the pump is visible. Pairs with W9. Failure: another
-     * thread works, and calls this one when it leaves. */
+     * thread works. It finds WANTED when it leaves, and calls this one. */
     if (!wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY) &&
         wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) != WSQI_PUMP_FREE) /* W8 */
         return false;
@@ -7540,9 +7540,9 @@ static void wsqi_pump_next(wsq_pool *pool) {
     pool->next = pool->next + 1 < pool->workers ? pool->next + 1 : 0;
 }
 
-/* The thread that works in a caller_runs pool: runs one task as the next worker. The thread may act
- * as that worker already, further down its stack; then the worker's block moves to the head of the
- * thread's chain of blocks (`outer`). */
+/* The thread that works runs one task as the next worker. If it acts as that worker already,
+ * further down its stack, that worker's block goes to the head of the thread's chain of blocks
+ * (`outer`), until the task has run. */
 static bool wsqi_pump_run(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -7560,10 +7560,10 @@ static bool wsqi_pump_run(wsq_pool *pool) {
     return ran;
 }
 
-/* The thread that works: runs one task as some worker. False: there is nothing to do. */
+/* The thread that works runs one task, as some worker. False: there is nothing to do. */
 static bool wsqi_pump(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
-        /* The first worker has looked everywhere, except into the inboxes of the other workers. */
+        /* The first of them has looked everywhere, except into the inboxes of the other workers. */
         if (i != 0 && wsqi_inject_empty(&wsqi_block(pool, pool->next)->inbox)) wsqi_pump_next(pool);
         else if (wsqi_pump_run(pool)) return true;
     }
