@@ -5667,10 +5667,10 @@ static inline void wsqi_frame_pop(wsqi_worker *self, const wsqi_frame *former) {
  * Purpose:   a task is queued once and runs on one worker, and no wake is lost.
  * Invariant: a new task has neither phase bit. ACTIVE: queued by a spawn, or running. PENDING: it
  *            waits for a wake; the thread that then adds NOTIFIED queues it. NOTIFIED: a wake has
- *            come, so it runs (again). POISONED: it was cancelled. A run that begins with a
- *            read-modify-write sees this bit, and does not begin: so a POISONED task that is also
- *            PENDING, OPEN (revocable) or has a HOLD will not run. Any other POISONED task may be
- *            running. Once it is DONE, POISONED says that its last run was cancelled.
+ *            come, so it runs (again). POISONED: it was cancelled. If it is also PENDING, OPEN
+ *            (revocable) or has a HOLD, it will not run: its next run would begin with a
+ *            read-modify-write, which sees POISONED. Any other POISONED task may be running. Once
+ *            it is DONE, POISONED says that its last run was cancelled.
  * Writers:   wakers and waiters add bits. Only the thread that runs or spawns the task, or claims a
  *            future, clears bits. But a thread that poisons a task that is done makes the task new.
  * Source:    Tokio's task state. Ours: queued and running are one state. So a task's first run, and
@@ -5689,12 +5689,12 @@ enum {
     WSQI_FLAGS_UNPINNED = WSQI_FLAG_LANE | WSQI_FLAGS_KEPT
 };
 
-#define WSQI_FLAG_INDEX_AT 16 /* the lowest bit of that index */
+#define WSQI_FLAG_INDEX_AT 16 /* where the index of a pinned task's worker begins */
 #define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAGS_KEPT)
 #define WSQI_FLAGS_NEVER 0xff80u /* bits that no task has */
 
-/* Catches most mistakes: patterns with which allocators fill freed memory (0xdd..., 0xdeadbeef)
- * have some of these bits, and so has most uninitialised stack memory. */
+/* This catches most tasks that were freed or never set up: the patterns with which allocators fill
+ * freed memory (0xdd..., 0xdeadbeef) have some of these bits, and so has most old stack memory. */
 #define wsqi_check_task(task) \
     do { \
         WSQ_ASSERT("the wsq_task is NULL" && (task) != NULL); \
@@ -5702,7 +5702,7 @@ enum {
                    (wsqi_load_hint(&(task)->flags) & WSQI_FLAGS_NEVER) == 0); \
     } while (0)
 
-/* One thread at a time writes the flags: the spawning one, later the one that queues or runs it. */
+/* One thread at a time writes the flags: it spawns the task, or, later, queues or runs it. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_own(&task->flags) & WSQI_FLAGS_QUEUE;
 }
@@ -5720,7 +5720,7 @@ static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     return !pinned || flags >> WSQI_FLAG_INDEX_AT < pool->workers;
 }
 
-/* The spawn writes the other members. */
+/* The spawn writes the members that are not set here. */
 WSQ_API void wsq_task_init(wsq_task *task, wsq_task_fn fn) {
     task->fn = fn;
     task->cleanup = NULL;
@@ -5772,7 +5772,7 @@ WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
 
 static void wsqi_check_over(wsq_pool *pool);
 
-/* Any thread: queues a task with a priority or a pin, and notifies. The caller must not touch the
+/* Queues a task with a priority or a pin, and notifies. The caller, any thread, must not touch the
  * task after this: it may run and end. */
 WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     uint32_t flags = wsqi_task_queue_flags(task);
@@ -5784,7 +5784,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     if (pinned) {
         /* The woken thread finds the task, in wsqi_sleep or in a wait (perhaps for this task). */
         wsqi_unpark(&(pool->config.caller_runs ? wsqi_block(pool, 0) : worker)->parker);
-        wsqi_fence_rmw(); /* P4 */
+        wsqi_fence_rmw(); /* P4: for wsqi_check_over */
     } else {
         wsqi_notify_rmw(pool);
     }
@@ -5795,7 +5795,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
  * LIFO slot; another thread puts it into the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
-/* Any thread. True: the caller must queue the task. */
+/* Any thread notes a wake in the task's state. True: the caller must queue the task. */
 static inline bool wsqi_task_notify(wsq_task *task) {
     /* T4: what the waker wrote is visible to the next run, and so is, through T3, the last run.
      * Pairs with T3 and T5. Release also if the task was notified before: the run that takes the
@@ -5826,9 +5826,9 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 #define WSQI_CLOSED ((void *)1) /* in `after`: the task has ended, so no edge can be added */
 
-/* A task that was done was claimed for another spawn: edges can be added to it again. */
+/* A task that was done has been claimed for another spawn: edges can be added to it again. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: T6 orders it. Until the store, another thread can only close it again. */
+    /* Relaxed: T6 orders it. Until the store, other threads can only store CLOSED again. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
         /* E6: a thread that adds an edge now sees the new state. Pairs with E5. */
         wsqi_store_rel(&task->after, NULL);
@@ -5846,8 +5846,8 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
             if (!wsqi_task_is(*state, WSQI_TASK_DONE)) return false;
             next &= ~(uint32_t)WSQI_TASK_POISONED; /* the cancel was only for the last run */
         }
-        /* Relaxed: T6 orders it. The pool is stored before the claim, so that a waker finds it. To
-         * spawn one task into two pools at the same time is a mistake of the caller. */
+        /* Relaxed: T6 orders it. The pool is stored before the claim, so that a waker finds it. If
+         * two threads spawn one task into two pools at the same time, that is their mistake. */
         wsqi_store_rlx(&task->pool, home);
         /* T6: the task's last run, and what a thread wrote before an early wake, is visible to the
          * new run; a thread that sees the task active sees its pool. Pairs with T2, T4, W3.
@@ -5858,8 +5858,8 @@ static inline bool wsqi_task_claim(wsq_task *task, uint32_t *state, void *home, 
 }
 
 /* Counts tasks that a thread outside spawns. False: the pool takes no more. Each lane of the global
- * queue has a count, on the cache line that the push writes anyway. A compare-and-swap, because an
- * addition that is taken back would for a moment count tasks that do not exist. */
+ * queue has a count, on the cache line that the push writes anyway. It changes by compare-and-swap:
+ * an addition that had to be taken back would for a moment count tasks that do not exist. */
 static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     wsqi_a64 *word = &wsqi_share_own(pool)->outside;
     uint64_t outside = wsqi_load_hint(word);
@@ -5874,8 +5874,8 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
     return true;
 }
 
-/* Any thread; self: its worker in this pool, or NULL. Counts tasks as spawned, before they can
- * finish. An error: the pool takes no more tasks. */
+/* Counts tasks as spawned, before they can finish. self: the calling thread's worker in this pool,
+ * or NULL. An error: the pool takes no more tasks. */
 static inline wsq_result wsqi_spawn_begin(wsq_pool *pool, wsqi_worker *self, uint64_t count) {
     if (self != NULL ? wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN
                      : wsqi_forked(pool) || !wsqi_admit(pool, count))
@@ -5905,7 +5905,7 @@ static void wsqi_admit_none(wsq_pool *pool) {
     }
 }
 
-/* Any thread: puts a chain of tasks, newest first, into the global queue, and wakes a worker. */
+/* Puts a chain of tasks, newest first, into the global queue, and notifies. Any thread. */
 static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest) {
     wsqi_inject *inject = wsqi_share_own(pool);
     wsqi_chain_push(&inject->incoming, newest, oldest);
@@ -5914,13 +5914,13 @@ static void wsqi_inject_tasks(wsq_pool *pool, wsq_task *newest, wsq_task *oldest
         wsqi_notify_rmw(pool);
     } else {
         wsqi_inject_settle(inject);
-        wsqi_notify(pool); /* others may have missed the tasks while they moved */
+        wsqi_notify(pool); /* searchers may have missed the tasks while they moved */
     }
     wsqi_check_over(pool);
 }
 
-/* Any thread; self: its worker in this pool, or NULL. Puts a task with a priority or a pin into the
- * lane for that, any other at the back of self's queue (NULL: of the global queue). Notifies. */
+/* Puts a task with a priority or a pin into the lane for that, any other task at the back of the
+ * queue of `self`, the caller's worker in this pool (NULL: of the global queue). Notifies. */
 static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     if (wsqi_task_queue_flags(task) != 0) {
         wsqi_queue_special(pool, task);
@@ -5954,7 +5954,7 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task) {
         wsqi_schedule_slow(pool, self, task);
 }
 
-/* As wsqi_spawn_plain, by a thread outside the pool. */
+/* As wsqi_spawn_plain, called by a thread outside the pool. */
 static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsq_result result = wsqi_spawn_begin(pool, NULL, 1);
     if (result != WSQ_OK) return result;
@@ -5963,8 +5963,8 @@ static wsq_result wsqi_spawn_outside(wsq_pool *pool, wsq_task *task, uint32_t st
     return WSQ_OK;
 }
 
-/* Spawns a task without predecessors, priority or pin; home: see wsqi_task_home. (If
- * wsqi_spawn_outside were part of this function, it would take 172 instead of 165 instructions.) */
+/* Spawns a task without predecessors, priority or pin; home: see wsqi_task_home. (With the code of
+ * wsqi_spawn_outside in here, the benchmark `spawn` takes 172 instead of 165 instructions.) */
 WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t state, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     if (self == NULL) return wsqi_spawn_outside(pool, task, state, home);
@@ -5982,7 +5982,7 @@ static void wsqi_task_unpin(wsq_task *task) {
     if (flags & WSQI_FLAG_ONCE) wsqi_store_own(&task->flags, flags & WSQI_FLAGS_UNPINNED);
 }
 
-/* Any thread: claims and counts the task, with a hold until the caller's wsqi_task_let_go. */
+/* Claims and counts the task. A hold keeps it out of the queues until wsqi_task_let_go. */
 static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) {
     wsqi_worker *self = wsqi_local(pool);
     uint32_t state = wsqi_load_hint(&task->state);
@@ -5995,40 +5995,40 @@ static wsq_result wsqi_task_reserve(wsq_pool *pool, wsq_task *task, void *home) 
     return WSQ_OK;
 }
 
-/* What held the task back, beside its own spawn? NONE: nothing. REPORTED: something, and the SPAWN
- * event said so. COUNTED: something, and pool.held counts the task, too. */
+/* Did predecessors hold the task back when it was spawned? NONE: no. REPORTED: yes, and the SPAWN
+ * event said so. COUNTED: yes, and pool.held counts the task, too. */
 typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED } wsqi_hold;
 
 /* Takes one hold away. If that was the last one of a spawned task: queues it, and returns true. */
 static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
-    /* E3: the task's run sees what this thread did; this thread sees the spawn. Pairs with itself,
-     * T6. */
+    /* E3: the task's run sees what each thread did that took a hold away, and the last of these
+     * threads sees the spawn. Pairs with itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_HOLD);
     if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     bool abroad = wsqi_inside(pool) == NULL;
     /* Relaxed: a thread that frees the pool waits for this task first, so it sees this addition. */
     if (abroad) wsqi_add_rlx(&pool->abroad, 1u);
-    /* Only wsqi_stuck uses this count. */
+    /* A hint suffices: only wsqi_stuck reads this count. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, wsqi_local(pool), task);
-    /* P7: from here on the pool may be gone. Pairs with P8. */
+    /* P7: the queueing is over; from here on the pool may be freed. Pairs with P8. */
     if (abroad) wsqi_add_acqrel(&pool->abroad, 0u - 1u);
     return true;
 }
 
-/* The thread that has reserved the task takes its hold away. Then, if other holds are left, it
- * counts the task in pool.held: not earlier, for a task whose last predecessor is just ending must
- * not seem to wait for ever. */
+/* The thread that has reserved the task takes its hold away. If other holds are left, it then
+ * counts the task in pool.held. It does not count it earlier: a task whose last predecessor is just
+ * ending would for a moment seem to wait for ever. */
 static void wsqi_spawn_end(wsq_pool *pool, wsq_task *task, wsqi_hold hold) {
     if (wsqi_task_let_go(task, hold)) return;
     wsqi_add_hint(&pool->held, (uint64_t)1);
     wsqi_check_quiet(pool);
 }
 
-/* The thread that has reserved the task sends the SPAWN event. Relaxed: other threads only take
- * holds away, and never this thread's own. */
+/* The thread that has reserved the task sends the SPAWN event. Relaxed: meanwhile other threads can
+ * only take holds away, and never the one that this thread has. */
 static wsqi_hold wsqi_spawn_report(wsq_pool *pool, const wsq_task *task) {
     uint32_t others = wsqi_load_rlx(&task->state) / WSQI_TASK_HOLD - 1;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, others);
@@ -6048,8 +6048,8 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
     return WSQ_OK;
 }
 
-/* Is the task without predecessors and flags, in a pool where no hook hears of spawns? (`state`
- * counts its predecessors as holds.) */
+/* Has the task no predecessors (`state` counts them as holds) and no flags, and does no hook of the
+ * pool hear of spawns? */
 static inline bool wsqi_task_plain(const wsq_pool *pool, uint32_t flags, uint32_t state) {
     return WSQI_LIKELY((flags | state / WSQI_TASK_HOLD) == 0) &&
            !wsqi_hooked(pool, 1u << WSQ_EVENT_SPAWN);
@@ -6063,7 +6063,7 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
-    /* A guest has no budget, unless it helps: then it runs a task. */
+    /* A guest's block has no budget, unless its thread runs tasks of a group that it waits for. */
     while (self != NULL && self->index >= self->pool->guest_base && !self->helps)
         self = self->outer;
     if (self == NULL) return true;
@@ -6093,20 +6093,20 @@ WSQ_API bool wsq_budget_take(void) {
  * ========================================================================== */
 
 /* Guesses. MOST: at most this many timers move or fire before the lock is given back (about 50 us
- * if none is in the cache). SHORT: a list of at most this many is searched for its earliest time,
- * so that the watcher wakes up then. For a longer list it wakes up when the list's time begins. */
+ * if none is in the cache). SHORT: in a list of at most this many timers the earliest is found, and
+ * the watcher wakes up for it. For a longer list it wakes up when the list's time begins. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
 /* In a turn a worker fires its own timers. It fires those of other workers only if they are late by
- * this many ns, about the length of a turn: if 64 workers looked at all timers in each turn, they
- * would lose a tenth of their time (bench/sim, `sleep`). */
+ * this many ns, about the time between two turns: if 64 workers looked at the timers of all in each
+ * turn, they would lose a tenth of their time (bench/sim, `sleep`). */
 #define WSQI_TIMERS_GRACE 1000000u
 
 #define wsqi_check_timer(timers, timer) \
     WSQ_ASSERT("the memory of this wsq_timer was freed or overwritten while it was set" && \
                wsqi_load_locked(&(timer)->timers) == (timers))
 
-/* The lists in which this thread sets timers: those of its worker, or, outside, always the same. */
+/* The lists in which this thread sets timers: its worker's, or, outside, always the same one's. */
 static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
     const wsqi_worker *self = wsqi_local(pool);
     return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
@@ -6155,8 +6155,8 @@ static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t
     return end;
 }
 
-/* The lock's holder calls this; it is `now`. If the time of the first list that is not empty has
- * come, opens that list and returns `now`. Else returns when to look again. */
+/* The lock's holder: finds the first list that is not empty. If its time has come (`now`), opens
+ * the list, and returns `now`. Else returns when to look again. */
 static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     if (timers->open != NULL && wsqi_get(&timers->open->next) != timers->open) return now;
     timers->open = NULL;
@@ -6190,7 +6190,7 @@ static wsq_timer *wsqi_timers_take(wsqi_timers *timers) {
     return timer;
 }
 
-/* Makes each worker's lists. False: no memory. */
+/* Allocates the lists of all workers. False: no memory. */
 static bool wsqi_timers_make(wsq_pool *pool) {
     const size_t bytes = pool->workers * sizeof(wsqi_timers);
     pool->timers = (wsqi_timers *)wsqi_allocate(pool->config.allocator, bytes, WSQ_CACHELINE);
@@ -6204,8 +6204,8 @@ static bool wsqi_timers_make(wsq_pool *pool) {
     return pool->timers != NULL;
 }
 
-/* The pool is over: unsets all its timers, and frees the lists. In a child of fork() the timers are
- * the parent's, and stay as they are. */
+/* The pool is over: marks its timers as not set, and frees the lists. In a child of fork() the
+ * timers are the parent's, and stay as they are. */
 static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
         wsqi_timers *timers = &pool->timers[i];
@@ -6217,8 +6217,8 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
 
 /* The lock's holder: takes the first timer of the open list, and fires it, or moves it to a lower
  * level if it is not due. Returns its task, if the caller must queue it. Once the task is notified,
- * another thread may run it, and free the task and the timer. So before that, `timers` is set to
- * "fired" (+ 1), and a cancel that reads this waits for the lock. */
+ * another thread may run it, and free the task and the timer. So before that, timer->timers becomes
+ * "fired" (the address + 1), and a cancel that reads "fired" waits for the lock. */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6238,15 +6238,15 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
 static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     uint64_t first = WSQI_NEVER;
     for (unsigned i = 0; i < pool->workers; i++) {
-        uint64_t next = wsqi_load_sc(&pool->timers[i].next); /* N2 */
+        uint64_t next = wsqi_load_sc(&pool->timers[i].next); /* N2: see wsqi_timers_raise */
         if (next < first) first = next;
     }
     return first;
 }
 
-/* Any thread that has set a timer, due at `at`: if it lowers timer_next, it tells the watcher. */
+/* The caller knows a timer that is due at `at`. Lowers timer_next to that, and wakes a watcher. */
 static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
-    uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1 */
+    uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1: after the store in wsq_timer_set */
     while (at < next) {
         /* I11: either this thread sees the sleepers and the watcher, or a sleeper sees the timer.
          * Pairs with I10. Failure: decide again. */
@@ -6256,23 +6256,22 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
     }
 }
 
-/* Any thread that has fired timers: sets timer_next to the time of the next one. */
+/* The caller has fired timers: sets timer_next to the time of the next one. */
 static void wsqi_timers_raise(wsq_pool *pool) {
     uint64_t next = wsqi_load_hint(&pool->timer_next), first = wsqi_timers_next(pool);
     /* N2: either a thread that sets an earlier timer sees timer_next as stored here, and lowers it,
-     * or the second look here sees that timer. Otherwise no thread would look for it. Pairs with
+     * or the second look below sees that timer. Otherwise no thread would look for it. Pairs with
      * N1. Failure: another thread was faster. */
     if (next < first && wsqi_cas_sc(&pool->timer_next, &next, first))
         first = wsqi_timers_next(pool);
     wsqi_timers_lower(pool, first);
 }
 
-/* Any thread, in a turn or when it finds nothing to do: wakes the tasks whose timers are due, in
- * the order of their times (so not by the LIFO slot). A call fires a bounded number; the next one
- * goes on. It leaves out lists whose lock is held, and other workers' timers unless they are late
- * by `grace` ns. It queues the tasks only after it has unlocked all lists, because in a pool that
- * is over, queueing cancels them. True: timers moved, but none fired: the caller must look
- * again. */
+/* Called by any thread, in a turn or when it finds nothing to do. Wakes the tasks whose timers are
+ * due, in the order of their times (so not by the LIFO slot). A call fires a bounded number of
+ * timers; the next call goes on. It leaves out lists whose lock is held, and other workers' timers
+ * unless they are late by `grace` ns. The tasks are queued after all lists are unlocked, because in
+ * a pool that is over, queueing cancels them. True: timers moved, but none fired; look again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6286,7 +6285,7 @@ static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
         uint32_t nobody = 0;
         if (wsqi_load_hint(&timers->next) > now - (i == 0 ? 0 : grace)) continue;
         if (grace == 0 && first != NULL) break;
-        if (!wsqi_cas_acq(&timers->lock, &nobody, 1u)) continue; /* M1 */
+        if (!wsqi_cas_acq(&timers->lock, &nobody, 1u)) continue; /* M1: a try-lock */
         unsigned most = count + WSQI_TIMERS_MOST;
         for (; (next = wsqi_timers_open(timers, now)) <= now && count < most; count++) {
             if ((task = wsqi_timer_fire(timers)) == NULL) continue;
@@ -6313,8 +6312,8 @@ static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
 
-/* Any thread: locks the lists in which the timer is set or, if it is not set, the caller's own, and
- * marks it as set there. *where: timer->timers before that. NULL: it is set in another pool. */
+/* Locks the lists in which the timer is set or, if it is not set, the calling thread's own, and
+ * marks it as set there. *where: the former timer->timers. NULL: it is set in another pool. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6323,8 +6322,8 @@ static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **wh
         if (!here && timers != NULL && *where == timers) return NULL;
         if (!here) timers = wsqi_timers_own(pool);
         wsqi_lock(pool, &timers->lock);
-        /* N4: all former use of the timer is over. N3: the lists and their pool are visible to a
-         * cancel. Pairs with N3 and N4. Failure: another thread was faster. */
+        /* N4: the thread that fired the timer last does not use it any more. N3: a cancel sees the
+         * lists and their pool. Pairs with N3 and N4. Failure: another thread was faster. */
         if (wsqi_cas_acqrel(&timer->timers, where, timers)) return timers;
         wsqi_unlock(pool, &timers->lock);
     }
@@ -6357,7 +6356,7 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
 WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
     WSQ_ASSERT("the wsq_timer is NULL" && timer != NULL);
     for (;;) {
-        /* N4: all use of the timer and its task is over. Pairs with N3. */
+        /* N4: if this is NULL, no other thread uses the timer or its task. Pairs with N3. */
         void *where = wsqi_load_acq(&timer->timers);
         if (where == NULL) return false;
         wsqi_timers *timers = wsqi_timers_of(where);
@@ -6366,7 +6365,7 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
         if (!forked) wsqi_lock(timers->pool, &timers->lock);
         bool same = wsqi_load_locked(&timer->timers) == where;
         if (same && set) wsqi_timer_unlink(timer);
-        if (same) wsqi_store_rel(&timer->timers, NULL); /* N3 */
+        if (same) wsqi_store_rel(&timer->timers, NULL); /* N3: the unlinking precedes it */
         if (!forked) wsqi_unlock(timers->pool, &timers->lock);
         if (same) return set;
     }
@@ -6389,14 +6388,14 @@ static bool wsqi_task_is_node(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
 }
 
-/* Any thread. A predecessor was cancelled, so this task must not run. If it is done (and will be
- * spawned again), it becomes new: DONE with POISONED would say that its last run was cancelled. */
+/* A predecessor was cancelled, so this task must not run. If the task is done (and will be spawned
+ * again), it becomes new: DONE with POISONED would say that its last run was cancelled. */
 static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
         next = state | WSQI_TASK_POISONED;
         if (wsqi_task_is(state, WSQI_TASK_DONE)) next -= WSQI_TASK_DONE;
-        /* Relaxed: E3 orders it, when the caller resolves the edge. Failure: decide again. */
+        /* Relaxed: the caller then takes a hold away, and E3 orders that. Failure: decide again. */
     } while (!wsqi_cas_rlx(&task->state, &state, next));
     if (wsqi_task_is(state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
 }
@@ -6408,8 +6407,8 @@ static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
     return wsqi_task_cancelled(state) && task->fn != wsqi_future_run;
 }
 
-/* Any thread, when the predecessor of these edges has ended: takes a hold from each successor. Then
- * the edge's memory belongs to the caller of wsq_task_after again. poisons: it was cancelled. */
+/* The predecessor of these edges has ended (poisons: it was cancelled): takes a hold from each
+ * successor. Then the edge's memory belongs to the caller of wsq_task_after again. */
 static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     for (wsq_edge *next; edge != NULL; edge = next) {
         wsq_task *task = edge->task;
@@ -6426,12 +6425,12 @@ static wsq_edge *wsqi_task_close(wsq_task *task) {
     return edges != WSQI_CLOSED ? (wsq_edge *)edges : NULL;
 }
 
-/* Any thread. Marks the task as AWAITED, so that the thread that ends it looks for edges and
- * waiting threads. Returns the state; if that is DONE, the task had ended before. */
+/* Marks the task as AWAITED, so that the thread that ends it looks for edges and waiting threads.
+ * Returns the state; if that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
-        /* T1, W3: what the task did, if it is done, or its spawn is visible. Pairs with T2 and
-         * T6. */
+        /* T1, W3: what the task did, or, if it is not done, its spawn, is visible. Pairs with T2
+         * and T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
         /* Relaxed: E5 orders edges, the bucket's lock orders waiting threads. Failure: retried. */
@@ -6439,8 +6438,8 @@ static uint32_t wsqi_task_attend(wsq_task *task) {
     }
 }
 
-/* Adds the edge to the task's `after`, and returns 0; or, if the task is done, returns its state,
- * which is not 0 (and may be out of date, if the task was in a wsq_spawn_batch that failed). */
+/* Adds the edge to the task's `after`, and returns 0; or, if the task is done, returns its state.
+ * (This is not 0. It may be out of date, if the task was in a wsq_spawn_batch that failed.) */
 static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
     for (;;) {
@@ -6452,8 +6451,8 @@ static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
             continue;
         }
         wsqi_set(&edge->next, (wsq_edge *)head);
-        /* E5: the edge becomes visible; and if the task was reopened, its new state is visible
-         * here. Pairs with E4 and E6. Failure: the loop tries again. */
+        /* E5: the thread that ends the task sees the edge; and if the task was reopened, this
+         * thread sees its new state. Pairs with E4 and E6. Failure: the loop tries again. */
         if (wsqi_cas_acqrel(&task->after, &head, edge)) return 0;
     }
 }
@@ -6467,7 +6466,7 @@ static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     } else {
         state = wsqi_task_attend(task);
         if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
-        edge = wsqi_task_close(task); /* the end did not see AWAITED, so this resolves */
+        edge = wsqi_task_close(task); /* the thread that ended it may not have seen AWAITED */
     }
     wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
 }
@@ -6500,10 +6499,10 @@ WSQ_API wsq_result wsq_task_after(wsq_task *task, wsq_task *predecessor, wsq_edg
 WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = wsqi_load_hint(&task->state);
     while ((former & WSQI_TASK_AWAITED) == 0)
-        if (wsqi_cas_rel(&task->state, &former, state)) return; /* T2 */
+        if (wsqi_cas_rel(&task->state, &former, state)) return; /* T2: as in wsqi_task_finish */
     bool poisons = wsqi_task_poisons(task, state);
     wsq_edge *edges = wsqi_task_close(task);
-    wsqi_store_rel(&task->state, state); /* T2 */
+    wsqi_store_rel(&task->state, state); /* T2. From here on the task's memory may be gone. */
     wsqi_edges_resolve(edges, poisons);
     wsqi_call(pool, task);
 }
@@ -6512,31 +6511,30 @@ WSQI_COLD static void wsqi_task_finish_slow(wsq_pool *pool, wsq_task *task, uint
  * call the task's memory may be gone. */
 WSQI_HOT void wsqi_task_finish(wsq_pool *pool, wsq_task *task, uint32_t state) {
     uint32_t former = WSQI_TASK_ACTIVE; /* mostly no other bit is set */
-    /* T2: what the task did is visible to a thread that sees it done (T1, W3). Failure: decide
-     * again. */
+    /* T2: a thread that sees the task done sees what it did (T1, W3). Failure: decide again. */
     if (!WSQI_LIKELY(wsqi_cas_rel(&task->state, &former, state)))
         wsqi_task_finish_slow(pool, task, state);
 }
 
-/* A batch is refused: sets the state of a task that it had claimed back to `former`, and calls the
- * threads that began to wait for the task meanwhile (AWAITED). */
+/* A spawn of a batch is refused after it had claimed this task: sets the state back to `former`,
+ * and calls the threads that began to wait for the task meanwhile (AWAITED). */
 static void wsqi_task_unclaim(wsq_pool *pool, wsq_task *task, uint32_t former) {
     uint32_t state = wsqi_load_hint(&task->state);
     if (wsqi_task_is(former, WSQI_TASK_DONE)) {
         wsqi_task_finish(pool, task, former);
         return;
     }
-    /* T2, T6: as wsqi_task_finish and wsqi_task_claim. Failure: relaxed, decide again. */
+    /* T2, T6: as in wsqi_task_finish and wsqi_task_claim. Failure: relaxed, decide again. */
     while (!wsqi_cas_acqrel(&task->state, &state, former | (state & WSQI_TASK_AWAITED))) {}
     if (state & WSQI_TASK_AWAITED) wsqi_call(pool, task);
 }
 
-/* Owner only. Puts a task that yielded, or was woken while it ran, at the back of the worker's
- * ring. It goes to the global queue instead if the worker has a deque, which has no back for its
- * owner; or if the ring is empty and the global queue is not, because its tasks come before this
- * one. A task that is alone in its ring runs next, so this notifies no thread. If the worker does
- * anything else first, it notifies then: before an urgent task (wsqi_take_lane), before it blocks
- * (wsqi_permit_give), and when it returns from a nested step. */
+/* The owner puts a task that yielded, or was woken while it ran, at the back of its ring. The task
+ * goes to the global queue instead if the worker has a deque, which has no back for its owner; or
+ * if the ring is empty and the global queue is not, because the tasks there come first. For a task
+ * that is alone in the ring no thread is notified, because the worker runs it next. If the worker
+ * does anything else first, it notifies then: before an urgent task (wsqi_take_lane), before it
+ * blocks (wsqi_permit_give), and when it returns from a nested step. */
 static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     wsq_pool *pool = self->pool;
     if (!WSQI_LIKELY(wsqi_task_queue_flags(task) == 0)) {
@@ -6554,12 +6552,12 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     if (!next) wsqi_notify_others(self);
 }
 
-/* The function returned WSQ_PENDING: the task waits for a wake, unless one came while it ran. */
+/* The task's function returned WSQ_PENDING: the task waits for a wake, unless one came already. */
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
-        /* Clears ACTIVE, sets PENDING. T3: what the task did is visible to its next run, through
-         * its waker. Pairs with T4. Failure: another thread has set a bit; decide again. */
+        /* Clears ACTIVE, sets PENDING. T3: the waker, and so the task's next run, sees what the
+         * task did. Pairs with T4. Failure: another thread has set a bit; decide again. */
         if (wsqi_cas_rel(&task->state, &state, state + (WSQI_TASK_PENDING - WSQI_TASK_ACTIVE)))
             return;
     }
@@ -6579,14 +6577,14 @@ WSQI_HOT wsq_poll wsqi_task_call(wsqi_worker *self, wsq_task *task) {
     return task->fn(self->frame.floor, task);
 }
 
-/* After a user's function has returned: all jobs that it forked are joined. */
+/* Called after a user's function has returned: have all jobs that it forked been joined? */
 #define wsqi_check_joined(self) \
     WSQ_ASSERT("a function returned without a join of a job that it had forked" && \
                wsqi_range_bottom(wsqi_load_own( \
                    &wsqi_worker_of((self)->frame.floor)->range)) <= \
                    wsqi_entry_index((self)->frame.floor))
 
-/* Owner only: calls the task's function once. True: the task has ended. */
+/* The owner calls the task's function once. True: the task has ended. */
 WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     self->frame.task = task;
     self->frame.budget_left = self->pool->config.budget;
@@ -6601,22 +6599,22 @@ WSQI_HOT bool wsqi_task_poll(wsqi_worker *self, wsq_task *task) {
     return poll != WSQ_PENDING && poll != WSQ_YIELD;
 }
 
-/* Owner only: counts n more tasks as finished. */
+/* The owner counts n more tasks as finished. */
 static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
-    /* P1: what the tasks did, and their spawns, are visible with the count. Pairs with P2. */
+    /* P1: a thread that reads the count sees what the tasks did and spawned. Pairs with P2. */
     wsqi_store_rel(&self->counters.finished, wsqi_load_own(&self->counters.finished) + n);
 }
 
-/* Owner only, for a task that was woken, is revocable, or is poisoned: does it run now? False: it
- * was cancelled. Its state stays then, so that wsq_task_cancel still says so. */
+/* The owner has taken a task that was woken, is revocable, or is poisoned: does it run now? False:
+ * it was cancelled. Its state stays then, so that wsq_task_cancel still returns true. */
 static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
     while ((state & WSQI_TASK_POISONED) == 0) {
-        /* T5: what was done before the wake is visible to this run. A wake or cancel after this is
-         * for the next run. Pairs with T4. Failure: relaxed, decide again. */
+        /* T5: this run sees what the waker did before. A wake or cancel that comes after this swap
+         * is for the next run. Pairs with T4. Failure: relaxed, decide again. */
         if (wsqi_cas_acqrel(&task->state, &state, (state & ~over) | WSQI_TASK_ACTIVE)) return true;
     }
-    /* T5: what was done before the cancel is visible to the task's cleanup. */
+    /* T5: the task's cleanup sees what the canceller did before. Pairs with T4. */
     (void)wsqi_load_acq(&task->state);
     return false;
 }
