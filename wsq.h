@@ -7571,27 +7571,27 @@ static bool wsqi_pump(wsq_pool *pool) {
 /* ==========================================================================
  * >>thread: permits, and the threads that come and go
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
- * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps in S. A thread
- *            takes a task from a queue only while it holds one, except a task that is pinned to
- *            it. A thread that blocks moves its queued tasks to the global queue (wsqi_spill_all),
- *            gives its permit back, and then looks at all queues, as a thread that goes idle does.
- *            A thread that waits for a task or group gives its permit back only if an idle thread
- *            can use it. Otherwise it keeps the permit, and runs other tasks above the one that
- *            waits. A thread that goes on takes a permit if one sleeps. If none does, it ends its
- *            task without a permit, moves its queued tasks to the global queue, and is idle.
- *            A stand-in is started when a permit sleeps, or is about to, and no idle thread could
- *            use it. It stays until the pool is over. A guest from outside takes no tasks and no
- *            permit: S counts it as at work, and for each guest one sleeper leaves the jobs to it.
+ * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps: then S counts it.
+ *            A thread takes a task from a queue only while it holds a permit, except a task that is
+ *            pinned to it. A thread that blocks moves its queued tasks to the global queue
+ *            (wsqi_spill_all), gives its permit back, and then looks at all queues, as a thread
+ *            that goes idle does. A thread that waits for a task or group does this only if an idle
+ *            thread can use the permit; otherwise it keeps the permit, and runs other tasks in the
+ *            middle of its own. A thread that goes on takes a permit if one sleeps. If none does,
+ *            it ends its task without a permit, moves its queued tasks to the global queue, and is
+ *            idle. A stand-in is started when a permit sleeps, or is about to, and no idle thread
+ *            could use it. It stays until the pool is over. A guest from outside takes no tasks and
+ *            no permit: S counts it as at work, and for each guest one sleeper leaves jobs to it.
  *            (A thread in wsqi_wait_help uses a guest's block, but holds a permit.)
  * Writers:   permit: its thread; the thread that wakes an idle one hands it over with the token.
  *            started: the holder of the pool's lock.
  * Source:    the concurrency value of Windows' completion ports; Java's ManagedBlocker.
  * ========================================================================== */
 
-/* Owner only, when the thread starts, or goes on after it blocked: takes a permit if one sleeps. A
- * guest takes none; but from here on S counts it as at work, so that sleepers leave jobs to it.
- * (Rejected: a permit for guests. With one worker, tasks then waited until the run was over, and a
- * cancelling shutdown hung.) */
+/* For a thread that starts, or goes on after it has blocked: takes a permit if one sleeps. A guest
+ * takes none; but from here on S counts it as at work, so that sleepers leave jobs to it.
+ * (Rejected: a permit for each guest. With one worker, tasks then waited until the run was over,
+ * and a cancelling shutdown hung.) */
 static bool wsqi_permit_take(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t s = wsqi_load_hint(&pool->permits);
@@ -7609,16 +7609,17 @@ static bool wsqi_permit_take(wsqi_worker *self) {
     return false;
 }
 
-/* Owner only, with a permit, in the middle of a task or about to leave: gives the permit back. */
+/* For a thread with a permit that blocks in a task, or leaves the pool: gives the permit back. */
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
-    if (self->searching) wsqi_search_end(self); /* it was woken, in its wait, to search */
+    if (self->searching) wsqi_search_end(self); /* a waker gave it the permit, to search */
     wsqi_permit_set(self, false);
     bool spilled = wsqi_spill_all(self), guest = wsqi_is_guest(self);
     uint64_t change = guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8 */
-    /* W4: as in wsqi_check_quiet. I8: as in wsqi_sleep. I6: for the tasks that it has spilled. */
+    /* W4: either this sees the waiter for the pool, or that sees the ended tasks. I8: either a
+     * producer sees the permit asleep, or this sees its task. I6: as I8, for the spilled tasks. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && (guest || wsqi_sleeping(s) == 0)) wsqi_pass_on(pool);
@@ -7626,14 +7627,14 @@ static void wsqi_permit_give(wsqi_worker *self) {
     if (!guest) wsqi_permit_offer(pool, s + change);
 }
 
-/* Owner only, without a permit, when its task has ended or the thread is about to leave: moves its
- * queued tasks to the global queue, and notifies. */
+/* For a thread without a permit whose task has ended, or which is about to leave: moves its queued
+ * tasks to the global queue, and notifies. */
 static void wsqi_thread_clear(wsqi_worker *self) {
     wsqi_group_flush(self);
     (void)wsqi_spill_all(self);
     if (self->searching) wsqi_search_end(self);
     wsqi_turn_stop(self);
-    wsqi_notify(self->pool); /* W4 */
+    wsqi_notify(self->pool); /* its full barrier is W4, too */
     wsqi_notify_quiet(self->pool);
 }
 
@@ -7660,9 +7661,9 @@ static bool wsqi_worker_init(wsqi_worker *self, wsq_pool *pool, unsigned index) 
            wsqi_deque_create(&self->deque, WSQ_RING_CAPACITY, pool->config.allocator) == WSQ_OK;
 }
 
-/* The holder of the pool's lock: makes a block, which the caller then counts. NULL: no memory. */
+/* The caller holds the pool's lock, and counts the block after this. NULL: no memory. */
 static wsqi_worker *wsqi_block_make(wsq_pool *pool, unsigned index) {
-    wsqi_worker *block = wsqi_block(pool, index); /* not NULL: from a start that failed */
+    wsqi_worker *block = wsqi_block(pool, index); /* not NULL: left by a start that failed */
     if (block == NULL) {
         block = (wsqi_worker *)wsqi_blocks_take(pool->config.allocator, WSQ_BLOCK_SIZE);
         if (block == NULL) return NULL;
@@ -7681,12 +7682,12 @@ static bool wsqi_lease_take(wsqi_worker *block) {
 
 static void wsqi_lease_end(wsqi_worker *block) {
     /* B5: what this thread did in the block is visible to the next one. Pairs with B4. Relaxed:
-     * meanwhile only a dismissal can change the word, and it comes too late. */
+     * until the store only a dismissal can change the word, and it comes too late. */
     wsqi_store_rel(&block->lease, (wsqi_load_rlx(&block->lease) | WSQI_LEASE_MASK) + 1);
 }
 
-/* Takes a guest's block: for a run, or, with `above`, for a task above a wait; each kind has its
- * own. NULL: if *all is true, all WSQ_GUESTS of this kind are taken; else no memory. */
+/* Takes a guest's block: for wsq_run or, if `above`, for a task inside a wait; each kind has its
+ * own. NULL: *all is true, and all WSQ_GUESTS of the kind are taken; or there is no memory. */
 static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
     unsigned made, count;
     bool more = true;
@@ -7706,7 +7707,7 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
             wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
             more = guest != NULL;
             if (more) guest->above = above;
-            /* B2: as in wsqi_standin_start. */
+            /* B2: others find the block filled. Pairs with B1. */
             if (more) wsqi_store_rel(&pool->guests_made, made + 1);
         }
         wsqi_unlock(pool, &pool->lock);
@@ -7714,9 +7715,9 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
     return NULL;
 }
 
-/* Owner only, in the middle of a task: runs another one above it, as wsqi_step_nested does. The
- * jobs of the new task go into a guest's block, because those of the task below may lie anywhere in
- * the worker's block. If no guest's block is free, the new task's forks run immediately. */
+/* Runs a task in the middle of another one, as wsqi_step_nested does. The jobs of the new task go
+ * into a guest's block, because those of the outer task may lie anywhere in the worker's block. If
+ * no guest's block is free, the new task's forks run immediately. */
 static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
     bool all;
     wsqi_worker *former = wsqi_self_get(), *guest = wsqi_guest_enter(self->pool, true, &all);
@@ -7729,9 +7730,9 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
     return ran;
 }
 
-/* Owner only: runs the oldest task that is pinned to this thread. It does so even without a permit,
- * because no other thread may run that task. (A thread in wsq_block_begin or in a join runs pinned
- * tasks only when it goes on.) False: there is none. */
+/* Runs the oldest task that is pinned to this thread, also without a permit, because no other
+ * thread may run it. above: in the middle of another task. (In a join, or after wsq_block_begin, a
+ * thread runs pinned tasks only when it goes on.) False: there is none. */
 static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     if (wsqi_load_hint(&self->inbox.count) == 0) return false;
     wsq_task *task = wsqi_take_lane(self, &self->inbox);
@@ -7740,13 +7741,12 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     return above ? wsqi_step_above(self, task) : wsqi_step_nested(self, task, self->frame.floor);
 }
 
-/* The loop of a worker's, a stand-in's or a lent thread. With a permit it runs what it finds,
- * without one only tasks pinned to it. If it finds nothing, it sleeps or, in a pool that is over,
- * ends. */
+/* The loop of a worker's, stand-in's or lent thread. It runs what it finds; without a permit, only
+ * tasks that are pinned to it. If it finds none, it sleeps or, in a pool that is over, leaves. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    if (self->comes) wsqi_sleep(self, NULL); /* a new stand-in: S counts it, then it looks */
+    if (self->comes) wsqi_sleep(self, NULL); /* a new stand-in: from here S counts it */
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         if (may ? wsqi_step(self) : wsqi_pinned_run(self, false)) continue;
@@ -7772,22 +7772,22 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     char name[24], index[8];
     int bytes = snprintf(index, sizeof index, "-%u", self->index & 0xffff);
     snprintf(name, sizeof name, "%.*s%s", 15 - bytes, pool->name, index);
-    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the caller is on duty, or alone. */
+    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the caller is on duty itself, or alone. */
     if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
         return true;
     wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: as above. */
     return false;
 }
 
-/* The holder of the pool's lock: starts one more stand-in, which begins as an idle thread. False:
- * all max_standins are started, or there is no memory or no thread. */
+/* The caller holds the pool's lock. Starts one more stand-in, which begins as an idle thread.
+ * False: all max_standins are started, or there is no memory or no thread. */
 static bool wsqi_standin_start(wsq_pool *pool) {
     unsigned index = pool->workers + pool->started;
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     if (index == wsqi_load_locked(&pool->threads_made)) {
         if (wsqi_block_make(pool, index) == NULL) return false;
-        /* B2: the block is filled before others read it, and counted before its thread can queue
-         * (B1). */
+        /* B2: others find the block filled, and it is counted before its thread can queue tasks.
+         * Pairs with B1. */
         wsqi_store_rel(&pool->threads_made, index + 1);
     }
     wsqi_add_hint(&pool->coming, 1u);
@@ -7800,8 +7800,8 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     return false;
 }
 
-/* Any thread: are there at least as many idle or starting threads as sleeping permits, plus `more`?
- * A thread that has just started may be counted twice. */
+/* Are there at least as many idle or starting threads as sleeping permits and `more` together? A
+ * thread that has just started may be counted twice. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
     uint32_t coming = wsqi_load_acq(&pool->coming); /* B8: S counts the others. Pairs with B7. */
     uint64_t s = wsqi_load_hint(&pool->permits);
@@ -7818,8 +7818,8 @@ static bool wsqi_thread_ready(wsq_pool *pool, uint32_t more) {
     return ready;
 }
 
-/* Any thread, when a task is queued and a permit sleeps. If no thread is idle or searches, starts a
- * stand-in, which looks for the task once S counts it. */
+/* A task is queued. If a permit sleeps, and no thread is idle or searches, this starts a stand-in,
+ * which looks for the task once S counts it. */
 static void wsqi_thread_want(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) != 0 || wsqi_sleeping(s) == 0 || wsqi_idle(s) != 0) return;
@@ -7833,8 +7833,8 @@ static void wsqi_thread_want(wsq_pool *pool) {
 /* ---- a thread that blocks gives back its permit in each pool that it works for ---- */
 
 /* A thread may be inside several pools and runs; `outer` links its blocks. Only its outermost block
- * in a pool counts there: it has the thread's permit. None counts in a caller_runs pool, or in a
- * child of fork(). Returns the first that counts, from `block` outward, or NULL. */
+ * in a pool counts there: this one has the thread's permit. None counts in a caller_runs pool, or
+ * in a child of fork(). Returns the first that counts, from `block` outward, or NULL. */
 static wsqi_worker *wsqi_counts(wsqi_worker *block) {
     for (; block != NULL; block = block->outer) {
         const wsqi_worker *below = block->outer;
@@ -7848,8 +7848,8 @@ static wsqi_worker *wsqi_counts(wsqi_worker *block) {
 #define wsqi_each_pool(block, first) \
     for (wsqi_worker *block = wsqi_counts(first); block != NULL; block = wsqi_counts(block->outer))
 
-/* The thread goes on. In each pool in which it counts, it takes a permit if one sleeps; but between
- * wsq_block_begin and wsq_block_end it gives its permit back, if a wait has taken one. */
+/* The thread goes on. In each of its pools it takes a permit if one sleeps; but between
+ * wsq_block_begin and wsq_block_end it gives back a permit that a wait has taken. */
 static void wsqi_permits_take(void) {
     wsqi_each_pool(block, wsqi_self_get()) {
         if (block->permit != (block->blocking != 0)) continue;
@@ -7858,10 +7858,10 @@ static void wsqi_permits_take(void) {
     }
 }
 
-/* The thread is about to block, or to wait: it gives its permits back. Only the block `keeper`
- * (NULL: none) keeps its permit, if no other thread could use it; then this returns false. A join
- * gives its permit back only if tasks are queued; if tasks come later, their producer asks for the
- * permit (wsqi_joiner_ask). (Rejected: a join that always gives it back. The efficiency of fib on
+/* The thread is about to block, or to wait: it gives its permits back, in all its pools. Only the
+ * block `keeper` (NULL: none) keeps its permit, if no other thread could use it; then this returns
+ * false. A join gives its permit back only if tasks are queued; the producer of a later task asks
+ * for it (wsqi_joiner_ask). (Rejected: a join that always gives it back. The efficiency of fib on
  * 128 simulated cores: 54 instead of 65%.) */
 static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) {
     bool all = true;
@@ -7904,15 +7904,15 @@ WSQ_API void wsq_block_end(wsq_ctx ctx) {
  * >>wait: one wait, of any thread, for anything
  * Purpose:   a thread that waits lets another one work in its place, or runs tasks itself, or only
  *            sleeps.
- * Invariant: a waiting thread enters its bucket, then marks the awaited object's word, then looks
- *            whether the wait is over, then sleeps until it is called. The buckets belong to the
- *            pool, and know an object only by its address: no thread touches a task that is gone.
+ * Invariant: a waiting thread enters the bucket (a list) of the awaited object, then marks the
+ *            object's word, then looks whether the wait is over, then sleeps until it is called.
+ *            The buckets are the pool's and know only addresses: no thread touches a gone task.
  * Writers:   a wait: its thread; its links and parker: under the bucket's lock. called: any thread.
  * Source:    Linux's futex, whose waiter looks once more before it sleeps.
  * ========================================================================== */
 
-/* On one stack at most DEPTH waits run tasks, one above the other (fewer if the stack has less than
- * BYTES for each); deeper waits only sleep. A wait itself takes about 600 bytes. Guesses. */
+/* On one stack at most DEPTH waits run tasks, one inside the other (fewer if the stack has less
+ * than BYTES for each); deeper waits only sleep. A wait itself takes about 600 bytes. Guesses. */
 #define WSQI_WAIT_DEPTH 64
 #define WSQI_WAIT_BYTES 8192
 
@@ -7934,14 +7934,14 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
     wait->group = NULL;
     wait->job = NULL;
     wait->blocked = wait->pinned = false;
-    /* A shutdown waits for a guest only while it runs jobs of the pool. */
+    /* A shutdown waits for a guest only while the guest runs jobs of the pool. */
     wait->inside = wait->self != NULL || wsqi_is_in_job(pool);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
     wsqi_store_init(&wait->called, (uint32_t)WSQI_CALL_NONE);
     wsqi_store_init(&wait->asleep, 0u);
     wsqi_store_init(&wait->own.token, WSQI_TOKEN_NONE);
     wait->own.parking = &pool->parking;
-    /* A worker always sleeps on its own parker. In a wsq_run, `block` is a guest's block. */
+    /* A worker sleeps on its own parker, also in a wsq_run, where `block` is a guest's. */
     if (wait->self != NULL) block = wait->self;
     wait->parker = block != NULL ? &block->parker : &wait->own;
 }
@@ -7958,16 +7958,16 @@ static void wsqi_wait_list(wsqi_wait *wait) {
     wsqi_unlock(wait->pool, &bucket->lock);
 }
 
-/* From now on other threads call this waiting thread. Only after this does it look whether the wait
- * is over. True: a shutdown has released it, because the end that it waits for will never come. */
+/* From here on other threads call this one, so it looks only after this whether its wait is over.
+ * True: a shutdown ends the wait, because the awaited end will never come. */
 static bool wsqi_wait_listen(wsqi_wait *wait) {
     if (wait->bucket == NULL) wsqi_wait_list(wait);
     /* W2: a thread that was called sees what has changed. Pairs with W1. */
     return wsqi_xchg_acq(&wait->called, (uint32_t)WSQI_CALL_NONE) == WSQI_CALL_RELEASE;
 }
 
-/* From now on the thread sleeps on this parker. It must check wsqi_wait_called after this, because
- * an earlier call has unparked the former parker. */
+/* From here on the thread sleeps on this parker. It must check wsqi_wait_called after this, because
+ * an earlier call has given its token to the former parker. */
 static void wsqi_wait_move(wsqi_wait *wait, wsqi_parker *parker) {
     wsqi_lock(wait->pool, &wait->bucket->lock);
     wait->parker = parker;
@@ -7978,7 +7978,7 @@ static const void *wsqi_wait_subject(const wsqi_wait *wait) {
     return wait->job != NULL ? (const void *)wait->job : wait->key;
 }
 
-/* Sends `event`: the function that waits, which may belong to any pool, blocks or goes on. */
+/* Sends BLOCK or UNBLOCK to the pool of the function that waits (mostly the pool of the wait). */
 static void wsqi_wait_report(const wsqi_wait *wait, wsq_event event) {
     wsqi_worker *block = wsqi_self_get();
     if (block != NULL) wsqi_event(block, event, wsqi_wait_subject(wait), 0);
@@ -8011,9 +8011,9 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
     wsqi_store_hint(&wait->asleep, 0u);
 }
 
-/* A thread outside looks this long for the end of its wait before it sleeps: longer than a wake-up,
- * which takes 20 us where idle processors sleep (KVM). A spawn with its wait takes 1 us; if
- * the thread looks for only 10 us, or not at all, they take 40 us. */
+/* For this long a thread outside looks for the end of its wait before it sleeps: longer than a
+ * wake-up, which takes 20 us where idle processors sleep (KVM). A spawn and its wait together take
+ * 1 us; if the thread looks for only 10 us, or not at all, 40 us. */
 #define WSQI_LOOK_NS 50000u
 
 /* A thread outside looks for the end of its wait before it sleeps, because the end may be near. If
@@ -8040,7 +8040,7 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
 
-/* The thread blocks: it gives its permit back. False: it keeps the permit (wsqi_permits_give). */
+/* The thread blocks, and gives its permit back. False: it keeps the permit (wsqi_permits_give). */
 static bool wsqi_wait_block(wsqi_wait *wait, const wsqi_worker *keeper) {
     if (!wait->blocked) wsqi_wait_report(wait, WSQ_EVENT_BLOCK);
     wait->blocked = true;
@@ -8066,20 +8066,20 @@ static void wsqi_wait_pump(wsqi_wait *wait) {
     wsqi_pump_leave(pool);
 }
 
-/* One round of a wait: the thread runs one task, or sleeps until its deadline at most. (If the
+/* One round of a wait: the thread runs one task, or sleeps, at most until its deadline. (If the
  * awaited task was in its own queue, wsqi_wait_here has run it before.) The thread runs tasks that
  * are pinned to it, because no other thread may; and any task, if it keeps its permit. A join runs
- * no tasks. In a shutdown a thread in a task or job cancels the tasks that it finds. */
+ * no tasks. In a cancelling shutdown a thread in a task or job cancels the tasks that it finds. */
 static void wsqi_wait_sleep(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     wsqi_worker *self = wait->self;
-    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all */
+    bool running = wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN; /* a shutdown wakes all waits */
     bool works = running ? wait->job == NULL : wait->inside, ran = false;
     if (works && pool->config.caller_runs && wsqi_pump_enter(pool)) {
         wsqi_wait_pump(wait);
         return;
     }
-    /* May the thread run tasks above this wait? (When the pool is cancelled, it cancels them, at
+    /* May the thread run tasks inside this wait? (When the pool is cancelled, it cancels them, at
      * any depth.) */
     works = works && self != NULL; /* in a caller_runs pool self is not NULL inside the pump */
     if (running && works) works = self->wait_depth < wsqi_wait_depth(pool);
@@ -8103,7 +8103,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     self->wait_depth++;
     self->wait = wait;
     ran = pinned ? wsqi_pinned_run(self, true) : wsqi_step_above(self, NULL);
-    self->wait = NULL; /* a wait further down the stack runs a task now: it does not look */
+    self->wait = NULL; /* an outer wait may run a task now, and does not look */
     self->wait_depth--;
     if (!ran && !pinned) wsqi_sleep(self, wait);
 }
@@ -8119,9 +8119,9 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
  * Source:    the leapfrogging of Wagner and Calder (1993), here only with awaited tasks.
  * ========================================================================== */
 
-/* Is the pool over, and does no thread run or cancel tasks any more? */
+/* Is the pool over, and has every thread stopped running and cancelling tasks? */
 static bool wsqi_over(const wsq_pool *pool) {
-    /* P5: what was run and cancelled is visible. Pairs with P6. */
+    /* P5: what tasks and cleanups did is visible. Pairs with P6. */
     if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
     return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
 }
@@ -8149,7 +8149,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         before = finished;
         finished = wsqi_finished(pool);
         stuck = wsqi_stuck(pool);
-        if (!stuck || finished != before) stuck_until = WSQI_NEVER; /* a task has ended */
+        if (!stuck || finished != before) stuck_until = WSQI_NEVER; /* stuck no more */
         if (stuck && stuck_until == WSQI_NEVER) stuck_until = wsqi_clock_ns() + WSQI_STUCK_NS;
         wait.deadline = deadline < stuck_until ? deadline : stuck_until;
         if (quiet || over || wsqi_wait_expired(&wait)) break;
@@ -8168,9 +8168,9 @@ static bool wsqi_is_wanted(const wsq_task *next, const wsq_task *task, const wsq
     return next == task || (group != NULL && wsqi_task_group(next) == group);
 }
 
-/* Owner only: takes the awaited task, or one of the awaited group, out of its own slot or queue. It
- * looks at up to *left tasks, from the front, and puts others at the back, so it meets none twice.
- * Another task in the slot moves to the queue, because the owner is about to block. */
+/* Takes the awaited task, or a task of the awaited group, out of the owner's slot or queue. Looks
+ * at up to *left tasks, from the front, and puts others at the back, so later calls look at new
+ * ones. Another task in the slot moves to the queue, because the owner is about to block. */
 static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                                 size_t *left) {
     wsq_task *next = wsqi_slot_take(self);
@@ -8183,15 +8183,15 @@ static wsq_task *wsqi_take_back(wsqi_worker *self, const wsq_task *task, const w
         next = wsqi_unmarked(item);
         if (wsqi_is_wanted(next, task, group)) return next;
         if (item == (void *)next) wsqi_push_local(self, next);
-        else if (!wsqi_ring_push(&self->ring, item)) /* a thief is still copying from it */
+        else if (!wsqi_ring_push(&self->ring, item)) /* a thief copies, so it seems full */
             wsqi_chain_push(&wsqi_share_own(self->pool)->incoming, (wsq_task *)item, next);
         if (self->pool->config.order == WSQ_LIFO) *left = 0; /* only the newest is in reach */
     }
     return NULL;
 }
 
-/* A worker that is about to block runs the awaited tasks of its own queue here, each once. It
- * notifies, because other threads may have missed the rest of its tasks while they moved. */
+/* A worker that is about to block runs the awaited tasks of its own queue, each once. It notifies,
+ * because other threads may have missed its other tasks while they moved. */
 static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_group *group) {
     wsq_task *mine;
     size_t left = wsqi_queue_length(self);
@@ -8203,17 +8203,17 @@ static void wsqi_wait_here(wsqi_worker *self, const wsq_task *task, const wsq_gr
     wsqi_notify_others(self);
 }
 
-/* How far behind the oldest task of its lane a thread outside may take an awaited one. A guess. */
+/* A thread outside looks for an awaited task only among this many oldest of its lane. A guess. */
 enum { WSQI_REACH = 8 };
 
-/* A thread outside, with a permit: takes an awaited task out of its lane, unless a WSQ_HIGH task
- * comes before it. With one worker, whose tasks start in order, it takes the oldest or none. With
- * more the older ones keep their order, and each has a wake-up, or a thread that waits for it. */
+/* For a thread outside with a permit: takes an awaited task out of its own lane, unless a WSQ_HIGH
+ * task is queued. A pool with one worker starts tasks in order, so only the oldest may be taken.
+ * With more workers, the older tasks stay in order, and their spawns have notified. */
 static wsq_task *wsqi_take_awaited(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
     wsqi_inject *lane = wsqi_share_own(pool);
     wsq_task *next = NULL, *before = NULL;
     if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0 || wsqi_inject_empty(lane)) return NULL;
-    for (int tries = 0; wsqi_xchg_acq(&lane->lock, 1u) != 0; wsqi_pause()) /* G3 */
+    for (int tries = 0; wsqi_xchg_acq(&lane->lock, 1u) != 0; wsqi_pause()) /* G3: locks */
         if (++tries == 100) return NULL;
     uint32_t left = wsqi_inject_collect(lane);
     int reach = pool->workers == 1 ? 1 : WSQI_REACH;
@@ -8229,13 +8229,13 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, const wsq_task *task, const w
         left--;
     }
     wsqi_store_locked(&lane->length, left);
-    wsqi_store_rel(&lane->lock, 0u); /* G4 */
+    wsqi_store_rel(&lane->lock, 0u); /* G4: unlocks */
     if (left != 0) wsqi_notify(pool); /* a look may have missed the tasks while they moved */
     return next;
 }
 
-/* Owner only, a guest that helps: runs the awaited task, once, or tasks of the group, while it has
- * a permit. It runs at most as many as fit into a ring, because tasks may spawn others for ever. */
+/* For a thread outside that helps: runs the awaited task once, or tasks of the group, while it has
+ * a permit. At most as many as fit into a ring, because tasks may spawn others for ever. */
 static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_group *group,
                           wsq_ctx floor) {
     for (int i = 0; self->permit && i < (task != NULL ? 1 : WSQ_RING_CAPACITY); i++) {
@@ -8244,18 +8244,18 @@ static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_gro
         if (next == NULL) return;
         wsqi_step_nested(self, next, floor);
     }
-    /* Its last task may have queued tasks. If the pool has one worker, it has not notified for
-     * these. */
+    /* It lost its permit in a wait. In a pool with one worker it has not notified for tasks that it
+     * has queued. */
     if (!self->permit) wsqi_notify(self->pool);
 }
 
 /* A thread outside is about to wait for the task, or for the group, without a time-out. If a permit
- * sleeps, the thread takes it, and runs what it waits for in a guest's block. If that waits, the
- * thread helps again, above it. It does not help where tasks may need what only the pool's own
- * threads have: their larger stack, or what a START hook has set up. (8 tasks of 1.3 us take 24
- * instead of 34 us, 32 of 10 us 200 instead of 252. Rejected: a thread that has just waited for 16
- * tasks, one by one, wakes no worker for the next. A spawn with its wait then took 0.2 instead of
- * 0.7 us, but a task without a wait lay beside idle workers for 0.5 ms.) */
+ * sleeps, the thread takes it, and runs the awaited tasks in a guest's block. If one of these waits
+ * in its turn, the thread helps in that wait, too. It does not help where tasks may need something
+ * that only the pool's own threads have: a larger stack, or what a START hook has set up. (8 tasks
+ * of 1.3 us take 24 instead of 34 us, 32 of 10 us 200 instead of 252. Rejected: after 16 tasks that
+ * it waited for one by one, its spawns wake no worker. A spawn and its wait then took 0.2 instead
+ * of 0.7 us, but a task without a wait lay beside idle workers for 0.5 ms.) */
 static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
     bool all;
@@ -8266,7 +8266,7 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group
         return;
     }
     if (self != NULL || pool->config.caller_runs || pool->config.lend_only ||
-        pool->config.order == WSQ_LIFO || /* their spawns would not run newest first */
+        pool->config.order == WSQ_LIFO || /* tasks spawned there would not run newest first */
         wsqi_hooked(pool, 1u << WSQ_EVENT_START) || wsqi_inject_empty(wsqi_share_own(pool)) ||
         wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 ||
         pool->config.stack_size > wsqi_stack_default() ||
@@ -8302,7 +8302,7 @@ static wsq_result wsqi_group_result(const wsq_group *group) {
     return (word & WSQI_GROUP_CANCELLED) || wsq_group_cancelled(group) ? WSQ_ERR_CANCELLED : WSQ_OK;
 }
 
-/* Marks the group: the thread that brings its count to zero calls this one. False: look again. */
+/* Marks the group, so that the last task's end calls this thread. False: it changed; look again. */
 static bool wsqi_group_attend(wsq_group *group) {
     uint64_t word = wsqi_load_hint(&group->word);
     /* Relaxed: the thread that brings the count in this word to zero reads the mark with it. */
@@ -8310,8 +8310,8 @@ static bool wsqi_group_attend(wsq_group *group) {
            wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
 }
 
-/* Any thread. Waits until the task is done, or, if `task` is NULL, the group. WSQ_ERR_CANCELLED: it
- * was cancelled, or the pool has stopped, so no thread will end it. */
+/* Waits until the task is done or, if `task` is NULL, until the group is. WSQ_ERR_CANCELLED: it was
+ * cancelled, or the pool has stopped, so no thread will end it. */
 static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
                              uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -8322,7 +8322,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
     wait.task = task;
     wait.group = group;
-    /* here: look first in the own queue, or help. For a future wsqi_future_here has done so. */
+    /* here: first looks in its own queue, or helps. For a future, wsqi_future_here has done so. */
     bool here = wait.self != NULL ? task == NULL || task->fn != wsqi_future_run
                                   : timeout_ns == WSQ_FOREVER;
     for (;;) {
