@@ -374,10 +374,11 @@
  * it is queued) and has not started. Then it blocks, and another thread takes its permit: an idle
  * one, or a stand-in, which is started when it is first needed, up to max_standins of them.
  *
- * A thread outside first runs the awaited task, or tasks of the awaited group, itself, if they lie
- * in the global queue, in place of a worker that sleeps. Then it sleeps. It only sleeps in a wait
- * with a time-out; in a caller_runs, lend_only or WSQ_LIFO pool; and where tasks may need what only
- * the pool's threads have: a hook hears of WSQ_EVENT_START, or stack_size exceeds the default.
+ * A thread outside first runs the awaited task or future, or tasks of the awaited group, itself, in
+ * place of a worker that sleeps, if they are among the first in its lane of the global queue. Then
+ * it sleeps. (Its spawns wake a worker all the same.) It only sleeps in a wait with a time-out, in
+ * a lend_only or WSQ_LIFO pool, and where tasks may need what only the pool's own threads have: a
+ * hook hears of WSQ_EVENT_START, or stack_size exceeds the default. For caller_runs see above.
  *
  * While it waits, a worker still runs the tasks that are pinned to it. So do not hold a lock across
  * a wait if a task that is pinned to the same worker takes that lock.
@@ -571,8 +572,8 @@
  *                           used becomes resident
  *     WSQ_MALLOC, WSQ_FREE  with the implementation; malloc, free. Used where no wsq_allocator is
  *                           given
- *     WSQ_GUESTS            with the implementation; 8. Outside threads in wsq_run at the same
- *                           time, and tasks and jobs that call it; and tasks that run inside a
+ *     WSQ_GUESTS            with the implementation; 8. Calls of wsq_run, and outside threads that
+ *                           run tasks in a wait, at the same time; and tasks that run inside a
  *                           wait and fork for other workers. With more, forks run immediately
  *     WSQ_NO_STATS          with the implementation: counts only what the scheduler itself needs
  *     WSQ_NO_HOOKS          with the implementation: hooks are never called, and no pool has a list
@@ -1923,7 +1924,7 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
  * `result` is NULL), and frees the future, except when it returns WSQ_ERR_FORKED or
  * WSQ_ERR_INVALID. Any thread that has the handle may call this, once. A worker calls the function
  * here, if no thread has started it; otherwise the worker blocks, and another thread works in its
- * place.
+ * place. A thread outside may call the function here, too, in place of a worker that sleeps.
  * WSQ_ERR_CANCELLED: the function was never called, and *result is unchanged.
  * WSQ_ERR_INVALID: the future is NULL.
  * WSQ_ERR_FORKED: its pool belongs to the parent process. */
@@ -2246,14 +2247,14 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   idle thread     a worker or stand-in without work and without a permit, which sleeps until it
  *                   is woken; also called a sleeper. A bitmap has a bit for each
  *   searcher        a thread that has a permit, has no work, and looks for some; S counts it
- *   watcher         the one sleeper that wakes up by itself: for timers, and for LIFO slots whose
- *                   owner is in a long task
+ *   watcher         the one sleeper that wakes up by itself: for timers, for LIFO slots whose owner
+ *                   is in a long task, and for a driver that no thread has
  *   producer        a thread that has just queued a task or published a job
  *   stand-in        a thread that the pool starts when a permit sleeps and no thread is idle
  *   guest           a thread in wsq_run. Guests have blocks, but no queues
  *   driver          the user's source of events (wsq_config.driver). One thread at a time has it
  *   thread outside  a thread that runs nothing of this pool now; also: a thread from outside
- *   helper          a thread outside that runs tasks of a group in its wait for it (wsqi_wait_help)
+ *   helper          a thread outside that runs what it waits for, with a permit (wsqi_wait_help)
  *   lent thread     a thread in wsq_worker_enter. Its lease is its use of a worker's block
  *   block           the memory of one worker, stand-in or guest: a wsqi_worker, then its job stack
  *   owner           the thread that uses a block. In comments, "worker" is often a stand-in, too
@@ -4096,8 +4097,8 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     return self;
 }
 
-/* Does this thread, from outside, run a task in its wait for a group of this pool (wsqi_wait_help)?
- * Then it may spawn while the pool drains, as a worker may. */
+/* Does this thread, from outside, run a task of this pool that it waits for (wsqi_wait_help)? Then
+ * it may spawn while the pool drains, as a worker may. */
 static bool wsqi_is_helper(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
     while (block != NULL && (block->pool != pool || !block->helps)) block = block->outer;
