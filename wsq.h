@@ -2495,7 +2495,7 @@ WSQ_API void wsq_ring_init(wsq_ring *ring) {
     wsqi_store_init(&ring->tail, WSQ_RING_START);
 }
 
-/* Owner only. Returns how many slots are free. */
+/* The owner asks how many slots are free. */
 static inline uint32_t wsqi_ring_room(wsq_ring *self) {
     /* R3: a slot counts as free only after the thief has copied its item. Pairs with R4. */
     uint64_t head = wsqi_load_acq(&self->head);
@@ -2530,7 +2530,7 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
 
 WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
-/* Owner only. Leaves the oldest WSQ_RING_CAPACITY / 2 items in the ring and moves the others to
+/* The owner leaves the oldest WSQ_RING_CAPACITY / 2 items in the ring and moves the others to
  * `out`, which has room for as many. Returns the number of moved items: 0 if the ring holds no more
  * than half its capacity, or a thief is copying. A thief that read the tail before the spill
  * lowered it takes only the oldest items, at most half of the ring, so none of the moved ones. */
@@ -3798,7 +3798,7 @@ typedef struct wsqi_marks {
 typedef struct wsqi_turn {
     uint32_t left;  /* tasks until the next turn */
     uint32_t count; /* turns so far; every WSQI_LOW_TURN-th one runs a WSQ_LOW task */
-    uint64_t start; /* the time of the last turn; 0: the worker has run dry since then */
+    uint64_t start; /* the time of the last turn; 0: since then the worker found nothing to do */
     uint64_t run;   /* counters.run at the last turn */
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
     uint32_t tail;   /* the tail of the worker's own ring at that look */
@@ -3821,8 +3821,8 @@ typedef struct wsqi_futures {
 struct wsqi_worker {
     wsqi_front front; /* the traps, and what fork and join read beside them; see >>forkjoin */
     wsq_pool *pool;
-    bool above;         /* a guest's block that is for tasks above a wait, not for wsq_run */
-    bool helps;         /* a guest's block in wsqi_wait_help: its thread holds a permit */
+    bool above;         /* a guest's block for tasks that run inside a wait, not for wsq_run */
+    bool helps;         /* a guest's block: its thread runs what it waits for (wsqi_wait_help) */
     bool permit;        /* owner: it holds a permit. A guest: S counts it as at work */
     bool comes;         /* owner: it is a new stand-in, which pool.coming counts */
     bool asks;          /* owner: before each task it checks `permit` and `lease` */
@@ -3844,8 +3844,8 @@ struct wsqi_worker {
     wsqi_frame frame;      /* owner: the task, group and loop that it runs */
     wsqi_ends ends;        /* owner */
     wsqi_futures futures;  /* owner */
-    uint32_t tombstones;   /* owner: futures called in its waits, whose entries may be queued */
-    bool suspicious;      /* owner: see wsqi_park_end */
+    uint32_t tombstones;   /* owner: futures called in its waits; their entries may be queued yet */
+    bool suspicious;      /* owner: its last time-out saw a queued task, but no searcher */
     bool events;          /* owner: the driver's wait has returned true, and dispatch is due */
     bool polling;         /* owner: it is inside the driver's wait */
     bool dispatching;     /* owner: it is inside the driver's dispatch */
@@ -3865,7 +3865,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
     wsq_deque deque; /* instead of the ring in a WSQ_LIFO pool */
-    wsqi_inject inbox; /* tasks pinned to this worker; only it takes, until the pool stops */
+    wsqi_inject inbox; /* tasks pinned to this worker; no other takes them before the pool stops */
     wsqi_thread thread;
 };
 
@@ -3924,9 +3924,9 @@ typedef struct wsqi_places {
 struct wsq_pool {
     const char *copy; /* &wsqi_copy in the library or file that created it; see wsqi_check_copy */
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
-    unsigned workers, guest_base, blocks, words; /* words of each bitmap */
+    unsigned workers, guest_base, blocks, words; /* words: the length of each bitmap */
     unsigned shares; /* lanes of the global queue */
-    uint32_t spin_rounds; /* looks before a sleep, if spin_ns is 0 */
+    uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
     uint32_t wake_slot; /* lifo_cap, or 0 if the pool has no slots or a hook hears of all wakes */
     uint32_t next; /* caller_runs: the worker that runs the next task */
@@ -3939,9 +3939,9 @@ struct wsq_pool {
     wsq_driver driver; /* if config.driver is not NULL */
     char name[16];
     wsqi_places places;
-    wsqi_a32 *phase; /* WSQI_PHASE_*, shutdown writes: own_phase, or a page that fork() wipes */
+    wsqi_a32 *phase; /* WSQI_PHASE_*; lies in own_phase, or in a page that fork() wipes */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 own_phase;
-    wsqi_a32 threads_made; /* workers and stand-ins that have a block; the lock's holder writes */
+    wsqi_a32 threads_made; /* blocks of workers and stand-ins; the lock's holder writes */
     wsqi_a32 guests_made;  /* guests' blocks; the lock's holder writes */
     wsqi_a32 pump;         /* caller_runs: WSQI_PUMP_*; changed by exchange, see >>pump */
     /* S counts: [guests:8 | guests at work:8 | idle threads:16 | JOINED:1, see below |
@@ -4226,7 +4226,7 @@ static inline wsq_task *wsqi_unmarked(void *item) {
     return (wsq_task *)((uintptr_t)item & ~(uintptr_t)1);
 }
 
-/* Any thread. Adds a chain of tasks, newest first, to a list that is later taken whole: a lane's
+/* Any thread adds a chain of tasks, newest first, to a list that is later taken whole: a lane's
  * `incoming`, or a group's `then`. After a push into a lane the caller must notify, even if the
  * lane was not empty: the thread that made it non-empty may not have notified yet. */
 static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) {
@@ -4237,13 +4237,13 @@ static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) 
     } while (!wsqi_cas_rel(top, &head, newest));
 }
 
-/* Any thread; a snapshot. It may be true while the lane has tasks, if a thread is just moving them
- * from `incoming` to `ready`; that thread notifies afterwards. */
+/* Is the lane empty? The answer may be yes while another thread moves tasks from `incoming` to
+ * `ready`; that thread notifies afterwards. */
 static inline bool wsqi_inject_empty(wsqi_inject *inject) {
     return wsqi_load_hint(&inject->length) == 0 && wsqi_load_hint(&inject->incoming) == NULL;
 }
 
-/* Holder of the lane's lock: appends `incoming` to `ready`, and puts marked tasks in front of it.
+/* The holder of the lane's lock appends `incoming` to `ready`, but puts marked tasks in front.
  * Returns the new length of `ready`. */
 static uint32_t wsqi_inject_collect(wsqi_inject *inject) {
     uint32_t length = wsqi_load_locked(&inject->length);
@@ -4283,7 +4283,7 @@ static void wsqi_inject_settle(wsqi_inject *inject) {
     wsqi_store_rel(&inject->lock, 0u); /* G4 */
 }
 
-/* Holder of the lane's lock: takes the n oldest tasks of `ready`, as a chain. */
+/* The holder of the lane's lock takes the n oldest tasks of `ready`, as a chain. */
 static wsq_task *wsqi_inject_cut(wsqi_inject *inject, uint32_t n) {
     wsq_task *first = inject->ready, *last = first;
     while (--n > 0) last = wsqi_get(&last->next);
@@ -4400,7 +4400,7 @@ static bool wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
     return events;
 }
 
-/* Owner only. Sleeps until another thread gives the token, or until the deadline (WSQI_NEVER:
+/* The owner sleeps until another thread gives the token, or until the deadline (WSQI_NEVER:
  * none). It may also return for no reason, so every caller loops on a condition of its own. poller:
  * NULL, or the caller's block if the caller has the driver; it then sleeps in the driver's wait.
  * Returns true if the driver has events. */
@@ -4420,7 +4420,7 @@ static bool wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller)
     return events;
 }
 
-/* Any thread: gives the token, and wakes the owner if it sleeps. */
+/* Any thread gives the token, and wakes the parker's owner if it sleeps. */
 static void wsqi_unpark(wsqi_parker *parker) {
     /* I2: what the sleeper waits for is visible to it. Pairs with I1. */
     uint32_t former = wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE);
@@ -4460,7 +4460,7 @@ static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     return &pool->waiting[wsqi_hash((uintptr_t)key) >> (64 - WSQI_BUCKET_BITS)];
 }
 
-/* Any thread. Makes the threads that wait for the object at this address (NULL: all waiting
+/* Any thread makes the threads that wait for the object at this address (NULL: all waiting
  * threads) look again. The object itself may no longer exist. */
 static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
@@ -4646,13 +4646,13 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 /* The value of pool->poller while the block with this index has the driver. */
 #define WSQI_HAS_DRIVER(index) (2u * ((index) + 1u) + 1u)
 
-/* Any thread: does the pool have a driver, and does no thread have it? */
+/* Does the pool have a driver that no thread has taken? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
     /* I10: a sleeper sees the driver free, or the thread that frees it sees the sleeper (I11). */
     return pool->config.driver != NULL && (wsqi_load_sc(&pool->poller) & 1) == 0;
 }
 
-/* Owner only: stores the place where its thread runs now. */
+/* The owner stores the place where its thread runs now. */
 static void wsqi_place_update(wsqi_worker *self) {
     wsqi_places *places = &self->pool->places;
     if (!places->matter) return;
@@ -4715,7 +4715,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
         if (n > wsqi_sleeping(s) - spare) n = wsqi_sleeping(s) - spare;
         if (n > wsqi_idle(s)) n = wsqi_idle(s);
         uint64_t next = s - n * (WSQI_IDLE + WSQI_SLEEPING - WSQI_SEARCHING);
-        /* Relaxed: the bitmap orders it (I3). Failure: decide again. */
+        /* Relaxed: the bit that is cleared next orders it (I3). Failure: decide again. */
         if (wsqi_cas_rlx(&pool->permits, &s, next)) return n;
     }
     return 0;
@@ -4799,7 +4799,7 @@ static void wsqi_notify(wsq_pool *pool) {
     wsqi_notify_fenced(pool);
 }
 
-/* As wsqi_notify, right after a read-modify-write. */
+/* As wsqi_notify, for a caller whose last step was a read-modify-write. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
     wsqi_fence_rmw(); /* I6 */
     wsqi_notify_fenced(pool);
@@ -4833,7 +4833,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
-/* Any thread: sets a worker's traps, so that its next fork or join publishes jobs. */
+/* Any thread sets a worker's traps, so that the worker's next fork or join publishes jobs. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
     /* If the worker overwrites this request, it sees by J5 that S counts a thread without work. */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
@@ -4941,8 +4941,8 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
     if (wsqi_sleeping(s) > wsqi_active(s) && wsqi_idle(s) != 0)
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
-    /* A thread that searches already will find another job, because a loop publishes one at a time.
-     * So unless many threads search, these jobs need more threads. */
+    /* A loop publishes one job at a time, so a thread that searches already may take another one.
+     * Unless many threads search, these jobs need more threads. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
     /* Relaxed: if S counts a searcher, the searcher finds the jobs. */
@@ -4955,7 +4955,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
 /* When a searcher stops, it looks at this many workers, to wake others for their tasks. A guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* Called after a full barrier: wakes sleepers for the tasks of `most` workers. Did it wake one? */
+/* Called after a full barrier: wakes sleepers for the tasks of `most` workers. True: woke one. */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
@@ -4975,7 +4975,7 @@ static void wsqi_pass_on(wsq_pool *pool) {
     if (giver != NULL) wsqi_notify_jobs(pool, giver);
 }
 
-/* Owner only: from here on S counts the owner as a searcher. */
+/* The owner begins to search: from here on S counts it as a searcher. */
 static void wsqi_search_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint64_t finished = wsqi_load_own(&self->counters.finished);
@@ -4989,7 +4989,7 @@ static void wsqi_search_begin(wsqi_worker *self) {
      * thread sees the guest, or that worker saw the tasks that this thread has finished. */
     wsqi_fence_rmw();
     /* Was this the last thread with work? A permit that S counts neither as sleeping nor as
-     * searching is held by a thread with work. That one comes here later, or has a guest's job. */
+     * searching is held by a thread with work, which comes here later, or is in a guest's job. */
     if (pool->config.caller_runs ||
         wsqi_sleeping(s) + wsqi_searching(s) + 1 >= pool->workers ||
         (news && wsqi_guests(wsqi_load_fenced(&pool->permits)) != 0))
@@ -5030,7 +5030,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* ---- the watcher ---- */
 
-/* A guess: too short for a person to notice, and long beside a task or a system call. */
+/* Between two looks of the watcher. A guess: a person does not notice it; most tasks are shorter. */
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: it watches slots, too, not only timers */
 
@@ -5161,7 +5161,7 @@ static void wsqi_wake_self(wsqi_worker *self) {
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* The watcher looks at all slots. `robs_slots`: an owner has begun no task since the last look. */
+/* Sets `robs_slots` if a full slot's owner has begun no task since the watcher's last look. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool);
@@ -5236,7 +5236,7 @@ static bool wsqi_inbox_calls(wsqi_worker *self) {
 
 enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK };
 
-/* Owner only: must this lent thread leave? */
+/* Must this lent thread leave, because another thread has dismissed it? */
 static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
 }
@@ -5253,7 +5253,7 @@ static void wsqi_leave_waker(wsqi_worker *self) {
     if (from == 0) return;
     wsqi_store_hint(&pool->jobs_from, 0u);
     self->beside = from == 1 + wsqi_cpu_now() ? self->beside + 1 : 0;
-    /* A lent thread is the user's, and so is its affinity mask. */
+    /* A lent thread is the user's, so its affinity mask is not changed. */
     if (self->beside >= 2 && (self->beside & (self->beside - 1)) == 0 && !pool->config.lend_only)
         wsqi_cpu_leave();
 }
@@ -5370,14 +5370,14 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
     if (newest != NULL) wsqi_chain_push(&wsqi_share(self->pool, lane)->incoming, newest, oldest);
 }
 
-/* Owner only. Empties the LIFO slot. */
+/* The owner takes the task out of its LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
     /* I11: acquire, because a thief may have emptied the slot; else the task is the owner's own. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
-/* Owner only. Takes the next item, marked or not: the oldest of a ring, the newest of a deque. */
+/* The owner takes the next item, marked or not: the oldest of a ring, the newest of a deque. */
 static inline void *wsqi_pop_marked(wsqi_worker *self) {
     return self->pool->config.order == WSQ_LIFO ? wsq_deque_pop(&self->deque)
                                                 : wsqi_ring_pop(&self->ring);
@@ -5713,7 +5713,7 @@ static inline uint32_t wsqi_task_open(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_REVOCABLE) != 0 ? WSQI_TASK_OPEN : 0;
 }
 
-/* May this task be spawned into this pool? A pin that wsq_spawn_on has set does not count. */
+/* May this task be spawned into this pool? (This spawn ends a pin of an earlier wsq_spawn_on.) */
 static bool wsqi_flags_fit(const wsq_pool *pool, const wsq_task *task) {
     uint32_t flags = wsqi_load_own(&task->flags);
     bool pinned = (flags & (WSQI_FLAG_PINNED | WSQI_FLAG_ONCE)) == WSQI_FLAG_PINNED;
@@ -5792,7 +5792,7 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_check_over(pool);
 }
 
-/* Any thread: queues a woken task. A worker puts a task without priority and pin mostly into its
+/* Any thread queues a woken task. A worker puts a task without priority and pin mostly into its
  * LIFO slot; another thread puts it into the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
@@ -5896,7 +5896,7 @@ static wsq_result wsqi_spawn_undo(wsq_pool *pool, wsqi_worker *self, uint64_t co
     return WSQ_ERR_INVALID;
 }
 
-/* Any thread: closes all lanes to tasks from outside. */
+/* Closes all lanes of the global queue to tasks from outside. */
 static void wsqi_admit_none(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->shares; i++) {
         wsqi_a64 *word = &wsqi_share(pool, i)->outside;
@@ -6041,7 +6041,7 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    if (pin != 0) { /* before the task is queued, in wsqi_spawn_end */
+    if (pin != 0) { /* it must be set before wsqi_spawn_end queues the task */
         uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
         wsqi_store_own(&task->flags, kept | pin);
     }
@@ -6113,7 +6113,7 @@ static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
     return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
 }
 
-/* The lock's holder: puts the timer at the end of the list for its time. So of two timers with the
+/* The lock's holder puts the timer at the end of the list for its time. So of two timers with the
  * same time the older one mostly fires first. */
 static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
     uint64_t at = wsqi_get(&timer->at);
@@ -6131,7 +6131,7 @@ static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
     wsqi_set(&ring->prev, &timer->link);
 }
 
-/* The lock's holder: takes the timer out of its list. */
+/* The lock's holder takes the timer out of its list. */
 static void wsqi_timer_unlink(wsq_timer *timer) {
     wsqi_link *next = wsqi_get(&timer->link.next), *prev = wsqi_get(&timer->link.prev);
     WSQ_ASSERT("the memory of a wsq_timer, set beside this one, was freed" &&
@@ -6140,7 +6140,7 @@ static void wsqi_timer_unlink(wsq_timer *timer) {
     wsqi_set(&prev->next, next);
 }
 
-/* The lock's holder: returns a time before which no timer of the list is due. The list is for times
+/* The lock's holder finds a time before which no timer of the list is due. The list is for times
  * from `start` to `end`; a timer that was set again may be due later. */
 static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t start,
                                   uint64_t end) {
@@ -6156,7 +6156,7 @@ static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t
     return end;
 }
 
-/* The lock's holder: finds the first list that is not empty. If its time has come (`now`), opens
+/* The lock's holder finds the first list that is not empty. If its time has come (`now`), opens
  * the list, and returns `now`. Else returns when to look again. */
 static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     if (timers->open != NULL && wsqi_get(&timers->open->next) != timers->open) return now;
@@ -6182,7 +6182,7 @@ static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     return WSQI_NEVER;
 }
 
-/* The lock's holder: takes the first timer out of the open list. */
+/* The lock's holder takes the first timer out of the open list. */
 static wsq_timer *wsqi_timers_take(wsqi_timers *timers) {
     wsqi_link *link = wsqi_get(&timers->open->next);
     wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
@@ -6216,7 +6216,7 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     wsqi_release(allocator, pool->timers, pool->workers * sizeof(wsqi_timers));
 }
 
-/* The lock's holder: takes the first timer of the open list, and fires it, or moves it to a lower
+/* The lock's holder takes the first timer of the open list, and fires it, or moves it to a lower
  * level if it is not due. Returns its task, if the caller must queue it. Once the task is notified,
  * another thread may run it, and free the task and the timer. So before that, timer->timers becomes
  * "fired" (the address + 1), and a cancel that reads "fired" waits for the lock. */
@@ -6235,7 +6235,7 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     return task;
 }
 
-/* Any thread: returns a time before which no timer is due. */
+/* Returns a time before which no timer of the pool is due. */
 static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     uint64_t first = WSQI_NEVER;
     for (unsigned i = 0; i < pool->workers; i++) {
