@@ -5030,7 +5030,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* ---- the watcher ---- */
 
-/* Between two looks of the watcher. A guess: a person does not notice it; most tasks are shorter. */
+/* Between two looks of the watcher. A guess: nobody notices it, and most tasks are shorter. */
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: it watches slots, too, not only timers */
 
