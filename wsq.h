@@ -8376,12 +8376,12 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future of wsq_submit is OPEN until it is claimed, in one of three ways. A worker
- *            takes it out of a queue and runs it. Or the owner of the handle calls it in a wait; it
- *            stays OPEN with POISONED, and never gets DONE, because no other thread will look. Or
- *            it is cancelled: POISONED without OPEN. The queue's entry and the handle have a
- *            reference each; when both are given back, the future is free. A worker keeps two
- *            batches of free futures, the pool the rest.
+ * Invariant: a future of wsq_submit is OPEN until a thread claims it, in one of three ways. A worker
+ *            takes it out of a queue and runs it. Or the owner of the handle calls it in a wait:
+ *            then it is OPEN and POISONED, and never DONE, because no other thread will look. Or a
+ *            thread cancels it: POISONED without OPEN. The queue's entry and the handle have a
+ *            reference each; when both are given back, the future is free. A worker keeps at most
+ *            two batches of free futures, the pool the rest.
  * Writers:   references: any thread. result: the thread that claimed it. Free futures: their
  *            worker, or the holder of the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
@@ -8389,8 +8389,8 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 
 struct wsq_future {
     wsq_task task;
-    void *(*fn)(void *arg);  /* wsq_submit's */
-    void (*go)(void *arg);   /* wsq_go's */
+    void *(*fn)(void *arg);  /* of wsq_submit */
+    void (*go)(void *arg);   /* of wsq_go */
     void *arg, *result;
     wsq_edge then;       /* to the task of wsq_future_then */
     wsq_future *next;    /* of a free future: the next one of its batch */
@@ -8398,8 +8398,8 @@ struct wsq_future {
     wsqi_a32 references;
 };
 
-/* Futures in a batch. A guess: a worker keeps two batches, 64 futures of 120 bytes. With 1 here
- * wsq_go takes 16.2, not 13.9 ns. */
+/* Futures in a batch. A guess: a worker keeps two batches, 64 futures of 120 bytes. If batches have
+ * one future, wsq_go takes 16.2 instead of 13.9 ns. */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -8410,13 +8410,13 @@ typedef struct wsqi_chunk {
     wsq_future futures[WSQI_FUTURE_CHUNK];
 } wsqi_chunk;
 
-/* Holder of the pool's lock: gives the pool a batch of free futures, linked by `next`. */
+/* Gives the pool a batch of free futures, linked by `next`. The caller holds the pool's lock. */
 static void wsqi_batch_give(wsq_pool *pool, wsq_future *batch) {
     wsqi_set(&batch->batch, pool->future_batches);
     pool->future_batches = batch;
 }
 
-/* Holder of the pool's lock: allocates more futures. False: no memory. */
+/* Allocates more futures. The caller holds the pool's lock. False: no memory. */
 static bool wsqi_futures_make(wsq_pool *pool) {
     wsqi_chunk *chunk =
         (wsqi_chunk *)wsqi_allocate(pool->config.allocator, sizeof *chunk, WSQ_CACHELINE);
@@ -8431,7 +8431,7 @@ static bool wsqi_futures_make(wsq_pool *pool) {
     return true;
 }
 
-/* The list's owner: takes a free future from the list. NULL: it has none. */
+/* Takes a free future from the caller's own list. NULL: the list is empty. */
 static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     wsq_future *future = own->first;
     if (!WSQI_LIKELY(future != NULL)) return NULL;
@@ -8446,7 +8446,7 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* From the pool: a future for a thread outside or a worker with an empty list. NULL: no memory. */
+/* From the pool: a future for a thread that has none in a list of its own. NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     wsqi_lock(pool, &pool->lock);
@@ -8460,14 +8460,14 @@ WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self
     return future;
 }
 
-/* Any thread: a future for a new call. NULL: no memory. */
+/* Gets a future for a new call. NULL: no memory. */
 static wsq_future *wsqi_future_create(wsq_pool *pool) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_future *future = self != NULL ? wsqi_futures_pop(&self->futures) : NULL;
     return WSQI_LIKELY(future != NULL) ? future : wsqi_future_fetch(pool, self);
 }
 
-/* Puts a free future back: for a thread outside, or for a worker whose list is full. */
+/* Puts a free future back, for a thread outside, or for a worker whose list is full. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     if (wsqi_forked(pool)) return; /* in a child process, the lock may stay held for ever */
@@ -8484,7 +8484,7 @@ WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_
     wsqi_unlock(pool, &pool->lock);
 }
 
-/* Any thread, when no reference is left: puts the future back. */
+/* No reference is left: puts the future back. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     wsqi_worker *self = wsqi_local(pool);
     if (WSQI_LIKELY(self != NULL && self->futures.count != 2 * WSQI_FUTURE_BATCH))
@@ -8497,8 +8497,8 @@ static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
     if (wsqi_add_acqrel(&future->references, 0u - 1u) == 1) wsqi_future_free(pool, future);
 }
 
-/* The thread that has claimed the future: marks it done. Gives back the reference of its entry in
- * the queue, or one that the caller has added. */
+/* The thread that has claimed the future marks it done, and gives back a reference: that of the
+ * future's entry in the queue, or one that the caller has added. */
 static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t state) {
     wsqi_task_finish(pool, &future->task, state);
     wsqi_future_release(pool, future);
@@ -8510,8 +8510,8 @@ static inline bool wsqi_future_open(uint32_t state) {
     return (state & all) == (WSQI_TASK_OPEN | WSQI_TASK_ACTIVE);
 }
 
-/* Claims the future while its entry is still in a queue: to call it (then it stays OPEN), or to
- * cancel it. The entry is a tombstone from then on. False: another thread has claimed it. */
+/* Claims the future while its entry is in a queue: to call it (then it stays OPEN), or to cancel
+ * it. The entry is a tombstone then: nothing runs for it. False: another thread has claimed it. */
 static bool wsqi_future_claim(wsq_future *future, bool call) {
     uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
@@ -8522,7 +8522,7 @@ static bool wsqi_future_claim(wsq_future *future, bool call) {
     return true;
 }
 
-/* The function of the future's task, when a worker has taken it from its queue. */
+/* The function of the future's task: a worker has taken the task from a queue. */
 static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -8530,18 +8530,18 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Any thread that has a reference: cancels the future. False: another thread has claimed it. */
+/* Cancels the future, to which the caller has a reference. False: another thread has claimed it. */
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
     /* One more reference, for wsqi_future_end: once the future is done, a waiting thread may give
-     * back the handle's. Relaxed: the caller has a reference, too. */
+     * back the handle's. Relaxed: the caller's own reference keeps the future. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
 }
 
-/* The cleanup of the future's task: the entry is a tombstone, or the future is cancelled. */
+/* The cleanup of the future's task: cancels the future, unless the entry is a tombstone. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
@@ -8550,19 +8550,19 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Is the queued task a tombstone? Then this gives back the reference that the entry has. */
+/* Is the queued task a tombstone (its future is claimed)? Then gives the entry's reference back. */
 static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
     if (task->fn != wsqi_future_run || wsqi_future_open(wsqi_load_hint(&task->state))) return false;
     wsqi_future_release(pool, wsq_container_of(task, wsq_future, task));
     return true;
 }
 
-/* Any thread: takes tombstones out of a lane, and counts them. False: the lane's lock is held. */
+/* Takes tombstones out of a lane, and adds their number to *count. False: the lane is locked. */
 static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *count) {
     wsq_task *kept = NULL, *task, *next;
     uint32_t length, purged = 0;
     if (wsqi_inject_empty(lane)) return true;
-    if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return false; /* G3 */
+    if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return false; /* G3: locks */
     length = wsqi_inject_collect(lane);
     task = lane->ready;
     lane->ready = NULL;
@@ -8579,13 +8579,13 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
     if (kept != NULL) wsqi_set(&kept->next, (wsq_task *)NULL);
     lane->last = kept;
     wsqi_store_locked(&lane->length, length - purged);
-    wsqi_store_rel(&lane->lock, 0u); /* G4 */
+    wsqi_store_rel(&lane->lock, 0u); /* G4: unlocks */
     *count += purged;
     return true;
 }
 
-/* Owner only: takes tombstones out of its queue and the global queue. Each future that is called in
- * a wait leaves one, so nested waits would fill every queue with them. */
+/* The owner takes tombstones out of its queue and the global queue. Each future that is called in a
+ * wait leaves one, so a recursion of waits would fill every queue with them. */
 static void wsqi_tombstones_purge(wsqi_worker *self) {
     bool lifo = self->pool->config.order == WSQ_LIFO;
     wsq_task *kept = NULL, **end = &kept, *task;
@@ -8615,8 +8615,8 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     wsqi_notify_others(self); /* others may have seen the queue empty meanwhile */
 }
 
-/* Spawns a future's task. out: gets the handle of wsq_submit; NULL: for wsq_go. If the spawn fails,
- * no other thread knows the future, so it is freed without a claim. */
+/* Spawns a future's task. out: gets the handle for wsq_submit; NULL: wsq_go, without a handle. If
+ * the spawn fails, no other thread knows the future, so it is freed without a claim. */
 static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg,
                                     wsq_future **out) {
     wsqi_worker *self = wsqi_local(pool);
@@ -8641,8 +8641,8 @@ static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
     void *arg = future->arg;
-    /* The TASK_END event names this future's address, so it is freed only after that. Without that
-     * event it is freed first: then the call can use it again. */
+    /* The TASK_END event names this future's address, so it is freed only after the call. Without
+     * that event it is freed before, so that a wsq_go in the call can use it again. */
     bool hooked = wsqi_hooked(wsq_pool_of(ctx), 1u << WSQ_EVENT_TASK_END);
     if (!hooked) wsqi_future_free(wsq_pool_of(ctx), future);
     go(arg);
@@ -8680,11 +8680,11 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 
 WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
-/* Owner only, after it has claimed the future: calls its function here, in the middle of a task. No
- * thread waits for the future's end, but a task of wsq_future_then may follow it. */
+/* The owner has claimed the future, and calls its function here, in the middle of a task. No thread
+ * waits for the future's end, but a task of wsq_future_then may follow it. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* as in wsqi_step_nested */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so that its forks run immediately */
     wsqi_count(&self->counters.run, 1);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -8693,7 +8693,7 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     if (future->then.task != NULL) wsqi_edges_resolve(wsqi_task_close(&future->task), false);
 }
 
-/* Owner only, with the handle: calls the future here, if no thread has claimed it. True: it was
+/* A worker that has the handle calls the future here, if no thread has claimed it. True: it was
  * called. *whole: it was also taken out of its queue, so that only the handle refers to it. */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
@@ -8764,7 +8764,7 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    /* One more hold, until the edge is linked. Relaxed: E3 orders it. */
+    /* One more hold keeps the task back until the edge is linked. Relaxed: E3 orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
@@ -8780,17 +8780,17 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
  *            join trap, to see whether to take its slow path. The owner sets the join trap to the
  *            address of entry `bottom`, and the fork trap to that of the last entry. To ask for
  *            public jobs, a thief sets them to WSQI_TRAP_SET and NULL: then the next fork and join
- *            take the slow path. So it is while a worker is idle and no job is public.
+ *            take the slow path. The traps stay set while a worker is idle and no job is public.
  * Writers:   range: owner and thieves, by CAS; when it is empty the owner may just store. Traps:
  *            the owner and thieves. Entries: the owner.
  * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque),
  *            leapfrogging (Wagner, Calder 1993). Ours: one word for the public range, and one
  *            comparison that asks both "was this job published?" and "does a thief want work?".
- * That one word says which jobs are public, so no other word needs an order with it, and ABA cannot
- * happen: an equal word is an equal state. A thief reads the entry after its claim.
+ * The word `range` alone says which jobs are public, so it needs no order with other words, and ABA
+ * cannot happen: an equal word is an equal state. A thief reads the entry after its claim.
  * ========================================================================== */
 
-/* Owner only: makes the oldest n private jobs public. */
+/* The owner makes its n oldest private jobs public. */
 static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     uint64_t range = wsqi_load_hint(&self->range), next;
     uint32_t bottom = wsqi_range_bottom(range);
@@ -8801,7 +8801,7 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     }
     do {
         next = wsqi_range_pack(bottom + n, wsqi_range_top(range));
-        /* J1: entries and jobs are visible to thieves. Pairs with J2. Failure: top moved. */
+        /* J1: entries and jobs are visible to thieves. Pairs with J2. Failure: a theft. */
     } while (!wsqi_cas_rel(&self->range, &range, next));
     wsqi_stat(self->counters.published, n);
     wsqi_event(self, WSQ_EVENT_PUBLISH, NULL, n);
@@ -8813,9 +8813,9 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
 #define WSQI_PUBLISH_ALWAYS 0
 #endif
 
-/* Owner only, when a thief has set the traps, or the owner itself has moved `bottom`. Jobs in
- * entries below `top` are not joined yet. While a worker is idle, this publishes all private jobs;
- * while all are busy, half of them, so that the next thief need not wait. */
+/* The owner publishes jobs, because a thief has set the traps, or it has moved `bottom` itself.
+ * Jobs in entries below `top` are not joined yet. While a thread is free for jobs, all private ones
+ * go public; while all are busy, half of them, so that the next thief need not wait. */
 static void wsqi_publish(wsqi_worker *self, wsq_ctx top) {
     uint32_t bottom = wsqi_range_bottom(wsqi_load_own(&self->range));
     uint32_t left = wsqi_entry_index(top) - bottom, n = left - left / 2;
@@ -8858,34 +8858,34 @@ WSQ_API wsq_ctx wsqi_fork_slow(wsq_ctx entry) {
     return entry;
 }
 
-/* Owner only: takes the newest public job back. False: thieves have all public jobs. */
+/* The owner takes its newest public job back. False: thieves have taken all public jobs. */
 static bool wsqi_unpublish(wsqi_worker *self) {
     uint64_t range = wsqi_load_hint(&self->range);
     while (wsqi_range_top(range) != wsqi_range_bottom(range)) {
-        /* Relaxed: no other thread has had the job. Failure: a thief moved top. */
+        /* Relaxed: no other thread has had the job. Failure: a thief took one. */
         uint64_t next = wsqi_range_pack(wsqi_range_bottom(range) - 1, wsqi_range_top(range));
         if (wsqi_cas_rlx(&self->range, &range, next)) return true;
     }
     return false;
 }
 
-/* A join looks in this many times as many rounds as a search before it sleeps: the job that it
- * awaits is under way, and a sleep would also delay the joins that wait for this one. (The
- * efficiency of uts with 128 simulated workers: 38%; with 1 here 27%.) */
+/* Before a join sleeps, it looks in this many times as many rounds as a search: the awaited job is
+ * under way, and a sleep would also delay the joins that wait for this one. (The efficiency of uts
+ * with 128 simulated workers: 38%; with 1 instead of 3, 27%.) */
 #define WSQI_JOIN_LOOKS 3
 
-/* Owner only, in a join: steals a job from worker n - 1 and runs it. n is 0: does nothing. */
+/* In a join: steals a job from the block with the index n - 1, and runs it. Not if n is 0. */
 static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
     if (n == 0 || n - 1 == self->index || !wsqi_block_known(self->pool, n - 1)) return false;
     return wsqi_job_steal(self, wsqi_block(self->pool, n - 1));
 }
 
-/* Owner only, in a join whose job was stolen: runs another job, never a task. It looks first at the
- * thief, whose jobs are mostly children of the awaited one; then at the worker from which this one
- * stole last; and in every fourth round at all workers. The other job delays this join, and so
- * the joins of other workers that wait for this one; related jobs delay them less. (The efficiency
- * of the benchmark uts with 64 and 128 simulated workers: 50 and 38%; without this order 44, 26%.)
- */
+/* In a join whose job was stolen: runs another job, never a task. It looks first at the thief,
+ * whose jobs are mostly children of the awaited one; then at the worker from which this one stole
+ * last; and in every fourth round at all workers. The other job delays this join, and with it the
+ * joins of other workers that wait for this one; related jobs delay them less. (The efficiency of
+ * the benchmark uts with 64 and 128 simulated workers: 50 and 38%; without this order 44 and
+ * 26%.) */
 static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
     wsq_task *none = NULL;
     return wsqi_help_with(self, wsqi_load_hint(&job->thief)) ||
@@ -8893,9 +8893,9 @@ static bool wsqi_help(wsqi_worker *self, wsq_job *job, uint32_t round) {
            (round % 4 == 0 && wsqi_steal_pass(self, WSQI_JOBS, &none));
 }
 
-/* Owner only, in a join: sleeps until the job is done or, if `help`, until jobs are published; then
- * it returns true. For either, a thread calls this wait. asked: this join was called before, and
- * found no job; so perhaps the watcher wants its permit, for a slot or a timer. */
+/* In a join: sleeps until the job is done or, if `help`, until a thread calls this one because it
+ * has published jobs, or wants a permit; then it returns true. asked: this join was called before,
+ * and found no job; so perhaps the watcher wants its permit, for a slot or a timer. */
 static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool asked) {
     wsq_pool *pool = self->pool;
     wsqi_a64 *word = &pool->joiners[self->index / 64];
@@ -8904,7 +8904,7 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
     wait.job = job;
-    if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: as for a sleeper. */
+    if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: from here on it may be called. */
     /* J7: either this sees the public jobs, or their owner sees this joiner. Pairs with J5, I7. */
     wsqi_fence_sc();
     if (help && !wsqi_is_guest(self)) wsqi_joiner_mark(pool);
@@ -8916,9 +8916,9 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wait.gives = (wanted || !help) && !wsqi_is_guest(self); /* others cannot use a guest's permit */
     while (sleeps) {
         wsqi_wait_listen(&wait);
-        /* Relaxed: the bucket's lock orders this wait and the thief's search for it: the thief's
-         * exchange reads WAITED, then the thief finds this wait. Failure: the job is done
-         * (wsqi_join_stolen reads `done` again, J4), or `done` is WAITED already. */
+        /* Relaxed: a thief whose exchange reads WAITED looks for this wait, and finds it, because
+         * the bucket's lock orders both. Failure: the job is done (wsqi_join_stolen reads `done`
+         * again, J4), or `done` is WAITED already. */
         if (!wsqi_cas_rlx(&job->done, &done, (uint32_t)WSQI_JOB_WAITED) && done == WSQI_JOB_DONE)
             break;
         if (help && (wsqi_load_hint(word) & wsqi_bit(self)) == 0) break;
@@ -8928,21 +8928,21 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_wait_end(&wait);
     /* I5: from here on no thread calls this joiner for jobs. */
     bool called = help && (wsqi_and_acqrel(word, ~wsqi_bit(self)) & wsqi_bit(self)) == 0;
-    if (called && !has) wsqi_joiners_ask(pool); /* a joiner's permit may have been wanted */
+    if (called && !has) wsqi_joiners_ask(pool); /* the call may have been for a permit */
     return called;
 }
 
 /* On one stack at most this many joins run other jobs; deeper ones only wait. A guess. */
 #define WSQI_HELP_DEPTH 32
 
-/* Owner only, in a join whose job was stolen. Until that job is done, this runs other jobs, and
- * sleeps when there are none. top: the place in the job stack from which those other jobs fork. */
+/* The job of this join was stolen. Until it is done, the owner runs other jobs, and sleeps when
+ * there are none. top: where on the job stack those other jobs put their own. */
 static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
     bool help = self->help_depth < WSQI_HELP_DEPTH;
     wsq_ctx floor = self->frame.floor;
     uint32_t idle_rounds = 0;
     uint64_t spin_start = 0;
-    bool asked = false, again; /* asked: woken for jobs, and not looked since */
+    bool asked = false, again; /* asked: called for jobs, and did not look yet */
     self->frame.floor = top;
     self->help_depth++;
     /* J4: what the job did is visible. Pairs with J3. */
@@ -8958,7 +8958,7 @@ static void wsqi_join_stolen(wsqi_worker *self, wsq_ctx top, wsq_job *job) {
             idle_rounds = (idle_rounds | 3) + 1; /* so that the next round looks at all workers */
         }
     }
-    if (asked) wsqi_pass_on(self->pool); /* it was woken for jobs: another thread takes its place */
+    if (asked) wsqi_pass_on(self->pool); /* it was called for jobs: another thread takes them */
     self->help_depth--;
     self->frame.floor = floor;
 }
@@ -8999,9 +8999,9 @@ static wsq_poll wsqi_run_poll(wsq_ctx ctx, wsq_task *task) {
 static void wsqi_guest_end(wsqi_worker *guest) {
     wsq_pool *pool = guest->pool;
     uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
-    uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8 */
+    uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
     guest->permit = false;
-    wsqi_fence_rmw(); /* I8 */
+    wsqi_fence_rmw(); /* I8: a thread that publishes jobs sees this in S, or is seen */
     if (wsqi_searching(s) == 0) wsqi_pass_on(pool);
 }
 
@@ -9074,17 +9074,17 @@ WSQ_API int wsq_worker_self(void) {
  * Source:    lazy binary splitting: Tzannes, Caragea, Barua, Vishkin (2010).
  * ========================================================================== */
 
-/* The next three are for loops whose caller gave no grain. This is the time between two checks
- * whether a thief wants work. To read the clock takes 0.3% of it (30 ns), and a thief waits no
- * longer than a system call takes. */
+/* The next three constants are for loops whose caller gave no grain. This is the time between two
+ * checks whether a thief wants work. Reading the clock takes 0.3% of it (30 ns), and a thief waits
+ * no longer than a system call takes. */
 #define WSQI_GRAIN_NS 10000u
 
-/* A loop wakes a sleeper only if the rest of it takes longer than this. A wake-up costs up to 12 us
- * on our virtual machine (users/loop_4: 16.8 us, without the wake-up 5.7). */
+/* A loop wakes a sleeper only if the rest of the loop takes longer than this. A wake-up costs up to
+ * 12 us on our virtual machine (users/loop_4: 16.8 us, without the wake-up 5.7). */
 #define WSQI_WORTH_NS 10000u
 
-/* A loop gives work to a thief that is awake only if the rest of it takes longer than this. With 1
- * us here, every third loop of 15 us had a second theft, for less work than the theft costs. */
+/* A loop gives work to a thief that is awake only if its rest takes longer than this. With 1 us
+ * instead, every third loop of 15 us had a second theft, for less work than the theft costs. */
 #define WSQI_TINY_NS 4000u
 
 /* The last elements of a range may be heavy ones after many light ones. So among the last 32 the
@@ -9092,7 +9092,7 @@ WSQ_API int wsq_worker_self(void) {
 enum { WSQI_LAST = 32 };
 
 /* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
- * multiples of their size. Otherwise the body would always begin at odd elements. */
+ * multiples of their size: else most calls of the body would begin at odd elements. */
 typedef struct wsqi_pace {
     size_t grain;       /* the caller's, or as many elements as take about WSQI_GRAIN_NS */
     size_t step;        /* the grain, or less towards the end of the range */
@@ -9100,7 +9100,7 @@ typedef struct wsqi_pace {
     size_t next;        /* the element before which to read it again */
     uint64_t looked_ns; /* the time at `looked` */
     uint64_t worked_ns; /* how long this thread has worked on the range */
-    uint64_t left_ns;   /* an estimate: how long the items left at `looked_ns` will take */
+    uint64_t left_ns;   /* an estimate: how long the elements left at `looked_ns` take */
     bool quiet;         /* at the last step no thief wanted work */
 } wsqi_pace;
 
@@ -9113,7 +9113,7 @@ static void wsqi_pace_set(wsqi_pace *pace, size_t begin, size_t end) {
     while (pace->step > 1 && pace->step > left / 8) pace->step /= 2;
 }
 
-/* If the caller gave no grain, after some elements: reads the clock, and chooses the next steps. */
+/* After some elements, if the caller gave no grain: reads the clock and chooses the next steps. */
 static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     uint64_t now = wsqi_clock_ns(), took = now - pace->looked_ns, grain_ns = took;
     size_t done = begin - pace->looked, grain = pace->grain, times = (end - begin) / done + 1;
@@ -9129,8 +9129,8 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_pace_set(pace, begin, end);
 }
 
-/* Shall half of the range be given to a thief? One is awake if it has set the traps since the last
- * step, or S counts a searcher; else one would have to be woken. The job stack must have room. */
+/* Shall a thief get half of the range? A thief is awake if it has set the traps since the last
+ * step, or if S counts a searcher; else one must be woken. The job stack must have room. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     bool awake = pace->quiet;
@@ -9186,7 +9186,7 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
  * to one line, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
 
-/* Rounds up to a cache line. Not every compiler can align a variable on the stack that far. */
+/* Rounds up to a cache line, because some compilers cannot align a variable on the stack so far. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 /* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
@@ -9239,7 +9239,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     pace.grain = pace.step = least;
     pace.looked = pace.next = SIZE_MAX;
     pace.left_ns = left_ns;
-    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* for a half: what its loop has worked before */
+    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* a half's loop has worked for long */
     if (automatic) {
         wsqi_pace_set(&pace, begin, end);
         pace.looked_ns = wsqi_clock_ns();
@@ -9262,7 +9262,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
 }
 
 /* If the caller gave no grain, a loop begins alone, until it has read the clock. But if it has only
- * a few elements for each worker, these are probably long: it may wake a sleeper then. */
+ * a few elements for each worker, these are probably long, so it may wake a sleeper before. */
 static void wsqi_loop_run(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial) {
     if (begin >= end) return;
     bool few = loop->grain != 0 || (end - begin - 1) / 4 < wsq_pool_of(ctx)->workers;
@@ -9316,7 +9316,7 @@ typedef struct wsqi_listed {
     uint64_t since;   /* the time when `doing` began. Of a timer: when it fires */
     uint64_t others;  /* of a task: its predecessors that had not ended at its spawn */
     wsqi_doing doing;
-    unsigned worker;  /* which runs it, ran it last, or queued it; or WSQ_OUTSIDE */
+    unsigned worker;  /* the index of the one that runs it, ran it last, or queued it */
 } wsqi_listed;
 
 typedef struct wsqi_list {
@@ -9411,7 +9411,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         wsqi_lock(pool, &listing->lock);
         if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
         wsqi_listed *place = wsqi_list_at(listing, subject);
-        /* After WSQ_GONE the address may be another task's: then the event is not about it. */
+        /* After WSQ_GONE the address may be another task's, and the event is not about that one. */
         bool other = event == WSQ_EVENT_TASK_END &&
                      (place->doing != WSQI_RUNNING || place->worker != worker);
         if (place->task != NULL && !other) {
@@ -9451,7 +9451,7 @@ typedef struct wsqi_dump {
     uint64_t more; /* how many lines were left out */
 } wsqi_dump;
 
-/* Which line is first? Running tasks, then waiting ones, then queued ones; of each the oldest. */
+/* Which line comes first? Running tasks, then waiting, then queued ones; of each the oldest. */
 static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
     if (one->doing != two->doing) return one->doing < two->doing;
     return one->since != two->since ? one->since < two->since : one->others < two->others;
@@ -9537,7 +9537,7 @@ static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_i
 static void wsqi_dump_pool(const wsqi_dump *dump) {
     static const char *const phases[] = {"forked", "running", "stopping", "stopped"};
     wsq_pool *pool = dump->pool;
-    unsigned made = wsqi_threads_made(pool), awake = 0; /* stand-ins */
+    unsigned made = wsqi_threads_made(pool), awake = 0; /* awake: stand-ins */
     for (unsigned i = pool->workers; i < made; i++) awake += !wsqi_asleep(wsqi_block(pool, i));
     fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
             (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
@@ -9603,7 +9603,7 @@ static void wsqi_dump_wait(const wsqi_dump *dump, const wsqi_listed *wait) {
         fprintf(dump->file, ", for %.6f s", wsqi_seconds(wait->since, dump->now));
 }
 
-/* The holder of the lock of these timers: copies one of their lists. */
+/* Copies one list of timers. The caller holds their lock. */
 static void wsqi_copy_list(wsqi_dump *dump, const wsqi_link *listing) {
     wsqi_listed line = WSQI_INIT;
     for (wsqi_link *link = listing->next; link != listing; link = link->next) {
