@@ -8376,10 +8376,10 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future of wsq_submit is OPEN until a thread claims it, in one of three ways. A worker
- *            takes it out of a queue and runs it. Or the owner of the handle calls it in a wait:
- *            then it is OPEN and POISONED, and never DONE, because no other thread will look. Or a
- *            thread cancels it: POISONED without OPEN. The queue's entry and the handle have a
+ * Invariant: a future of wsq_submit is OPEN until a thread claims it, in one of three ways. It is
+ *            run by a worker that takes it out of a queue. Or it is called in a wait by the owner of
+ *            the handle: then it is OPEN and POISONED, and never DONE, because no other thread will
+ *            look. Or it is cancelled: POISONED without OPEN. The queue's entry and the handle have a
  *            reference each; when both are given back, the future is free. A worker keeps at most
  *            two batches of free futures, the pool the rest.
  * Writers:   references: any thread. result: the thread that claimed it. Free futures: their
@@ -9681,9 +9681,9 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
 /* ==========================================================================
  * >>stop: how a pool ends
  * Purpose:   ends a pool. A cancelling shutdown calls each task's cleanup in place of its function.
- * Invariant: S counts each worker that is on duty (>>quiet) and asleep as idle. When the pool is
- *            still, each wait returns whose awaited end will never come. If the pool is still and
- *            no thread waits in the middle of a task, the pool is over.
+ * Invariant: S counts each sleeping worker that is on duty (>>quiet) as idle. When the pool is still
+ *            (all on duty sleep, nothing is queued), each wait returns whose awaited end will never
+ *            come. If no thread waits in the middle of a task then, the pool is over.
  * Writers:   duty.threads: each thread counts itself. The phase: the first shutdown; then, under
  *            the pool's lock, the thread that finds the pool still.
  * Source:    termination detection by counting active threads. A thread that wakes up must take the
@@ -9716,7 +9716,7 @@ static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
     }
 }
 
-/* Any thread, if no worker will do it: cancels all tasks in lanes, and their successors. */
+/* Called if no worker will do it: cancels all tasks in lanes, and their successors. */
 static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
@@ -9732,10 +9732,10 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_duty_end(pool);
 }
 
-/* Any thread that has queued a task, then passed a full barrier: if the pool is over, no worker
- * will run the task, so this thread cancels it. */
+/* The caller has queued a task, and then passed a full barrier. If the pool is over, no worker will
+ * run the task, so this thread cancels it. */
 static void wsqi_check_over(wsq_pool *pool) {
-    /* P4: as in wsqi_pool_stop. */
+    /* P4: either this sees the pool over, or the last sweep of wsqi_pool_stop sees the task. */
     if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
 }
 
@@ -9786,7 +9786,7 @@ static bool wsqi_waits_release(wsq_pool *pool) {
     return any;
 }
 
-/* The holder of the pool's lock: do all threads on duty sleep, and is nothing queued? */
+/* Do all threads on duty sleep, and is nothing queued? The caller holds the pool's lock. */
 static bool wsqi_still(wsq_pool *pool) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: what a sleeper has queued is visible */
     uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
@@ -9803,21 +9803,21 @@ static bool wsqi_still(wsq_pool *pool) {
     return !left;
 }
 
-/* Any thread that goes to sleep or off duty. If the pool stops, and the caller was the last
- * thread on duty that was awake, releases the waits, or, if there are none, ends the pool. */
+/* For a thread that goes to sleep or off duty. If the pool stops, and no other thread on duty is
+ * awake, this releases waits that cannot end, or, if no thread waits in a task, ends the pool. */
 static void wsqi_check_still(wsq_pool *pool) {
     /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* A thread that wakes up now waits for this lock, so its stack can be looked at meanwhile. */
     wsqi_lock(pool, &pool->lock);
-    /* P4: a thread that woke up before, and saw the phase RUN, is seen awake. */
+    /* P4: a thread that woke up before, and saw the phase RUN, is seen awake here. */
     wsqi_fence_sc();
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool) &&
         !wsqi_waits_release(pool)) {
         /* Counts the thread in wsq_pool_shutdown, which has more to do. Relaxed: P6 orders it. */
         wsqi_add_rlx(&pool->duty.threads, 1u);
-        /* P6: what was run is visible. Pairs with P5. */
+        /* P6: what tasks did is visible to the shutdown. Pairs with P5. */
         wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
         wsqi_call(pool, pool);
     }
@@ -9831,7 +9831,7 @@ static void wsqi_tokens_give(wsq_pool *pool) {
 
 /* The pool is over: waits until the first `count` workers and all stand-ins have ended. */
 static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
-    /* From here on no stand-in starts, because that needs the lock, and the phase RUN. */
+    /* From here on no stand-in starts: a start takes this lock, and sees that the pool is over. */
     wsqi_lock(pool, &pool->lock);
     wsqi_unlock(pool, &pool->lock);
     wsqi_tokens_give(pool);
@@ -9841,7 +9841,7 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
         wsqi_thread_join(&wsqi_block(pool, pool->workers + i)->thread);
 }
 
-/* By the first thread to shut down: waits until the pool is over and its threads have ended. */
+/* The first thread to shut down waits here until the pool is over and its threads have ended. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
     /* P4: either a worker that goes to sleep sees the new phase, or is seen asleep. And either a
@@ -9857,7 +9857,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
             wsqi_pump_leave(pool);
         }
         wsqi_check_still(pool);
-        /* P5: as in wsqi_over. */
+        /* P5: what tasks did is visible. Pairs with P6. */
         if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
         wsqi_wait_park(wait);
     }
@@ -9992,7 +9992,7 @@ static void wsqi_config_fill(wsq_config *config) {
     if (config->stack_size == 0) config->stack_size = wsqi_stack_default();
 }
 
-enum { WSQI_CPUS = 4096 }; /* places are known for so many processors; a guess */
+enum { WSQI_CPUS = 4096 }; /* the places of so many processors are known; a guess */
 
 /* The size of a pool's struct with its bitmaps, list of tasks, table of blocks, and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
@@ -10080,7 +10080,7 @@ static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     else wsqi_release(config->allocator, of_cpu, bytes);
 }
 
-/* False: no memory. */
+/* Sets up all but the threads. False: no memory. */
 static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     size_t bytes = (size_t)pool->workers * WSQ_BLOCK_SIZE;
     if (config->hooks != NULL) pool->hooks = *config->hooks;
@@ -10120,7 +10120,7 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     unsigned threads = filled.caller_runs || filled.lend_only ? 0 : filled.workers;
     for (unsigned i = 0; i < threads && result == WSQ_OK; i++) {
         if (wsqi_worker_start(wsqi_block(pool, i))) continue;
-        /* Relaxed: the token orders it (I2). */
+        /* Relaxed: I2 orders it: each worker reads this after it was given a token. */
         wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
         wsqi_pool_join(pool, i);
         result = WSQ_ERR_THREAD;
