@@ -8377,9 +8377,9 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
  * Invariant: a future of wsq_submit is OPEN until a thread claims it, in one of three ways. It is
- *            run by a worker that takes it out of a queue. Or it is called in a wait by the owner of
- *            the handle: then it is OPEN and POISONED, and never DONE, because no other thread will
- *            look. Or it is cancelled: POISONED without OPEN. The queue's entry and the handle have a
+ *            taken out of a queue by a worker, and runs. Or the owner of its handle calls it in a
+ *            wait; it is POISONED and OPEN then, and never DONE, because no other thread will look.
+ *            Or it is cancelled, and POISONED without OPEN. The queue's entry and the handle have a
  *            reference each; when both are given back, the future is free. A worker keeps at most
  *            two batches of free futures, the pool the rest.
  * Writers:   references: any thread. result: the thread that claimed it. Free futures: their
@@ -9681,9 +9681,9 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
 /* ==========================================================================
  * >>stop: how a pool ends
  * Purpose:   ends a pool. A cancelling shutdown calls each task's cleanup in place of its function.
- * Invariant: S counts each sleeping worker that is on duty (>>quiet) as idle. When the pool is still
- *            (all on duty sleep, nothing is queued), each wait returns whose awaited end will never
- *            come. If no thread waits in the middle of a task then, the pool is over.
+ * Invariant: S counts each sleeping worker that is on duty (>>quiet) as idle. Once the pool is
+ *            still (all on duty sleep, nothing is queued), each wait returns whose awaited end will
+ *            never come. If no thread waits in the middle of a task then, the pool is over.
  * Writers:   duty.threads: each thread counts itself. The phase: the first shutdown; then, under
  *            the pool's lock, the thread that finds the pool still.
  * Source:    termination detection by counting active threads. A thread that wakes up must take the
