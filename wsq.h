@@ -2684,8 +2684,8 @@ static inline void wsqi_self_set(wsqi_worker *self) { wsqi_self_slot = self; }
 #include <process.h>
 #include <windows.h>
 
-/* These functions are looked up by name: there is no library to link, and the version of the
- * Windows headers does not matter. */
+/* These functions are looked up by name. So no library has to be linked, and old Windows headers,
+ * which lack them, will do. */
 typedef void (*wsqi_symbol)(void);
 typedef BOOL (WINAPI *wsqi_wait_fn)(volatile void *word, void *expected, SIZE_T size, DWORD ms);
 typedef void (WINAPI *wsqi_wake_fn)(void *word);
@@ -2747,7 +2747,7 @@ static unsigned __stdcall wsqi_thread_main(void *arg) {
     return 0;
 }
 
-/* False: the system starts no thread with that stack size. */
+/* Starts a thread. False: the system starts none with that stack size. */
 static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                               size_t stack_size, const char *name) {
     size_t length = 0;
@@ -3028,8 +3028,8 @@ static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
 
 #else
 
-/* A guess. If two threads wait in one bucket for different words, a wake for one word makes both
- * return; that is harmless, because they wait again. */
+/* A guess. If two threads wait in one bucket for different words, a wake for one of the words makes
+ * both threads return. That is harmless: the other one waits again. */
 #define WSQI_PARKING_BUCKETS 16
 
 typedef struct wsqi_bucket {
@@ -3160,7 +3160,7 @@ static void wsqi_signals_block(wsqi_sigset *former) {
 
 #define WSQI_STACK_UNIT 16384u /* macOS wants whole pages, of 16 KiB on ARM */
 
-/* False: the system starts no thread with that stack size. */
+/* Starts a thread. False: the system starts none with that stack size. */
 static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                               size_t stack_size, const char *name) {
     pthread_attr_t attributes;
@@ -3547,7 +3547,7 @@ static void wsqi_blocks_give(const wsq_allocator *allocator, void *blocks, size_
 
 static void wsqi_mutex_lock(wsqi_parking *self, wsqi_a32 *mutex) {
     uint32_t free = 0;
-    /* M1: what the last holder wrote is visible. Pairs with M2. Failure: it is held. */
+    /* M1: what the last holder wrote is visible. Pairs with M2. Failure: the mutex is held. */
     if (wsqi_cas_acq(mutex, &free, 1u)) return;
     while (wsqi_xchg_acq(mutex, 2u) != 0) wsqi_parking_wait(self, mutex, 2, 0); /* M1: as above. */
 }
@@ -3823,7 +3823,7 @@ struct wsqi_worker {
     wsq_pool *pool;
     bool above;         /* a guest's block for tasks that run inside a wait, not for wsq_run */
     bool helps;         /* a guest's block: its thread runs what it waits for (wsqi_wait_help) */
-    bool permit;        /* owner: it holds a permit. A guest: S counts it as at work */
+    bool permit;        /* owner: it holds a permit; or, for a guest, S counts it as at work */
     bool comes;         /* owner: it is a new stand-in, which pool.coming counts */
     bool asks;          /* owner: before each task it checks `permit` and `lease` */
     uint32_t blocking;  /* owner: calls of wsq_block_begin without their wsq_block_end yet */
@@ -3877,13 +3877,13 @@ typedef char wsqi_block_size_is_a_power_of_two_and_holds_a_worker
 /* wsq_task.state; see >>task */
 enum {
     WSQI_TASK_ACTIVE = 1,
-    WSQI_TASK_PENDING = 2,  /* it waits for a wake, or was woken and is queued */
+    WSQI_TASK_PENDING = 2,  /* the task waits for a wake, or was woken and is queued */
     WSQI_TASK_DONE = WSQI_TASK_ACTIVE | WSQI_TASK_PENDING,
     WSQI_TASK_PHASE = WSQI_TASK_DONE, /* a mask: one of the three above, or 0 if the task is new */
     WSQI_TASK_NOTIFIED = 4,
     WSQI_TASK_AWAITED = 8,  /* a thread or a task waits for its end; cleared by the end */
-    WSQI_TASK_POISONED = 16, /* it, or a predecessor, was cancelled: it begins no more runs */
-    WSQI_TASK_OPEN = 32,    /* it is revocable, or a future, and has not started */
+    WSQI_TASK_POISONED = 16, /* the task, or a predecessor, was cancelled: no run begins any more */
+    WSQI_TASK_OPEN = 32,    /* the task is revocable, or a future, and has not started */
     WSQI_TASK_HOLD = 64  /* this bit and above: the number of holds, which keep it out of a queue */
 };
 
@@ -3898,7 +3898,7 @@ enum {
 typedef struct wsqi_timers {
     /* no timer here is due earlier than this; WSQI_NEVER: there is none. Other threads read it */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 next;
-    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* wsqi_lock; it covers all but `pool` */
+    WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a32 lock; /* wsqi_lock; guards all members but `pool` */
     wsq_pool *pool;
     uint64_t base;   /* a time in the past; see the invariant in >>timer */
     wsqi_link *open; /* the list whose time has come, while it is being emptied; or NULL */
@@ -4029,7 +4029,7 @@ static unsigned wsqi_threads_made(const wsq_pool *pool) {
 }
 
 static unsigned wsqi_guests_made(const wsq_pool *pool) {
-    return wsqi_load_acq(&pool->guests_made); /* B1 */
+    return wsqi_load_acq(&pool->guests_made); /* B1: as in wsqi_threads_made */
 }
 
 /* Is there a block with this index? The index may be any number. */
@@ -4280,7 +4280,7 @@ static void wsqi_inject_settle(wsqi_inject *inject) {
     /* G3: as in wsqi_inject_take. */
     if (wsqi_load_hint(&inject->lock) != 0 || wsqi_xchg_acq(&inject->lock, 1u) != 0) return;
     wsqi_store_locked(&inject->length, wsqi_inject_collect(inject));
-    wsqi_store_rel(&inject->lock, 0u); /* G4 */
+    wsqi_store_rel(&inject->lock, 0u); /* G4: as in wsqi_inject_take */
 }
 
 /* The holder of the lane's lock takes the n oldest tasks of `ready`, as a chain. */
@@ -4503,7 +4503,7 @@ static uint64_t wsqi_finished(const wsq_pool *pool) {
     uint64_t finished = wsqi_load_acq(&pool->dropped);
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     for (unsigned i = 0; i < count; i++)
-        finished += wsqi_load_acq(&wsqi_nth(pool, made, i)->counters.finished); /* P2 */
+        finished += wsqi_load_acq(&wsqi_nth(pool, made, i)->counters.finished); /* P2: as above */
     return finished;
 }
 
@@ -4801,7 +4801,7 @@ static void wsqi_notify(wsq_pool *pool) {
 
 /* As wsqi_notify, for a caller whose last step was a read-modify-write. */
 static void wsqi_notify_rmw(wsq_pool *pool) {
-    wsqi_fence_rmw(); /* I6 */
+    wsqi_fence_rmw(); /* I6: as in wsqi_notify */
     wsqi_notify_fenced(pool);
 }
 
@@ -5032,7 +5032,7 @@ static void wsqi_search_end(wsqi_worker *self) {
 
 /* Between two looks of the watcher. A guess: nobody notices it, and most tasks are shorter. */
 #define WSQI_WATCH_NS 500000u
-#define WSQI_WATCHES_SLOTS 0x80000000u /* in `watcher`: it watches slots, too, not only timers */
+#define WSQI_WATCHES_SLOTS 0x80000000u /* a bit of `watcher`: not only timers, but slots, too */
 
 /* Makes the watcher look again, or, if there is none, wakes an idle thread to be it. The caller has
  * filled a slot, set a new earliest timer, or left the driver, and then read pool->watcher. */
@@ -5082,7 +5082,7 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
         wsqi_store_sc(&pool->watcher, watcher); /* I10: before the second look at the slots */
         full = wsqi_slots_full(pool);
     }
-    if (full) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10 */
+    if (full) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10: as above */
     uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
     /* I10: a timer whose setter has seen no watcher to wake is visible here. Pairs with I11. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
@@ -5131,7 +5131,7 @@ static void wsqi_driver_leave(wsqi_worker *self) {
     /* V2: the driver's next thread sees what wait and dispatch have written. Pairs with V1. I11:
      * this thread sees the sleepers, or a sleeper sees the driver free. Pairs with I10. */
     wsqi_store_sc(&pool->poller, WSQI_HAS_DRIVER(self->index) - 1);
-    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11 */
+    uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: after the store */
     if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
 }
 
@@ -5305,7 +5305,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     /* I8: either a producer sees this sleeper in S, or this thread sees the producer's work below.
      * I10: the same for slots. P6: a thread that finds the pool still sees what this one did. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
-    uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8 */
+    uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
     if (self->comes) {
         /* B7: S already counts this thread. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
@@ -5455,7 +5455,7 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
         wsqi_push_local(self, former);
         wsqi_notify_others(self);
     } else {
-        uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11 */
+        uint32_t watcher = wsqi_load_sc(&pool->watcher); /* I11: after the exchange */
         if ((watcher & WSQI_WATCHES_SLOTS) == 0) wsqi_notify_watcher(pool, watcher);
     }
 }
@@ -6252,7 +6252,7 @@ static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
         /* I11: either this thread sees the sleepers and the watcher, or a sleeper sees the timer.
          * Pairs with I10. Failure: decide again. */
         if (!wsqi_cas_sc(&pool->timer_next, &next, at)) continue;
-        wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watcher)); /* I11 */
+        wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watcher)); /* I11: after the swap */
         return;
     }
 }
@@ -6545,7 +6545,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL; /* only a thief can empty the slot meanwhile */
     bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
-    /* If the ring is full, only this task goes to the global queue: it is the youngest. */
+    /* If the ring is full, only this task, the youngest, goes to the global queue. */
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         next = false;
