@@ -3710,8 +3710,8 @@ WSQ_API size_t wsq_deque_length(const wsq_deque *deque) {
  * threads in 16 bits. */
 #define WSQI_MAX_WORKERS 0x3fffu
 
-/* How many calls of wsq_run, nested ones included, can have a guest's block at the same time;
- * workers help only these. A pool has as many guests' blocks again, for tasks above a wait. */
+/* How many calls of wsq_run, nested ones included, can have a guest's block at the same time; the
+ * others get no help from workers. As many blocks again are for tasks that run inside a wait. */
 #ifndef WSQ_GUESTS
 #define WSQ_GUESTS 8
 #endif
@@ -3788,8 +3788,8 @@ typedef struct wsqi_frame {
 
 /* What other threads saw of a worker. They compare it with what they see at their next look. */
 typedef struct wsqi_marks {
-    wsqi_a64 head;   /* thieves write: the ring's head, when it held one task */
-    wsqi_a64 run;    /* watcher and thieves write: 1 + counters.run; 0: the slot was empty */
+    wsqi_a64 head;   /* thieves write: the head of the ring, when the ring held one task */
+    wsqi_a64 run;    /* watcher, thieves write: 1 + owner's counters.run; 0: its slot was empty */
     wsqi_a32 robbed; /* thieves write: 1 while one of them robs the ring */
     wsqi_a32 vain;   /* owner adds 1 per wsqi_slot_tell; a thief that robs the slot stores 0 */
 } wsqi_marks;
@@ -3837,7 +3837,7 @@ struct wsqi_worker {
     uint32_t help_depth;  /* owner: how many joins on its stack run other jobs */
     uint32_t wait_depth;  /* owner: how many waits on its stack run other tasks */
     wsqi_wait *wait;      /* owner: the wait in which it looks for work now, or NULL */
-    uint32_t run_at_fork; /* owner: jobs not joined yet that ran in a fork, as the stack was full */
+    uint32_t run_at_fork; /* owner: jobs, not joined yet, that a fork with a full stack has run */
     bool searching;       /* owner: S counts it as a searcher */
     uint32_t source;      /* owner: 1 + index of the worker from which it last stole tasks */
     bool spilled;         /* owner, the only worker: its ring overflowed; see wsqi_order_keep */
@@ -4520,8 +4520,8 @@ static uint64_t wsqi_pending(const wsq_pool *pool) {
 }
 
 /* Does every task that is left wait for another task: in a circle, or for one that is never
- * spawned? It may seem so for a moment while the counts change. So wsq_pool_wait believes it only
- * if it stays true for WSQI_STUCK_NS. */
+ * spawned? The answer may be wrong for a moment while the counts change. So wsq_pool_wait believes
+ * a yes only if it stays for WSQI_STUCK_NS. */
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held = wsqi_load_hint(&pool->held);
     if (held == 0 || wsqi_pending(pool) != held) return false;
@@ -4530,13 +4530,13 @@ static bool wsqi_stuck(wsq_pool *pool) {
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
-/* Called after a full barrier (W4): if no task can run any more, ends the waits for the pool. */
+/* Called after a full barrier (W4): if no task can run any more, calls wsq_pool_wait's threads. */
 static inline void wsqi_notify_quiet(wsq_pool *pool) {
     if (wsqi_load_fenced(&pool->waiters) != 0 && (wsqi_pending(pool) == 0 || wsqi_stuck(pool)))
         wsqi_call(pool, pool);
 }
 
-/* Called by a thread that has changed one of the counts that wsqi_pending adds up. */
+/* As wsqi_notify_quiet, for a thread that has changed a count which wsqi_pending adds up. */
 static void wsqi_check_quiet(wsq_pool *pool) {
     /* W4: either this thread sees the waiter, or the waiter sees the counts. Pairs with W5. */
     wsqi_fence_sc();
