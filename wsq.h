@@ -5216,7 +5216,9 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
     else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    self->events = wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
+    /* If the watcher's time is up, it does not sleep first: work could wake it again and again. */
+    if (!watching || wsqi_clock_ns() < until)
+        self->events = wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
     if (self->events || !wsqi_asleep(self)) return watching;
     if (until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
     if (watching) wsqi_watch_end(self);

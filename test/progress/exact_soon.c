@@ -306,6 +306,45 @@ static void fired_timer(void) {
     CHECK(!wsq_timer_cancel(&timed->timer));
 }
 
+/* ---- the watcher's time is up while it is woken for other work ---- */
+
+static void *call_run(void *arg) {
+    compute(50850);
+    return arg;
+}
+
+/* Each call wakes the watcher, earlier than a time-out would, and is then run here. */
+static wsq_poll calls_run(wsq_ctx ctx, wsq_task *task) {
+    for (int i = 0; i < 40; i++) {
+        wsq_future *future;
+        CHECK_EQ(wsq_submit(wsq_pool_of(ctx), call_run, NULL, &future), WSQ_OK);
+        CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    }
+    (void)task;
+    return WSQ_DONE;
+}
+
+/* Whenever the slot is filled: also while the watcher is awake, and need not be told. */
+static void watcher_has_no_rest(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 4, .spin_ns = WSQ_SPIN_OFF});
+    item *runs = item_make(0); /* so that the average is some 200 ns */
+    runs->task.fn = short_run;
+    runs->runs = 20000;
+    item_spawn_on(pool, 0, runs);
+    wsq_pool_wait(pool);
+    for (uint64_t later = 0; later < 60 * US; later += 500) {
+        item *calls = item_make(0);
+        calls->task.fn = calls_run;
+        made(0)->pends = true;
+        item_spawn(pool, current.made[0]);
+        nap(2 * MS);
+        current.later = later;
+        item_spawn_on(pool, 1, calls);
+        CHECK(soon(pool, wake_one) < 1100 * US);
+    }
+    wsq_pool_destroy(pool);
+}
+
 /* ---- wakes into a slot that come too late ---- */
 
 static wsq_poll wakes_and_ends_run(wsq_ctx ctx, wsq_task *task) {
@@ -463,6 +502,7 @@ int main(void) {
     IN_WORLD(awaits_the_last);
     IN_WORLD(awaits_the_group);
     IN_WORLD(fired_timer);
+    IN_WORLD(watcher_has_no_rest);
     IN_WORLD(slots_in_vain);
     IN_WORLD(few_elements);
     IN_WORLD(end_without_a_permit);

@@ -538,7 +538,7 @@ static void lent_main(void *arg) {
         nap(2 * MS);
         t = watch_now();
         pool->lent++;
-        pool->idle_since = t;
+        pool->idle_since = pool->room_since = t;
         for (unsigned i = 0; i < WATCH_SLOTS; i++) pool->free_since[i] = t;
     }
 }
@@ -576,7 +576,7 @@ static void pools_make(void) {
     for (unsigned i = 0; i < play.all->pools; i++) {
         watch_pool *pool = pool_of(i);
         pool->bytes_at_start = pool->bytes;
-        pool->idle_since = now();
+        pool->idle_since = pool->room_since = now();
     }
 }
 

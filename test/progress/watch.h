@@ -110,6 +110,7 @@ typedef struct watch_pool {
     bool closing, closed;            /* by WSQ_CANCEL: the call has begun, has returned */
     unsigned running, blocks, live;
     uint64_t idle_since;             /* meaningful while it is idle */
+    uint64_t room_since;             /* likewise, if threads that sleep in joins count as idle */
     uint64_t joins_until;            /* perhaps one of its threads slept in a join */
     watched *first, *last;           /* that can run, not pinned */
     watched *pinned_first, *pinned_last;
@@ -184,6 +185,13 @@ static unsigned joins_asleep(unsigned pool) {
             else count += helps(loop, i);
         }
     return count;
+}
+
+/* How many more threads could run jobs? */
+static unsigned pool_room(const watch_pool *pool) {
+    unsigned all = pool->lend_only ? pool->lent : pool->workers;
+    unsigned lost = pool->running + (pool->few ? pool->blocks : 0);
+    return all > lost ? all - lost : 0;
 }
 
 static unsigned pool_capacity(const watch_pool *pool) {
@@ -261,12 +269,12 @@ static void pool_look(watch_pool *pool, uint64_t t) {
             watch_fail(idle_rules[oldest->cause], "%s, %s, can run since %.3f ms; of pool %u %u of %u workers run "
                        "(at %.3f ms)", oldest->name, cause_names[oldest->cause], ms(oldest->since),
                        n, pool->running, pool_capacity(pool), ms(t));
-        for (const watch_loop *loop = watch.loops; loop != NULL; loop = loop->next)
-            if (loop->pool == n && loop->left > 2 * pool->workers &&
-                t > latest(from, loop->start) + WATCH_NS + 8 * loop->ns)
-                watch_fail("loop", "of a loop of pool %u %u pieces are left; %u of %u workers run "
-                           "(at %.3f ms)", n, loop->left, pool->running, pool_capacity(pool), ms(t));
     }
+    for (const watch_loop *loop = watch.loops; loop != NULL && pool_room(pool) > 0; loop = loop->next)
+        if (loop->pool == n && loop->left > 2 * pool->workers &&
+            t > latest(latest(pool->room_since, watch.stalled), loop->start) + WATCH_NS + 8 * loop->ns)
+            watch_fail("loop", "of a loop of pool %u %u pieces are left; %u more threads could help "
+                       "(at %.3f ms)", n, loop->left, pool_room(pool), ms(t));
     if (watch_joins_sleep && watch.loops != NULL && joins_asleep(n) > 0) pool->joins_until = t;
     uint64_t stalled = latest(watch.stalled, pool->joins_until);
     uint64_t free = latest(stalled, pool->idle_since);
@@ -339,10 +347,11 @@ static uint64_t watch_now(void) {
 /* ---- threads ---- */
 
 static void running_add(watch_pool *pool, unsigned index, int change, uint64_t t) {
-    unsigned before = pool_idle(pool);
+    unsigned before = pool_idle(pool), room = pool_room(pool);
     pool->running += (unsigned)change;
     pool->busy[index] += (unsigned)change;
     if (before == 0 && pool_idle(pool) > 0) pool->idle_since = t;
+    if (room == 0 && pool_room(pool) > 0) pool->room_since = t;
     if (pool->busy[index] + pool->away[index] == 0) pool->free_since[index] = t;
 }
 
@@ -358,7 +367,7 @@ static frame *frame_top(void) {
 
 static void frame_set(frame *self, int state, uint64_t t) {
     watch_pool *pool = &watch.pools[self->pool];
-    unsigned before = pool_idle(pool);
+    unsigned before = pool_idle(pool), room = pool_room(pool);
     if (self->state == ACTIVE) running_add(pool, self->index, -1, t);
     if (self->state == BLOCKS && !self->guest) pool->blocks--;
     if (self->state > WAITS) away_add(pool, self->index, -1, t);
@@ -367,6 +376,7 @@ static void frame_set(frame *self, int state, uint64_t t) {
     if (self->state == BLOCKS && !self->guest) pool->blocks++;
     if (self->state == ACTIVE) running_add(pool, self->index, 1, t);
     if (before == 0 && pool_idle(pool) > 0) pool->idle_since = t;
+    if (room == 0 && pool_room(pool) > 0) pool->room_since = t;
 }
 
 static void frame_push(unsigned pool, unsigned index, watched *task, bool guest) {
