@@ -5216,7 +5216,7 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
     else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    /* If the watcher's time is up, it does not sleep first: work could wake it again and again. */
+    /* A watcher whose time is up looks before it sleeps: else calls could wake it each time first. */
     if (!watching || wsqi_clock_ns() < until)
         self->events = wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
     if (self->events || !wsqi_asleep(self)) return watching;
@@ -5523,7 +5523,7 @@ static wsq_task *wsqi_take_global(wsqi_worker *self, wsq_task *task) {
     uint32_t most = wsqi_global_room(self, task != NULL), count = 0, left = 0;
     uint32_t first = self->index / WSQI_SHARE_WORKERS + self->turn.count; /* each lane in turn */
     wsq_task *next = NULL, *one;
-    bool runs_first = task == NULL; /* the caller runs the first task of the batch */
+    bool runs_first = task == NULL; /* the first task of the batch is returned, to run now */
     for (unsigned i = 0; most != 0 && next == NULL && i < pool->shares; i++)
         next = wsqi_inject_take(pool, wsqi_share(pool, first + i), most, &left);
     if (next == NULL) return task;
@@ -5596,7 +5596,7 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     if (wsq_ring_length(&victim->ring) == 0) return NULL;
     /* Relaxed: wsqi_ring_steal has its own orders. Failure: another thief is there. */
     if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
-    /* Stolen tasks may be older than tasks in the thief's ring, and must not go behind them. */
+    /* Stolen tasks may be older than the thief's own: a thief with tasks takes one, and runs it. */
     uint32_t most = wsq_ring_length(&self->ring) == 0 ? WSQ_RING_CAPACITY : 1;
     if (self->pool->config.caller_runs || !wsqi_fresh(victim))
         item = wsqi_ring_steal(&victim->ring, &self->ring, most);
@@ -5800,8 +5800,8 @@ static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
 /* Any thread notes a wake in the task's state. True: the caller must queue the task. */
 static inline bool wsqi_task_notify(wsq_task *task) {
-    /* T4: what the waker wrote is visible to the next run, and so is, through T3, the last run.
-     * Pairs with T3 and T5. Release also if the task was notified before: the run that takes the
+    /* T4: the next run sees what the waker wrote, and, through T3, what the last run wrote. Pairs
+     * with T3 and T5. It is a release even if the task was notified before: the run that takes the
      * notification must see this waker's writes, too. */
     uint32_t state = wsqi_or_acqrel(&task->state, (uint32_t)WSQI_TASK_NOTIFIED);
     /* If this returns false, the task may run and end, so its memory may be gone from here on. */
@@ -6446,7 +6446,7 @@ static uint32_t wsqi_task_attend(wsq_task *task) {
 static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
     for (;;) {
-        uint32_t state = wsqi_load_acq(&task->state); /* T1: what the task did is visible. */
+        uint32_t state = wsqi_load_acq(&task->state); /* T1: if it is done, its writes are visible */
         if (wsqi_task_is(state, WSQI_TASK_DONE)) return state;
         if (head == WSQI_CLOSED) { /* the task is just ending, or is being spawned again */
             wsqi_pause();
