@@ -5216,7 +5216,7 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
     else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    /* A watcher whose time is up looks before it sleeps: else calls could wake it each time first. */
+    /* A watcher whose time is up looks before it sleeps: calls might wake it early each time. */
     if (!watching || wsqi_clock_ns() < until)
         self->events = wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
     if (self->events || !wsqi_asleep(self)) return watching;
@@ -6446,7 +6446,7 @@ static uint32_t wsqi_task_attend(wsq_task *task) {
 static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
     for (;;) {
-        uint32_t state = wsqi_load_acq(&task->state); /* T1: if it is done, its writes are visible */
+        uint32_t state = wsqi_load_acq(&task->state); /* T1: if done, its writes are visible */
         if (wsqi_task_is(state, WSQI_TASK_DONE)) return state;
         if (head == WSQI_CLOSED) { /* the task is just ending, or is being spawned again */
             wsqi_pause();
