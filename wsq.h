@@ -6652,7 +6652,7 @@ WSQ_API wsq_result wsq_group_init(wsq_group *group, wsq_pool *pool) {
     return WSQ_OK;
 }
 
-#define WSQI_GROUP_BELOW 2u /* a value of `cancelled`: the parent, or a group above it, knows */
+#define WSQI_GROUP_BELOW 2u /* a value of `cancelled`: ask the parent */
 
 WSQ_API wsq_result wsq_group_set_parent(wsq_group *group, const wsq_group *parent) {
     const wsq_group *above = parent;
@@ -6671,7 +6671,7 @@ static wsq_task *wsqi_group_last(wsq_task *then) {
     return then;
 }
 
-/* Takes the tasks that wait for the group out of its list. Returns them, followed by `then`. */
+/* Empties the group's list of waiting tasks, and returns them, followed by the tasks in `then`. */
 static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     /* G2: the tasks and their links are visible. Pairs with G1. */
     wsq_task *first = (wsq_task *)wsqi_xchg_acq(&group->then, NULL);
@@ -6680,9 +6680,9 @@ static wsq_task *wsqi_group_take(wsq_group *group, wsq_task *then) {
     return first;
 }
 
-/* Counts n tasks of the group as done; cancelled: WSQI_GROUP_CANCELLED, or 0. At zero the group may
- * be freed, so this takes the list `then` while the group still counts one task. If more tasks are
- * spawned meanwhile, it puts the list back, to wait for those, too. */
+/* Counts n tasks of the group as done. cancelled: WSQI_GROUP_CANCELLED, or 0. The group may be
+ * freed once its count is zero. So the list `then` is taken while the count is still one; if more
+ * tasks are spawned meanwhile, the list is put back, to wait for those, too. */
 static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64_t cancelled) {
     uint64_t word = wsqi_load_hint(&group->word), next;
     wsq_task *then = NULL;
@@ -6713,7 +6713,7 @@ static void wsqi_group_down(wsq_pool *pool, wsq_group *group, uint64_t n, uint64
     if (next < WSQI_GROUP_TASK && (word & WSQI_GROUP_WAITED)) wsqi_call(pool, group);
 }
 
-/* Claims a node's task, when its last predecessor has ended. The caller must queue it. */
+/* Claims the task of a node without unfinished predecessors. The caller must queue the task. */
 static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     void *home = wsqi_load_own(&task->pool); /* wsq_graph_add wrote it */
@@ -6721,27 +6721,27 @@ static void wsqi_node_claim(wsq_pool *pool, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 0);
 }
 
-/* For the thread that has ended a node's task, before the group counts that end. Starts each
- * successor whose last unfinished predecessor this task was. self: the thread's worker, or NULL. */
+/* The thread that has ended a node's task calls this, before the group counts that end. It starts
+ * each successor whose other predecessors have all ended. self: the thread's worker, or NULL. */
 static void wsqi_node_end(wsq_pool *pool, wsqi_worker *self, wsq_task *task, bool poisons) {
     const wsq_edge *edge = wsq_container_of(task, wsq_node, task)->edges;
     for (; edge != NULL; edge = wsqi_get(&edge->next)) {
         wsq_node *node = wsq_container_of(edge->task, wsq_node, task);
         if (poisons) wsqi_task_poison(&node->task);
-        /* E7: what the predecessors did is visible to the node's run. Pairs with itself. If `left`
-         * is 1, only this predecessor is left, so it need not count down. */
+        /* E7: the node's run sees what its predecessors did. Pairs with itself. If `left` is 1, all
+         * other predecessors have counted down, so this load is enough. */
         if (wsqi_load_acq(&node->left) != 1 && wsqi_add_acqrel(&node->left, 0u - 1u) != 1) continue;
-        wsqi_store_hint(&node->left, node->predecessors); /* for the next run */
+        wsqi_store_hint(&node->left, node->predecessors); /* for the graph's next run */
         wsqi_node_claim(pool, &node->task);
         wsqi_task_queue(pool, self, &node->task);
     }
 }
 
-/* For the thread that took the task out of its queue: ends the task without a run. */
+/* Ends a task without a run. The caller has taken the task out of its queue. */
 static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsq_group *group = wsqi_task_group(task);
     bool is_node = wsqi_task_is_node(task);
-    /* For a future this event was sent earlier, when its call was cancelled. */
+    /* A future sends its own event (wsqi_future_revoke). */
     if (task->fn != wsqi_future_run) wsqi_event_here(pool, WSQ_EVENT_CANCEL, task, 0);
     if (task->cleanup == NULL || task->cleanup(task) != WSQ_GONE)
         wsqi_task_finish(pool, task, WSQI_TASK_DONE | WSQI_TASK_POISONED);
@@ -6750,7 +6750,7 @@ static void wsqi_cancel_task(wsq_pool *pool, wsq_task *task) {
     wsqi_add_acqrel(&pool->dropped, 1u); /* P1: what the cleanup did is visible. Pairs with P2. */
 }
 
-/* The owner counts the ends that it has collected in `ends` down in their group. */
+/* The owner counts down, in their group, the ends that it has collected in `ends`. */
 static void wsqi_group_flush(wsqi_worker *self) {
     wsq_group *group = self->ends.group;
     uint64_t n = self->ends.count;
@@ -6761,26 +6761,27 @@ static void wsqi_group_flush(wsqi_worker *self) {
     wsqi_count_finished(self, n); /* last: wsq_pool_wait may return now, and the group be freed */
 }
 
-/* The owner runs a task of a group, and collects its end in `ends`. */
+/* The owner runs a task of a group, and collects its end in `ends`. If the task does not end, the
+ * ends before it are counted down now, because the task may wait for the group. */
 static void wsqi_task_run_grouped(wsqi_worker *self, wsq_task *task, wsq_group *group) {
     wsq_group *former = self->frame.group;
     bool is_node = wsqi_task_is_node(task);
     self->frame.group = group;
     bool over = wsqi_task_poll(self, task);
     self->frame.group = former;
-    if (!over || self->ends.group != group) wsqi_group_flush(self); /* it may wait for these */
+    if (!over || self->ends.group != group) wsqi_group_flush(self);
     if (!over) return;
     self->ends.group = group;
     self->ends.count++;
     if (is_node) wsqi_node_end(self->pool, self, task, false);
 }
 
-/* Counts one more task of the group. Relaxed: its spawn orders this before its end. */
+/* Counts one more task of the group. Relaxed: the task's spawn orders this before its end. */
 static inline void wsqi_group_up(wsq_group *group) {
     wsqi_add_rlx(&group->word, (uint64_t)WSQI_GROUP_TASK);
 }
 
-/* Spawns the task into the group. pin: the flags that wsq_spawn_on adds for its pin; or 0. */
+/* Spawns the task into the group. pin: the flags for a pin of wsq_spawn_on, or 0. */
 static wsq_result wsqi_spawn_into(wsq_group *group, wsq_task *task, uint32_t pin) {
     wsq_pool *pool = group->pool;
     void *home = (char *)group + 1;
@@ -6799,7 +6800,7 @@ WSQ_API wsq_result wsq_spawn(wsq_pool *pool, wsq_task *task) {
     if (pool == NULL || task == NULL || task->fn == NULL) return WSQ_ERR_INVALID;
     wsqi_check_task(task);
     uint32_t state = wsqi_load_hint(&task->state);
-    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* no flag: no group */
+    if (wsqi_task_plain(pool, wsqi_load_own(&task->flags), state)) /* no flags, so no group */
         return wsqi_spawn_plain(pool, task, state, pool);
     wsq_group *group = wsqi_task_grouped(task);
     if (group == NULL) return wsqi_spawn_slow(pool, task, pool, 0);
@@ -6838,7 +6839,7 @@ static bool wsqi_claim_one(wsq_pool *pool, wsq_group *group, wsq_task *task) {
     if (group != NULL && (group->pool != pool || wsq_group_cancelled(group))) return false;
     if (group != NULL) wsqi_group_up(group);
     if (wsqi_task_claim(task, &state, home, wsqi_task_open(task))) {
-        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* kept for wsqi_unclaim_one */
+        wsqi_set(&task->next, (wsq_task *)(uintptr_t)state); /* wsqi_unclaim_one restores it */
         return true;
     }
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
@@ -6851,7 +6852,7 @@ static void wsqi_unclaim_one(wsq_pool *pool, wsq_task *task) {
     if (group != NULL) wsqi_group_down(pool, group, 1, 0);
 }
 
-/* Claims all tasks; or, if one of them cannot be spawned, none, and returns false. */
+/* Claims all tasks. If one of them cannot be spawned, claims none, and returns false. */
 static bool wsqi_claim_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (wsqi_claim_one(pool, group, tasks[i])) continue;
@@ -6861,11 +6862,11 @@ static bool wsqi_claim_batch(wsq_pool *pool, wsq_group *group, wsq_task **tasks,
     return true;
 }
 
-/* Queues the claimed tasks, and notifies. Once a task is queued, it may run and be freed. */
+/* Queues the claimed tasks, and notifies. A queued task may run and be freed immediately. */
 static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_task *newest = NULL, *oldest = NULL;
-    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* into its queue */
+    bool fits = self != NULL && self->order != WSQ_SHARED, some = false; /* fits self's queue */
     for (size_t i = 0; i < count; i++) {
         wsqi_task_unpin(tasks[i]);
         wsqi_event_here(pool, WSQ_EVENT_SPAWN, tasks[i], 0);
@@ -6877,7 +6878,7 @@ static void wsqi_queue_batch(wsq_pool *pool, wsq_task **tasks, size_t count) {
         some = some || fits;
         if (fits && self->order == WSQ_LIFO) wsqi_push_local(self, tasks[i]);
         if (fits) continue;
-        if (oldest == NULL) oldest = tasks[i]; /* what does not fit becomes a chain */
+        if (oldest == NULL) oldest = tasks[i]; /* tasks that do not fit become a chain */
         else wsqi_set(&tasks[i]->next, newest);
         newest = tasks[i];
     }
@@ -6951,8 +6952,7 @@ WSQ_API wsq_result wsq_node_after(wsq_node *node, wsq_node *predecessor, wsq_edg
     return WSQ_OK;
 }
 
-/* Called while the graph does not run. Lists the nodes without predecessors, and goes through the
- * graph as a run would. False: it contains a circle, whose nodes are never reached. */
+/* Lists the nodes without predecessors, and walks the graph like a run. False: it has a circle. */
 static bool wsqi_graph_check(wsq_graph *graph) {
     wsq_task *reached = NULL; /* tasks that a run would start, linked by `next` */
     uint64_t count = 0;
@@ -6981,7 +6981,7 @@ static bool wsqi_graph_check(wsq_graph *graph) {
 }
 
 /* Queues the nodes without predecessors; a thread outside queues them as one chain. Once the last
- * node is queued, the tasks may end and the graph be freed, so nothing of it is read then. */
+ * node is queued, all tasks may end and the graph be freed, so this reads neither after that. */
 static void wsqi_graph_start(wsq_pool *pool, wsqi_worker *self, wsq_graph *graph) {
     wsq_task *newest = NULL, *oldest = NULL, *task;
     for (wsq_node *node = graph->start, *next; node != NULL; node = next) {
@@ -7036,7 +7036,7 @@ WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task) {
     wsqi_hold hold = wsqi_spawn_report(pool, task);
     wsqi_chain_push(&group->then, task, task); /* the bit THEN is set below */
     uint64_t word = wsqi_load_hint(&group->word), next;
-    do { /* if the count is zero by now, this counts one, and below down to zero again */
+    do { /* if the count is zero by now, this adds one, which is counted down below */
         next = (word | WSQI_GROUP_THEN) + (word < WSQI_GROUP_TASK ? (uint64_t)WSQI_GROUP_TASK : 0);
         /* K3: the thread that brings the count to zero sees the task. Failure: decide again. */
     } while (!wsqi_cas_rel(&group->word, &word, next));
@@ -7060,7 +7060,7 @@ WSQ_API bool wsq_group_cancelled(const wsq_group *group) {
 WSQ_API bool wsq_cancelled(wsq_ctx ctx) {
     wsqi_check_ctx(ctx);
     wsqi_worker *self = wsqi_worker_of(ctx);
-    /* A task that runs inside a wait has its jobs in a guest's block (wsqi_step_above), so its ctx
+    /* A task that runs inside a wait has its jobs in a guest's block (wsqi_step_above), so `ctx`
      * leads there. But its frame is in the block of the worker that waits. */
     wsqi_worker *local = wsqi_local(self->pool);
     if (local != NULL && self->frame.outer == NULL && local->frame.floor == wsqi_base(self))
@@ -7097,7 +7097,7 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 /* Runs or cancels a task that the owner has taken from a queue. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    /* Relaxed: the queue orders it. A bit that is set after this is for a later run. */
+    /* Relaxed: the queue orders it. Bits that other threads set after this are for a later run. */
     uint32_t state = wsqi_load_rlx(&task->state);
     wsq_group *group = wsqi_task_group(task);
     if (!WSQI_LIKELY(self->ends.group == NULL) && group != self->ends.group)
@@ -7124,7 +7124,7 @@ static inline wsq_ctx wsqi_entry_at(wsqi_worker *worker, uint32_t index) {
     return (wsq_ctx)(void *)worker + index;
 }
 
-/* Steals and runs the victim's oldest public job. False: there is none, and this asks for some. */
+/* Steals and runs the victim's oldest public job. False: it has none, and is asked to publish. */
 static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     uint64_t range = wsqi_load_hint(&victim->range), next;
     do {
@@ -7135,18 +7135,18 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
         next = range + 1; /* top is the lower half */
         /* J2: the entry and the job are visible. Pairs with J1. Failure: the range has changed. */
     } while (!wsqi_cas_acq(&victim->range, &range, next));
-    /* If this thread has ended the last task, wsq_pool_wait must return before this job. (In a join
-     * it has reported its tasks, except those that ran in waits since.) */
+    /* wsq_pool_wait does not wait for jobs, so this thread reports ended tasks before the job. (In
+     * a join it has done so before, unless tasks ran in its waits since.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: either this sees the waiting thread, or that sees the end. Pairs with W5. It stands
-         * here because a barrier after the stores below would wait until they are done. */
+        /* W4: either this thread sees that wsq_pool_wait waits, or that sees the tasks' end. Pairs
+         * with W5. (After the stores below, a barrier would have to wait until they are done.) */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
-    /* It was the last public job, so this asks for more. (If each theft asked, the victim would
-     * publish at each fork: the benchmark uts, 2 workers, takes 10.1 instead of 9.8 ms.) */
+    /* The victim's last public job is gone, so this asks for more. (If each theft asked, it would
+     * publish at each fork: with 2 workers, uts then takes 10.1 instead of 9.8 ms.) */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
     wsqi_store_hint(&self->lead, victim->index + 1);
     wsqi_stat(self->counters.jobs_stolen, 1);
@@ -7170,33 +7170,33 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
 
 /* ---- looks at other workers ---- */
 
-/* May this worker take jobs? Each guest at work (a thread in wsq_run) has the place of one worker.
- * So if more guests are at work than permits sleep or search, this worker's own permit not counted,
- * it leaves the jobs to them. The last searcher looks for jobs once more before it sleeps. */
+/* May this worker take jobs? A guest (a thread in wsq_run) works in the place of one worker. So if
+ * more guests work than there are other permits that sleep or search, the worker leaves jobs to the
+ * guests. The last searcher looks for jobs once more before it sleeps. */
 static bool wsqi_jobs_allowed(const wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&self->pool->permits);
     return wsqi_sleeping(s) + wsqi_searching(s) >= wsqi_active(s) + self->searching;
 }
 
 /* How many victims of one distance a pass visits; three times as many if distances do not matter.
- * More visits would cost the victims more than they bring. What all searchers miss, the last one
- * finds when it ends its search. On 128 simulated cores, values from 4 to 16 differ little. */
+ * More visits would cost the victims more than they bring. Work that all searchers miss, the last
+ * one finds when it ends its search. On 128 simulated cores, values from 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
 /* What a thief takes. JOBS: public jobs. TASKS: queued tasks, too. SLOTS: from LIFO slots, too. */
 typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 
-/* For a thief that S does not count as a searcher, after a theft: notifies if tasks are left. */
+/* After a theft by a thief that S does not count as a searcher: notifies if tasks are left. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
-    /* I6: the last searcher may have missed the tasks while they moved; and for tasks that the
-     * victim pushed behind them, it did not notify. Either this sees those tasks in the victim's
-     * queue, or the victim sees that the older ones are gone, and notifies (wsqi_notify_pushed). */
+    /* I6: the last searcher may have missed the tasks while they moved, and the victim did not
+     * notify for tasks that it pushed behind them. Either this sees those tasks in the victim's
+     * queue, or the victim sees the older ones gone, and notifies (wsqi_notify_pushed). */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
 
-/* Steals from a victim. jobs: it may take jobs. True: a stolen job has run. False: *task is the
- * stolen task, or NULL as before. */
+/* Steals from a victim. jobs: this worker may take jobs. True: a stolen job has run. False: *task
+ * is the stolen task, or NULL. */
 static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach, bool jobs,
                        wsq_task **task) {
     wsq_pool *pool = self->pool;
@@ -7208,9 +7208,9 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     return false;
 }
 
-/* Visits other workers, each at most once, from a random one on. If distances matter, near workers
- * come first; but not for a join: fib on 128 simulated cores then reaches an efficiency of 36
- * instead of 66%. True: a stolen job has run. */
+/* Visits other workers, each at most once, beginning with a random one. If distances matter, near
+ * workers come first, but not for a join. (With that, fib on 128 simulated cores reaches an
+ * efficiency of 36 instead of 66%.) True: a stolen job has run. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
@@ -7238,15 +7238,15 @@ static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task
 }
 
 /* The pause between two looks for work: 2, 4, 8, 16, then always 32 spin hints of 10 to 80 ns each.
- * Without pauses the looks would take cache lines away from the workers. (A task that its spawner
- * leaves in its queue is stolen after 0.4 us; with pauses of 16 to 128 hints after 1.5 us.) */
+ * Without pauses the looks would take cache lines away from the workers. (A task that stays in its
+ * spawner's queue is stolen after 0.4 us; with pauses of 16 to 128 hints it was 1.5 us.) */
 static void wsqi_backoff(uint32_t round) {
     for (uint32_t i = 0; i < (2u << (round < 4 ? round : 4)); i++) wsqi_pause();
 }
 
 /* After a wake-up: visits the worker at which the waker saw work. True: a stolen job has run. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
-    uint32_t lead = wsqi_load_hint(&self->lead); /* before the token (I1) */
+    uint32_t lead = wsqi_load_hint(&self->lead); /* the waker wrote it before the token (I1) */
     if (lead == 0) return false;
     wsqi_store_hint(&self->lead, 0u);
     if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
@@ -7276,7 +7276,7 @@ static void wsqi_turn_clock(wsqi_worker *self) {
     self->turn.run = run;
 }
 
-/* When the worker runs dry: stops the turn's clock. Fewer than 16 tasks are not measured. */
+/* The worker runs dry: the clock of its turns stops. Fewer than 16 tasks are not measured. */
 static void wsqi_turn_stop(wsqi_worker *self) {
     uint64_t run = wsqi_load_own(&self->counters.run) - self->turn.run;
     if (self->turn.start != 0 && run >= 16) wsqi_turn_clock(self);
@@ -7286,10 +7286,10 @@ static void wsqi_turn_stop(wsqi_worker *self) {
 /* In every 16th turn, so about every 16 ms, a WSQ_LOW task runs before others. A guess. */
 #define WSQI_LOW_TURN 16
 
-/* In a turn: each turn notes which task one other thread is in. If that thread is still in this
- * task at the next turn, a task is stolen from it, because no thread may be searching. But tasks
- * that lay in the worker's own ring at the first of these turns must have run before: they may be
- * older tasks of the same thread, which must not be overtaken. */
+/* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
+ * task, it steals a task from it: while all threads are at work, no searcher would. But first the
+ * tasks must run that lay in the worker's own ring at the earlier turn, because they may be older
+ * tasks of the same thread. */
 static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_turn *turn = &self->turn;
@@ -7298,7 +7298,7 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     if (made == 1 || pool->config.caller_runs || past > UINT32_MAX / 2) return NULL;
     wsqi_worker *victim = wsqi_block(pool, turn->victim);
     bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
-    if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* its slot may be robbed */
+    if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* so that its slot may be robbed */
     wsqi_stat(self->counters.steal_attempts, stuck);
     wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
@@ -7313,17 +7313,17 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
 WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     if (!wsqi_driver_take(self)) return false;
     bool events = self->events = wsqi_driver_wait(self, 0);
-    wsqi_group_flush(self); /* before wsqi_search_begin looks whether the pool is quiet */
+    wsqi_group_flush(self); /* first: wsqi_search_begin looks whether the pool is quiet */
     if (!self->searching) wsqi_search_begin(self); /* so wakes in the dispatch notify no thread */
     wsqi_driver_leave(self);
     return events;
 }
 
-/* 0. A turn. Timers fire, and the driver is asked for events. The first task is in every 16th turn
- * a WSQ_LOW one, else an urgent one (WSQ_HIGH or pinned), if there is one. Tasks of the global
- * queue go to the end of the ring. A deque has no such end, so in a WSQ_LIFO pool the first task
- * comes alternately from the deque and the global queue. If the ring had no room for tasks of the
- * global queue, the worker takes a turn before its next task, too. */
+/* 0. A turn. Timers fire, and the driver is asked for events. In every 16th turn the next task is a
+ * WSQ_LOW one, else an urgent one (WSQ_HIGH or pinned), if there is one. Tasks of the global queue
+ * go to the end of the ring. A deque has no such end, so in a WSQ_LIFO pool the next task comes
+ * alternately from the deque and the global queue. If the ring had no room for tasks of the global
+ * queue, the worker takes another turn before the task after this one. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool lifo = pool->config.order == WSQ_LIFO, over = false;
@@ -7348,22 +7348,21 @@ WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
 
 /* ---- searching ---- */
 
-/* Has the user set how long a search lasts? 0 is the default, WSQ_SPIN_OFF no search. */
+/* Has the user set how long a search lasts? Not by the values 0 (the default) and WSQ_SPIN_OFF. */
 static bool wsqi_spin_lasts(uint64_t spin_ns) { return spin_ns != 0 && spin_ns != WSQ_SPIN_OFF; }
 
 /* Does a search go on with this round (the first is 0), or end? *start: the caller keeps it for the
  * next round; it is not 0 if the search lasts for spin_ns. */
 static bool wsqi_spin(const wsq_pool *pool, uint32_t round, uint64_t *start) {
     uint64_t spin_ns = wsqi_load_hint(&pool->spin_ns);
-    /* While the pool stops, one round is enough. */
     if (round != 0 && wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) return false;
     if (round == 0) *start = wsqi_spin_lasts(spin_ns) ? wsqi_clock_ns() : 0;
     if (*start == 0) return round < (spin_ns == 0 ? pool->spin_rounds : 1);
     return round == 0 || (wsqi_spin_lasts(spin_ns) && wsqi_clock_ns() - *start < spin_ns);
 }
 
-/* Between two rounds of a search that lasts spin_ns: looks for everything for which a sleeper would
- * be woken. False: the search must end, because wsqi_sleep or the caller must act. */
+/* Between two rounds of a search that lasts spin_ns: looks for all that wakes a sleeper. False: the
+ * search must end, for a wait is over, the thread must leave, or a slot may be robbed. */
 static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch) {
     uint64_t now = wsqi_clock_ns();
     wsqi_wait *wait = self->wait;
@@ -7378,8 +7377,8 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
     return !self->robs_slots;
 }
 
-/* For this many rounds, about 1 us, a search takes no tasks from LIFO slots: mostly their owners
- * have run those by then. (Without these rounds ping-pong takes 63 instead of 60 ns.) */
+/* In its first rounds, about 1 us long, a search takes nothing from LIFO slots: after them most
+ * owners have run those tasks. (With 0 rounds, ping-pong takes 63 instead of 60 ns.) */
 #define WSQI_SLOT_ROUNDS 2u
 
 /* Shall a worker look only once and sleep, because its last searches found nothing? This is for
@@ -7395,16 +7394,17 @@ static bool wsqi_discouraged(const wsqi_worker *self) {
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a
  * stolen job has run, so the worker looks again from the start. All threads share the cache line of
- * S. So S does not count a worker whose first look finds work, nor one beside another searcher
- * until it is about to sleep; but it counts a worker that searches for spin_ns from the first round
- * on, because the last one without work must call the threads that wait for the pool. */
+ * S, so S counts the worker as a searcher only after its first look; and if another thread
+ * searches, only when the search ends without a result. But a search that lasts spin_ns is counted
+ * from its first round on, because the last worker without work must call the threads that wait for
+ * the pool. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool alone = pool->config.caller_runs;
     bool lasts = wsqi_spin_lasts(wsqi_load_hint(&pool->spin_ns));
     uint64_t start = 0, watch = 0;
     uint32_t rounds = wsqi_discouraged(self) ? 1 : UINT32_MAX;
-    self->frame.task = NULL; /* the previous task has ended: a job may wait for it */
+    self->frame.task = NULL; /* the previous task has ended: a stolen job may wait for it */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
     /* First it looks where its waker saw work, then at all workers; S does not count it yet. */
@@ -7436,8 +7436,8 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     return (self->robs_slots || alone) && wsqi_steal_pass(self, WSQI_SLOTS, task);
 }
 
-/* 0. and 1. Finds a task nearby. If no turn is due and no task is urgent, it reads two counts of
- * urgent tasks, and otherwise touches only the worker's own cache lines. */
+/* 0. and 1. Finds a task nearby. It reads two counts of urgent tasks. Unless a turn is due or a
+ * task is urgent, all else that it touches lies on the worker's own cache lines. */
 WSQI_HOT wsq_task *wsqi_find_near(wsqi_worker *self) {
     wsq_task *task = NULL;
     if (!WSQI_LIKELY(self->turn.left != 0)) return wsqi_take_turn(self); /* 0. */
@@ -7452,10 +7452,10 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
     wsq_task *task = NULL;
     do {
         bool again = wsqi_timers_fire(self->pool, 0);
-        if (task == NULL) task = wsqi_take_local(self);  /* a timer has woken it; or the slot's */
+        if (task == NULL) task = wsqi_take_local(self);  /* woken by a timer, or in the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        /* Not if it will look only once: it soon sleeps in the driver, by the same system call. */
+        /* Not if it looks only once: it soon sleeps in the driver, by the same system call. */
         if (task == NULL && !again && self->pool->config.driver != NULL &&
             (self->pool->config.caller_runs || !wsqi_discouraged(self)) && wsqi_drive(self))
             task = wsqi_take_local(self);
@@ -7475,7 +7475,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
-    if (left != 0) self->turn.left = left - 1; /* turns do not count jobs */
+    if (left != 0) self->turn.left = left - 1; /* stolen jobs do not count */
     if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
@@ -7499,9 +7499,9 @@ WSQI_HOT bool wsqi_step(wsqi_worker *self) {
  *            a futex that has waiters (Drepper 2004).
  * ========================================================================== */
 
-/* The owner runs `task`, or, if that is NULL, a task that it finds. floor: where the task's jobs
- * go. Within another task this is the end of the job stack, so that forks run immediately, for that
- * task's jobs may lie anywhere before it. False: it found none, and S counts it as a searcher. */
+/* Runs `task` or, if that is NULL, a task that it finds. floor: where that task's jobs go; in the
+ * middle of another task, the end of the job stack, so that forks run immediately: the other task's
+ * jobs may lie anywhere before it. False: it found no task, and S counts it as a searcher. */
 static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     wsqi_frame frame;
     bool ran = true;
@@ -7509,7 +7509,7 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     if (task != NULL) wsqi_work(self, task);
     else ran = wsqi_step(self);
     wsqi_group_flush(self);
-    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue may not have */
+    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* for wsqi_requeue */
     wsqi_frame_pop(self, &frame);
     return ran;
 }
@@ -7541,9 +7541,9 @@ static void wsqi_pump_next(wsq_pool *pool) {
     pool->next = pool->next + 1 < pool->workers ? pool->next + 1 : 0;
 }
 
-/* The thread that works runs one task as the next worker. If it acts as that worker already,
- * further down its stack, that worker's block goes to the head of the thread's chain of blocks
- * (`outer`), until the task has run. */
+/* Runs one task as the next worker. If this thread acts as that worker already, further down its
+ * stack, the worker's block goes to the head of the thread's chain of blocks (`outer`)
+ * meanwhile. */
 static bool wsqi_pump_run(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -7561,10 +7561,10 @@ static bool wsqi_pump_run(wsq_pool *pool) {
     return ran;
 }
 
-/* The thread that works runs one task, as some worker. False: there is nothing to do. */
+/* Runs one task on this thread, as some worker. False: there is nothing to do. */
 static bool wsqi_pump(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
-        /* The first of them has looked everywhere, except into the inboxes of the other workers. */
+        /* The first worker looks everywhere, except into the inboxes of the others. */
         if (i != 0 && wsqi_inject_empty(&wsqi_block(pool, pool->next)->inbox)) wsqi_pump_next(pool);
         else if (wsqi_pump_run(pool)) return true;
     }
