@@ -4724,7 +4724,7 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 /* Called by a thread that has changed S to `s`, and passed a full barrier. If more permits sleep
  * than there are idle or starting threads, and all stand-ins exist, only a waiting thread can use a
  * permit. So all waiting threads are called, and one without a permit takes it. (Without stand-ins
- * only the first such permit needs a call: if it still sleeps, no waiting thread wants one.) */
+ * only the first of these needs a call: if it still sleeps, no waiting thread wants a permit.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
     if (wsqi_sleeping(s) <= threads || wsqi_threads_made(pool) != pool->guest_base) return;
