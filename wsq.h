@@ -9082,11 +9082,11 @@ WSQ_API int wsq_worker_self(void) {
 #define WSQI_GRAIN_NS 10000u
 
 /* A loop wakes a sleeper only if the rest of the loop takes longer than this. A wake-up costs up to
- * 12 us on our virtual machine (users/loop_4: 16.8 us, without the wake-up 5.7). */
+ * 12 us on our virtual machine (bench users/loop_4: 16.8 us, without the wake-up 5.7). */
 #define WSQI_WORTH_NS 10000u
 
-/* A loop gives work to a thief that is awake only if its rest takes longer than this. With 1 us
- * instead, every third loop of 15 us had a second theft, for less work than the theft costs. */
+/* A loop gives work to a thief that is awake only if the rest of the loop takes longer than this.
+ * With 1 us, every third loop of 15 us had a second theft, for less work than the theft costs. */
 #define WSQI_TINY_NS 4000u
 
 /* The last elements of a range may be heavy ones after many light ones. So among the last 32 the
@@ -9094,7 +9094,7 @@ WSQ_API int wsq_worker_self(void) {
 enum { WSQI_LAST = 32 };
 
 /* How a range is cut into steps. If the caller gave no grain, steps are powers of two, and end at
- * multiples of their size: else most calls of the body would begin at odd elements. */
+ * multiples of their size. Otherwise most calls of the body would begin at odd elements. */
 typedef struct wsqi_pace {
     size_t grain;       /* the caller's, or as many elements as take about WSQI_GRAIN_NS */
     size_t step;        /* the grain, or less towards the end of the range */
@@ -9102,7 +9102,7 @@ typedef struct wsqi_pace {
     size_t next;        /* the element before which to read it again */
     uint64_t looked_ns; /* the time at `looked` */
     uint64_t worked_ns; /* how long this thread has worked on the range */
-    uint64_t left_ns;   /* an estimate: how long the elements left at `looked_ns` take */
+    uint64_t left_ns;   /* an estimate at `looked_ns`: the time for the elements left */
     bool quiet;         /* at the last step no thief wanted work */
 } wsqi_pace;
 
@@ -9132,7 +9132,7 @@ static void wsqi_pace_look(wsqi_pace *pace, size_t begin, size_t end) {
 }
 
 /* Shall a thief get half of the range? A thief is awake if it has set the traps since the last
- * step, or if S counts a searcher; else one must be woken. The job stack must have room. */
+ * step, or if S counts a searcher; otherwise one must be woken. The job stack must have room. */
 static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_t end) {
     wsqi_worker *self = wsqi_worker_of(ctx);
     bool awake = pace->quiet;
@@ -9146,11 +9146,11 @@ static inline bool wsqi_wanted(wsq_ctx ctx, wsqi_pace *pace, size_t begin, size_
 /* What all pieces of a loop share. It lies on the stack of wsq_for or wsq_reduce. */
 struct wsqi_loop {
     size_t grain;
-    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* wsq_for's */
+    void (*body)(wsq_ctx ctx, size_t begin, size_t end, void *arg); /* of wsq_for */
     void *arg;
     const wsq_reducer *reducer; /* of wsq_reduce; NULL in wsq_for */
     bool fixed;                 /* reducer->fixed */
-    wsqi_a32 stopped; /* 1: by wsq_loop_stop; or WSQI_LOOP_LACKS. Visible after a join */
+    wsqi_a32 stopped; /* 1: stopped by wsq_loop_stop; or WSQI_LOOP_LACKS. A join makes it visible */
 };
 
 #define WSQI_LOOP_LACKS 2u /* no memory for a partial result of a fixed reduction */
@@ -9170,7 +9170,7 @@ typedef struct wsqi_half {
     wsqi_loop *loop;
     size_t begin, end;
     void *partial; /* its own partial result, if it is stolen or the reduction is fixed */
-    uint64_t left_ns; /* an estimate of its time */
+    uint64_t left_ns; /* an estimate of the half's time */
 } wsqi_half;
 
 static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t end, void *partial,
@@ -9188,7 +9188,7 @@ static void wsqi_half_run(wsq_ctx ctx, wsq_job *job) {
  * to one line, and a vector in it may be stored with its full alignment. */
 #define WSQI_PARTIAL_INLINE 128
 
-/* Rounds up to a cache line, because some compilers cannot align a variable on the stack so far. */
+/* Rounds up to a cache line; not every compiler can align a variable on the stack so far. */
 #define WSQI_LINE_UP(n) (((n) + WSQ_CACHELINE - 1) & ~((uintptr_t)WSQ_CACHELINE - 1))
 
 /* Runs a range that is longer than the grain: offers its upper half to thieves, and runs the lower
@@ -9241,7 +9241,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     pace.grain = pace.step = least;
     pace.looked = pace.next = SIZE_MAX;
     pace.left_ns = left_ns;
-    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* a half's loop has worked for long */
+    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* a half: its loop has worked so long */
     if (automatic) {
         wsqi_pace_set(&pace, begin, end);
         pace.looked_ns = wsqi_clock_ns();
@@ -9318,7 +9318,7 @@ typedef struct wsqi_listed {
     uint64_t since;   /* the time when `doing` began. Of a timer: when it fires */
     uint64_t others;  /* of a task: its predecessors that had not ended at its spawn */
     wsqi_doing doing;
-    unsigned worker;  /* the index of the one that runs it, ran it last, or queued it */
+    unsigned worker;  /* index of the worker that runs, last ran or queued it; or WSQ_OUTSIDE */
 } wsqi_listed;
 
 typedef struct wsqi_list {
@@ -9354,7 +9354,7 @@ static bool wsqi_list_grow(wsqi_list *listing, const wsq_allocator *allocator) {
     return true;
 }
 
-/* Frees the place. Entries after it, up to the next free place, are put in again. */
+/* Frees the place. Entries up to the next free place go in again, so that probing finds them. */
 static void wsqi_list_remove(wsqi_list *listing, wsqi_listed *place) {
     size_t hole = (size_t)(place - listing->places), mask = listing->capacity - 1;
     place->task = NULL;
@@ -9413,7 +9413,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         wsqi_lock(pool, &listing->lock);
         if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
         wsqi_listed *place = wsqi_list_at(listing, subject);
-        /* After WSQ_GONE the address may be another task's, and the event is not about that one. */
+        /* After WSQ_GONE a new task may have this address: the event is not about that one. */
         bool other = event == WSQ_EVENT_TASK_END &&
                      (place->doing != WSQI_RUNNING || place->worker != worker);
         if (place->task != NULL && !other) {
@@ -9428,7 +9428,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         listing->hooks.event(listing->hooks.user, event, worker, subject, value);
 }
 
-/* Called before the workers start. False: no memory. */
+/* Puts the list's hook in front of the user's, before the workers start. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
     pool->listing->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
@@ -9442,7 +9442,7 @@ static bool wsqi_list_make(wsq_pool *pool) {
 /* At most 1000 lines for waits and for tasks, 32 for timers; 32 each without memory. Guesses. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
-/* One call of wsq_pool_dump. Of each kind of line it copies the first ones, then writes them. */
+/* One call of wsq_pool_dump: for each kind of line it copies the first lines, then writes them. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
@@ -9539,7 +9539,7 @@ static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_i
 static void wsqi_dump_pool(const wsqi_dump *dump) {
     static const char *const phases[] = {"forked", "running", "stopping", "stopped"};
     wsq_pool *pool = dump->pool;
-    unsigned made = wsqi_threads_made(pool), awake = 0; /* awake: stand-ins */
+    unsigned made = wsqi_threads_made(pool), awake = 0; /* `awake` counts stand-ins */
     for (unsigned i = pool->workers; i < made; i++) awake += !wsqi_asleep(wsqi_block(pool, i));
     fprintf(dump->file, "pool %p, \"%s\": %s; workers %u, stand-ins at work %u, guests %u\n",
             (void *)pool, pool->name, phases[wsqi_load_hint(pool->phase)], pool->workers,
@@ -9726,7 +9726,7 @@ static void wsqi_sweep(wsq_pool *pool) {
         /* G3. Failure: another sweep, perhaps one further down this stack, will look again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
-        wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4 */
+        wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: unlocks */
         /* P4: either this sees a task queued now, or its producer sees that no sweep runs. */
         wsqi_fence_sc();
     }
@@ -9791,7 +9791,7 @@ static bool wsqi_waits_release(wsq_pool *pool) {
 /* Do all threads on duty sleep, and is nothing queued? The caller holds the pool's lock. */
 static bool wsqi_still(wsq_pool *pool) {
     uint64_t s = wsqi_load_acq(&pool->permits); /* P5: what a sleeper has queued is visible */
-    uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5 */
+    uint32_t threads = wsqi_load_acq(&pool->duty.threads); /* P5: also what threads off duty did */
     if (wsqi_idle(s) != threads) return false; /* a thread that searches is not idle */
     bool queued = wsqi_queued(pool), left = queued;
     unsigned made = wsqi_threads_made(pool);
@@ -9846,8 +9846,8 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
 /* The first thread to shut down waits here until the pool is over and its threads have ended. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
-    /* P4: either a worker that goes to sleep sees the new phase, or is seen asleep. And either a
-     * queued task is found here, or the thread that queued it sees that the pool is over. */
+    /* P4: either a worker that goes to sleep sees the new phase, or this thread sees it asleep. And
+     * either this thread finds a queued task, or the task's producer sees that the pool is over. */
     wsqi_fence_sc();
     wsqi_tokens_give(pool); /* so waits and joins look again, and see the shutdown */
     for (;;) {
@@ -9994,7 +9994,7 @@ static void wsqi_config_fill(wsq_config *config) {
     if (config->stack_size == 0) config->stack_size = wsqi_stack_default();
 }
 
-enum { WSQI_CPUS = 4096 }; /* the places of so many processors are known; a guess */
+enum { WSQI_CPUS = 4096 }; /* the places of at most this many processors are known; a guess */
 
 /* The size of a pool's struct with its bitmaps, list of tasks, table of blocks, and places. */
 static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
@@ -10122,7 +10122,7 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     unsigned threads = filled.caller_runs || filled.lend_only ? 0 : filled.workers;
     for (unsigned i = 0; i < threads && result == WSQ_OK; i++) {
         if (wsqi_worker_start(wsqi_block(pool, i))) continue;
-        /* Relaxed: I2 orders it: each worker reads this after it was given a token. */
+        /* Relaxed: a worker reads it only after it got a token (I2). */
         wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
         wsqi_pool_join(pool, i);
         result = WSQ_ERR_THREAD;
