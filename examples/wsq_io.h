@@ -2,7 +2,8 @@
  *
  * Include it behind wsq.h, in C11 or C++11. It is a wsq_driver: an idle thread of the pool waits
  * for the descriptors, on epoll (Linux), kqueue (BSDs, macOS), WSAPoll (Windows, link with
- * -lws2_32) or poll (any POSIX), and wakes the tasks. No other thread is needed.
+ * -lws2_32) or poll (any POSIX), and wakes the tasks. No other thread is needed. WSQ_IO_POLL and
+ * WSQ_IO_KQUEUE choose one of them.
  *
  *     if (wsq_io_init(&io, &driver) != 0) ...                   errno says why
  *     wsq_pool_create(&pool, &(wsq_config){.driver = &driver});
@@ -54,10 +55,16 @@ typedef SOCKET wsq_io_fd;
 typedef int wsq_io_fd;
 #endif
 
-#if defined(WSQ_IO_POLL) || defined(_WIN32)
-#undef WSQ_IO_POLL
-#define WSQ_IO_POLL 1
-#elif defined(__linux__)
+#if defined(WSQ_IO_KQUEUE) || defined(__APPLE__) || defined(__FreeBSD__) || \
+    defined(__NetBSD__) || defined(__OpenBSD__) || defined(__DragonFly__)
+#include <sys/types.h>
+#include <sys/event.h>
+#include <sys/time.h>
+#undef WSQ_IO_KQUEUE
+#endif
+#if defined(EVFILT_USER) && !defined(WSQ_IO_POLL) /* not in older NetBSD and OpenBSD */
+#define WSQ_IO_KQUEUE 1
+#elif defined(__linux__) && !defined(WSQ_IO_POLL)
 #define WSQ_IO_EPOLL 1
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -67,13 +74,8 @@ typedef int wsq_io_fd;
 #define WSQ_IO_RING 1
 #endif
 #endif
-#elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__) || \
-    defined(__OpenBSD__) || defined(__DragonFly__)
-#define WSQ_IO_KQUEUE 1
-#include <sys/types.h>
-#include <sys/event.h>
-#include <sys/time.h>
 #else
+#undef WSQ_IO_POLL
 #define WSQ_IO_POLL 1
 #endif
 
@@ -394,7 +396,6 @@ static void wsq_io_interrupt(void *user) {
 
 /* ---- kqueue ---- */
 #elif defined(WSQ_IO_KQUEUE)
-
 static int wsq_io_open(wsq_io *self) {
     struct kevent event;
     self->queue = kqueue();
@@ -452,7 +453,6 @@ static int wsq_io_pair(wsq_io_fd *pair) {
 }
 #else
 #define wsq_io_poll(all, count, ms) poll(all, (nfds_t)(count), ms)
-
 static int wsq_io_pair(wsq_io_fd *pair) { return socketpair(AF_UNIX, SOCK_STREAM, 0, pair); }
 #endif
 

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/matrix}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 CORES=${CORES:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
-ROWS='gcc clang g++ clang++ lambda install cmake c11-threads no-threads i386 i386-clang musl
+ROWS='gcc clang g++ clang++ lambda install cmake c11-threads no-threads kqueue i386 i386-clang musl
     aarch64 riscv64 armhf s390x windows windows32 cl wasm wasm-no-threads wasm-page
     freebsd openbsd dragonfly netbsd macos macos13 tcc'
 QUICK='platform atomic task pool shutdown forkjoin parallel'
@@ -166,6 +166,16 @@ row_no_threads() {
     run cc -std=c11 -O1 $strict -I. '-DWSQ_PLATFORM_HEADER="test/port/platform_none.h"' \
         test/port/compile/caller_runs.c || return 1
     note 'caller_runs on a platform that has nothing'
+}
+
+# wsq_io.h on the BSDs' call, which libkqueue makes of epoll.
+row_kqueue() {
+    has pkgconf pkg-config
+    flags=$(pkg-config --cflags --libs --static libkqueue 2>/dev/null) ||
+        skip 'libkqueue-dev, or a build of github.com/mheily/libkqueue in PKG_CONFIG_PATH'
+    run cc -std=c11 -O1 $strict -D_GNU_SOURCE -DWSQ_IO_KQUEUE -DTEST_VARIANT=_kqueue \
+        test/test_io.c $flags || return 1
+    note 'test_io on libkqueue'
 }
 
 row_i386_clang() {
