@@ -8,6 +8,7 @@
 #
 # The servers take turns. For each number of connections one line, the medians of the rounds:
 #   what server connections requests/s median-us 99%-us cpu-us/request switches/request memory-KiB
+# and at the end the table of README.md.
 #
 # Environment: SERVER_CONNECTIONS ("1 8 64 512 5000"), SERVER_ONLY (names: "wsq go", and so on),
 # SERVER_BUILT=1 (what BUILD/servers has is not built again).
@@ -105,6 +106,44 @@ measure() { # server, connections
     line=$("$dir/client" $option -s "$seconds" "$4" "$1" "$5" $(pgrep -P "$5")) && echo "$2 $3 $line"
 }
 
+# The table of README.md, from the lines above: the columns are the numbers of connections.
+table() {
+    awk -v connections="$connections" '
+        { line[$1, $2, $3] = $0 }
+        # A row, if it has figures: "12.3 / 4.5" is thousand requests a second and us of processor time.
+        function row(label, what, server, column,   i, cell, cells, part, any) {
+            for (i = 1; i <= count; i++) {
+                split(line[what, server, at[i]], part)
+                cell = column ? sprintf(column == 6 ? "%.0f" : "%.2f", part[column]) : sprintf("%.3g / %.1f", part[4] / 1000, part[7])
+                if (part[4] + 0 > 0) any = 1
+                else cell = "-"
+                cells = cells " | " cell
+            }
+            if (any) print "| " label cells " |"
+        }
+        function rows(what, column,   i) { for (i = 2; i <= names; i++) row(label[name[i]], what, name[i], column) }
+        END {
+            count = split(connections, at)
+            names = split("wsq epoll libuv asio tokio nginx go", name)
+            split("wsq,epoll loop,libuv,asio,Tokio,nginx,Go", text, ",")
+            for (i = 1; i <= names; i++) label[name[i]] = text[i]
+            printf "\n| connections"
+            for (i = 1; i <= count; i++) printf " | %s", at[i]
+            printf " |\n|---"
+            for (i = 1; i <= count; i++) printf "|---"
+            print "|"
+            row("**echo**, thousand requests a second / processor time a request, us: wsq", "echo", "wsq")
+            rows("echo")
+            row("**page**: wsq", "web", "wsq")
+            rows("web")
+            row("**99% answered within**, echo, us: wsq", "echo", "wsq", 6)
+            row("Tokio", "echo", "tokio", 6)
+            row("Go", "echo", "go", 6)
+            row("**switches a request**, echo: wsq", "echo", "wsq", 8)
+            row("Tokio", "echo", "tokio", 8)
+        }' "$run/all"
+}
+
 for count in $connections; do
     for round in $(seq "$rounds"); do
         for server in $servers; do measure "$server" "$count"; done
@@ -118,5 +157,6 @@ for count in $connections; do
                 sort -n | awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : "-" }')"
         done
         echo
-    done
+    done | tee -a "$run/all"
 done
+table
