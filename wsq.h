@@ -346,8 +346,10 @@
  *
  * DRIVER. With wsq_config.driver an idle thread of the pool waits for your events (descriptors that
  * are ready, completions, messages) as well as for work, so that no thread is needed for them
- * alone. examples/wsq_io.h is a driver for descriptors, ready to copy; examples/echo.c is a server
- * that uses it. To write one, supply three functions:
+ * alone. examples/wsq_io.h is a driver for descriptors, ready to copy, on epoll, kqueue, poll and
+ * Windows (WSAPoll), and on Linux for operations that io_uring carries out. With examples/wsq.hpp a
+ * coroutine writes co_await wsq::readable or wsq::writable, with a time-out if it likes. A server
+ * to start from is examples/echo.c. To write a driver of your own, supply three functions:
  *     wait       waits for events, or only looks. A pool without work is inside it, on one thread
  *     dispatch   follows on the same thread if there were events: it calls wsq_wake or wsq_spawn
  *     interrupt  makes wait return soon, because there is work. An interrupt before the wait begins
