@@ -629,15 +629,15 @@
  *                                  may be allocated
  *     wait for one task, or some?  wsq_task_wait, wsq_group_wait, wsq_future_get; each has a form
  *                                  with a time-out (_for)
- *     set a deadline?              wait with a time-out, then cancel: recipes/deadline.c. For a
+ *     set a time-out, a deadline?  wait with a time-out, then cancel: recipes/deadline.c. For a
  *                                  task that waits, a timer: recipes/timeout.c
  *     cancel a task?               wsq_task_cancel, wsq_future_cancel. A task that runs asks
  *                                  wsq_cancelled
  *     cancel a tree of tasks?      one group that all its tasks spawn into, or a group for each
  *                                  level and wsq_group_set_parent; then wsq_group_cancel:
  *                                  recipes/deadline.c, recipes/request.c
- *     allow at most 4 downloads?   recipes/limit.c. A pool with `workers = 4` is no limit:
- *                                  stand-ins add threads
+ *     allow at most 4 downloads?   recipes/limit.c. A pool with `workers = 4` is no limit: where
+ *                                  tasks wait or block, stand-ins add threads
  *     push back when full?         recipes/limit.c refuses, recipes/bounded.c lets a thread wait,
  *                                  and recipes/channel.c a task; examples/wsq_queue.h does both.
  *                                  wsq_pool_pending says how much there is
@@ -679,15 +679,15 @@
  *                                  thread may wait for this task or wake it
  *     turn stealing off?           WSQ_SHARED: no worker has a queue of its own
  *     resize or pause a pool?      lend_only: recipes/resize.c
- *     find a hang?                 wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
+ *     find, debug a hang?          wsq_pool_dump, with wsq_config.list_tasks: recipes/watchdog.c
  *     hear of long tasks?          recipes/stalls.c; recipes/latency.c: how long tasks are queued
  *     see what the pool does?      wsq_hooks, wsq_worker_stats, each with a worker's index;
  *                                  recipes/figures.c counts bytes and waiting tasks;
  *                                  examples/trace.c draws a timeline
  *     nest loops?                  call wsq_for in a body, with its ctx: recipes/nested.c
  *     get the same sum each time?  wsq_reducer.fixed: the same bits, however many workers
- *     write tests that repeat?     caller_runs and a seed, so no threads and one order:
- *                                  recipes/deterministic.c
+ *     test without threads?        caller_runs: the test's own thread runs all tasks; with a seed,
+ *                                  in the same order each time: recipes/deterministic.c
  *     shut down under load?        wsq_pool_shutdown: late calls get WSQ_ERR_CLOSED and keep their
  *                                  task
  *     use it in a library?         copy (vendor) wsq.h into it; the program and other libraries may

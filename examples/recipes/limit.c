@@ -1,8 +1,9 @@
-/* A limit for a class of tasks: at most so many run at the same time, at most so many wait, and
- * any more are refused. For calls to a server, slow reads, or work that needs much memory.
+/* How do I allow at most n tasks of a kind (4 downloads, say) at the same time?
  *     cc -O2 -pthread limit.c -o limit && ./limit
  *
- * Only tasks that may run are in the pool's queues; each one that ends spawns the next one. */
+ * Only tasks that may run are in the pool's queues; each one that ends spawns the next one. At most
+ * RUNNING run and WAITING wait, and any more are refused. If `fn` blocks, as a download does, put
+ * wsq_block_begin(ctx) and wsq_block_end(ctx) around its call, so that it holds no worker. */
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #include <pthread.h>
