@@ -2075,13 +2075,12 @@ WSQ_API wsq_result wsq_graph_run(wsq_graph *graph);
 
 /* This calls fn(ctx, arg) on the calling thread, with a context in which it may fork, loop and
  * reduce, and returns when `fn` has returned. Idle workers help. Any thread may call this, also
- * inside a task or another run. If WSQ_GUESTS runs are under way already, then for a caller outside
- * the pool `fn` runs as a task while the caller waits, and for a worker `fn` runs without help.
+ * inside a task or another run. If WSQ_GUESTS runs are under way already, or there is no memory for
+ * one more than ever before, then for a caller outside the pool `fn` runs as a task while the
+ * caller waits, and for a worker `fn` runs without help.
  * After an error `fn` was not called.
  * WSQ_ERR_CLOSED: the pool is shutting down.
  * WSQ_ERR_CANCELLED: `fn` was to run as a task, and that task was cancelled.
- * WSQ_ERR_MEMORY: more runs are under way at the same time than ever before, and there is no memory
- * for another block. A worker never gets this error: its `fn` then runs without help.
  * WSQ_ERR_INVALID: the pool or `fn` is NULL.
  * WSQ_ERR_FORKED: the pool belongs to the parent process. */
 WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), void *arg);
@@ -4040,6 +4039,13 @@ static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
     return index - pool->guest_base < wsqi_guests_made(pool);
 }
 
+/* The block with the index n - 1, if it exists and is not `self`; else NULL. n: 1 + the index of a
+ * block that this one had to do with, perhaps long ago; or 0. */
+static wsqi_worker *wsqi_other(const wsqi_worker *self, uint32_t n) {
+    bool other = n != 0 && n - 1 != self->index && wsqi_block_known(self->pool, n - 1);
+    return other ? wsqi_block(self->pool, n - 1) : NULL;
+}
+
 /* Returns the n-th existing block: first come the `made` blocks of workers and stand-ins (the
  * caller has read wsqi_threads_made), then those of guests. */
 static wsqi_worker *wsqi_nth(const wsq_pool *pool, unsigned made, unsigned n) {
@@ -4067,33 +4073,39 @@ static inline wsq_ctx wsqi_full_mark(wsqi_worker *self) {
  * pointer, so it does not know the workers of another copy. */
 WSQI_ONE char wsqi_copy;
 
-#define wsqi_check_copy(pool) \
-    WSQ_ASSERT("another library, or with WSQ_STATIC another file, created this wsq_pool" && \
-               (pool)->copy == &wsqi_copy)
-
 #define WSQI_ALIVE 0x77737121u /* wsq_pool.alive; not a pattern that debuggers fill memory with */
 
 #define wsqi_check_pool(pool) \
     WSQ_ASSERT("this wsq_pool was destroyed, or never created" && \
                wsqi_load_hint(&(pool)->alive) == WSQI_ALIVE)
 
+/* Before each use of a pool by a thread whose innermost block is `self`, or NULL. */
+static inline void wsqi_check_use(const wsq_pool *pool, const wsqi_worker *self) {
+    (void)pool, (void)self; /* only assertions use them */
+    wsqi_check_pool(pool);
+    WSQ_ASSERT("another library, or with WSQ_STATIC another file, created this wsq_pool" &&
+               pool->copy == &wsqi_copy);
+    WSQ_ASSERT("a driver's wait that calls wsq" && (self == NULL || !self->polling));
+}
+
+/* The first block in this pool, from this thread's `block` outward; NULL: none. */
+static inline wsqi_worker *wsqi_outward(const wsq_pool *pool, wsqi_worker *block) {
+    while (block != NULL && block->pool != pool) block = block->outer;
+    return block;
+}
+
 /* The innermost block in which this thread runs a task, run or job of this pool; NULL: none. A
  * worker of one pool may be a guest in another. */
 static inline wsqi_worker *wsqi_inside(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
-    wsqi_check_pool(pool);
-    wsqi_check_copy(pool);
-    WSQ_ASSERT("a driver's wait that calls wsq" && (self == NULL || !self->polling));
-    while (self != NULL && self->pool != pool) self = self->outer;
-    return self;
+    wsqi_check_use(pool, self);
+    return wsqi_outward(pool, self);
 }
 
 /* This thread's innermost block in this pool that has a queue (so not a guest's); NULL: none. */
 static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
     wsqi_worker *self = wsqi_self_get();
-    wsqi_check_pool(pool);
-    wsqi_check_copy(pool);
-    WSQ_ASSERT("a driver's wait that calls wsq" && (self == NULL || !self->polling));
+    wsqi_check_use(pool, self);
     while (self != NULL && (self->pool != pool || self->index >= pool->guest_base))
         self = self->outer;
     return self;
@@ -4103,7 +4115,7 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
  * it may spawn while the pool drains, as a worker may. */
 static bool wsqi_is_helper(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
-    while (block != NULL && (block->pool != pool || !block->helps)) block = block->outer;
+    while (block != NULL && !block->helps) block = wsqi_outward(pool, block->outer);
     return block != NULL;
 }
 
@@ -4117,8 +4129,7 @@ static inline bool wsqi_is_guest(const wsqi_worker *self) {
 /* Is this thread in a task or a job of the pool? Then a shutdown waits for it. */
 static bool wsqi_is_in_job(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
-    while (block != NULL && (block->pool != pool || block->frame.outer == NULL))
-        block = block->outer;
+    while (block != NULL && block->frame.outer == NULL) block = wsqi_outward(pool, block->outer);
     return block != NULL;
 }
 
@@ -7248,11 +7259,10 @@ static void wsqi_backoff(uint32_t round) {
 
 /* After a wake-up: visits the worker at which the waker saw work. True: a stolen job has run. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
-    uint32_t lead = wsqi_load_hint(&self->lead); /* the waker wrote it before the token (I1) */
-    if (lead == 0) return false;
+    /* The waker wrote `lead` before the token (I1). */
+    wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->lead));
+    if (victim == NULL) return false;
     wsqi_store_hint(&self->lead, 0u);
-    if (lead - 1 == self->index || !wsqi_block_known(self->pool, lead - 1)) return false;
-    wsqi_worker *victim = wsqi_block(self->pool, lead - 1);
     for (int look = 0; look < 2 && *task == NULL; look++) { /* the first look leaves a lone task */
         if (look != 0) wsqi_backoff(2);
         if (wsqi_visit(self, victim, WSQI_SLOTS, wsqi_jobs_allowed(self), task)) return true;
@@ -7685,6 +7695,14 @@ static bool wsqi_lease_take(wsqi_worker *block) {
            wsqi_cas_acq(&block->lease, &lease, lease + WSQI_LEASE_HERE);
 }
 
+/* The thread enters a block that it has taken: its innermost one until wsqi_block_leave. */
+static void wsqi_block_enter(wsqi_worker *block) {
+    block->outer = wsqi_self_get();
+    wsqi_self_set(block);
+}
+
+static void wsqi_block_leave(wsqi_worker *block) { wsqi_self_set(block->outer); }
+
 static void wsqi_lease_end(wsqi_worker *block) {
     /* B5: what this thread did in the block is visible to the next one. Pairs with B4. Relaxed:
      * until the store only a dismissal can change the word, and it comes too late. */
@@ -7692,21 +7710,18 @@ static void wsqi_lease_end(wsqi_worker *block) {
 }
 
 /* Takes a guest's block: for wsq_run or, if `above`, for a task inside a wait; each kind has its
- * own. NULL: there is no memory or, if *all is true, all WSQ_GUESTS of this kind are taken. */
-static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
-    unsigned made, count;
+ * own. NULL: all WSQ_GUESTS of this kind are taken, or there is no memory. */
+static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
     bool more = true;
     while (more) {
-        made = wsqi_guests_made(pool);
-        count = 0;
+        unsigned made = wsqi_guests_made(pool), count = 0;
         for (unsigned i = 0; i < made; i++) {
             wsqi_worker *guest = wsqi_block(pool, pool->guest_base + i);
             if (guest->above != above) continue;
             if (wsqi_lease_take(guest)) return guest;
             count++;
         }
-        *all = count == WSQ_GUESTS;
-        if (*all) return NULL;
+        if (count == WSQ_GUESTS) return NULL;
         wsqi_lock(pool, &pool->lock); /* no block is free: makes one more */
         if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread has made one */
             wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
@@ -7724,13 +7739,11 @@ static wsqi_worker *wsqi_guest_enter(wsq_pool *pool, bool above, bool *all) {
  * into a guest's block, because those of the outer task may lie anywhere in the worker's block. If
  * no guest's block is free, the new task's forks run immediately. */
 static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
-    bool all;
-    wsqi_worker *former = wsqi_self_get(), *guest = wsqi_guest_enter(self->pool, true, &all);
+    wsqi_worker *guest = wsqi_guest_take(self->pool, true);
     if (guest == NULL) return wsqi_step_nested(self, task, wsqi_full_mark(self));
-    guest->outer = former;
-    wsqi_self_set(guest);
+    wsqi_block_enter(guest);
     bool ran = wsqi_step_nested(self, task, wsqi_base(guest));
-    wsqi_self_set(former);
+    wsqi_block_leave(guest);
     wsqi_lease_end(guest);
     return ran;
 }
@@ -7766,9 +7779,9 @@ static void wsqi_serve(wsqi_worker *self) {
 
 static void wsqi_serve_main(void *arg) {
     wsqi_worker *self = (wsqi_worker *)arg;
-    wsqi_self_set(self);
+    wsqi_block_enter(self);
     wsqi_serve(self);
-    wsqi_self_set(NULL);
+    wsqi_block_leave(self);
     wsqi_duty_end(self->pool);
 }
 
@@ -7841,11 +7854,10 @@ static void wsqi_thread_want(wsq_pool *pool) {
  * in a pool counts there: this one has the thread's permit. None counts in a caller_runs pool, or
  * in a child of fork(). Returns the first that counts, from `block` outward, or NULL. */
 static wsqi_worker *wsqi_counts(wsqi_worker *block) {
-    for (; block != NULL; block = block->outer) {
-        const wsqi_worker *below = block->outer;
-        while (below != NULL && below->pool != block->pool) below = below->outer;
-        if (below == NULL && !block->pool->config.caller_runs && !wsqi_forked(block->pool)) break;
-    }
+    for (; block != NULL; block = block->outer)
+        if (wsqi_outward(block->pool, block->outer) == NULL && /* it is the outermost */
+            !block->pool->config.caller_runs && !wsqi_forked(block->pool))
+            break;
     return block;
 }
 
@@ -8263,7 +8275,6 @@ static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_gro
  * of 0.7 us, but a task without a wait lay beside idle workers for 0.5 ms.) */
 static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
-    bool all;
     if (self != NULL && self->pool == pool && self->helps) {
         if (self->wait_depth++ < WSQI_WAIT_DEPTH)
             wsqi_help_run(self, task, group, wsqi_full_mark(self));
@@ -8275,17 +8286,16 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group
         wsqi_hooked(pool, 1u << WSQ_EVENT_START) || wsqi_inject_empty(wsqi_share_own(pool)) ||
         wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 ||
         pool->config.stack_size > wsqi_stack_default() ||
-        (self = wsqi_guest_enter(pool, false, &all)) == NULL)
+        (self = wsqi_guest_take(pool, false)) == NULL)
         return;
     self->helps = true;
-    self->outer = NULL;
-    wsqi_self_set(self);
+    wsqi_block_enter(self);
     wsqi_duty_begin(pool);
     if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
     if (self->permit) wsqi_permit_give(self);
     else wsqi_check_quiet(pool); /* it may have ended the last task after it lost its permit */
     wsqi_duty_end(pool);
-    wsqi_self_set(NULL);
+    wsqi_block_leave(self);
     self->helps = false;
     wsqi_lease_end(self);
 }
@@ -8880,8 +8890,8 @@ static bool wsqi_unpublish(wsqi_worker *self) {
 
 /* In a join: steals a job from the block with index n - 1, and runs it. n is 0: no block. */
 static bool wsqi_help_with(wsqi_worker *self, uint32_t n) {
-    if (n == 0 || n - 1 == self->index || !wsqi_block_known(self->pool, n - 1)) return false;
-    return wsqi_job_steal(self, wsqi_block(self->pool, n - 1));
+    wsqi_worker *victim = wsqi_other(self, n);
+    return victim != NULL && wsqi_job_steal(self, victim);
 }
 
 /* In a join whose job was stolen: runs another job, never a task. It looks first at the thief,
@@ -9011,18 +9021,16 @@ static void wsqi_guest_end(wsqi_worker *guest) {
 
 static void wsqi_guest_run(wsqi_worker *guest, void (*fn)(wsq_ctx ctx, void *arg), void *arg) {
     wsq_pool *pool = guest->pool;
-    wsqi_worker *former = wsqi_self_get();
     bool outside = wsqi_inside(pool) == NULL;
-    guest->outer = former;
     guest->permit = outside;
     /* Relaxed: a thread that has a job of this run sees the guest in S, by J2. */
     if (outside) wsqi_add_rlx(&pool->permits, WSQI_GUEST + WSQI_ACTIVE);
-    wsqi_self_set(guest);
+    wsqi_block_enter(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_BEGIN, NULL, 0);
     fn(wsqi_base(guest), arg);
     wsqi_check_joined(guest);
     wsqi_event(guest, WSQ_EVENT_TASK_END, NULL, WSQ_DONE);
-    wsqi_self_set(former);
+    wsqi_block_leave(guest);
     if (outside) wsqi_guest_end(guest);
     wsqi_lease_end(guest);
 }
@@ -9033,8 +9041,7 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
     wsqi_worker *self = wsqi_inside(pool);
     if (self == NULL && (wsqi_load_hint(&pool->lanes[WSQ_NORMAL].outside) & 1))
         return WSQ_ERR_CLOSED;
-    bool all;
-    wsqi_worker *guest = wsqi_guest_enter(pool, false, &all);
+    wsqi_worker *guest = wsqi_guest_take(pool, false);
     if (guest != NULL) {
         wsqi_guest_run(guest, fn, arg);
     } else if (self != NULL) { /* no block: forks run immediately, as in a full job stack */
@@ -9042,8 +9049,6 @@ WSQ_API wsq_result wsq_run(wsq_pool *pool, void (*fn)(wsq_ctx ctx, void *arg), v
         self->frame.loop = NULL;
         fn(wsqi_full_mark(self), arg);
         self->frame.loop = loop;
-    } else if (!all) {
-        return WSQ_ERR_MEMORY;
     } else { /* a thread outside spawns the run as a task */
         wsqi_run_task run;
         wsq_task_init(&run.task, wsqi_run_poll);
@@ -10162,10 +10167,9 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers && running && self == NULL; i++)
         if (wsqi_lease_take(wsqi_block(pool, i))) self = wsqi_block(pool, i);
     if (self != NULL) {
-        self->outer = wsqi_self_get();
-        wsqi_self_set(self);
+        wsqi_block_enter(self);
         wsqi_serve(self);
-        wsqi_self_set(self->outer);
+        wsqi_block_leave(self);
         wsqi_lease_end(self);
     }
     wsqi_duty_end(pool);
