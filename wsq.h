@@ -3818,6 +3818,14 @@ typedef struct wsqi_futures {
     uint32_t count;    /* how many; two batches at most */
 } wsqi_futures;
 
+/* What a worker does with the pool's driver. */
+typedef enum wsqi_driving {
+    WSQI_DRIVING_NOT,
+    WSQI_DRIVING_WAIT,    /* it is inside the driver's wait */
+    WSQI_DRIVING_EVENTS,  /* wait has returned true, and dispatch is due */
+    WSQI_DRIVING_DISPATCH /* it is inside the driver's dispatch */
+} wsqi_driving;
+
 /* A worker, stand-in or guest: the start of its block, whose rest is its job stack. */
 struct wsqi_worker {
     wsqi_front front; /* the traps, and what fork and join read beside them; see >>forkjoin */
@@ -3847,9 +3855,7 @@ struct wsqi_worker {
     wsqi_futures futures;  /* owner */
     uint32_t tombstones;   /* owner: futures called in its waits; their entries may be queued yet */
     bool suspicious;      /* owner: its last time-out saw a queued task, but no searcher */
-    bool events;          /* owner: the driver's wait has returned true, and dispatch is due */
-    bool polling;         /* owner: it is inside the driver's wait */
-    bool dispatching;     /* owner: it is inside the driver's dispatch */
+    wsqi_driving driving; /* owner */
     uint64_t slept_at;    /* owner: counters.run when it last went to sleep */
     uint64_t reported; /* owner: counters.finished at its last search; UINT64_MAX: outdated */
     uint8_t vain;         /* owner: useless searches in a row, modulo 256 */
@@ -3925,11 +3931,10 @@ typedef struct wsqi_places {
 struct wsq_pool {
     const char *copy; /* &wsqi_copy in the library or file that created it; see wsqi_check_copy */
     wsqi_a32 alive;   /* WSQI_ALIVE, until it is freed */
-    unsigned workers, guest_base, blocks, words; /* words: the length of each bitmap */
+    unsigned workers, guest_base, words; /* words: the length of each bitmap */
     unsigned shares; /* lanes of the global queue */
     uint32_t spin_rounds; /* how often a worker looks before it sleeps, if spin_ns is 0 */
     wsqi_a64 spin_ns;     /* of the config; wsq_pool_set_spin writes */
-    uint32_t wake_slot; /* lifo_cap, or 0 if the pool has no slots or a hook hears of all wakes */
     uint32_t next; /* caller_runs: the worker that runs the next task */
     /* the block of each worker, stand-in and guest; NULL: not made yet. An entry is written before
      * `threads_made` or `guests_made` counts its block. The workers' blocks are adjacent */
@@ -4023,6 +4028,9 @@ static inline wsqi_worker *wsqi_block(const wsq_pool *pool, unsigned index) {
     return wsqi_get(&pool->table[index]);
 }
 
+/* How many blocks a pool has room for: twice WSQ_GUESTS are for guests. */
+static unsigned wsqi_blocks(const wsq_pool *pool) { return pool->guest_base + 2 * (WSQ_GUESTS); }
+
 /* How many workers and stand-ins have a block. These blocks come first, and they have queues. */
 static unsigned wsqi_threads_made(const wsq_pool *pool) {
     /* B1: the block of the last thread counted here is filled. Pairs with B2. */
@@ -4085,7 +4093,8 @@ static inline void wsqi_check_use(const wsq_pool *pool, const wsqi_worker *self)
     wsqi_check_pool(pool);
     WSQ_ASSERT("another library, or with WSQ_STATIC another file, created this wsq_pool" &&
                pool->copy == &wsqi_copy);
-    WSQ_ASSERT("a driver's wait that calls wsq" && (self == NULL || !self->polling));
+    WSQ_ASSERT("a driver's wait that calls wsq" &&
+               (self == NULL || self->driving != WSQI_DRIVING_WAIT));
 }
 
 /* The first block in this pool, from this thread's `block` outward; NULL: none. */
@@ -4404,33 +4413,29 @@ static inline bool wsqi_worth(uint32_t vain) { return vain < WSQI_VAIN || vain %
 
 enum { WSQI_TOKEN_NONE, WSQI_TOKEN_HERE, WSQI_TOKEN_ASLEEP, WSQI_TOKEN_POLLING };
 
-/* The owner, which has the driver, sleeps in the driver's wait. True: the driver has events. */
-static bool wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
+/* The owner, which has the driver, sleeps in the driver's wait. */
+static void wsqi_driver_wait(wsqi_worker *self, uint64_t timeout_ns) {
     const wsq_driver *driver = &self->pool->driver;
-    self->polling = true;
+    self->driving = WSQI_DRIVING_WAIT;
     bool events = driver->wait(timeout_ns, driver->user);
-    self->polling = false;
-    return events;
+    self->driving = events ? WSQI_DRIVING_EVENTS : WSQI_DRIVING_NOT;
 }
 
 /* The owner sleeps until another thread gives the token, or until the deadline (WSQI_NEVER:
  * none). It may also return for no reason, so every caller loops on a condition of its own. poller:
- * NULL, or the caller's block if the caller has the driver; it then sleeps in the driver's wait.
- * Returns true if the driver has events. */
-static bool wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller) {
+ * NULL, or the caller's block if the caller has the driver; it then sleeps in the driver's wait. */
+static void wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller) {
     uint32_t how = poller != NULL ? WSQI_TOKEN_POLLING : WSQI_TOKEN_ASLEEP;
-    bool events = false;
     uint64_t now = deadline != WSQI_NEVER ? wsqi_clock_ns() : 0;
     uint64_t timeout_ns = deadline == WSQI_NEVER ? 0 : deadline > now ? deadline - now : 1;
     uint32_t token = WSQI_TOKEN_NONE;
     /* Relaxed: the exchange below orders what follows. Failure: the token was given already. */
     if (wsqi_cas_rlx(&self->token, &token, how)) {
         if (poller == NULL) wsqi_parking_sleep(self->parking, &self->token, how, timeout_ns);
-        else events = wsqi_driver_wait(poller, timeout_ns != 0 ? timeout_ns : WSQ_FOREVER);
+        else wsqi_driver_wait(poller, timeout_ns != 0 ? timeout_ns : WSQ_FOREVER);
     }
     /* I1: what the giver of the token did before is visible to the caller. Pairs with I2. */
     wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
-    return events;
 }
 
 /* Any thread gives the token, and wakes the parker's owner if it sleeps. */
@@ -5127,20 +5132,19 @@ static bool wsqi_driver_take(wsqi_worker *self) {
 static void wsqi_driver_leave(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_worker *former = wsqi_self_get();
-    if (self->events && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
+    if (self->driving == WSQI_DRIVING_EVENTS && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         uint32_t wake_slot = self->wake_slot;
         wsq_order order = self->order;
         self->wake_slot = 0;
         if (!self->permit) self->order = WSQ_SHARED;
         wsqi_self_set(self); /* caller_runs: the caller acts as a worker */
-        self->dispatching = true;
+        self->driving = WSQI_DRIVING_DISPATCH;
         pool->driver.dispatch(pool, pool->driver.user);
-        self->dispatching = false;
         wsqi_self_set(former);
         self->order = order;
         self->wake_slot = wake_slot;
     }
-    self->events = false;
+    self->driving = WSQI_DRIVING_NOT;
     /* V2: the driver's next thread sees what wait and dispatch have written. Pairs with V1. I11:
      * this thread sees the sleepers, or a sleeper sees the driver free. Pairs with I10. */
     wsqi_store_sc(&pool->poller, WSQI_HAS_DRIVER(self->index) - 1);
@@ -5231,8 +5235,8 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
     /* A watcher whose time is up looks before it sleeps: calls might wake it early each time. */
     if (!watching || wsqi_clock_ns() < until)
-        self->events = wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
-    if (self->events || !wsqi_asleep(self)) return watching;
+        wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
+    if (self->driving == WSQI_DRIVING_EVENTS || !wsqi_asleep(self)) return watching;
     if (until == WSQI_NEVER || wsqi_clock_ns() < until) return watching;
     if (watching) wsqi_watch_end(self);
     else wsqi_park_end(self);
@@ -5279,8 +5283,9 @@ static void wsqi_leave_waker(wsqi_worker *self) {
 
 /* The owner calls this when it got or gave a permit, or its average time per task changed. */
 static inline void wsqi_slot_update(wsqi_worker *self) {
-    bool tells = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS;
-    self->wake_slot = tells ? 0 : self->pool->wake_slot;
+    bool slow = !self->permit || self->tune.average_ns >= WSQI_SLOT_NS ||
+                wsqi_hooked(self->pool, 1u << WSQ_EVENT_WAKE);
+    self->wake_slot = slow ? 0 : self->pool->config.lifo_cap;
 }
 
 /* The owner notes whether it holds a permit from here on. */
@@ -5346,7 +5351,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     while (wsqi_asleep(self) && wsqi_load_hint(pool->phase) != WSQI_PHASE_OVER) {
         bool over = wait != NULL ? wsqi_wait_called(wait) || wsqi_wait_expired(wait)
                                  : wsqi_dismissed(self);
-        if (over || self->events || wsqi_inbox_calls(self)) wsqi_wake_self(self);
+        bool events = self->driving == WSQI_DRIVING_EVENTS;
+        if (over || events || wsqi_inbox_calls(self)) wsqi_wake_self(self);
         else watching = wsqi_nap(self, watching, wait != NULL ? wait->deadline : WSQI_NEVER);
     }
     wsqi_event(self, WSQ_EVENT_UNPARK, NULL, 0);
@@ -5952,8 +5958,8 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
  * slots. Tasks that the driver's dispatch wakes go to the queue, in order. */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
-    if (self != NULL && self->permit && !self->dispatching && pool->config.lifo_cap != 0 &&
-        wsqi_task_queue_flags(task) == 0) {
+    if (self != NULL && self->permit && self->driving == WSQI_DRIVING_NOT &&
+        pool->config.lifo_cap != 0 && wsqi_task_queue_flags(task) == 0) {
         wsqi_slot_put(self, task);
         if (self->tune.average_ns >= WSQI_SLOT_NS) wsqi_slot_tell(self);
     } else {
@@ -7324,7 +7330,8 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
 /* Takes the driver, if no thread has it, and dispatches its events. True: there were some. */
 WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     if (!wsqi_driver_take(self)) return false;
-    bool events = self->events = wsqi_driver_wait(self, 0);
+    wsqi_driver_wait(self, 0);
+    bool events = self->driving == WSQI_DRIVING_EVENTS;
     wsqi_group_flush(self); /* first: wsqi_search_begin looks whether the pool is quiet */
     if (!self->searching) wsqi_search_begin(self); /* so wakes in the dispatch notify no thread */
     wsqi_driver_leave(self);
@@ -8053,7 +8060,7 @@ static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_wait_look(wait);
     wsqi_wait_off_duty(wait);
-    if (!wsqi_wait_called(wait)) (void)wsqi_park(wait->parker, wait->deadline, NULL);
+    if (!wsqi_wait_called(wait)) wsqi_park(wait->parker, wait->deadline, NULL);
     wsqi_wait_on_duty(wait);
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_UNPARK, NULL, 0);
 }
@@ -8331,7 +8338,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
                              uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     const wsqi_worker *block = wsqi_inside(pool);
-    if (block != NULL && block->dispatching) return WSQ_ERR_INVALID;
+    if (block != NULL && block->driving != WSQI_DRIVING_NOT) return WSQ_ERR_INVALID;
     wsqi_wait wait;
     wsq_result result;
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
@@ -8739,7 +8746,7 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     wsq_pool *pool = wsqi_task_pool(&future->task);
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
-    if (self != NULL && self->dispatching) return WSQ_ERR_INVALID;
+    if (self != NULL && self->driving != WSQI_DRIVING_NOT) return WSQ_ERR_INVALID;
     uint32_t state = wsqi_load_acq(&future->task.state); /* T1: the result is visible. */
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
@@ -10028,11 +10035,11 @@ static void wsqi_pool_free(wsq_pool *pool) {
     wsqi_timers_free(pool, allocator);
     if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* a child would wait for sleepers */
     if (pool->phase != &pool->own_phase) wsqi_guard_destroy(pool->phase);
-    for (unsigned i = pool->workers; i < pool->blocks; i++)
+    for (unsigned i = pool->workers; i < wsqi_blocks(pool); i++)
         wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
     wsqi_blocks_give(allocator, pool->table[0], pool->workers * (size_t)WSQ_BLOCK_SIZE);
     wsqi_store_stat(&pool->alive, 0u);
-    wsqi_release(allocator, pool, wsqi_pool_bytes(pool->blocks, pool->words));
+    wsqi_release(allocator, pool, wsqi_pool_bytes(wsqi_blocks(pool), pool->words));
 }
 
 /* Makes a pool without workers, which wsqi_pool_free can free. NULL: no memory. */
@@ -10056,7 +10063,6 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     if (config->driver != NULL) pool->driver = *config->driver;
     pool->workers = config->workers;
     pool->guest_base = guest_base;
-    pool->blocks = blocks;
     pool->words = words;
     pool->sleepers = (wsqi_a64 *)(void *)(pool + 1);
     pool->joiners = pool->sleepers + words;
@@ -10105,7 +10111,6 @@ static bool wsqi_pool_init(wsq_pool *pool, const wsq_config *config) {
     /* one lane, where tasks of the global queue must stay in order */
     if (config->order != WSQ_FIFO || config->caller_runs || pool->shares == 0) pool->shares = 1;
     if (pool->shares > (unsigned)WSQI_SHARES) pool->shares = (unsigned)WSQI_SHARES;
-    pool->wake_slot = wsqi_hooked(pool, 1u << WSQ_EVENT_WAKE) ? 0 : config->lifo_cap;
     pool->spin_rounds = config->caller_runs ? 1 : WSQI_SPIN_ROUNDS;
     wsqi_store_init(&pool->spin_ns, config->spin_ns);
     wsqi_pool_place(pool, config);
@@ -10196,7 +10201,7 @@ WSQ_API void wsq_pool_set_spin(wsq_pool *pool, uint64_t spin_ns) {
 
 WSQ_API unsigned wsq_pool_workers(const wsq_pool *pool) { return pool->workers; }
 
-WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return pool->blocks; }
+WSQ_API unsigned wsq_pool_slots(const wsq_pool *pool) { return wsqi_blocks(pool); }
 
 WSQ_API uint64_t wsq_pool_pending(const wsq_pool *pool) {
     wsqi_check_pool(pool);
@@ -10221,7 +10226,7 @@ WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     /* P2: finished tasks are read before spawned ones, so the sum of spawned is not less. */
     uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
-    for (unsigned i = 0; i < pool->blocks; i++) {
+    for (unsigned i = 0; i < wsqi_blocks(pool); i++) {
         wsq_worker_stats(pool, i, &one);
         if (i >= pool->workers) one.average_task_ns = one.interval = 0;
         for (size_t k = 0; k < sizeof one / sizeof *sum; k++) sum[k] += part[k];

@@ -75,7 +75,7 @@ static wsq_ctx act_as(unsigned index) {
 static void finish(void) {
     explore_join();
     explore_check(runs == forks);
-    for (unsigned i = 0; i < pool->blocks; i++)
+    for (unsigned i = 0; i < wsqi_blocks(pool); i++)
         explore_check(!wsqi_block_known(pool, i) || wsqi_range_empty(wsqi_block(pool, i)));
     wsqi_self_set(NULL);
     wsq_pool_destroy(pool);
