@@ -7157,8 +7157,8 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* wsq_pool_wait does not wait for jobs, so this thread reports ended tasks before the job. (In
      * a join it has done so before, unless tasks ran in its waits since.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: either this thread sees that wsq_pool_wait waits, or that sees the tasks' end. Pairs
-         * with W5. (After the stores below, a barrier would have to wait until they are done.) */
+        /* W4: either this thread sees the one in wsq_pool_wait, or that one the tasks' end. Pairs
+         * with W5. (After the stores below, a barrier would have to wait for them.) */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
     }
@@ -7208,8 +7208,8 @@ typedef enum wsqi_reach { WSQI_JOBS, WSQI_TASKS, WSQI_SLOTS } wsqi_reach;
 /* After a theft by a thief that S does not count as a searcher: notifies if tasks are left. */
 static void wsqi_notify_rest(wsqi_worker *self, wsqi_worker *victim) {
     /* I6: the last searcher may have missed the tasks while they moved, and the victim did not
-     * notify for tasks that it pushed behind them. Either this sees those tasks in the victim's
-     * queue, or the victim sees the older ones gone, and notifies (wsqi_notify_pushed). */
+     * notify for tasks that it pushed behind them. Either this thread sees these in the
+     * victim's queue, or the victim sees the older ones gone, and notifies (wsqi_notify_pushed). */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) + wsqi_queue_length(victim) != 0) wsqi_notify_fenced(self->pool);
 }
@@ -7333,7 +7333,7 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     wsqi_driver_wait(self, 0);
     bool events = self->driving == WSQI_DRIVING_EVENTS;
     wsqi_group_flush(self); /* first: wsqi_search_begin looks whether the pool is quiet */
-    if (!self->searching) wsqi_search_begin(self); /* so wakes in the dispatch notify no thread */
+    if (!self->searching) wsqi_search_begin(self); /* then a dispatch's wakes notify no thread */
     wsqi_driver_leave(self);
     return events;
 }
@@ -7474,7 +7474,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_local(self);  /* woken by a timer, or in the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        /* Not if it looks only once: it soon sleeps in the driver, by the same system call. */
+        /* Skipped by a worker that looks once: it soon sleeps in the driver, by the same call. */
         if (task == NULL && !again && self->pool->config.driver != NULL &&
             (self->pool->config.caller_runs || !wsqi_discouraged(self)) && wsqi_drive(self))
             task = wsqi_take_local(self);
@@ -7494,7 +7494,7 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
 WSQI_HOT wsq_task *wsqi_find_work(wsqi_worker *self) {
     uint32_t left = self->turn.left;
     wsq_task *task = wsqi_find_near(self);
-    if (left != 0) self->turn.left = left - 1; /* stolen jobs do not count */
+    if (left != 0) self->turn.left = left - 1; /* one task nearer to the next turn */
     if (!WSQI_LIKELY(task != NULL)) task = wsqi_find_far(self);
     if (task != NULL && self->searching) wsqi_search_end(self);
     return task;
@@ -7528,7 +7528,7 @@ static bool wsqi_step_nested(wsqi_worker *self, wsq_task *task, wsq_ctx floor) {
     if (task != NULL) wsqi_work(self, task);
     else ran = wsqi_step(self);
     wsqi_group_flush(self);
-    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* for wsqi_requeue */
+    if (wsqi_queue_length(self) != 0) wsqi_notify_others(self); /* wsqi_requeue leaves this to us */
     wsqi_frame_pop(self, &frame);
     return ran;
 }
@@ -7894,7 +7894,7 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
         if (join && !wait->gives) continue;
         bool queued = !block->permit && !wsqi_is_guest(block) && wsqi_spill_all(block);
         if (queued) wsqi_notify(block->pool); /* it queued tasks while it had no permit */
-        if (!block->permit) /* given back before; the keeper may take it again */
+        if (!block->permit) /* the permit was given back before; the keeper may take one */
             all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
                           !wsqi_permit_take(block));
         else if (wsqi_is_guest(block) ||
@@ -9741,7 +9741,7 @@ static void wsqi_sweep(wsq_pool *pool) {
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: unlocks */
-        /* P4: either this sees a task queued now, or its producer sees that no sweep runs. */
+        /* P4: either this sees a newly queued task, or its producer sees that no sweep runs. */
         wsqi_fence_sc();
     }
     wsqi_check_quiet(pool);
