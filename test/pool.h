@@ -6,6 +6,8 @@
 #ifndef TEST_POOL_H
 #define TEST_POOL_H
 
+#include "rests.h"
+
 static inline wsq_pool *pool_new(wsq_config config) {
     wsq_pool *pool = NULL;
     if (config.seed == 0) config.seed = test_seed | 1;
@@ -46,6 +48,8 @@ static inline void pool_rest(wsq_pool *pool) {
     CHECK_EQ(pool_bits(pool->joiners, pool->words), 0);
     CHECK_EQ(pool_leases(pool), 0);
     CHECK_EQ(wsqi_load_acq(&pool->waiters), 0);
+    const char *left = pool_left(pool);
+    if (!CHECK(left == NULL)) fprintf(stderr, "    %s\n", left);
 }
 
 static inline void pool_end(wsq_pool *pool) {

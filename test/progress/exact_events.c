@@ -266,6 +266,92 @@ static void ends_only(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a hook for one event hears all of these, and nothing else ---- */
+
+static wsq_poll short_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    (void)ctx;
+    compute(200);
+    return --self->runs != 0 ? WSQ_YIELD : WSQ_DONE;
+}
+
+static item *sleepers[3];
+
+static wsq_poll wakes_three_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < 3; i++) item_wake(sleepers[i]); /* into the slot */
+    wsq_block_begin(ctx);
+    wsq_block_end(ctx);
+    CHECK_EQ(wsq_go(wsq_pool_of(ctx), go, NULL), WSQ_OK);
+    item_spawn(wsq_pool_of(ctx), item_make(US));
+    return WSQ_DONE;
+}
+
+static void hear_number(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
+    (void)user, (void)worker, (void)subject, (void)value;
+    heard[event]++;
+}
+
+static void count_events(uint32_t events) {
+    const wsq_hooks hooks = {.event = hear_number, .events = events};
+    item *runs = item_make(0), *wakes = item_make(0), *never = item_make(0), *timed = item_make(0);
+    wsq_future *future;
+    wsq_stats stats;
+    memset(heard, 0, sizeof heard);
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .hooks = &hooks});
+    runs->task.fn = short_run; /* so that the average is some 200 ns */
+    runs->runs = 20000;
+    item_spawn(pool, runs);
+    wsq_pool_wait(pool);
+    wsq_pool_stats(pool, &stats);
+    CHECK(stats.average_task_ns < 3000);
+    for (int i = 0; i < 3; i++) {
+        (sleepers[i] = item_make(US))->pends = true;
+        item_spawn(pool, sleepers[i]);
+    }
+    never->pends = timed->pends = true;
+    item_spawn(pool, never);
+    item_spawn(pool, timed);
+    nap(MS);
+    wakes->task.fn = wakes_three_run;
+    item_spawn(pool, wakes);
+    CHECK(wsq_task_cancel(&never->task));
+    item_set_timer(pool, timed, MS);
+    CHECK_EQ(wsq_submit(pool, call, NULL, &future), WSQ_OK);
+    CHECK_EQ(wsq_future_get(future, NULL), WSQ_OK);
+    CHECK_EQ(wsq_run(pool, jobs_run, NULL), WSQ_OK);
+    nap(5 * MS);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+    sim.threads = 0; /* the next pool has these cores again */
+}
+
+/* The number of sleeps and thefts may depend on what a spawn takes, which depends on the hook. */
+static bool depends(unsigned event) {
+    return event == WSQ_EVENT_PARK || event == WSQ_EVENT_UNPARK || event == WSQ_EVENT_STEAL ||
+           event == WSQ_EVENT_PUBLISH;
+}
+
+static void one_event_each(void) {
+    enum { KINDS = WSQ_EVENT_UNBLOCK + 1 };
+    unsigned all[KINDS], stolen;
+    count_events(0);
+    memcpy(all, heard, sizeof all);
+    CHECK_EQ(all[WSQ_EVENT_WAKE], 5); /* one for the cancelled task, which was pending */
+    CHECK_EQ(all[WSQ_EVENT_CANCEL], 1);
+    CHECK_EQ(all[WSQ_EVENT_BLOCK], 1);
+    stolen = all[WSQ_EVENT_STEAL];
+    for (unsigned event = 0; event < KINDS; event++) {
+        count_events(1u << event);
+        for (unsigned other = 0; other < KINDS; other++) {
+            if (other != event) CHECK_EQ(heard[other], 0);
+            else if (depends(event)) CHECK(heard[event] != 0 || all[event] == 0);
+            else if (stolen == 0 || (event != WSQ_EVENT_TASK_BEGIN && event != WSQ_EVENT_TASK_END))
+                CHECK_EQ(heard[event], all[event]);
+        }
+    }
+}
+
 /* ---- the dump, word for word ---- */
 
 static char dumped[4000];
@@ -481,6 +567,7 @@ int main(void) {
     test_begin("exact_events");
     IN_WORLD(nodes);
     IN_WORLD(ends_only);
+    IN_WORLD(one_event_each);
     IN_WORLD(dump_of_all);
     IN_WORLD(statistics_of_sleep);
     IN_WORLD(statistics_of_rescues);

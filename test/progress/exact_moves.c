@@ -1,5 +1,6 @@
-/* Tasks on their way from one queue to another, with the mover stalled at each access in turn; and the ends and
- * permits that no other thread would see: each has one moment at which it must be told. In virtual time. */
+/* Tasks on their way from one queue to another, with the mover stalled at each access in turn; the ends and permits
+ * that no other thread would see: each has one moment at which it must be told. What a wait runs, and what it leaves
+ * in the queues; more than 64 workers. In virtual time. */
 #include "exact.h"
 
 /* ---- tasks on their way from one queue to another ---- */
@@ -282,11 +283,181 @@ static void last_standin_blocks(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- what a thread outside runs in its wait ---- */
+
+static const sim_core *caller;
+static unsigned helped;
+
+static wsq_poll helped_run(wsq_ctx ctx, wsq_task *task) {
+    helped += sim.running == caller;
+    return item_run(ctx, task);
+}
+
+/* The awaited task, if it is among the oldest eight. */
+static void helps_as_far_as_eight(void) {
+    caller = sim.running;
+    for (int before = 0; before < 10; before++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
+        item *awaited = item_make(20 * US);
+        helped = 0;
+        awaited->task.fn = helped_run;
+        for (int i = 0; i < before; i++) item_spawn(pool, item_make(20 * US));
+        item_spawn(pool, awaited);
+        CHECK_EQ(wsq_task_wait(&awaited->task), WSQ_OK);
+        CHECK_EQ(helped, before < 8);
+        wsq_pool_wait(pool);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
+/* ---- pinned tasks above a wait ---- */
+
+static item *never;
+
+static wsq_poll waits_for_never_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
+    CHECK_EQ(wsq_task_wait(&never->task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+static wsq_poll pinned_again_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task), *next;
+    compute(10 * US);
+    if (now() >= self->give_up) return WSQ_DONE;
+    next = item_make(0);
+    next->task.fn = pinned_again_run;
+    next->give_up = self->give_up;
+    item_spawn_on(wsq_pool_of(ctx), 0, next);
+    return WSQ_DONE;
+}
+
+/* They have the permit, so that no more threads are at work than the pool has workers; and while they come without
+ * end, timers fire, and their tasks run. */
+static void pinned_above_a_wait(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *waits = item_make(0), *pinned = item_make(5 * MS), *other = item_make(MS), *chain = item_make(0);
+    item *timed = item_make(US);
+    never = item_make(0);
+    never->pends = timed->pends = true;
+    item_spawn(pool, never);
+    item_spawn(pool, timed);
+    nap(MS);
+    waits->task.fn = waits_for_never_run;
+    item_spawn(pool, waits);
+    nap(MS);
+    item_spawn_on(pool, 0, pinned);
+    nap(MS);
+    item_spawn(pool, other);
+    nap(10 * MS);
+    CHECK(pinned->ended != 0 && other->began >= pinned->ended && other->ended != 0);
+    chain->task.fn = pinned_again_run;
+    chain->give_up = now() + 20 * MS;
+    item_spawn_on(pool, 0, chain);
+    item_set_timer(pool, timed, MS);
+    nap(10 * MS);
+    CHECK(timed->began != 0 && timed->began - timed->spawned < 2500 * US);
+    item_wake(never);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- futures that a worker calls in its wait, and that stay queued ---- */
+
+static unsigned beyond; /* tasks in the global queue */
+
+static wsq_poll gets_many_run(wsq_ctx ctx, wsq_task *task) {
+    unsigned most = beyond / 2 > WSQ_RING_CAPACITY / 2 ? beyond / 2 : WSQ_RING_CAPACITY / 2;
+    (void)task;
+    item_spawn(wsq_pool_of(ctx), item_make(US)); /* so that no future is alone in the queue */
+    for (unsigned i = 1; i < 3 * most; i++) {
+        get_one(ctx);
+        if (i <= most) CHECK_EQ(wsq_pool_pending(wsq_pool_of(ctx)), 2 + beyond + i % most);
+    }
+    return WSQ_DONE;
+}
+
+/* They are taken out when they are half of a ring, and half of the global queue. */
+static void entries_of_called_futures(void) {
+    for (beyond = 0; beyond <= 400; beyond += 200) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+        wsq_task *list[401];
+        item *gets = item_make(0);
+        gets->task.fn = gets_many_run;
+        list[0] = &gets->task;
+        for (unsigned i = 0; i < beyond; i++) list[i + 1] = &item_make(US)->task;
+        CHECK_EQ(wsq_spawn_batch(pool, list, beyond + 1), WSQ_OK);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
+/* ---- more than 64 workers ---- */
+
+static unsigned ran_on[70];
+
+static wsq_poll pinned_run(wsq_ctx ctx, wsq_task *task) {
+    ran_on[wsq_worker_index(ctx)]++;
+    return item_run(ctx, task);
+}
+
+static void piece_of_many(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx, (void)arg;
+    compute((end - begin) * MS);
+}
+
+static wsq_poll many_pieces_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_for(ctx, 0, 140, 1, piece_of_many, NULL);
+    return WSQ_DONE;
+}
+
+/* Each wakes by itself, for a pinned task, a timer and in a join. */
+static void seventy_workers(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 70});
+    item *loops = item_make(0), *timed = item_make(US);
+    wsq_task *list[70];
+    item *tasks[70];
+    for (int round = 0; round < 2; round++) {
+        memset(ran_on, 0, sizeof ran_on);
+        for (unsigned i = 0; i < 70; i++) {
+            item *one = item_make(US);
+            one->task.fn = pinned_run;
+            item_spawn_on(pool, i, one);
+        }
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        for (unsigned i = 0; i < 70; i++) CHECK_EQ(ran_on[i], 1);
+        nap(MS);
+        for (unsigned i = 0; i < 70; i++) {
+            list[i] = &(tasks[i] = item_make(10 * MS))->task;
+            tasks[i]->spawned = now();
+        }
+        CHECK_EQ(wsq_spawn_batch(pool, list, 70), WSQ_OK);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        for (unsigned i = 0; i < 70; i++) CHECK(tasks[i]->began - tasks[i]->spawned < 200 * US);
+    }
+    timed->pends = true;
+    item_spawn(pool, timed);
+    nap(MS);
+    item_set_timer(pool, timed, MS);
+    loops->task.fn = many_pieces_run;
+    uint64_t start = now();
+    item_spawn_on(pool, 69, loops);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    CHECK(now() - start < 10 * MS);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_moves");
     IN_WORLD(trips);
     IN_WORLD(helps);
     IN_WORLD(quiet);
     IN_WORLD(last_standin_blocks);
+    IN_WORLD(helps_as_far_as_eight);
+    IN_WORLD(pinned_above_a_wait);
+    IN_WORLD(entries_of_called_futures);
+    IN_LARGE_WORLD(seventy_workers);
     return test_end();
 }

@@ -628,6 +628,10 @@ static void play_main(void) {
     }
     play_over = true;
     while (play.wakers != 0) nap(100 * US);
+    for (unsigned i = 0; i < all->pools && !watch.failed; i++) {
+        const char *wrong = pool_wrong(pool_of(i)->pool);
+        if (wrong != NULL) watch_fail("rest", "%s", wrong);
+    }
     for (unsigned i = 0; i < all->pools && !watch.failed; i++)
         if (!all->drains && wsq_pool_shutdown(pool_of(i)->pool, WSQ_DRAIN) != WSQ_OK) watch_fail("result", "a shutdown failed");
     for (unsigned i = 0; i < play.inside; i++) sim_join(play.lent[i]);

@@ -68,22 +68,9 @@ static wsq_pool *pool_make(const wsq_config *config) {
     return pool;
 }
 
-/* All tasks are over, unless a shutdown is to end them: nothing is queued, counted or held any more. */
 static inline void pool_rests(wsq_pool *pool) {
-    unsigned lanes = WSQ_LOW + pool->shares, made = wsqi_threads_made(pool);
-    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || wsqi_pending(pool) != 0) return;
-    if (wsqi_load_hint(&pool->held) != 0) sim_fail("a task counts as held");
-    if (wsqi_load_hint(&pool->duty.sweeping) != 0) sim_fail("a sweep did not end");
-    for (unsigned i = 0; i < lanes + made; i++) {
-        wsqi_inject *lane = i < lanes ? &pool->lanes[i] : &wsqi_block(pool, i - lanes)->inbox;
-        if (wsqi_load_hint(&lane->count) != 0) sim_fail("a lane counts urgent tasks");
-        if (!wsqi_inject_empty(lane)) sim_fail("a lane holds tasks");
-    }
-    for (unsigned i = 0; i < made; i++) {
-        wsqi_worker *worker = wsqi_block(pool, i);
-        if (wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL) sim_fail("a worker has tasks");
-        if (worker->ends.group != NULL) sim_fail("the end of a group is not reported");
-    }
+    const char *wrong = pool_wrong(pool);
+    if (wrong != NULL) sim_fail(wrong);
 }
 
 #define wsq_pool_destroy(pool) (pool_rests(pool), (wsq_pool_destroy)(pool))

@@ -15,6 +15,8 @@
 #define SIM_STALLS
 #include "../../bench/sim/sim.h"
 
+#include "../rests.h"
+
 enum { WORLD_CORES = 16, WORLD_STACK = 8 << 20 };
 
 #define US UINT64_C(1000)
@@ -80,6 +82,29 @@ static inline bool world_run(void (*fn)(void), uint64_t limit_ns) {
     explore_context_make(&world.run, world.stack, WORLD_STACK, world_main);
     explore_context_switch(&world.harness, &world.run);
     return world.returned;
+}
+
+/* All tasks are over, unless a shutdown is to end them. When all threads sleep, nothing is left behind; and S counts
+ * each of them, and all permits. Returns what is wrong, or NULL. */
+static inline const char *pool_wrong(wsq_pool *pool) {
+    const wsq_config *config = &pool->config;
+    uint64_t s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || wsqi_pending(pool) != 0) return NULL;
+    for (int i = 0; i < 20 && wsqi_idle(s) != wsqi_load_hint(&pool->duty.threads); i++) {
+        nap(MS);
+        s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED;
+    }
+    uint32_t threads = wsqi_load_hint(&pool->duty.threads);
+    uint64_t rest = pool->workers * WSQI_SLEEPING + threads * WSQI_IDLE, bits = 0, joiners = 0;
+    if (config->caller_runs) rest = wsqi_load_hint(&pool->permits);
+    else if (wsqi_idle(s) != threads && config->spin_ns != 0) return NULL; /* they look on */
+    if (s != rest) return "S counts a thread or a permit wrongly";
+    for (unsigned w = 0; w < pool->words; w++) {
+        for (uint64_t mask = wsqi_load_hint(&pool->sleepers[w]); mask != 0; mask &= mask - 1) bits++;
+        joiners |= wsqi_load_hint(&pool->joiners[w]);
+    }
+    if (bits != wsqi_idle(s) || joiners != 0) return "the bitmaps differ from S";
+    return pool_left(pool);
 }
 
 #endif /* WORLD_H */
