@@ -8636,6 +8636,17 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     wsqi_notify_others(self); /* others may have seen the queue empty meanwhile */
 }
 
+/* A thread outside has queued a task by wsq_go behind another new task. If one worker is on its way
+ * and all others sleep, this wakes a second one. So the two wake up at the same time, and not one
+ * after the other. (libuv, 4 requests in flight, 2 cores of a Xeon: 230,000 instead of 90,000 a
+ * second.) It is only for wsq_go: a thread that waits for other tasks often runs them itself. */
+static void wsqi_notify_second(wsq_pool *pool) {
+    uint64_t s = wsqi_load_hint(&pool->permits);
+    if (wsqi_searching(s) == 1 && wsqi_sleeping(s) + 1 == pool->workers &&
+        wsqi_idle_take(pool, 1, 0, 2) != 0)
+        wsqi_wake_one(pool, NULL);
+}
+
 /* Spawns a future's task. out: where wsq_submit wants the handle; NULL: for wsq_go, which has none.
  * If the spawn fails, no other thread knows the future, so it is freed without a claim. */
 static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *arg,
@@ -8653,7 +8664,10 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
     }
     if (out != NULL) *out = future; /* before the function can run, which may use the handle */
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, &future->task, 0);
+    bool second = self == NULL && out == NULL &&
+                  wsqi_load_hint(&wsqi_share_own(pool)->incoming) != NULL;
     wsqi_task_queue(pool, self, &future->task);
+    if (second) wsqi_notify_second(pool);
     return WSQ_OK;
 }
 

@@ -610,9 +610,31 @@ static void searcher_comes(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- two calls from outside ---- */
+
+static uint64_t begun[2];
+
+static void go_run(void *arg) {
+    *(uint64_t *)arg = now();
+    compute(MS);
+}
+
+/* A wake-up takes 4 us here, and to call it 1.5 us, which the calling thread pays: two workers are on
+ * their way at the same time. Else the first one would call the second one when it has woken up. */
+static void pairs_begin_together(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 4});
+    nap(MS); /* the workers sleep */
+    uint64_t called = now();
+    for (int i = 0; i < 2; i++) CHECK_EQ(wsq_go(pool, go_run, &begun[i]), WSQ_OK);
+    wsq_pool_wait(pool);
+    CHECK(begun[0] - called < 7 * US && begun[1] - called < 7 * US);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_soon");
     IN_WORLD(spawns);
+    IN_WORLD(pairs_begin_together);
     IN_WORLD(slots);
     IN_WORLD(looks_on);
     IN_WORLD(events_beside_a_long_task);
