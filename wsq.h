@@ -3968,7 +3968,7 @@ struct wsq_pool {
     wsqi_a32 vain_looks; /* useless looks, in a row, of waiting threads outside */
     wsqi_a64 dropped; /* tasks that were cancelled; counters.finished leaves them out */
     wsqi_a64 wakes;   /* sleepers that threads outside have woken */
-    wsqi_a32 jobs_from; /* 1 + processor of the thread that last woke one for jobs; 0: used up */
+    wsqi_a32 jobs_from; /* 1 + processor of the last thread that woke one for jobs; 0: read since */
     wsqi_waiters waiting[WSQI_BUCKETS]; /* the threads that wait; see >>waiters */
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each block, 1: idle. The thread sets it, its waker clears it */
@@ -4845,8 +4845,8 @@ static size_t wsqi_queue_length(const wsqi_worker *worker) {
 static inline void wsqi_notify_pushed(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     if (wsqi_alone(pool)) return;
-    /* I6: also, either this thread sees that a thief has taken the older tasks, or that thief sees
-     * the new task when it notifies (wsqi_search_end, wsqi_notify_rest). */
+    /* I6: as in wsqi_notify. Besides, this thread sees that a thief has taken the older tasks, or
+     * that thief sees the new task when it notifies (wsqi_search_end, wsqi_notify_rest). */
     wsqi_fence_sc();
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
@@ -5890,8 +5890,8 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
         if ((outside & 1) &&
             (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_is_helper(pool)))
             return false;
-        /* Relaxed: the closed bit and the count are one word, and a read-modify-write sees its
-         * newest value, so a shutdown waits for each admitted task. G1 and P1 order the rest. */
+        /* Relaxed: the closed bit and the count are in one word, and a read-modify-write sees the
+         * word's newest value. So a shutdown waits for each admitted task. G1, P1 order the rest. */
     } while (!wsqi_cas_rlx(word, &outside, outside + 2 * count));
     return true;
 }
@@ -6085,7 +6085,7 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
-    /* A guest's block has no budget, unless its thread runs tasks of a group that it waits for. */
+    /* A guest's block has no budget, unless its thread runs tasks that it waits for. */
     while (self != NULL && self->index >= self->pool->guest_base && !self->helps)
         self = self->outer;
     if (self == NULL) return true;
