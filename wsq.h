@@ -5891,7 +5891,7 @@ static bool wsqi_admit(wsq_pool *pool, uint64_t count) {
             (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_is_helper(pool)))
             return false;
         /* Relaxed: the closed bit and the count are in one word, and a read-modify-write sees the
-         * word's newest value. So a shutdown waits for each admitted task. G1, P1 order the rest. */
+         * word's newest value: a shutdown waits for each admitted task. G1, P1 order the rest. */
     } while (!wsqi_cas_rlx(word, &outside, outside + 2 * count));
     return true;
 }
