@@ -7164,7 +7164,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     }
     wsq_job *job = wsqi_get(&wsqi_entry_at(victim, wsqi_range_top(range))->job);
     wsqi_store_hint(&job->thief, self->index + 1);
-    /* The victim's last public job is gone, so this asks for more. (If each theft asked, it would
+    /* The victim's last public job is gone, so it is asked for more. (If each theft asked, it would
      * publish at each fork: with 2 workers, uts then takes 10.1 instead of 9.8 ms.) */
     if (wsqi_range_top(next) == wsqi_range_bottom(next)) wsqi_steal_request(victim);
     wsqi_store_hint(&self->lead, victim->index + 1);
@@ -7198,8 +7198,8 @@ static bool wsqi_jobs_allowed(const wsqi_worker *self) {
 }
 
 /* How many victims of one distance a pass visits; three times as many if distances do not matter.
- * More visits would cost the victims more than they bring. Work that all searchers miss, the last
- * one finds when it ends its search. On 128 simulated cores, values from 4 to 16 differ little. */
+ * More visits would cost the victims more than they bring. The last searcher finds what all others
+ * missed, when it ends its search. On 128 simulated cores, values from 4 to 16 differ little. */
 #define WSQI_VISITS 8u
 
 /* What a thief takes. JOBS: public jobs. TASKS: queued tasks, too. SLOTS: from LIFO slots, too. */
@@ -7269,7 +7269,7 @@ static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
     wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->lead));
     if (victim == NULL) return false;
     wsqi_store_hint(&self->lead, 0u);
-    for (int look = 0; look < 2 && *task == NULL; look++) { /* the first look leaves a lone task */
+    for (int look = 0; look < 2 && *task == NULL; look++) { /* a lone task needs two (wsqi_fresh) */
         if (look != 0) wsqi_backoff(2);
         if (wsqi_visit(self, victim, WSQI_SLOTS, wsqi_jobs_allowed(self), task)) return true;
     }
@@ -7402,11 +7402,11 @@ static bool wsqi_spin_watch(wsqi_worker *self, wsq_task **task, uint64_t *watch)
 
 /* Shall a worker look only once and sleep, because its last searches found nothing? This is for
  * single tasks from outside, further apart than a search lasts: a search only holds a core that a
- * thread outside could use. (libuv requests, one at a time, take 54 us each, and 24 us of processor
- * time; with this rule 35 and 15; on libuv's own threads 36 and 14; 2 cores of EPYC, KVM.) Work in
- * the first look counts as a result, too, but not in a pool with a driver, where each batch of
- * events wakes a helper. (An echo server with 8 connections then takes 3.6 instead of 4.0 us of
- * processor time for a request, and 38 instead of 47 us for an answer; Xeon, KVM.) */
+ * thread outside could use. (Without this rule one libuv request at a time takes 54 us, and 24 us
+ * of processor time; with it 35 and 15; on libuv's own threads 36 and 14; 2 cores, EPYC, KVM.) A
+ * result of the first look counts, too, but not in a pool with a driver, where each batch of events
+ * wakes a helper. (An echo server with 8 connections then takes 3.6 instead of 4.0 us of processor
+ * time for a request, and 38 instead of 47 us for an answer; Xeon, KVM.) */
 static bool wsqi_discouraged(const wsqi_worker *self) {
     return !wsqi_worth(self->vain) && wsqi_load_hint(&self->pool->spin_ns) == 0;
 }
@@ -7474,7 +7474,8 @@ static wsq_task *wsqi_find_far(wsqi_worker *self) {
         if (task == NULL) task = wsqi_take_local(self);  /* woken by a timer, or in the slot */
         if (task == NULL) task = wsqi_take_global(self, NULL); /* 2. */
         if (task == NULL) task = wsqi_take_urgent(self, true);
-        /* Skipped by a worker that looks once: it soon sleeps in the driver, by the same call. */
+        /* A worker that will look only once does not ask the driver here: it soon sleeps in the
+         * driver's wait, which costs the same system call. */
         if (task == NULL && !again && self->pool->config.driver != NULL &&
             (self->pool->config.caller_runs || !wsqi_discouraged(self)) && wsqi_drive(self))
             task = wsqi_take_local(self);
@@ -7542,7 +7543,7 @@ static bool wsqi_pump_enter(wsq_pool *pool) {
     /* W8: what the previous thread did in the pump is visible. Pairs with W9. Failure: another
      * thread works. It finds WANTED when it leaves, and calls this one. */
     if (!wsqi_cas_acq(&pool->pump, &pump, (uint32_t)WSQI_PUMP_BUSY) &&
-        wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) != WSQI_PUMP_FREE) /* W8 */
+        wsqi_xchg_acq(&pool->pump, (uint32_t)WSQI_PUMP_WANTED) != WSQI_PUMP_FREE) /* W8: as above */
         return false;
     wsqi_duty_begin(pool);
     return true;
@@ -8055,7 +8056,7 @@ static void wsqi_wait_look(wsqi_wait *wait) {
     wsqi_store_hint(&pool->vain_looks, wsqi_wait_called(wait) ? 0 : vain + 1);
 }
 
-/* The thread sleeps until it is called, until its deadline, or wakes up for no reason. */
+/* The thread sleeps until it is called, or until its deadline. It may wake up for no reason. */
 static void wsqi_wait_park(wsqi_wait *wait) {
     if (wait->self != NULL) wsqi_event(wait->self, WSQ_EVENT_PARK, NULL, 0);
     wsqi_wait_look(wait);
@@ -8179,7 +8180,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
         if (quiet || over || wsqi_wait_expired(&wait)) break;
         wsqi_wait_sleep(&wait);
     }
-    wsqi_add_hint(&pool->waiters, 0u - 1u); /* a late reader makes a needless call */
+    wsqi_add_hint(&pool->waiters, 0u - 1u); /* a thread that read it before may call needlessly */
     wsqi_wait_end(&wait);
     if (quiet) return WSQ_OK;
     if (over) return WSQ_ERR_CANCELLED;
@@ -8332,8 +8333,8 @@ static bool wsqi_group_attend(wsq_group *group) {
            wsqi_cas_rlx(&group->word, &word, word | WSQI_GROUP_WAITED);
 }
 
-/* Waits until the task is done or, if `task` is NULL, until the group is. WSQ_ERR_CANCELLED: it was
- * cancelled, or the pool has stopped, so no thread will end it. */
+/* Waits until the task is done or, if `task` is NULL, until the group is. WSQ_ERR_CANCELLED: task
+ * or group was cancelled, or the pool has stopped, so that no thread will end it. */
 static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
                              uint64_t timeout_ns) {
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
@@ -8836,7 +8837,7 @@ static void wsqi_expose(wsqi_worker *self, uint32_t n) {
     }
     do {
         next = wsqi_range_pack(bottom + n, wsqi_range_top(range));
-        /* J1: entries and jobs are visible to thieves. Pairs with J2. Failure: a theft. */
+        /* J1: thieves see the entries and jobs. Pairs with J2. Failure: a thief took a job. */
     } while (!wsqi_cas_rel(&self->range, &range, next));
     wsqi_stat(self->counters.published, n);
     wsqi_event(self, WSQ_EVENT_PUBLISH, NULL, n);
@@ -9751,11 +9752,11 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3. Failure: another sweep, perhaps one further down this stack, will look again. */
+        /* G3: begins a sweep. Failure: another one, perhaps further down this stack, looks again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
-        wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: unlocks */
-        /* P4: either this sees a newly queued task, or its producer sees that no sweep runs. */
+        wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: ends it */
+        /* P4: either this thread sees a new task, or its producer sees that no sweep runs. */
         wsqi_fence_sc();
     }
     wsqi_check_quiet(pool);
@@ -9765,7 +9766,7 @@ static void wsqi_sweep(wsq_pool *pool) {
 /* The caller has queued a task, and then passed a full barrier. If the pool is over, no worker will
  * run the task, so this thread cancels it. */
 static void wsqi_check_over(wsq_pool *pool) {
-    /* P4: either this sees the pool over, or the last sweep of wsqi_pool_stop sees the task. */
+    /* P4: either this thread sees that the pool is over, or the last sweep sees its task. */
     if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
 }
 
@@ -9802,12 +9803,12 @@ static bool wsqi_waits_release(wsq_pool *pool) {
         wsqi_waiters *bucket = &pool->waiting[i % WSQI_BUCKETS];
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5 orders it */
+            if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5: wsqi_still */
             any = true;
             if (wsqi_wait_called(wait)) {
                 called = true;
             } else if (i >= WSQI_BUCKETS && wsqi_wait_vain(wait)) {
-                wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE); /* W1 */
+                wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE); /* W1 (wsqi_call) */
                 wsqi_unpark(wait->parker);
             }
         }
