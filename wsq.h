@@ -9752,7 +9752,7 @@ static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3: begins a sweep. Failure: another one, perhaps further down this stack, looks again. */
+        /* G3: begins a sweep. Failure: another one, perhaps below on this stack, looks again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: ends it */
