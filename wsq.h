@@ -3909,7 +3909,7 @@ typedef struct wsqi_timers {
     wsq_pool *pool;
     uint64_t base;   /* a time in the past; see the invariant in >>timer */
     wsqi_link *open; /* the list whose time has come, while it is being emptied; or NULL */
-    uint64_t filled[WSQI_TIMER_LEVELS]; /* a bit for each list that may not be empty */
+    uint64_t filled[WSQI_TIMER_LEVELS]; /* a bit for each list; 0: the list is empty */
     wsqi_link lists[WSQI_TIMER_LEVELS][WSQI_TIMER_LISTS];
 } wsqi_timers;
 
@@ -4248,7 +4248,7 @@ static inline wsq_task *wsqi_unmarked(void *item) {
     return (wsq_task *)((uintptr_t)item & ~(uintptr_t)1);
 }
 
-/* Any thread adds a chain of tasks, newest first, to a list that is later taken whole: a lane's
+/* Adds a chain of tasks, newest first, to a list that is later taken whole (any thread): a lane's
  * `incoming`, or a group's `then`. After a push into a lane the caller must notify, even if the
  * lane was not empty: the thread that made it non-empty may not have notified yet. */
 static void wsqi_chain_push(wsqi_aptr *top, wsq_task *newest, wsq_task *oldest) {
@@ -4438,7 +4438,7 @@ static void wsqi_park(wsqi_parker *self, uint64_t deadline, wsqi_worker *poller)
     wsqi_xchg_acq(&self->token, WSQI_TOKEN_NONE);
 }
 
-/* Any thread gives the token, and wakes the parker's owner if it sleeps. */
+/* Gives the token, and wakes the parker's owner if it sleeps. Any thread may call this. */
 static void wsqi_unpark(wsqi_parker *parker) {
     /* I2: what the sleeper waits for is visible to it. Pairs with I1. */
     uint32_t former = wsqi_xchg_rel(&parker->token, WSQI_TOKEN_HERE);
@@ -4478,8 +4478,8 @@ static wsqi_waiters *wsqi_bucket_for(wsq_pool *pool, const void *key) {
     return &pool->waiting[wsqi_hash((uintptr_t)key) >> (64 - WSQI_BUCKET_BITS)];
 }
 
-/* Any thread makes the threads that wait for the object at this address (NULL: all waiting
- * threads) look again. The object itself may no longer exist. */
+/* Makes the threads that wait for the object at this address (NULL: all waiting threads) look
+ * again. Any thread may call this, and the object itself may no longer exist. */
 static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
@@ -4741,8 +4741,8 @@ static uint32_t wsqi_idle_take(wsq_pool *pool, uint32_t n, uint32_t spare, uint3
 
 /* Called by a thread that has changed S to `s`, and passed a full barrier. If more permits sleep
  * than there are idle or starting threads, and all stand-ins exist, only a waiting thread can use a
- * permit. So all waiting threads are called, and one without a permit takes it. (Without stand-ins
- * only the first of these needs a call: if it still sleeps, no waiting thread wants a permit.) */
+ * permit. So all waiting threads are called, and one without a permit takes it. (In a pool without
+ * stand-ins a second permit like this needs no call: no waiting thread has taken the first.) */
 static void wsqi_permit_offer(wsq_pool *pool, uint64_t s) {
     uint32_t threads = wsqi_idle(s) + wsqi_load_fenced(&pool->coming);
     if (wsqi_sleeping(s) <= threads || wsqi_threads_made(pool) != pool->guest_base) return;
@@ -4851,7 +4851,7 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
     if (wsqi_queue_length(self) <= 1) wsqi_notify_fenced(pool);
 }
 
-/* Any thread sets a worker's traps, so that the worker's next fork or join publishes jobs. */
+/* Sets a worker's traps, so that its next fork or join publishes jobs. Any thread may call this. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
     /* If the worker overwrites this request, it sees by J5 that S counts a thread without work. */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
@@ -4978,7 +4978,7 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* Threads that search already may find other work, so as many sleepers are woken besides. */
+    /* Threads that search already may find other work, so they do not reduce the number to wake. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5052,8 +5052,8 @@ static void wsqi_search_end(wsqi_worker *self) {
 #define WSQI_WATCH_NS 500000u
 #define WSQI_WATCHES_SLOTS 0x80000000u /* a bit of `watcher`: not only timers, but slots, too */
 
-/* Makes the watcher look again, or, if there is none, wakes an idle thread to be it. The caller has
- * filled a slot, set a new earliest timer, or left the driver, and then read pool->watcher. */
+/* Makes the watcher look again. If there is none, wakes an idle thread, so that one becomes it. The
+ * caller has filled a slot, set a new first timer, or left the driver, and then read `watcher`. */
 static void wsqi_notify_watcher(wsq_pool *pool, uint32_t watcher) {
     if (watcher != 0) wsqi_unpark(&wsqi_block(pool, (watcher & ~WSQI_WATCHES_SLOTS) - 1)->parker);
     else if ((uint32_t)wsqi_load_sc(&pool->permits) >= WSQI_SLEEPING) wsqi_notify(pool); /* I11 */
@@ -5166,7 +5166,7 @@ static void wsqi_wake_self(wsqi_worker *self) {
         if (wsqi_idle(s) == 0) return; /* every idle thread is being woken, this one included */
         permit = wsqi_sleeping(s) != 0;
         next = s - WSQI_IDLE - (permit ? WSQI_SLEEPING - WSQI_SEARCHING : 0);
-        /* Relaxed: as in wsqi_idle_take. */
+        /* Relaxed: the bit that is cleared next orders it (I5). Failure: decide again. */
     } while (!wsqi_cas_rlx(&pool->permits, &s, next));
     /* I5: only the thread that clears the bit has woken this one, as with I3. */
     if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self))
@@ -5329,8 +5329,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     if (self->comes) {
         /* B7: S already counts this thread. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
-        /* I8: either this thread sees a permit that another one gives back now, or the giver counts
-         * this thread once: as idle, and no longer as coming. */
+        /* I8: this thread sees a permit that another one gives back now, or the giver no longer
+         * counts this thread twice. Otherwise neither would see that the permit lacks a thread. */
         wsqi_fence_rmw();
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
@@ -5813,11 +5813,11 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_check_over(pool);
 }
 
-/* Any thread queues a woken task. A worker puts a task without priority and pin mostly into its
- * LIFO slot; another thread puts it into the global queue. */
+/* Queues a woken task. If the calling thread is a worker, a task without priority and pin mostly
+ * goes into its LIFO slot, else into the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
-/* Any thread notes a wake in the task's state. True: the caller must queue the task. */
+/* Notes a wake in the task's state (any thread). True: the caller must queue the task. */
 static inline bool wsqi_task_notify(wsq_task *task) {
     /* T4: the next run sees what the waker wrote, and, through T3, what the last run wrote. Pairs
      * with T3 and T5. It is a release even if the task was notified before: the run that takes the
@@ -6451,8 +6451,8 @@ static wsq_edge *wsqi_task_close(wsq_task *task) {
  * Returns the state; if that is DONE, the task had ended before. */
 static uint32_t wsqi_task_attend(wsq_task *task) {
     for (;;) {
-        /* T1, W3: what the task did, or, if it is not done, its spawn, is visible. Pairs with T2
-         * and T6. */
+        /* T1: if the task is done, what it did is visible. W3: else its spawn is visible. Pairs
+         * with T2 and T6. */
         uint32_t state = wsqi_load_acq(&task->state);
         if (wsqi_task_is(state, WSQI_TASK_DONE) || (state & WSQI_TASK_AWAITED)) return state;
         /* Relaxed: E5 orders edges, the bucket's lock orders waiting threads. Failure: retried. */
@@ -6566,7 +6566,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     bool next = self->turn.left != 0 && wsqi_queue_length(self) == 0 &&
                 wsqi_load_hint(&self->lifo) == NULL; /* only a thief can empty the slot meanwhile */
     bool here = self->order == WSQ_FIFO && (!next || wsqi_inject_empty(&pool->lanes[WSQ_NORMAL]));
-    /* If the ring is full, only this task, the youngest, goes to the global queue. */
+    /* If the ring is full, this task, the youngest, goes to the global queue, not half the ring. */
     if (!here || !wsq_ring_push(&self->ring, task)) {
         wsqi_chain_push(&pool->lanes[WSQ_NORMAL].incoming, task, task);
         next = false;
