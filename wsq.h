@@ -8148,7 +8148,7 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
 static bool wsqi_over(const wsq_pool *pool) {
     /* P5: what tasks and cleanups did is visible. Pairs with P6. */
     if (wsqi_load_acq(pool->phase) != WSQI_PHASE_OVER) return false;
-    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5 */
+    return wsqi_load_acq(&pool->duty.threads) == 0; /* P5: as above */
 }
 
 /* wsq_pool_wait reports tasks that wait for each other only after nothing has happened for this
@@ -9270,7 +9270,7 @@ static void wsqi_loop_range(wsq_ctx ctx, wsqi_loop *loop, size_t begin, size_t e
     pace.grain = pace.step = least;
     pace.looked = pace.next = SIZE_MAX;
     pace.left_ns = left_ns;
-    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* a half: its loop has worked so long */
+    pace.worked_ns = cut ? WSQI_WORTH_NS : 0; /* a half: its loop has worked before */
     if (automatic) {
         wsqi_pace_set(&pace, begin, end);
         pace.looked_ns = wsqi_clock_ns();
@@ -9840,7 +9840,7 @@ static void wsqi_check_still(wsq_pool *pool) {
     /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
-    /* A thread that wakes up now waits for this lock, so its stack can be looked at meanwhile. */
+    /* A thread that wakes up now waits for this lock, so this one may look at its stack. */
     wsqi_lock(pool, &pool->lock);
     /* P4: a thread that woke up before, and saw the phase RUN, is seen awake here. */
     wsqi_fence_sc();
