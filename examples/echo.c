@@ -14,6 +14,7 @@ struct connection {
     wsq_io_limit limit;
     int fd;
     size_t from, to; /* of the buffer: not sent back yet */
+    bool empty;      /* the last read was short: to read again before a wait is in vain */
     char buffer[4096];
 };
 
@@ -26,18 +27,20 @@ static wsq_poll serve(wsq_ctx ctx, wsq_task *task) {
     while (wsq_budget_take()) {
         bool sends = self->from < self->to;
         ssize_t n = sends ? send(self->fd, self->buffer + self->from, self->to - self->from, 0)
-                          : recv(self->fd, self->buffer, sizeof self->buffer, 0);
+                    : self->empty ? (errno = EAGAIN, -1)
+                                  : recv(self->fd, self->buffer, sizeof self->buffer, 0);
         if (n > 0) {
             wsq_io_reset(&self->limit);
             self->from = sends ? self->from + (size_t)n : 0;
-            self->to = sends ? self->to : (size_t)n;
+            if (!sends) self->to = (size_t)n, self->empty = self->to < sizeof self->buffer;
         } else if (n == 0 || errno != EAGAIN ||
                    wsq_io_late(&self->limit, wsq_pool_of(ctx), task, silence_ns)) {
             wsq_io_reset(&self->limit);
             wsq_io_cancel(&io, self->fd); /* from here on nobody wakes this task */
             close(self->fd), free(self);
             return WSQ_GONE;
-        } else if (wsq_io_wait(&io, self->fd, sends ? WSQ_IO_WRITE : WSQ_IO_READ, task)) {
+        } else if (self->empty = false,
+                   wsq_io_wait(&io, self->fd, sends ? WSQ_IO_WRITE : WSQ_IO_READ, task)) {
             return WSQ_PENDING;
         }
     }
@@ -60,17 +63,15 @@ int main(int argc, char **argv) {
     struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                .sin_port = htons((uint16_t)(argc > 1 ? atoi(argv[1]) : 7000))};
     socklen_t size = sizeof here;
+    wsq_task acceptor = {.fn = accept_all};
     wsq_driver driver;
     wsq_pool *pool;
-    wsq_task acceptor = {.fn = accept_all};
     if (argc > 2) silence_ns = strtoull(argv[2], NULL, 10) * 1000000000u;
-    listener = socket(AF_INET, SOCK_STREAM, 0), wsq_io_unblock(listener);
-    signal(SIGPIPE, SIG_IGN);
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    wsq_io_unblock(listener = socket(AF_INET, SOCK_STREAM, 0));
+    signal(SIGPIPE, SIG_IGN), setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (bind(listener, (struct sockaddr *)&here, size) != 0 || listen(listener, 1024) != 0 ||
         getsockname(listener, (struct sockaddr *)&here, &size) != 0 ||
-        wsq_io_init(&io, &driver) != 0 || wsq_io_add(&io, listener) != 0)
-        return perror("echo"), 1;
+        wsq_io_init(&io, &driver) != 0 || wsq_io_add(&io, listener) != 0) return perror("echo"), 1;
     printf("echo: port %d\n", ntohs(here.sin_port)), fflush(stdout);
     if (wsq_pool_create(&pool, &(wsq_config){.driver = &driver}) != WSQ_OK) return 1;
     return wsq_spawn(pool, &acceptor) != WSQ_OK || wsq_task_wait(&acceptor) != WSQ_OK;

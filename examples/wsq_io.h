@@ -2,8 +2,7 @@
  *
  * Include it behind wsq.h, in C11 or C++11. It is a wsq_driver: an idle thread of the pool waits
  * for the descriptors, on epoll (Linux), kqueue (BSDs, macOS), WSAPoll (Windows, link with
- * -lws2_32) or poll (any POSIX), and wakes the tasks. No other thread is needed. WSQ_IO_POLL and
- * WSQ_IO_KQUEUE choose one of them.
+ * -lws2_32) or poll (any POSIX), and wakes the tasks. (WSQ_IO_POLL, WSQ_IO_KQUEUE: this one.)
  *
  *     if (wsq_io_init(&io, &driver) != 0) ...                   errno says why
  *     wsq_pool_create(&pool, &(wsq_config){.driver = &driver});
@@ -17,7 +16,8 @@
  *     }                                           else something came just now: read again
  *     wsq_io_reset(&self->limit);                 something came; or the task is about to end
  *
- * A wake only means "try again": it may be for nothing. Call wsq_io_wait after EAGAIN, not before.
+ * A wake only means "try again": it may be for nothing. Call wsq_io_wait after EAGAIN, or if the
+ * last read from a socket since a wait was short, which saves a call (echo.c); not before.
  * One task at a time waits for a descriptor. Before a task closes it, or frees itself, it calls
  * wsq_io_cancel, and wsq_io_reset if it has a time-out.
  *
@@ -99,7 +99,8 @@ enum { WSQ_IO_CHUNK = 1024, WSQ_IO_CHUNKS = 1024, WSQ_IO_EVENTS = 256 };
 
 typedef struct wsq_io_slot {
     wsq_io_word word;
-    wsq_io_word what; /* a descriptor, poll only: WSQ_IO_*; an operation: it shall stop */
+    wsq_io_word what; /* an operation: it shall stop; a descriptor: what it waits for (poll), or
+                       * the other end has closed, so the next wait to read shall return */
 } wsq_io_slot;
 
 enum { WSQ_IO_OP_READ, WSQ_IO_OP_WRITE, WSQ_IO_OP_SEND, WSQ_IO_OP_ACCEPT };
@@ -155,8 +156,7 @@ static inline void wsq_io_yield(void) { SwitchToThread(); }
 static inline void wsq_io_close(wsq_io_fd fd) { closesocket(fd); }
 static inline uint64_t wsq_io_clock(void) { return (uint64_t)GetTickCount64() * 1000000u; }
 
-/* From here on the descriptor does not block. -1: errno says why. */
-static inline int wsq_io_unblock(wsq_io_fd fd) {
+static inline int wsq_io_unblock(wsq_io_fd fd) { /* as below */
     u_long on = 1;
     return ioctlsocket(fd, (long)FIONBIO, &on) == 0 ? 0 : -1;
 }
@@ -166,7 +166,6 @@ static inline int wsq_io_unblock(wsq_io_fd fd) {
 #else
 #define WSQ_IO_QUIET 0 /* macOS: ignore SIGPIPE */
 #endif
-
 static inline void wsq_io_yield(void) { sched_yield(); }
 static inline void wsq_io_close(wsq_io_fd fd) { close(fd); }
 
@@ -204,7 +203,6 @@ static wsq_io_slot *wsq_io_at(wsq_io *self, wsq_io_fd fd, bool make) {
 }
 
 /* ---- dispatch: the same for all systems ---- */
-
 static void wsq_io_ready(wsq_io_slot *slot) {
     uintptr_t word = atomic_load(&slot->word), next;
     do { /* nobody waits: the next to wait shall try again first */
@@ -234,6 +232,14 @@ static void wsq_io_dispatch(wsq_pool *pool, void *user) {
 
 #if !defined(WSQ_IO_POLL)
 #define wsq_io_asked(self) ((void)0)
+#define wsq_io_prepare(slot, kind) \
+    ((kind) == WSQ_IO_WRITE || !atomic_exchange(&(slot)->what, (uintptr_t)0))
+/* In `wait`. Closed: perhaps with the last bytes, and then there is no other event to tell that. */
+static void wsq_io_came(wsq_io *self, int fd, bool closed) {
+    wsq_io_slot *slot = closed ? wsq_io_at(self, fd, false) : NULL;
+    if (slot != NULL) atomic_store(&slot->what, (uintptr_t)1);
+    self->ready[self->count++] = fd;
+}
 #endif
 
 static inline int wsq_io_ms(uint64_t timeout_ns) {
@@ -254,7 +260,6 @@ static int wsq_io_watch(wsq_io *self, int fd, uint32_t events, int tag) {
 /* ---- io_uring: its completions are events of the epoll ---- */
 #if defined(WSQ_IO_RING)
 static void wsq_io_interrupt(void *user);
-
 static void wsq_io_ring_open(wsq_io *self) {
     pthread_mutex_init(&self->lock, NULL);
     if (io_uring_queue_init(WSQ_IO_EVENTS, &self->ring, 0) != 0) return; /* refused: do without */
@@ -347,7 +352,6 @@ static void wsq_io_ring_shut(wsq_io *self) {
 #define wsq_io_revoke(self, op) ((void)0)
 #define wsq_io_reap(self) true
 #endif
-
 /* ---- epoll ---- */
 #if defined(WSQ_IO_EPOLL)
 static int wsq_io_open(wsq_io *self) {
@@ -384,7 +388,8 @@ static bool wsq_io_look(uint64_t timeout_ns, void *user) {
     if (!wsq_io_reap(self)) timeout_ns = 0;
     int n = wsq_io_sleep(self, self->ended != NULL ? 0 : timeout_ns);
     for (int i = 0; i < n; i++)
-        if (self->events[i].data.fd >= 0) self->ready[self->count++] = self->events[i].data.fd;
+        if (self->events[i].data.fd >= 0)
+            wsq_io_came(self, self->events[i].data.fd, (self->events[i].events & EPOLLRDHUP) != 0);
     (void)wsq_io_reap(self);
     return self->count != 0 || self->ended != NULL;
 }
@@ -421,7 +426,7 @@ static bool wsq_io_look(uint64_t timeout_ns, void *user) {
                    timeout_ns == WSQ_FOREVER ? NULL : &time);
     for (int i = 0; i < n; i++)
         if (self->events[i].filter != EVFILT_USER)
-            self->ready[self->count++] = (int)self->events[i].ident;
+            wsq_io_came(self, (int)self->events[i].ident, (self->events[i].flags & EV_EOF) != 0);
     return self->count != 0;
 }
 
@@ -435,7 +440,6 @@ static void wsq_io_interrupt(void *user) {
 #else
 #if defined(_WIN32)
 #define wsq_io_poll(all, count, ms) WSAPoll(all, (ULONG)(count), ms)
-
 /* A socket that sends to itself. Errors: WSAGetLastError says why. */
 static int wsq_io_pair(wsq_io_fd *pair) {
     WSADATA data;
@@ -455,7 +459,6 @@ static int wsq_io_pair(wsq_io_fd *pair) {
 #define wsq_io_poll(all, count, ms) poll(all, (nfds_t)(count), ms)
 static int wsq_io_pair(wsq_io_fd *pair) { return socketpair(AF_UNIX, SOCK_STREAM, 0, pair); }
 #endif
-
 static int wsq_io_open(wsq_io *self) {
     self->pair[0] = self->pair[1] = (wsq_io_fd)-1;
     if (wsq_io_pair(self->pair) != 0) return -1;
@@ -480,6 +483,7 @@ static int wsq_io_register(wsq_io *self, wsq_io_fd fd) {
 
 /* The thread in poll does not know the descriptor yet. */
 #define wsq_io_asked(self) (atomic_load(&(self)->waits) != 0 ? wsq_io_interrupt(self) : (void)0)
+#define wsq_io_prepare(slot, kind) (atomic_store(&(slot)->what, (uintptr_t)(kind)), true)
 
 static void wsq_io_ask(wsq_io *self, size_t place, wsq_io_fd fd, uintptr_t what) {
     self->all[place].fd = fd;
@@ -522,7 +526,6 @@ static bool wsq_io_look(uint64_t timeout_ns, void *user) {
 #endif
 
 /* ---- the interface ---- */
-
 /* Sets up the driver of one pool. -1: errno says why. */
 static inline int wsq_io_init(wsq_io *self, wsq_driver *driver) {
     memset((void *)self, 0, sizeof *self);
@@ -552,12 +555,12 @@ static inline int wsq_io_add(wsq_io *self, wsq_io_fd fd) {
     return wsq_io_register(self, fd);
 }
 
-/* In the task, after EAGAIN. True: it returns WSQ_PENDING, and is woken when the descriptor is
- * ready, or for nothing. False: something has happened since; try again. */
+/* In the task, after EAGAIN or a short read. True: it returns WSQ_PENDING, and is woken when the
+ * descriptor is ready, or for nothing. False: something has happened since; try again. */
 static inline bool wsq_io_wait(wsq_io *self, wsq_io_fd fd, unsigned what, wsq_task *task) {
     wsq_io_slot *slot = wsq_io_at(self, fd, false);
     uintptr_t word = atomic_load(&slot->word), next;
-    atomic_store(&slot->what, (uintptr_t)what);
+    if (!wsq_io_prepare(slot, what)) return false;
     do next = word == WSQ_IO_READY ? 0 : (uintptr_t)task;
     while (!atomic_compare_exchange_weak(&slot->word, &word, next));
     if (next != 0) wsq_io_asked(self);
@@ -602,7 +605,6 @@ static inline bool wsq_io_late(wsq_io_limit *limit, wsq_pool *pool, wsq_task *ta
 }
 
 /* ---- operations ---- */
-
 static inline void wsq_io_set_up(wsq_io_op *op, int kind, wsq_io_fd fd, const void *buffer,
                                  size_t size, int64_t offset) {
     op->kind = kind;
@@ -615,8 +617,7 @@ static inline void wsq_io_set_up(wsq_io_op *op, int kind, wsq_io_fd fd, const vo
     atomic_store(&op->slot.what, (uintptr_t)0);
 }
 
-/* These set an operation up, when it is new or over; wsq_io_ended begins it. Offset: in a file; -1:
- * where the descriptor stands. */
+/* When it is new or over; wsq_io_ended begins it. Offset: in a file; -1: where the file stands. */
 static inline void wsq_io_read(wsq_io_op *op, wsq_io_fd fd, void *to, size_t size, int64_t at) {
     wsq_io_set_up(op, WSQ_IO_OP_READ, fd, to, size, at);
 }
@@ -642,8 +643,8 @@ static inline int64_t wsq_io_try(const wsq_io_op *op) {
     if (n >= 0) return made != 0 ? (int64_t)made : n;
     return WSAGetLastError() == WSAEWOULDBLOCK ? -EAGAIN : -(int64_t)WSAGetLastError();
 #else
-    bool here = op->offset < 0;
-    off_t at = (off_t)op->offset;
+    const bool here = op->offset < 0;
+    const off_t at = (off_t)op->offset;
     int64_t n;
     do {
         n = op->kind == WSQ_IO_OP_READ ? here ? read(op->fd, op->buffer, op->size)
@@ -653,8 +654,7 @@ static inline int64_t wsq_io_try(const wsq_io_op *op) {
             : op->kind == WSQ_IO_OP_SEND ? send(op->fd, op->buffer, op->size, WSQ_IO_QUIET)
                                          : accept(op->fd, NULL, NULL);
     } while (n < 0 && errno == EINTR);
-    if (n >= 0) return n;
-    return errno == EWOULDBLOCK ? -EAGAIN : -(int64_t)errno;
+    return n >= 0 ? n : errno == EWOULDBLOCK ? -EAGAIN : -(int64_t)errno;
 #endif
 }
 

@@ -287,6 +287,65 @@ static void late_although_woken(void) {
     wsq_io_close(pair[0]), wsq_io_close(pair[1]);
 }
 
+/* ---- ends ---- */
+
+typedef struct listener {
+    wsq_task task;
+    wsq_io_fd fd;
+    size_t got;
+    bool empty;
+} listener;
+
+/* Waits after a short read without asking again. The end may come with the last bytes. */
+static wsq_poll until_end_run(wsq_ctx ctx, wsq_task *task) {
+    listener *self = wsq_container_of(task, listener, task);
+    char bytes[4];
+    (void)ctx;
+    for (;;) {
+        int n = self->empty ? -1 : (int)recv(self->fd, bytes, sizeof bytes, 0);
+        if (n == 0) break;
+        if (n > 0) self->got += (size_t)n, self->empty = n < 4;
+        if (n > 0) continue;
+        self->empty = false;
+        if (wsq_io_wait(&io, self->fd, WSQ_IO_READ, task)) return WSQ_PENDING;
+    }
+    wsq_io_cancel(&io, self->fd);
+    return WSQ_DONE;
+}
+
+static void ends_with(unsigned workers, unsigned odds) {
+    static listener one;
+    uint64_t random = test_seed + 1;
+    for (size_t i = 0; i < test_times(sizeof(wsq_io_fd) > sizeof(int) ? 20 : 200); i++) {
+        wsq_io_fd pair[2];
+        size_t sent = 0;
+        wsq_pool *pool = begin((wsq_config){.workers = workers}, odds);
+        make_pair(pair);
+        CHECK(wsq_io_unblock(pair[0]) == 0 && wsq_io_add(&io, pair[0]) == 0);
+        memset((void *)&one, 0, sizeof one);
+        one.fd = pair[0];
+        wsq_task_init(&one.task, until_end_run);
+        CHECK_EQ(wsq_spawn(pool, &one.task), WSQ_OK);
+        for (unsigned k = test_below(&random, 3) + 1; k-- > 0;) {
+            int size = (int)test_below(&random, 6) + 1;
+            if (test_below(&random, 2) == 0) test_nap((long)test_below(&random, 100000));
+            CHECK(send(pair[1], "abcdef", (size_t)size, 0) == size);
+            sent += (size_t)size;
+        }
+        wsq_io_close(pair[1]);
+        CHECK_EQ(wsq_task_wait(&one.task), WSQ_OK);
+        CHECK_EQ(one.got, sent);
+        end(pool);
+        wsq_io_close(pair[0]);
+    }
+}
+
+static void ends(void) {
+    ends_with(1, 0);
+    ends_with(2, 0);
+    ends_with(2, 3);
+}
+
 /* ---- files, and a server that accepts ---- */
 
 #if !defined(_WIN32)
@@ -532,6 +591,7 @@ int main(void) {
     RUN(operations);
     RUN(limits);
     RUN(late_although_woken);
+    RUN(ends);
     RUN(files);
     RUN(accepts);
     RUN(floods);
