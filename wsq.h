@@ -4047,8 +4047,8 @@ static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
     return index - pool->guest_base < wsqi_guests_made(pool);
 }
 
-/* The block with the index n - 1, if it exists and is not `self`; else NULL. n: 1 + the index of a
- * block that this one had to do with, perhaps long ago; or 0. */
+/* Returns the block with the index n - 1, if it exists and is not `self`; else NULL. n: 0, or 1 +
+ * the index of a block that was noted in `self`, perhaps long ago. */
 static wsqi_worker *wsqi_other(const wsqi_worker *self, uint32_t n) {
     bool other = n != 0 && n - 1 != self->index && wsqi_block_known(self->pool, n - 1);
     return other ? wsqi_block(self->pool, n - 1) : NULL;
@@ -4087,7 +4087,7 @@ WSQI_ONE char wsqi_copy;
     WSQ_ASSERT("this wsq_pool was destroyed, or never created" && \
                wsqi_load_hint(&(pool)->alive) == WSQI_ALIVE)
 
-/* Before each use of a pool by a thread whose innermost block is `self`, or NULL. */
+/* Checks a pool before a thread uses it. self: the thread's innermost block, or NULL. */
 static inline void wsqi_check_use(const wsq_pool *pool, const wsqi_worker *self) {
     (void)pool, (void)self; /* only assertions use them */
     wsqi_check_pool(pool);
