@@ -7157,7 +7157,7 @@ static bool wsqi_job_steal(wsqi_worker *self, wsqi_worker *victim) {
     /* wsq_pool_wait does not wait for jobs, so this thread reports ended tasks before the job. (In
      * a join it has done so before, unless tasks ran in its waits since.) */
     if (self->help_depth == 0 || wsqi_load_own(&self->counters.finished) != self->reported) {
-        /* W4: either this thread sees the one in wsq_pool_wait, or that one the tasks' end. Pairs
+        /* W4: either this thread sees the one in wsq_pool_wait, or that one sees the ends. Pairs
          * with W5. (After the stores below, a barrier would have to wait for them.) */
         wsqi_fence_rmw();
         if (wsqi_guests(wsqi_load_hint(&self->pool->permits)) != 0) wsqi_notify_quiet(self->pool);
@@ -7641,8 +7641,8 @@ static void wsqi_permit_give(wsqi_worker *self) {
     uint64_t change = guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
     /* W4: either this thread sees a waiter for the pool, or the waiter sees the ended tasks. I8:
-     * either a producer sees this permit asleep, or this thread sees its task. I6: the same, the
-     * other way round, for the spilled tasks. */
+     * either a producer sees this permit asleep, or this thread sees its task. I6: either a sleeper
+     * sees the spilled tasks, or this thread sees the sleeper. */
     wsqi_fence_rmw();
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && (guest || wsqi_sleeping(s) == 0)) wsqi_pass_on(pool);
