@@ -1,5 +1,6 @@
 /* The global queue in the explorer: producers of single tasks and of chains against consumers. */
 #define WSQ_NO_STATS
+#define WSQI_ENOUGH 1 /* with two lanes a consumer leaves new tasks where they are */
 #include "explore.h"
 #define WSQ_STATIC
 #define WSQ_IMPLEMENTATION
@@ -109,15 +110,33 @@ static void order_consumer(void *arg) {
     }
 }
 
-static void first_in_first_out(void) {
+static void ordered(unsigned lanes) {
     static int before;
     begin();
+    pool.shares = lanes;
     before = 0;
     explore_start(order_consumer, &before);
     push_one();
     push_two();
     push_one();
     explore_join();
+    end();
+}
+
+static void first_in_first_out(void) { ordered(1); }
+static void first_in_of_two_lanes(void) { ordered(2); }
+
+/* A task that comes back from a ring goes before those that have not been in one, if there is one
+ * lane only. */
+static void back_first(void) {
+    begin();
+    pool.shares = 1;
+    for (int i = 0; i < 3; i++) push_one();
+    explore_check(take(1) == 1);
+    wsq_task *back = &items[0].task;
+    wsqi_chain_push(&pool.lanes[WSQ_NORMAL].incoming, wsqi_marked(back), back);
+    items[0].taken = 0;
+    explore_check(take(1) == 1 && items[0].taken);
     end();
 }
 
@@ -178,6 +197,8 @@ int main(void) {
     explore_random("inject: one producer, one consumer", one_each, 200000);
     explore_random("inject: two producers, two consumers", two_each, 250000);
     explore_random("inject: first in, first out", first_in_first_out, 200000);
+    explore_random("inject: first in, first out, of two lanes", first_in_of_two_lanes, 200000);
+    explore_random("inject: back first", back_first, 10);
     explore_random("inject: never empty", never_empty, 100000);
     explore_random("inject: producers that settle", settled, 200000);
     explore_exhaust("inject: small", small, 3);

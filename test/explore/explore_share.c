@@ -3,6 +3,7 @@
  * queue, of which there is one for each worker here. */
 #define WSQ_RING_CAPACITY 4
 #define WSQI_SHARE_WORKERS 1
+#define WSQI_ENOUGH 1 /* a worker leaves new tasks in `incoming` while it finds older ones */
 #define WSQI_SETTLE 1 /* every spawn from outside brings its lane into order */
 #include "explore_small.h"
 #define WSQ_STATIC
