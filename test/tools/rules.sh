@@ -40,13 +40,15 @@ fi
 # Quick ones that notice much come first.
 programs() {
     [ -n "$PROGRAMS" ] && echo "$PROGRAMS" | tr ' ' '\n' && return
-    for name in progress/exact_calls progress/exact_permits progress/exact_events progress/exact_moves progress/exact progress/exact_soon progress/exact_moves test_results test_interface test_cancel \
-        test_corners test_tune test_random test_topology test_dump test_timer_clock test_group_cancel test_hooks \
-        test_budget test_guest test_lent test_standin test_fork test_pool test_system test_misuse test_timer \
-        test_driver test_priority test_fair test_shutdown test_spin test_host test_future test_order test_group \
-        test_after test_task test_lifo test_deque test_ring test_forkjoin test_parallel \
-        $(cd test && ls test_*.c | sed 's/\.c$//') progress/hangs stress/compose stress/lives stress/programs2 stress/programs3 stress/configs \
-        $(cd test && ls explore/explore_*.c | grep -v 'litmus' | sed 's/\.c$//') stress/programs progress/oracle; do
+    for name in progress/exact_calls progress/exact_permits progress/exact_events test_results test_interface \
+        test_cancel test_corners test_tune test_random test_topology test_dump test_timer_clock test_group_cancel \
+        test_hooks test_budget test_guest test_lent test_fork test_pool test_system test_graph test_future test_order \
+        test_group test_after test_task test_lifo test_deque test_ring test_shutdown test_help test_inject \
+        progress/exact_soon progress/exact progress/exact_moves test_standin test_misuse test_timer test_driver \
+        test_priority test_fair test_spin test_host test_forkjoin test_parallel \
+        $(cd test && ls explore/explore_*.c | grep -v 'litmus' | sed 's/\.c$//') \
+        $(cd test && ls test_*.c | sed 's/\.c$//') stress/compose stress/lives stress/programs2 stress/programs3 \
+        stress/configs stress/programs progress/hangs progress/oracle; do
         [ -f "test/$name.c" ] && echo "$name"
         sed -n "s|^test/\([^ ]*\) test/$name\.c .*|\1|p" "$dir/variants"
     done | awk '!seen[$0]++'
