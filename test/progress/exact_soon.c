@@ -631,6 +631,21 @@ static void pairs_begin_together(void) {
     wsq_pool_destroy(pool);
 }
 
+/* A search that lasts a nanosecond has one round. */
+static void search_of_one_round(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = 1});
+    wsq_stats before, after;
+    item_spawn_on(pool, 1, item_make(5 * MS));
+    nap(MS);
+    wsq_worker_stats(pool, 0, &before);
+    item_spawn_on(pool, 0, item_make(US));
+    nap(MS);
+    wsq_worker_stats(pool, 0, &after);
+    CHECK_EQ(after.steal_attempts - before.steal_attempts, 2); /* a first look, and the round */
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_soon");
     IN_WORLD(spawns);
@@ -641,6 +656,7 @@ int main(void) {
     IN_WORLD(events_without_tasks);
     IN_WORLD(events_where_the_caller_runs);
     IN_WORLD(searcher_comes);
+    IN_WORLD(search_of_one_round);
     IN_WORLD(pumps);
     IN_WORLD(awaits_the_last);
     IN_WORLD(awaits_the_group);
