@@ -3827,9 +3827,8 @@ typedef struct wsqi_futures {
 /* What a worker does with the pool's driver. */
 typedef enum wsqi_driving {
     WSQI_DRIVING_NOT,
-    WSQI_DRIVING_WAIT,    /* it is inside the driver's wait */
-    WSQI_DRIVING_EVENTS,  /* wait has returned true, and dispatch is due */
-    WSQI_DRIVING_DISPATCH /* it is inside the driver's dispatch */
+    WSQI_DRIVING_WAIT,  /* it is inside the driver's wait */
+    WSQI_DRIVING_EVENTS /* wait has returned true; dispatch is due, or under way */
 } wsqi_driving;
 
 /* A worker, stand-in or guest: the start of its block, whose rest is its job stack. */
@@ -5146,7 +5145,6 @@ static void wsqi_driver_leave(wsqi_worker *self) {
         self->wake_slot = 0;
         if (!self->permit) self->order = WSQ_SHARED;
         wsqi_self_set(self); /* caller_runs: the caller acts as a worker */
-        self->driving = WSQI_DRIVING_DISPATCH;
         pool->driver.dispatch(pool, pool->driver.user);
         wsqi_self_set(former);
         self->order = order;
@@ -5715,12 +5713,12 @@ enum {
     WSQI_FLAG_GROUPED = 16, /* before the spawn, task->pool is the group's address + 1 */
     WSQI_FLAG_REVOCABLE = 32, /* the spawn sets WSQI_TASK_OPEN */
     WSQI_FLAG_NODE = 64,    /* it is part of a wsq_node */
-    WSQI_FLAGS_KEPT = WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE | WSQI_FLAG_NODE,
-    WSQI_FLAGS_UNPINNED = WSQI_FLAG_LANE | WSQI_FLAGS_KEPT
+    WSQI_FLAGS_KEPT = WSQI_FLAG_GROUPED | WSQI_FLAG_REVOCABLE | WSQI_FLAG_NODE
 };
 
 #define WSQI_FLAG_INDEX_AT 16 /* where the index of a pinned task's worker begins */
 #define WSQI_FLAGS_QUEUE (~(uint32_t)WSQI_FLAGS_KEPT)
+#define WSQI_FLAGS_PIN (WSQI_FLAGS_QUEUE & ~(uint32_t)WSQI_FLAG_LANE) /* with the index */
 #define WSQI_FLAGS_NEVER 0xff80u /* bits that no task has */
 
 /* This catches most tasks that were freed or never set up: the patterns with which allocators fill
@@ -5735,6 +5733,10 @@ enum {
 /* One thread at a time writes the flags: it spawns the task, or, later, queues or runs it. */
 static inline uint32_t wsqi_task_queue_flags(const wsq_task *task) {
     return wsqi_load_own(&task->flags) & WSQI_FLAGS_QUEUE;
+}
+
+static void wsqi_task_flag(wsq_task *task, uint32_t clear, uint32_t set) {
+    wsqi_store_own(&task->flags, (wsqi_load_own(&task->flags) & ~clear) | set);
 }
 
 /* Returns OPEN, which a spawn adds to the state, if the task is revocable; else 0. */
@@ -5770,34 +5772,25 @@ WSQ_API void wsq_task_set_cleanup(wsq_task *task, wsq_cleanup_fn cleanup) {
 
 WSQ_API wsq_result wsq_task_set_priority(wsq_task *task, wsq_priority priority) {
     if (task == NULL || (unsigned)priority > WSQ_LOW) return WSQ_ERR_INVALID;
-    uint32_t flags = wsqi_load_own(&task->flags);
-    flags = (flags & ~(uint32_t)WSQI_FLAG_LANE) | (uint32_t)priority;
-    wsqi_store_own(&task->flags, flags);
+    wsqi_task_flag(task, WSQI_FLAG_LANE, (uint32_t)priority);
     return WSQ_OK;
 }
 
 WSQ_API wsq_result wsq_task_set_worker(wsq_task *task, unsigned worker) {
     if (task == NULL || (worker >= WSQI_MAX_WORKERS && worker != WSQ_ANY_WORKER))
         return WSQ_ERR_INVALID;
-    uint32_t flags = wsqi_load_own(&task->flags);
-    flags &= WSQI_FLAGS_UNPINNED;
-    if (worker != WSQ_ANY_WORKER)
-        flags |= WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_INDEX_AT;
-    wsqi_store_own(&task->flags, flags);
+    uint32_t pin = WSQI_FLAG_PINNED | (uint32_t)worker << WSQI_FLAG_INDEX_AT;
+    wsqi_task_flag(task, WSQI_FLAGS_PIN, worker != WSQ_ANY_WORKER ? pin : 0);
     return WSQ_OK;
 }
 
 WSQ_API void wsq_task_set_group(wsq_task *task, wsq_group *group) {
-    uint32_t flags = wsqi_load_own(&task->flags) & ~(uint32_t)WSQI_FLAG_GROUPED;
     if (group != NULL) wsqi_store_own(&task->pool, (char *)group + 1);
-    if (group != NULL) flags |= WSQI_FLAG_GROUPED;
-    wsqi_store_own(&task->flags, flags);
+    wsqi_task_flag(task, WSQI_FLAG_GROUPED, group != NULL ? (uint32_t)WSQI_FLAG_GROUPED : 0);
 }
 
 WSQ_API void wsq_task_set_revocable(wsq_task *task, bool revocable) {
-    uint32_t flags = wsqi_load_own(&task->flags) & ~(uint32_t)WSQI_FLAG_REVOCABLE;
-    if (revocable) flags |= WSQI_FLAG_REVOCABLE;
-    wsqi_store_own(&task->flags, flags);
+    wsqi_task_flag(task, WSQI_FLAG_REVOCABLE, revocable ? (uint32_t)WSQI_FLAG_REVOCABLE : 0);
 }
 
 static void wsqi_check_over(wsq_pool *pool);
@@ -6008,8 +6001,7 @@ WSQI_HOT wsq_result wsqi_spawn_plain(wsq_pool *pool, wsq_task *task, uint32_t st
 
 /* Called after a claim: ends the pin of an earlier wsq_spawn_on. */
 static void wsqi_task_unpin(wsq_task *task) {
-    uint32_t flags = wsqi_load_own(&task->flags);
-    if (flags & WSQI_FLAG_ONCE) wsqi_store_own(&task->flags, flags & WSQI_FLAGS_UNPINNED);
+    if (wsqi_load_own(&task->flags) & WSQI_FLAG_ONCE) wsqi_task_flag(task, WSQI_FLAGS_PIN, 0);
 }
 
 /* Claims and counts the task. A hold keeps it out of the queues until wsqi_task_let_go. */
@@ -6070,10 +6062,8 @@ WSQI_COLD static wsq_result wsqi_spawn_slow(wsq_pool *pool, wsq_task *task, void
                                             uint32_t pin) {
     wsq_result result = wsqi_task_reserve(pool, task, home);
     if (result != WSQ_OK) return result;
-    if (pin != 0) { /* it must be set before wsqi_spawn_end queues the task */
-        uint32_t kept = wsqi_load_own(&task->flags) & WSQI_FLAGS_UNPINNED;
-        wsqi_store_own(&task->flags, kept | pin);
-    }
+    /* It must be set before wsqi_spawn_end queues the task. */
+    if (pin != 0) wsqi_task_flag(task, WSQI_FLAGS_PIN, pin);
     wsqi_spawn_end(pool, task, wsqi_spawn_report(pool, task));
     return WSQ_OK;
 }
@@ -6952,7 +6942,7 @@ WSQ_API wsq_result wsq_graph_add(wsq_graph *graph, wsq_node *node, wsq_task_fn f
     if (wsq_group_pending(&graph->group) != 0) return WSQ_ERR_INVALID;
     wsq_task_init(&node->task, fn);
     wsq_task_set_group(&node->task, &graph->group);
-    wsqi_store_own(&node->task.flags, wsqi_load_own(&node->task.flags) | WSQI_FLAG_NODE);
+    wsqi_task_flag(&node->task, 0, WSQI_FLAG_NODE);
     node->edges = NULL;
     node->next = graph->first;
     node->predecessors = 0;
@@ -7639,14 +7629,16 @@ static bool wsqi_permit_take(wsqi_worker *self) {
     return false;
 }
 
-/* For a thread with a permit that blocks in a task, or leaves the pool: gives the permit back. */
+/* For a thread that blocks in a task, has ended one without a permit, or leaves the pool: moves its
+ * queued tasks to the global queue, gives its permit back if it has one, and notifies. */
 static void wsqi_permit_give(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
+    bool guest = wsqi_is_guest(self), permit = self->permit;
     wsqi_group_flush(self); /* first, because the end of a group may queue a task here */
     if (self->searching) wsqi_search_end(self); /* its waker has made it a searcher, in a wait */
     wsqi_permit_set(self, false);
-    bool spilled = wsqi_spill_all(self), guest = wsqi_is_guest(self);
-    uint64_t change = guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
+    bool spilled = wsqi_spill_all(self);
+    uint64_t change = !permit ? 0 : guest ? 0u - WSQI_ACTIVE : WSQI_SLEEPING;
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
     /* W4: either this thread sees a waiter for the pool, or the waiter sees the ended tasks. I8:
      * either a producer sees this permit asleep, or this thread sees its task. I6: either a sleeper
@@ -7655,18 +7647,7 @@ static void wsqi_permit_give(wsqi_worker *self) {
     wsqi_notify_quiet(pool);
     if (wsqi_searching(s) == 0 && (guest || wsqi_sleeping(s) == 0)) wsqi_pass_on(pool);
     else if (spilled) wsqi_notify_fenced(pool);
-    if (!guest) wsqi_permit_offer(pool, s + change);
-}
-
-/* For a thread without a permit whose task has ended, or which is about to leave: moves its queued
- * tasks to the global queue, and notifies. */
-static void wsqi_thread_clear(wsqi_worker *self) {
-    wsqi_group_flush(self);
-    (void)wsqi_spill_all(self);
-    if (self->searching) wsqi_search_end(self);
-    wsqi_turn_stop(self);
-    wsqi_notify(self->pool); /* its full barrier is W4, too */
-    wsqi_notify_quiet(self->pool);
+    if (permit && !guest) wsqi_permit_offer(pool, s + change);
 }
 
 /* Sets up a block. False: no memory for its deque. */
@@ -7784,12 +7765,13 @@ static void wsqi_serve(wsqi_worker *self) {
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         if (may ? wsqi_step(self) : wsqi_pinned_run(self, false)) continue;
-        if (!may) wsqi_thread_clear(self);
+        if (!may) wsqi_permit_give(self);
+        if (!may) wsqi_turn_stop(self);
         if (wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) break;
         wsqi_sleep(self, NULL);
     }
-    if (self->permit) wsqi_permit_give(self);
-    wsqi_thread_clear(self);
+    wsqi_permit_give(self);
+    wsqi_turn_stop(self);
     wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
 }
 
@@ -7901,12 +7883,13 @@ static bool wsqi_permits_give(const wsqi_wait *wait, const wsqi_worker *keeper) 
     wsqi_each_pool(block, wsqi_self_get()) {
         bool join = wait != NULL && wait->job != NULL && wait->pool == block->pool;
         if (join && !wait->gives) continue;
-        bool queued = !block->permit && !wsqi_is_guest(block) && wsqi_spill_all(block);
+        bool guest = wsqi_is_guest(block);
+        bool queued = !block->permit && !guest && wsqi_spill_all(block);
         if (queued) wsqi_notify(block->pool); /* it queued tasks while it had no permit */
         if (!block->permit) /* the permit was given back before; the keeper may take one */
             all = all && (block != keeper || wsqi_thread_ready(block->pool, 0) ||
                           !wsqi_permit_take(block));
-        else if (wsqi_is_guest(block) ||
+        else if (guest ||
                  (block->pool->config.max_standins != 0 && wsqi_thread_ready(block->pool, 1)) ||
                  block != keeper)
             wsqi_permit_give(block);
@@ -7959,14 +7942,10 @@ static void wsqi_wait_begin(wsqi_wait *wait, wsq_pool *pool, const void *key,
                             uint64_t timeout_ns) {
     wsqi_worker *block = wsqi_self_get();
     uint64_t now = timeout_ns != WSQ_FOREVER ? wsqi_clock_ns() : 0;
+    memset((void *)wait, 0, sizeof *wait);
     wait->pool = pool;
     wait->self = wsqi_local(pool);
     wait->key = key;
-    wait->bucket = NULL;
-    wait->task = NULL;
-    wait->group = NULL;
-    wait->job = NULL;
-    wait->blocked = wait->pinned = false;
     /* A shutdown waits for a guest only while the guest runs jobs of the pool. */
     wait->inside = wait->self != NULL || wsqi_is_in_job(pool);
     wait->deadline = timeout_ns < WSQI_NEVER - now ? now + timeout_ns : WSQI_NEVER;
@@ -8945,19 +8924,20 @@ static bool wsqi_join_sleep(wsqi_worker *self, wsq_job *job, bool help, bool ask
     wsqi_a64 *word = &pool->joiners[self->index / 64];
     const wsqi_worker *where[2];
     uint32_t done = WSQI_JOB_PUBLIC;
+    bool guest = wsqi_is_guest(self);
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, self, WSQ_FOREVER);
     wait.job = job;
     if (help) wsqi_or_acqrel(word, wsqi_bit(self)); /* I5: from here on it may be called. */
     /* J7: either this thread sees public jobs, or the owner sees this joiner. Pairs with J5, I7. */
     wsqi_fence_sc();
-    if (help && !wsqi_is_guest(self)) wsqi_joiner_mark(pool);
+    if (help && !guest) wsqi_joiner_mark(pool);
     bool sleeps = !help || wsqi_look_jobs(pool) == NULL;
     bool due = asked && (wsqi_slots_full(pool) || wsqi_load_hint(&pool->timer_next) != WSQI_NEVER);
     bool wanted = due || wsqi_look_tasks(pool, where, UINT_MAX) != 0, has = false;
     wsqi_each_pool(block, wsqi_self_get())
-        if (block->pool == pool) has = block->permit && !wsqi_is_guest(block);
-    wait.gives = (wanted || !help) && !wsqi_is_guest(self); /* others cannot use a guest's permit */
+        if (block->pool == pool) has = block->permit && !guest;
+    wait.gives = (wanted || !help) && !guest; /* others cannot use a guest's permit */
     while (sleeps) {
         wsqi_wait_listen(&wait);
         /* Relaxed: a thief whose exchange reads WAITED takes the bucket's lock, and finds this
