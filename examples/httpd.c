@@ -64,6 +64,7 @@ struct connection {
     char *page; /* an answer's body that is freed with it, or NULL */
     char head[400];
     size_t received;
+    bool empty; /* the last read was short: to read again before a wait is in vain */
     char in[HEAD_MAX + 1];
 };
 
@@ -237,9 +238,12 @@ static enum step receive(struct connection *c) {
         refuse(c, 431);
         return GO_ON;
     }
-    ssize_t n = recv(c->fd, c->in + c->received, HEAD_MAX - c->received, 0);
+    if (c->empty) return WAIT_TO_READ;
+    size_t room = HEAD_MAX - c->received;
+    ssize_t n = recv(c->fd, c->in + c->received, room, 0);
     if (n == 0) return HANG_UP;
     if (n < 0) return failed(WAIT_TO_READ);
+    c->empty = (size_t)n < room;
     /* One deadline for the whole request: a byte now and then does not extend it. */
     if (atomic_load(&c->phase) != RECEIVING) enter(c, RECEIVING, IDLE_MS);
     c->received += (size_t)n;
@@ -320,6 +324,7 @@ static wsq_poll serve(wsq_ctx ctx, wsq_task *task) {
         if (step == HANG_UP) return hang_up(c);
         if (step == GO_ON) continue;
         what = step == WAIT_TO_READ ? WSQ_IO_READ : WSQ_IO_WRITE;
+        c->empty = false;
         if (wsq_io_wait(&server.io, c->fd, what, task)) return WSQ_PENDING;
     } while (wsq_budget_take());
     return WSQ_YIELD; /* a client with much to ask waits for its turn like the others */
