@@ -183,6 +183,69 @@ static void spins_so_long(void) {
     CHECK(normal > 3 * US && normal < 40 * US);
 }
 
+/* ---- a searching thread ---- */
+
+/* A thread that still searches takes the next task: no other one is woken. */
+static void searcher_comes(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
+    wsq_stats all;
+    item *one, *two;
+    for (unsigned i = 1; i < 4; i++) {
+        item_spawn(pool, one = item_make(US));
+        while (one->ended == 0) nap(100);
+        nap(3 * US);
+        item_spawn(pool, two = item_make(US));
+        nap(MS);
+        CHECK(two->began - two->spawned < 3 * US);
+        wsq_pool_stats(pool, &all);
+        CHECK_EQ(all.wakes_sent, i);
+    }
+    wsq_pool_destroy(pool);
+}
+
+/* After four searches in a row without a result, only every 16th one lasts. (The first is that of a new worker.) */
+static void discouraged(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    for (unsigned i = 1; i < 40; i++) {
+        item *one = item_make(US);
+        item_spawn(pool, one);
+        while (one->ended == 0 || sim.cores[0].state != SIM_ASLEEP) compute(100);
+        CHECK_EQ(now() - one->ended > 4 * US, i < 4 || i % 16 == 0);
+        nap(MS);
+    }
+    wsq_pool_destroy(pool);
+}
+
+/* A search that lasts a nanosecond has one round. */
+static void search_of_one_round(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = 1});
+    wsq_stats before, after;
+    item_spawn_on(pool, 1, item_make(5 * MS));
+    nap(MS);
+    wsq_worker_stats(pool, 0, &before);
+    item_spawn_on(pool, 0, item_make(US));
+    nap(MS);
+    wsq_worker_stats(pool, 0, &after);
+    CHECK_EQ(after.steal_attempts - before.steal_attempts, 2); /* a first look, and the round */
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- how many lanes the global queue has ---- */
+
+/* One for every three workers, eight at most, or one for every eight workers; one where tasks keep their order. */
+static void lanes_of_a_pool(void) {
+    static const unsigned sizes[][2] = {{1, 1}, {2, 1}, {3, 1}, {5, 1}, {6, 2}, {23, 7}, {24, 8}, {27, 8}, {64, 8},
+                                        {65, 8}, {71, 8}, {72, 9}, {127, 15}, {128, 16}, {200, 16}};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int order = WSQ_FIFO; order <= WSQ_SHARED; order++) {
+            wsq_pool *pool = pool_make(
+                &(wsq_config){.workers = sizes[i][0], .lend_only = true, .order = (wsq_order)order});
+            CHECK_EQ(pool->shares, order == WSQ_FIFO ? sizes[i][1] : 1);
+            wsq_pool_destroy(pool);
+        }
+}
+
 /* ---- stand-ins ---- */
 
 static unsigned at_work, most_at_work;
@@ -538,6 +601,10 @@ int main(void) {
     IN_WORLD(grouped_in_order);
     IN_WORLD(pinned_in_turn);
     IN_WORLD(spins_so_long);
+    IN_WORLD(searcher_comes);
+    IN_WORLD(search_of_one_round);
+    IN_WORLD(discouraged);
+    IN_WORLD(lanes_of_a_pool);
     IN_WORLD(standins_retire);
     IN_WORLD(one_standin_serves_many_blocks);
     IN_WORLD(one_standin_after_many_joins);

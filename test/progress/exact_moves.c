@@ -160,6 +160,103 @@ static void helps(void) {
     CHECK(trip.at > 20);
 }
 
+static item *one_outside;
+
+static wsq_poll turn_run(wsq_ctx ctx, wsq_task *task) {
+    if (item_of(task)->runs++ == 0) {
+        compute(50 * US);
+        wsqi_block(wsq_pool_of(ctx), 0)->turn.left = 0; /* its next task begins with a turn */
+        trip_stall();
+        return WSQ_YIELD;
+    }
+    sim_stall.left = 0;
+    compute(20 * MS);
+    return WSQ_DONE;
+}
+
+/* In its turn a worker moves a task of the global queue behind its own next task. */
+static void moves_in_a_turn(void) {
+    memset(&trip, 0, sizeof trip);
+    do {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
+        uint64_t at = trip.at + 1;
+        item *turns = item_make(0);
+        memset(&trip, 0, sizeof trip);
+        trip.at = at;
+        turns->task.fn = turn_run;
+        item_spawn_on(pool, 1, item_make(2 * MS));
+        nap(20 * US);
+        item_spawn_on(pool, 0, turns);
+        nap(20 * US);
+        item_spawn(pool, one_outside = trip.list[trip.count++] = item_make(US));
+        CHECK(trip_in_time(pool));
+    } while (trip.stalled != 0);
+    CHECK(trip.at > 20);
+}
+
+/* ---- tasks that come back to the global queue, and one that comes after them ---- */
+
+static wsq_poll short_run(wsq_ctx ctx, wsq_task *task) {
+    item *self = item_of(task);
+    (void)ctx;
+    compute(200);
+    return --self->runs != 0 ? WSQ_YIELD : WSQ_DONE;
+}
+
+static wsq_poll blocks_with_fetched_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    CHECK_EQ(wsqi_queue_length(wsqi_block(wsq_pool_of(ctx), 0)), 2);
+    wsq_block_begin(ctx);
+    nap(5 * MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void back_then_more(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *runs = item_make(0), *blocks = item_make(0), *first = item_make(MS), *second = item_make(US);
+    item *last_one = item_make(US);
+    wsq_task *list[] = {&blocks->task, &first->task, &second->task};
+    runs->task.fn = short_run; /* so that the worker fetches more than one task */
+    runs->runs = 20000;
+    item_spawn(pool, runs);
+    wsq_pool_wait(pool);
+    blocks->task.fn = blocks_with_fetched_run;
+    CHECK_EQ(wsq_spawn_batch(pool, list, 3), WSQ_OK);
+    nap(500 * US);
+    CHECK(first->began != 0 && second->began == 0);
+    item_spawn(pool, last_one);
+    wsq_pool_wait(pool);
+    CHECK(first->ended <= second->began && second->ended <= last_one->began);
+    wsq_pool_destroy(pool);
+}
+
+/* ---- the turns of a WSQ_LIFO pool ---- */
+
+static item *newest_first[300];
+
+static wsq_poll spawns_many_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < 300; i++) item_spawn(wsq_pool_of(ctx), newest_first[i] = item_make(100 * US));
+    return WSQ_DONE;
+}
+
+/* Every second one, here every 20th task, takes one of the global queue. */
+static void turns_of_lifo(void) {
+    wsq_pool *pool = pool_make(
+        &(wsq_config){.workers = 1, .order = WSQ_LIFO, .min_interval = 10, .max_interval = 10});
+    item *spawns = item_make(0), *outside_ones[5];
+    spawns->task.fn = spawns_many_run;
+    item_spawn(pool, spawns);
+    nap(MS);
+    for (int i = 0; i < 5; i++) item_spawn(pool, outside_ones[i] = item_make(100 * US));
+    wsq_pool_wait(pool);
+    for (unsigned i = 1; i < 5; i++)
+        CHECK_EQ((outside_ones[i]->began - outside_ones[i - 1]->began) / (100 * US), 20);
+    for (int i = 1; i < 300; i++) CHECK(newest_first[i]->began < newest_first[i - 1]->began);
+    wsq_pool_destroy(pool);
+}
+
 static void trips(void) {
     wsq_config two = {.workers = 2, .max_standins = WSQ_STANDINS_OFF}, lifo = two, more = {.workers = 2};
     lifo.order = WSQ_LIFO;
@@ -452,6 +549,9 @@ static void seventy_workers(void) {
 int main(void) {
     test_begin("exact_moves");
     IN_WORLD(trips);
+    IN_WORLD(moves_in_a_turn);
+    IN_WORLD(back_then_more);
+    IN_WORLD(turns_of_lifo);
     IN_WORLD(helps);
     IN_WORLD(quiet);
     IN_WORLD(last_standin_blocks);
