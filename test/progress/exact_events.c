@@ -563,6 +563,84 @@ static void statistics_of_rescues(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- all memory comes back ---- */
+
+static uint64_t bytes_used, most_used;
+
+static void *book_allocate(size_t size, size_t alignment, void *user) {
+    char *p = (char *)sim_allocate(size + alignment);
+    CHECK(user == &bytes_used);
+    bytes_used += size;
+    if (bytes_used > most_used) most_used = bytes_used;
+    return p + (alignment - (uintptr_t)p % alignment) % alignment;
+}
+
+static void book_release(void *memory, size_t size, void *user) {
+    CHECK(memory != NULL && user == &bytes_used);
+    bytes_used -= size;
+}
+
+enum { WIDE = 1000 };
+
+static void wide_init(void *partial, void *arg) { (void)arg, memset(partial, 0, WIDE); }
+
+static void wide_body(wsq_ctx ctx, size_t begin, size_t end, void *partial, void *arg) {
+    (void)ctx, (void)arg;
+    for (size_t i = begin; i < end; i++) ((unsigned char *)partial)[i % WIDE]++;
+    compute(50 * US);
+}
+
+static void wide_combine(void *left, const void *right, void *arg) {
+    (void)arg;
+    for (int i = 0; i < WIDE; i++) ((unsigned char *)left)[i] += ((const unsigned char *)right)[i];
+}
+
+static void wide_run(wsq_ctx ctx, void *arg) {
+    const wsq_reducer reducer = {WIDE, wide_init, wide_body, wide_combine, NULL, arg != NULL};
+    unsigned char result[WIDE];
+    CHECK_EQ(wsq_reduce(ctx, 0, 100, 1, &reducer, result), WSQ_OK);
+    for (int i = 0; i < WIDE; i++) CHECK_EQ(result[i], i < 100);
+}
+
+static wsq_poll many_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    for (int i = 0; i < 600; i++) item_spawn(wsq_pool_of(ctx), item_make(100));
+    wsq_block_begin(ctx);
+    nap(MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void memory_comes_back(void) {
+    const wsq_allocator allocator = {book_allocate, book_release, &bytes_used};
+    for (int i = 0; i < 6; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){
+            .workers = 3, .order = (wsq_order)(i / 2), .list_tasks = i % 2 != 0, .allocator = &allocator});
+        item *all[300], *many = item_make(0);
+        wsq_future *futures[200];
+        for (int k = 0; k < 300; k++) {
+            (all[k] = item_make(100))->pends = true;
+            item_spawn(pool, all[k]);
+        }
+        many->task.fn = many_run;
+        item_spawn(pool, many);
+        for (int k = 0; k < 200; k++) CHECK_EQ(wsq_submit(pool, call, NULL, &futures[k]), WSQ_OK);
+        for (int k = 0; k < 200; k++) CHECK_EQ(wsq_future_get(futures[k], NULL), WSQ_OK);
+        CHECK_EQ(wsq_run(pool, wide_run, NULL), WSQ_OK);
+        CHECK_EQ(wsq_run(pool, wide_run, pool), WSQ_OK);
+        FILE *file = tmpfile();
+        if (file == NULL) sim_fail("no file");
+        wsq_pool_dump(pool, file);
+        fclose(file);
+        for (int k = 0; k < 300; k++) item_wake(all[k]);
+        wsq_pool_wait(pool);
+        wsq_pool_destroy(pool);
+        CHECK_EQ(bytes_used, 0);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+    CHECK(most_used > 4 * WSQ_BLOCK_SIZE);
+}
+
 int main(void) {
     test_begin("exact_events");
     IN_WORLD(nodes);
@@ -574,6 +652,7 @@ int main(void) {
     IN_WORLD(statistics_of_short_turns);
     IN_WORLD(statistics_printed);
     IN_WORLD(waits_in_a_dispatch);
+    IN_WORLD(memory_comes_back);
     IN_WORLD(spawns);
     IN_WORLD(cancels);
     IN_WORLD(waits);

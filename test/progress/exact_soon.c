@@ -134,6 +134,8 @@ static uint64_t slot_time(wsq_config config, bool short_tasks, uint64_t later, i
     current.later = later;
     uint64_t took = soon(pool, wakes == 1 ? wake_one : wake_three);
     wsq_timer_cancel(&timed->timer);
+    if (wakes == 1 && !short_tasks && later == MS) /* a thread that was told has taken it */
+        CHECK_EQ(wsqi_load_hint(&wsqi_block(pool, 0)->marks.vain), 0);
     wsq_pool_destroy(pool);
     sim.threads = 0; /* the next pool has these cores again */
     return took;
