@@ -138,6 +138,32 @@ static void refused_spawn(void) {
     wsq_pool_destroy(elsewhere);
 }
 
+static void held_main(void *arg) {
+    nap(20 * US);
+    sim_stall.left = stall_at;
+    item_spawn(pool_asked, (item *)arg);
+    sim_stall.left = 0;
+}
+
+/* A task is spawned that waits for one that nobody spawns. It counts as held last of all. The last other task ends
+ * before that: only the spawning thread can tell the one that waits for the pool. */
+static void held_spawn(void) {
+    wsq_pool *pool = pool_asked = pool_make(&(wsq_config){.workers = 1});
+    item *never = item_make(US), *held = item_make(US);
+    wsq_edge edge;
+    CHECK_EQ(wsq_task_after(&held->task, &never->task, &edge), WSQ_OK);
+    item_spawn(pool, item_make(50 * US));
+    sim_core *spawns = outside(held_main, held);
+    uint64_t start = now();
+    wsq_result result = wsq_pool_wait_for(pool, 3 * SECOND); /* ok: before the task counted as spawned */
+    CHECK(result == WSQ_ERR_INVALID || (result == WSQ_OK && now() - start < 10 * MS));
+    CHECK(now() - start < SECOND + 10 * MS);
+    sim_join(spawns);
+    item_spawn(pool, never);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+
 static item *followers[4];
 static wsq_edge edges[4];
 
@@ -223,12 +249,13 @@ static void deque_length(void) {
 static void stalled(void (*test)(void), uint64_t ns, uint64_t accesses) {
     sim_stall.ns = ns;
     for (stall_at = 1; stall_at <= accesses; stall_at++) {
-        CHECK(world_run(test, SECOND));
+        CHECK(world_run(test, 10 * SECOND));
         sim_stall.left = 0;
     }
 }
 
 static void refused_spawn_stalled(void) { stalled(refused_spawn, MS, 60); }
+static void held_spawn_stalled(void) { stalled(held_spawn, MS, 60); }
 static void edges_stalled(void) { stalled(edges_end, MS, 120); }
 static void deque_stalled(void) { stalled(deque_length, 50 * US, 64); }
 
@@ -633,6 +660,7 @@ int main(void) {
     IN_WORLD(group_of_another_pool);
     IN_WORLD(then_after_refused);
     RUN(refused_spawn_stalled);
+    RUN(held_spawn_stalled);
     RUN(edges_stalled);
     RUN(deque_stalled);
     IN_WORLD(statistics_of_thefts);
