@@ -3831,14 +3831,20 @@ typedef enum wsqi_driving {
     WSQI_DRIVING_EVENTS /* wait has returned true; dispatch is due, or under way */
 } wsqi_driving;
 
+/* What uses a block, if it is not a worker, a stand-in that has come, or a guest in wsq_run. */
+typedef enum wsqi_use {
+    WSQI_USE_COMMON,
+    WSQI_USE_COMES, /* a new stand-in: pool.coming counts it */
+    WSQI_USE_ABOVE, /* tasks above a wait; a guest's block that is never used otherwise */
+    WSQI_USE_HELPS  /* a guest in wsqi_wait_help: its thread holds a permit */
+} wsqi_use;
+
 /* A worker, stand-in or guest: the start of its block, whose rest is its job stack. */
 struct wsqi_worker {
     wsqi_front front; /* the traps, and what fork and join read beside them; see >>forkjoin */
     wsq_pool *pool;
-    bool above;         /* a guest's block for tasks that run inside a wait, not for wsq_run */
-    bool helps;         /* a guest's block: its thread runs what it waits for (wsqi_wait_help) */
+    wsqi_use use;       /* owner */
     bool permit;        /* owner: it holds a permit; or, for a guest, S counts it as at work */
-    bool comes;         /* owner: it is a new stand-in, which pool.coming counts */
     bool asks;          /* owner: before each task it checks `permit` and `lease` */
     uint32_t blocking;  /* owner: calls of wsq_block_begin without their wsq_block_end yet */
     uint32_t wake_slot; /* owner: not 0: tasks that it wakes go into its slot, without a notify */
@@ -4046,6 +4052,11 @@ static unsigned wsqi_guests_made(const wsq_pool *pool) {
     return wsqi_load_acq(&pool->guests_made); /* B1: as in wsqi_threads_made */
 }
 
+/* How many workers have a thread that the pool starts. */
+static unsigned wsqi_own_threads(const wsq_config *config) {
+    return config->caller_runs || config->lend_only ? 0 : config->workers;
+}
+
 /* Is there a block with this index? The index may be any number. */
 static bool wsqi_block_known(const wsq_pool *pool, unsigned index) {
     if (index < pool->guest_base) return index < wsqi_threads_made(pool);
@@ -4129,7 +4140,7 @@ static inline wsqi_worker *wsqi_local(const wsq_pool *pool) {
  * it may spawn while the pool drains, as a worker may. */
 static bool wsqi_is_helper(const wsq_pool *pool) {
     const wsqi_worker *block = wsqi_inside(pool);
-    while (block != NULL && !block->helps) block = wsqi_outward(pool, block->outer);
+    while (block != NULL && block->use != WSQI_USE_HELPS) block = wsqi_outward(pool, block->outer);
     return block != NULL;
 }
 
@@ -5332,7 +5343,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
      * I10: the same for slots. P6: a thread that finds the pool still sees what this one did. */
     uint64_t change = WSQI_IDLE + (self->permit ? WSQI_SLEEPING : 0) - leaves;
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
-    if (self->comes) {
+    if (self->use == WSQI_USE_COMES) {
+        self->use = WSQI_USE_COMMON;
         /* B7: S already counts this thread. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
         /* I8: this thread sees a permit that another one gives back now, or the giver no longer
@@ -5340,7 +5352,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
         wsqi_fence_rmw();
         wsqi_permit_offer(pool, wsqi_load_fenced(&pool->permits));
     }
-    self->comes = self->robs_slots = false;
+    self->robs_slots = false;
     self->permit = self->searching = true; /* for when it is woken; wsqi_wake_self sets both anew */
     /* It becomes the watcher first: wsqi_pass_on would otherwise wake a thread to be it. */
     wsqi_driver_rest(self, s);
@@ -6084,7 +6096,7 @@ static inline wsq_group *wsqi_task_grouped(const wsq_task *task) {
 WSQ_API bool wsq_budget_take(void) {
     wsqi_worker *self = wsqi_self_get();
     /* A guest's block has no budget, unless its thread runs tasks that it waits for. */
-    while (self != NULL && self->index >= self->pool->guest_base && !self->helps)
+    while (self != NULL && self->index >= self->pool->guest_base && self->use != WSQI_USE_HELPS)
         self = self->outer;
     if (self == NULL) return true;
     if (self->frame.budget_left == 0) return false;
@@ -7714,7 +7726,7 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
         unsigned made = wsqi_guests_made(pool), count = 0;
         for (unsigned i = 0; i < made; i++) {
             wsqi_worker *guest = wsqi_block(pool, pool->guest_base + i);
-            if (guest->above != above) continue;
+            if ((guest->use == WSQI_USE_ABOVE) != above) continue;
             if (wsqi_lease_take(guest)) return guest;
             count++;
         }
@@ -7723,7 +7735,7 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
         if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread has made one */
             wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
             more = guest != NULL;
-            if (more) guest->above = above;
+            if (more && above) guest->use = WSQI_USE_ABOVE;
             /* B2: others find the block filled. Pairs with B1. */
             if (more) wsqi_store_rel(&pool->guests_made, made + 1);
         }
@@ -7751,8 +7763,8 @@ static bool wsqi_step_above(wsqi_worker *self, wsq_task *task) {
 static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
     if (wsqi_load_hint(&self->inbox.count) == 0) return false;
     wsq_task *task = wsqi_take_lane(self, &self->inbox);
-    if (task != NULL && self->searching) wsqi_search_end(self);
     if (task == NULL) return false;
+    if (self->searching) wsqi_search_end(self);
     return above ? wsqi_step_above(self, task) : wsqi_step_nested(self, task, self->frame.floor);
 }
 
@@ -7760,8 +7772,9 @@ static bool wsqi_pinned_run(wsqi_worker *self, bool above) {
  * tasks that are pinned to it. If it finds none, it sleeps or, in a pool that is over, leaves. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
+    wsqi_block_enter(self);
     wsqi_event(self, WSQ_EVENT_START, NULL, 0);
-    if (self->comes) wsqi_sleep(self, NULL); /* a new stand-in: from here S counts it */
+    if (self->use == WSQI_USE_COMES) wsqi_sleep(self, NULL); /* from here on S counts it */
     while (!WSQI_LIKELY(self->asks) || !wsqi_dismissed(self)) {
         bool may = !WSQI_LIKELY(self->asks) || self->permit || wsqi_permit_take(self);
         if (may ? wsqi_step(self) : wsqi_pinned_run(self, false)) continue;
@@ -7773,13 +7786,12 @@ static void wsqi_serve(wsqi_worker *self) {
     wsqi_permit_give(self);
     wsqi_turn_stop(self);
     wsqi_event(self, WSQ_EVENT_STOP, NULL, 0);
+    wsqi_block_leave(self);
 }
 
 static void wsqi_serve_main(void *arg) {
     wsqi_worker *self = (wsqi_worker *)arg;
-    wsqi_block_enter(self);
     wsqi_serve(self);
-    wsqi_block_leave(self);
     wsqi_duty_end(self->pool);
 }
 
@@ -7807,7 +7819,7 @@ static bool wsqi_standin_start(wsq_pool *pool) {
         wsqi_store_rel(&pool->threads_made, index + 1);
     }
     wsqi_add_hint(&pool->coming, 1u);
-    wsqi_block(pool, index)->comes = true;
+    wsqi_block(pool, index)->use = WSQI_USE_COMES;
     if (wsqi_worker_start(wsqi_block(pool, index))) {
         pool->started++;
         return true;
@@ -8270,20 +8282,20 @@ static void wsqi_help_run(wsqi_worker *self, const wsq_task *task, const wsq_gro
  * of 0.7 us, but a task without a wait lay beside idle workers for 0.5 ms.) */
 static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group *group) {
     wsqi_worker *self = wsqi_self_get();
-    if (self != NULL && self->pool == pool && self->helps) {
+    if (self != NULL && self->pool == pool && self->use == WSQI_USE_HELPS) {
         if (self->wait_depth++ < WSQI_WAIT_DEPTH)
             wsqi_help_run(self, task, group, wsqi_full_mark(self));
         self->wait_depth--;
         return;
     }
-    if (self != NULL || pool->config.caller_runs || pool->config.lend_only ||
+    if (self != NULL || wsqi_own_threads(&pool->config) == 0 ||
         pool->config.order == WSQ_LIFO || /* tasks spawned there would not run newest first */
         wsqi_hooked(pool, 1u << WSQ_EVENT_START) || wsqi_inject_empty(wsqi_share_own(pool)) ||
         wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 ||
         pool->config.stack_size > wsqi_stack_default() ||
         (self = wsqi_guest_take(pool, false)) == NULL)
         return;
-    self->helps = true;
+    self->use = WSQI_USE_HELPS;
     wsqi_block_enter(self);
     wsqi_duty_begin(pool);
     if (wsqi_permit_take(self)) wsqi_help_run(self, task, group, wsqi_base(self));
@@ -8291,7 +8303,7 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group
     else wsqi_check_quiet(pool); /* it may have ended the last task after it lost its permit */
     wsqi_duty_end(pool);
     wsqi_block_leave(self);
-    self->helps = false;
+    self->use = WSQI_USE_COMMON;
     wsqi_lease_end(self);
 }
 
@@ -9854,7 +9866,7 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
     wsqi_lock(pool, &pool->lock);
     wsqi_unlock(pool, &pool->lock);
     wsqi_tokens_give(pool);
-    for (unsigned i = 0; i < count && !pool->config.caller_runs && !pool->config.lend_only; i++)
+    for (unsigned i = 0; i < count; i++)
         wsqi_thread_join(&wsqi_block(pool, i)->thread);
     for (unsigned i = 0; i < pool->started; i++)
         wsqi_thread_join(&wsqi_block(pool, pool->workers + i)->thread);
@@ -9880,7 +9892,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
         if (wsqi_load_acq(pool->phase) == WSQI_PHASE_OVER) break;
         wsqi_wait_park(wait);
     }
-    wsqi_pool_join(pool, pool->workers);
+    wsqi_pool_join(pool, wsqi_own_threads(&pool->config));
     wsqi_sweep(pool); /* for tasks queued since; wsqi_duty_begin passes a full barrier (P4) */
     wsqi_duty_end(pool);
 }
@@ -9995,11 +10007,11 @@ static bool wsqi_config_valid(const wsq_config *config) {
 
 /* Replaces each zero of a valid config by its default. */
 static void wsqi_config_fill(wsq_config *config) {
-    bool alone = config->caller_runs || config->lend_only;
     if (config->workers == 0) config->workers = config->caller_runs ? 1 : wsqi_cpu_count();
     if (config->max_standins == 0)
         config->max_standins = config->workers < WSQI_STANDINS ? WSQI_STANDINS : config->workers;
-    if (config->max_standins == WSQ_STANDINS_OFF || alone) config->max_standins = 0;
+    if (config->max_standins == WSQ_STANDINS_OFF || wsqi_own_threads(config) == 0)
+        config->max_standins = 0;
     if (config->seed == 0) config->seed = wsqi_clock_ns();
     /* a deadline must not wrap */
     if (config->park_timeout_ns >= WSQI_NEVER / 2) config->park_timeout_ns = 0;
@@ -10134,8 +10146,7 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_pool *pool = wsqi_pool_allocate(&filled);
     if (pool == NULL) return WSQ_ERR_MEMORY;
     wsq_result result = wsqi_pool_init(pool, &filled) ? WSQ_OK : WSQ_ERR_MEMORY;
-    unsigned threads = filled.caller_runs || filled.lend_only ? 0 : filled.workers;
-    for (unsigned i = 0; i < threads && result == WSQ_OK; i++) {
+    for (unsigned i = 0; i < wsqi_own_threads(&filled) && result == WSQ_OK; i++) {
         if (wsqi_worker_start(wsqi_block(pool, i))) continue;
         /* Relaxed: a worker reads it only after it got a token (I2). */
         wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
@@ -10175,9 +10186,7 @@ WSQ_API wsq_result wsq_worker_enter(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers && running && self == NULL; i++)
         if (wsqi_lease_take(wsqi_block(pool, i))) self = wsqi_block(pool, i);
     if (self != NULL) {
-        wsqi_block_enter(self);
         wsqi_serve(self);
-        wsqi_block_leave(self);
         wsqi_lease_end(self);
     }
     wsqi_duty_end(pool);

@@ -11,7 +11,7 @@ static inline const char *block_left(wsqi_worker *block) {
     if (block->help_depth != 0 || block->wait_depth != 0 || block->wait != NULL) return "a thread waits";
     if (block->run_at_fork != 0) return "a job that ran at its fork is not joined";
     if (block->blocking != 0) return "a thread blocks";
-    if (block->helps) return "a thread helps";
+    if (block->use == WSQI_USE_HELPS) return "a thread helps";
     if (block->ends.group != NULL || block->ends.count != 0) return "the end of a group is not reported";
     if (wsqi_load_acq(&block->lifo) != NULL) return "a slot is full";
     if (wsqi_load_acq(&block->marks.robbed) != 0) return "a ring is being robbed";
