@@ -459,6 +459,96 @@ static void pinned_above_a_wait(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a join that sleeps with its permit gives it for a timer, and for a task in a slot ---- */
+
+static item *due;
+static bool in_a_slot, early;
+
+static void second_is_long(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx, (void)end, (void)arg;
+    compute(begin == 0 ? 100 * US : 2 * MS);
+    if (begin == 0) return;
+    if (in_a_slot) item_wake(due);
+    else if (!early) item_set_timer(wsq_pool_of(ctx), due, MS);
+    compute(20 * MS);
+}
+
+static wsq_poll joins_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_for(ctx, 0, 2, 1, second_is_long, NULL);
+    return WSQ_DONE;
+}
+
+/* Without an idle stand-in; with one; with one that has watched a timer before. */
+static void due_beside_a_join(void) {
+    for (int i = 0; i < 6; i++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+        item *blocks = item_make(0), *joins = item_make(0), *runs = item_make(0), *far_off = item_make(0);
+        in_a_slot = i % 2 != 0;
+        early = i / 2 == 2;
+        due = item_make(US);
+        due->pends = true;
+        item_spawn(pool, due);
+        queued = item_make(US);
+        blocks->task.fn = queue_and_block;
+        if (i / 2 != 0) item_spawn(pool, blocks);
+        runs->task.fn = short_run; /* so that a wake goes into the slot without a notification */
+        runs->runs = 20000;
+        item_spawn_on(pool, 1, runs);
+        nap(50 * MS);
+        joins->task.fn = joins_run;
+        item_spawn_on(pool, 0, joins);
+        if (early && in_a_slot) item_set_timer(pool, far_off, 50 * SECOND);
+        else if (early) item_set_timer(pool, due, 5 * MS);
+        wsq_pool_wait(pool);
+        CHECK(due->began - due->spawned < (early && !in_a_slot ? 8 : 3) * MS);
+        wsq_timer_cancel(&far_off->timer);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
+static wsq_poll blocks_shortly_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_block_begin(ctx);
+    nap(MS);
+    wsq_block_end(ctx);
+    return WSQ_DONE;
+}
+
+static void both_are_long(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx, (void)end, (void)arg;
+    compute(begin == 0 ? 3 * MS : 30 * MS);
+}
+
+static wsq_poll joins_later_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_for(ctx, 0, 2, 1, both_are_long, NULL);
+    return WSQ_DONE;
+}
+
+/* The watcher has no permit: a stand-in has it, and the other worker sleeps in a join. */
+static void watcher_without_a_permit(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *blocks = item_make(0), *again = item_make(0), *joins = item_make(0);
+    due = item_make(US);
+    due->pends = true;
+    item_spawn(pool, due);
+    queued = item_make(US);
+    blocks->task.fn = queue_and_block; /* so that there is a stand-in */
+    item_spawn(pool, blocks);
+    nap(50 * MS);
+    item_set_timer(pool, due, 8 * MS);
+    again->task.fn = blocks_shortly_run;
+    item_spawn_on(pool, 0, again);
+    nap(50 * US);
+    joins->task.fn = joins_later_run;
+    item_spawn_on(pool, 1, joins);
+    wsq_pool_wait(pool);
+    CHECK(due->began - due->spawned < 10 * MS);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- futures that a worker calls in its wait, and that stay queued ---- */
 
 static unsigned beyond; /* tasks in the global queue */
@@ -557,6 +647,8 @@ int main(void) {
     IN_WORLD(last_standin_blocks);
     IN_WORLD(helps_as_far_as_eight);
     IN_WORLD(pinned_above_a_wait);
+    IN_WORLD(due_beside_a_join);
+    IN_WORLD(watcher_without_a_permit);
     IN_WORLD(entries_of_called_futures);
     IN_LARGE_WORLD(seventy_workers);
     return test_end();
