@@ -1,5 +1,6 @@
 /* A thread in a run, in the explorer: it has stolen a job of the pool's as that stops. */
 #define WSQ_GUESTS 1
+#define WSQI_LINGER_NS 6000u
 #include "explore_small.h"
 #define WSQ_STATIC
 #define WSQ_IMPLEMENTATION
@@ -211,6 +212,23 @@ static void asks(void) {
     end(0);
 }
 
+/* As above, and a worker that came too late lingers, while a shutdown, a lone task or a pinned one may come. */
+static void lingers(void) {
+    int last = explore_choose(3);
+    begin(2, plain);
+    pool->spin_rounds = 2;
+    wsqi_store_hint(&pool->processors, 4u);
+    explore_fiber *fiber = explore_choose(2) ? explore_start(asker, NULL) : NULL;
+    for (int i = 0; i < 2; i++) ask(i);
+    if (last == 0) spawn(2); /* and no wait */
+    else if (last == 1) explore_check(wsq_spawn_on(pool, (unsigned)explore_choose(2), &items[2].task) == WSQ_OK);
+    if (fiber != NULL) explore_join_one(fiber);
+    if (last != 2) explore_wait_quiet();
+    if (last != 2) explore_check_parked(pool);
+    end(0);
+    for (int i = 0; i < 5; i++) explore_check(items[i].done == (i < 2 || (i == 2 ? last != 2 : fiber != NULL)));
+}
+
 int main(void) {
     explore_random("guest: a guest wakes as the pool stops", guest_wakes, 2000);
     explore_random("guest: a guest waits as the pool stops", guest_waits, 2000);
@@ -218,5 +236,6 @@ int main(void) {
     explore_random("guest: helps in a drain", helps_in_a_drain, 3000);
     explore_random("guest: helps in a cancel", helps_in_a_cancel, 3000);
     explore_random("guest: asks", asks, 6000);
+    explore_random("guest: a worker lingers", lingers, 6000);
     return explore_end();
 }

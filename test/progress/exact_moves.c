@@ -636,6 +636,86 @@ static void seventy_workers(void) {
     wsq_pool_destroy(pool);
 }
 
+/* ---- a thread outside asks ---- */
+
+/* It spawns a task and waits for it, again and again. */
+static void ask(wsq_pool *pool, int count) {
+    for (int i = 0; i < count; i++) {
+        item *one = item_make(200);
+        item_spawn(pool, one);
+        CHECK_EQ(wsq_task_wait(&one->task), WSQ_OK);
+    }
+}
+
+static void asker(void *pool) { ask((wsq_pool *)pool, 1000); }
+
+static unsigned searchers(wsq_pool *pool) { return wsqi_searching(wsqi_load_hint(&pool->permits)); }
+
+/* A worker that comes too late stays awake. So most asks wake nobody. */
+static uint64_t wakes_for_asks(wsq_pool *pool) {
+    uint64_t before = wsqi_load_stat(&pool->wakes);
+    ask(pool, 1000);
+    return wsqi_load_stat(&pool->wakes) - before;
+}
+
+static void lingers(void) {
+    static const wsq_config once = {.workers = 2, .spin_ns = WSQ_SPIN_OFF};
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    CHECK(wakes_for_asks(pool) < 20);
+    CHECK_EQ(searchers(pool), 1); /* it is awake */
+    CHECK_EQ(wsqi_sleeping(wsqi_load_hint(&pool->permits)), 2);
+    nap(WSQI_LINGER_NS + 20 * US);
+    CHECK_EQ(searchers(pool), 0);
+    for (int i = 0; i < 20; i++) { /* single asks keep no worker awake */
+        ask(pool, 1);
+        nap(30 * US);
+        CHECK_EQ(searchers(pool), 0);
+        nap(100 * US);
+    }
+    ask(pool, 100);
+    CHECK_EQ(searchers(pool), 1);
+    nap(WSQI_LINGER_NS + 20 * US);
+    CHECK_EQ(searchers(pool), 0);
+    wsq_pool_destroy(pool);
+
+    pool = pool_make(&once); /* the user wants it so */
+    ask(pool, 1000);
+    nap(5 * US);
+    CHECK_EQ(searchers(pool), 0);
+    wsq_pool_destroy(pool);
+
+    pool = pool_make(&(wsq_config){.workers = WORLD_CORES + 1}); /* or there are too many threads */
+    ask(pool, 1000);
+    nap(30 * US);
+    CHECK_EQ(searchers(pool), 0);
+    wsq_pool_destroy(pool);
+}
+
+/* What is no ask begins within two wake-ups: a lone task, a pinned one; a timer, which is precise to 65 us. Then the
+ * same beside asks. */
+static void no_asks(void) {
+    for (int kind = 0; kind < 6; kind++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+        item *one = item_make(US);
+        one->pends = kind % 3 == 2;
+        if (one->pends) item_spawn(pool, one);
+        ask(pool, 1000);
+        sim_core *asks = kind >= 3 ? outside(asker, pool) : NULL;
+        nap(kind >= 3 ? 20 * US : 0);
+        CHECK_EQ(searchers(pool), 1);
+        if (kind % 3 == 0) item_spawn(pool, one);
+        else if (kind % 3 == 1) item_spawn_on(pool, pool->sleepers[0].v == 1, one);
+        else item_set_timer(pool, one, 0);
+        nap(one->pends ? 80 * US : 10 * US);
+        CHECK(one->began != 0);
+        if (asks != NULL) sim_join(asks);
+        uint64_t end = now();
+        CHECK_EQ(wsq_pool_shutdown(pool, WSQ_DRAIN), WSQ_OK);
+        CHECK(now() - end < 30 * US); /* it does not linger then */
+        wsq_pool_destroy(pool);
+    }
+}
+
 int main(void) {
     test_begin("exact_moves");
     IN_WORLD(trips);
@@ -650,6 +730,8 @@ int main(void) {
     IN_WORLD(due_beside_a_join);
     IN_WORLD(watcher_without_a_permit);
     IN_WORLD(entries_of_called_futures);
+    IN_WORLD(lingers);
+    IN_WORLD(no_asks);
     IN_LARGE_WORLD(seventy_workers);
     return test_end();
 }
