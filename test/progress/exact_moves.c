@@ -527,6 +527,26 @@ static wsq_poll joins_later_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
+/* No thread was woken for two tasks, since one searched. When it has found the first one, no permit sleeps: it asks the
+ * thread that joins. */
+static void search_ends_beside_a_join(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
+    item *joins = item_make(0), *wakes = item_make(US), *first = item_make(10 * MS), *second = item_make(US);
+    wsq_task *list[] = {&first->task, &second->task};
+    joins->task.fn = joins_later_run;
+    item_spawn_on(pool, 0, joins);
+    nap(5 * MS);
+    item_spawn_on(pool, 2, wakes);
+    while (wakes->ended == 0) nap(100);
+    nap(4 * US);
+    CHECK_EQ(wsqi_searching(wsqi_load_hint(&pool->permits)), 1);
+    second->spawned = now();
+    CHECK_EQ(wsq_spawn_batch(pool, list, 2), WSQ_OK);
+    wsq_pool_wait(pool);
+    CHECK(second->began - second->spawned < 200 * US);
+    wsq_pool_destroy(pool);
+}
+
 /* The watcher has no permit: a stand-in has it, and the other worker sleeps in a join. */
 static void watcher_without_a_permit(void) {
     wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
@@ -728,6 +748,7 @@ int main(void) {
     IN_WORLD(helps_as_far_as_eight);
     IN_WORLD(pinned_above_a_wait);
     IN_WORLD(due_beside_a_join);
+    IN_WORLD(search_ends_beside_a_join);
     IN_WORLD(watcher_without_a_permit);
     IN_WORLD(entries_of_called_futures);
     IN_WORLD(lingers);

@@ -5,6 +5,7 @@
  * LIMIT_REPORT names a file for three numbers: the processor time, the wall time, the longest idle time. */
 #include <dirent.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,20 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+/* Does the thread run or wait for a processor? The kernel counts the time that it waits only when it runs again. */
+static bool runnable(const char *stat_path) {
+    char text[256] = "";
+    FILE *file = fopen(stat_path, "r");
+    if (file == NULL) return false;
+    if (fgets(text, sizeof text, file) == NULL) text[0] = '\0';
+    fclose(file);
+    const char *end = strrchr(text, ')'); /* of the name */
+    return end != NULL && strlen(end) > 2 && end[2] == 'R';
+}
+
 /* Returns the seconds that the threads of a process and of its children ran or waited for a processor, and
- * adds to *used those that they ran. */
-static double active(long process, double *used) {
+ * adds to *used those that they ran. *ready: one of them could run now. */
+static double active(long process, double *used, bool *ready) {
     char path[96];
     snprintf(path, sizeof path, "/proc/%ld/task", process);
     DIR *threads = opendir(path);
@@ -38,9 +50,11 @@ static double active(long process, double *used) {
             *used += (double)ran * 1e-9;
         }
         if (file != NULL) fclose(file);
+        snprintf(path, sizeof path, "/proc/%ld/task/%.16s/stat", process, entry->d_name);
+        *ready = *ready || runnable(path);
         snprintf(path, sizeof path, "/proc/%ld/task/%.16s/children", process, entry->d_name);
         if ((file = fopen(path, "r")) == NULL) continue;
-        while (fscanf(file, "%ld", &child) == 1) sum += active(child, used);
+        while (fscanf(file, "%ld", &child) == 1) sum += active(child, used, ready);
         fclose(file);
     }
     closedir(threads);
@@ -63,8 +77,9 @@ int main(int count, char **words) {
     int status = 1;
     double pause = 0.002;
     while (waitpid(child, &status, WNOHANG) == 0) {
-        double at = now(), ran = 0, all = active(child, &ran);
-        if (before < 0 || all < before || all - before > 0.02 * pause) busy_at = at;
+        bool ready = false;
+        double at = now(), ran = 0, all = active(child, &ran, &ready);
+        if (ready || before < 0 || all < before || all - before > 0.02 * pause) busy_at = at;
         before = all;
         if (at - busy_at > longest) longest = at - busy_at;
         if (ran > most || at - began > wall || at - busy_at > idle) kill(-child, SIGKILL);
