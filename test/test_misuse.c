@@ -461,10 +461,21 @@ static void pools(void) {
 /* ---- drivers ---- */
 
 static wsq_pool *driven;
+static wsq_timer driven_timer;
 
 static bool wait_that_spawns(uint64_t timeout_ns, void *user) {
-    if (timeout_ns == 0) return false;
-    wsq_spawn(driven, (wsq_task *)user);
+    if (timeout_ns != 0) wsq_spawn(driven, (wsq_task *)user);
+    return false;
+}
+
+static bool wait_that_sets(uint64_t timeout_ns, void *user) {
+    if (timeout_ns != 0) wsq_timer_set(driven, &driven_timer, (wsq_task *)user, 1);
+    return false;
+}
+
+static bool wait_that_waits(uint64_t timeout_ns, void *user) {
+    (void)user;
+    if (timeout_ns != 0) wsq_pool_wait(driven);
     return false;
 }
 
@@ -472,8 +483,9 @@ static void dispatch_nothing(wsq_pool *pool, void *user) { (void)pool, (void)use
 
 static void interrupt_nothing(void *user) { (void)user; }
 
-static void wait_calls(wsq_pool *pool) {
-    static wsq_driver driver = {wait_that_spawns, dispatch_nothing, interrupt_nothing, &freed};
+static void waits_in(wsq_pool *pool, bool (*wait)(uint64_t timeout_ns, void *user)) {
+    static wsq_driver driver;
+    driver = (wsq_driver){wait, dispatch_nothing, interrupt_nothing, &freed};
     wsq_config config = {.workers = 1, .driver = &driver};
     driven = pool; /* until there is another */
     wsq_task_init(&freed, done);
@@ -481,7 +493,15 @@ static void wait_calls(wsq_pool *pool) {
     test_nap(2000000000);
 }
 
-static void drivers(void) { says(wait_calls, "a driver's wait that calls wsq"); }
+static void wait_spawns(wsq_pool *pool) { waits_in(pool, wait_that_spawns); }
+static void wait_sets(wsq_pool *pool) { waits_in(pool, wait_that_sets); }
+static void wait_waits(wsq_pool *pool) { waits_in(pool, wait_that_waits); }
+
+static void drivers(void) {
+    says(wait_spawns, "a driver's wait that calls wsq");
+    says(wait_sets, "a driver's wait that calls wsq");
+    says(wait_waits, "a driver's wait that calls wsq");
+}
 
 int main(void) {
     test_begin("test_misuse");
