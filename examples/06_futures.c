@@ -9,7 +9,7 @@
 #include "../wsq.h"
 #include <stdlib.h>
 
-#define LIMIT 2000000u
+#define LIMIT 1000000u
 #define PIECES 20u
 
 static wsq_pool *pool;
@@ -22,12 +22,11 @@ struct range {
 /* What is submitted takes a pointer and returns one. */
 static void *count_primes(void *arg) {
     struct range *range = arg;
-    for (unsigned n = range->begin | 1; n < range->end; n += 2) {
-        unsigned divisor = 3;
-        while (divisor * divisor <= n && n % divisor != 0) divisor += 2;
+    for (unsigned n = range->begin; n < range->end; n++) {
+        unsigned divisor = 2;
+        while (divisor * divisor <= n && n % divisor != 0) divisor++;
         if (divisor * divisor > n && n > 1) range->primes++;
     }
-    if (range->begin <= 2 && range->end > 2) range->primes++;
     return range;
 }
 
@@ -43,13 +42,6 @@ static void *count_by_halves(void *arg) {
     wsq_future_get(future, NULL); /* waits, and frees the future */
     all->primes = left.primes + right.primes;
     return all;
-}
-
-/* Runs when the future it was given to is done; nobody waits for it until then. */
-static wsq_poll announce(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    printf("by halves: done, says a task on worker %u\n", wsq_worker_index(ctx));
-    return WSQ_DONE;
 }
 
 static size_t count_by_pieces(void) {
@@ -71,17 +63,12 @@ static size_t count_by_pieces(void) {
 int main(void) {
     struct range all = {0, LIMIT, 0};
     wsq_future *future;
-    wsq_task after;
     if (wsq_pool_create(&pool, NULL) != WSQ_OK) return 1;
     size_t sum = count_by_pieces();
     printf("by pieces: %zu primes below %u\n", sum, LIMIT);
-
-    wsq_task_init(&after, announce);
     if (wsq_submit(pool, count_by_halves, &all, &future) != WSQ_OK) return 1;
-    wsq_future_then(future, &after);
     wsq_future_get(future, NULL);
-    wsq_task_wait(&after);
     printf("by halves: %zu primes below %u\n", all.primes, LIMIT);
     wsq_pool_destroy(pool);
-    return sum == 148933 && all.primes == sum ? 0 : 1;
+    return sum == 78498 && all.primes == sum ? 0 : 1;
 }

@@ -45,23 +45,15 @@ static wsq_poll search_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
-/* In place of the function. A task that owns something would free it here. */
+/* Called in place of search_run. A task that owns something would free it here. */
 static wsq_poll search_cancelled(wsq_task *task) {
     (void)task;
     atomic_fetch_add(&never_started, 1);
     return WSQ_DONE;
 }
 
-static wsq_poll report(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx, (void)task;
-    printf("%u tasks ran to the end, %u stopped half-way, %u never started\n",
-           atomic_load(&finished), atomic_load(&stopped), atomic_load(&never_started));
-    return WSQ_DONE;
-}
-
 int main(void) {
     static struct search searches[TASKS];
-    wsq_task last;
     wsq_pool *pool;
     unsigned refused = 0;
     if (wsq_pool_create(&pool, NULL) != WSQ_OK) return 1;
@@ -73,11 +65,10 @@ int main(void) {
         /* Found already, while we still spawn? WSQ_ERR_CANCELLED, and the task stays ours. */
         if (wsq_group_spawn(&group, &searches[i].task) != WSQ_OK) refused++;
     }
-    wsq_task_init(&last, report);
-    wsq_group_then(&group, &last); /* spawned when the group is done */
     wsq_result result = wsq_group_wait(&group);
-    wsq_task_wait(&last);
 
+    printf("%u tasks ran to the end, %u stopped half-way, %u never started\n", finished, stopped,
+           never_started);
     uint64_t x = atomic_load(&found);
     printf("the hash of %llu is %016llx (the group: %s)\n", (unsigned long long)x,
            (unsigned long long)hash(x), wsq_result_string(result));

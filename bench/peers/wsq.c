@@ -604,13 +604,10 @@ static void graph_run(void) {
     peer_check(wsq_graph_run(&graph) == WSQ_OK && wsq_group_wait(&graph.group) == WSQ_OK, "graph");
 }
 
-#undef WSQ_IMPLEMENTATION
-#define main pipeline_main
-#include "../../examples/recipes/pipeline.c"
-#undef main
+#include "../../examples/wsq_pipeline.h"
 
 typedef struct items {
-    long item[LINES], read, written, all;
+    long item[WSQ_PIPELINE_LINES], read, written, all;
     double ns;
 } items;
 
@@ -632,8 +629,8 @@ static void items_write(void *user, unsigned line) {
 
 static void pipeline(long count, double ns) {
     items user = {.all = count, .ns = ns};
-    struct pipeline p = {.read = items_read, .work = items_work, .write = items_write, .user = &user};
-    peer_check(pipeline_run(pool, &p) == WSQ_OK && user.written == count, "items");
+    wsq_pipeline p = {.read = items_read, .work = items_work, .write = items_write, .user = &user};
+    peer_check(wsq_pipeline_run(pool, &p) == WSQ_OK && user.written == count, "items");
 }
 
 typedef struct ranges {

@@ -54,44 +54,27 @@ static wsq_poll strand_run(wsq_ctx ctx, wsq_task *task) {
 
 /* ---- the check: tasks post numbers, the strand sees those of each in order ---- */
 
-enum { POSTERS = 8, POSTS = 5000 };
-static struct strand strand;
-static struct number { struct item item; int poster, value; } numbers[POSTERS][POSTS];
-static int seen[POSTERS], errors; /* plain: only the strand uses them */
+enum { POSTERS = 8, POSTS = 5000, ALL = POSTERS * POSTS };
+static struct strand strand = {.task.fn = strand_run};
+static struct item numbers[ALL], end;
+static int seen[POSTERS], all, errors; /* plain: only the strand uses them */
 
 static void see(struct item *item) {
-    struct number *number = wsq_container_of(item, struct number, item);
-    if (number->value != seen[number->poster]++) errors++;
+    int number = (int)(item - numbers);
+    errors += number % POSTS != seen[number / POSTS]++;
+    if (++all == ALL) strand_post(&strand, &end, NULL);
 }
 
-static wsq_poll post_all(wsq_ctx ctx, wsq_task *task) {
-    static atomic_int posters;
-    int poster = atomic_fetch_add(&posters, 1);
-    (void)ctx, (void)task;
-    for (int i = 0; i < POSTS; i++) {
-        numbers[poster][i].poster = poster;
-        numbers[poster][i].value = i;
-        strand_post(&strand, &numbers[poster][i].item, see);
-    }
-    return WSQ_DONE;
+static void post_all(void *first) {
+    for (int i = 0; i < POSTS; i++) strand_post(&strand, (struct item *)first + i, see);
 }
 
 int main(void) {
     wsq_pool *pool;
-    wsq_task posters[POSTERS];
-    struct item end;
     if (wsq_pool_create(&pool, &(wsq_config){.workers = 4}) != WSQ_OK) return 1;
-    wsq_task_init(&strand.task, strand_run);
     wsq_spawn(pool, &strand.task);
-    for (int i = 0; i < POSTERS; i++) {
-        wsq_task_init(&posters[i], post_all);
-        wsq_spawn(pool, &posters[i]);
-    }
-    for (int i = 0; i < POSTERS; i++) wsq_task_wait(&posters[i]);
-    strand_post(&strand, &end, NULL);
-    wsq_task_wait(&strand.task);
-    wsq_pool_destroy(pool);
-    for (int i = 0; i < POSTERS; i++) errors += seen[i] != POSTS;
-    printf("%d numbers from %d tasks, out of order: %d\n", POSTERS * POSTS, POSTERS, errors);
-    return errors ? 1 : 0;
+    for (int i = 0; i < ALL; i += POSTS) wsq_go(pool, post_all, &numbers[i]);
+    wsq_pool_destroy(pool); /* waits for all */
+    printf("%d numbers from %d tasks, out of order: %d\n", all, POSTERS, errors);
+    return all == ALL && errors == 0 ? 0 : 1;
 }

@@ -1,17 +1,19 @@
 // co_await of a wsq::future: any coroutine gets the value or the exception, goes on in the future's
 // pool and holds no thread meanwhile; a cancelled pool leaves no coroutine behind. co_await of a
-// descriptor that is ready, with a time-out.
+// descriptor that is ready, with a time-out. Tasks, events and pools of wsq_coroutine.hpp.
 #define WSQ_IMPLEMENTATION
 #include "../../wsq.h"
 #if defined(__unix__) || defined(__APPLE__)
 #include "../../examples/wsq_io.h"
 #endif
 #include "../../examples/wsq.hpp"
+#include "../../examples/wsq_coroutine.hpp"
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <memory>
+#include <thread>
 
 #define CHECK(x) ((x) ? (void)0 : failed(#x, __LINE__))
 
@@ -230,6 +232,88 @@ static void descriptors(unsigned workers, bool caller_runs) {
 }
 #endif
 
+// ---- wsq_coroutine.hpp ----
+
+namespace co = wsq::co;
+
+static co::task<void> climb(std::atomic<int> &steps, int height) { // tasks within tasks
+    if (height == 0) co_return;
+    steps++;
+    std::vector<co::task<void>> both;
+    both.push_back(climb(steps, height - 1));
+    both.push_back(climb(steps, height - 1));
+    co_await co::when_all(std::move(both));
+}
+
+static co::task<int> two_pools(wsq_pool *here, wsq_pool *there, co::event &go) {
+    co_await go;
+    bool right = co_await co::this_pool{} == here;
+    co_await co::switch_to{there};
+    right = right && co_await co::this_pool{} == there;
+    for (int i = 0; i < 1000; i++) co_await co::yield{};
+    co_await co::switch_to{here};
+    co_return right && co_await co::this_pool{} == here;
+}
+
+static co::task<void> wait_for_event(co::event &one) { co_await one; }
+
+static co::task<int> wait_or_set(co::event &both) { // of two that wait, one is refused
+    try {
+        co_await both;
+    } catch (const std::logic_error &) {
+        both.set();
+        co_return 1;
+    }
+    co_return 0;
+}
+
+// What cannot be is an exception, not a crash: a task that is awaited again, or was moved away; an
+// event that has a waiter. To set an event again does nothing.
+static co::task<int> mistakes() {
+    int caught = 0;
+    co::event go;
+    co::task<void> once = wait_for_event(go), away = wait_for_event(go);
+    co::task<void> moved = std::move(away);
+    go.set(), go.set();
+    co_await once;
+    try {
+        co_await once;
+    } catch (const std::logic_error &) {
+        caught++;
+    }
+    try {
+        co_await away;
+    } catch (const std::logic_error &) {
+        caught++;
+    }
+    co::event both;
+    std::vector<co::task<int>> waiters;
+    for (int i = 0; i < 2; i++) waiters.push_back(wait_or_set(both));
+    for (int one : co_await co::when_all(std::move(waiters))) caught += one;
+    co_await moved;
+    co_return caught;
+}
+
+static void tasks() {
+    wsq_pool *pool, *other;
+    wsq_config two = {}, one = {};
+    two.workers = 2, one.workers = 1;
+    wsq::check(wsq_pool_create(&pool, &two));
+    wsq::check(wsq_pool_create(&other, &one));
+    std::atomic<int> steps{0};
+    co::run(pool, climb(steps, 10));
+    CHECK(steps == 1023);
+    co::event go;
+    std::thread somebody([&] { go.set(); });
+    CHECK(co::run(pool, two_pools(pool, other, go)) == 1);
+    somebody.join();
+    CHECK(co::run(pool, mistakes()) == 3);
+    wsq_pool_wait(pool); // a worker of each may still be in the call that spawned in the other
+    wsq_pool_wait(other);
+    wsq_pool_destroy(other);
+    wsq_pool_destroy(pool);
+}
+
 int main() {
     for (unsigned workers : {1u, 2u, 4u}) {
         wsq::pool pool(workers);
@@ -250,6 +334,7 @@ int main() {
     for (unsigned workers : {1u, 2u, 4u}) descriptors(workers, false);
     descriptors(1, true);
 #endif
+    tasks();
     std::puts("test_await: ok");
     return 0;
 }

@@ -38,18 +38,18 @@ dag() {
     printf 'all: one\none: two\ntwo: one\n' >"$work/cycle"
     printf 'all: nowhere\n' >"$work/missing"
     for jobs in 1 2 8; do
-        run 0 examples/08_dag -j $jobs "$work/good"
+        run 0 examples/dag -j $jobs "$work/good"
         expected=$(printf 'one\ntwo\nall\n')
         [ "$(grep -x '[a-z]*' "$work/out")" = "$expected" ] || says 'one, two, all'
-        run 1 examples/08_dag -j $jobs "$work/failure"
+        run 1 examples/dag -j $jobs "$work/failure"
         says '1 made, 2 skipped'
-        ! grep -q never "$work/out" || fail '08_dag goes on'
+        ! grep -q never "$work/out" || fail 'dag goes on'
     done
-    run 2 examples/08_dag "$work/cycle"
+    run 2 examples/dag "$work/cycle"
     says 'a cycle: one is needed by two is needed by one'
-    run 2 examples/08_dag "$work/missing"
+    run 2 examples/dag "$work/missing"
     says 'nothing makes nowhere'
-    run 2 examples/08_dag "$work/none"
+    run 2 examples/dag "$work/none"
     says "$work/none: cannot be read"
 }
 
@@ -189,7 +189,7 @@ refuses() { # program, text that is said, arguments
 }
 
 arguments() {
-    for name in 08_dag httpd mandelbrot mergesort nqueens quicksort top trace treewalk; do
+    for name in dag httpd mandelbrot mergesort nqueens quicksort top trace treewalk; do
         run 0 "examples/$name" -h
         [ -s "$work/out" ] || fail "$name -h says nothing"
         "$build/examples/$name" -h 2>&1 >/dev/null | grep . && fail "$name -h writes to stderr"
@@ -197,8 +197,8 @@ arguments() {
         refuses $name 'there is no option -q' -q
         refuses $name 'there is no option --quux' --quux
     done
-    refuses 08_dag '-j must be a whole number from 1 to 256, and not abc' -j abc
-    refuses 08_dag 'one argument too many: b' a b
+    refuses dag '-j must be a whole number from 1 to 256, and not abc' -j abc
+    refuses dag 'one argument too many: b' a b
     refuses httpd 'the port must be a whole number from 0 to 65535, and not abc' -p abc
     refuses httpd 'the port must be a whole number from 0 to 65535, and not 65536' -p 65536
     refuses httpd 'a value is missing behind -w' -w

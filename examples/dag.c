@@ -1,6 +1,6 @@
-/* Dependencies: runs the commands of a file like a Makefile, each as soon as its prerequisites are
+/* A small make: runs the commands of a file like a Makefile, each as soon as its prerequisites are
  * made.
- *     cc -O2 -pthread 08_dag.c -o dag && ./dag
+ *     cc -O2 -pthread dag.c -o dag && ./dag
  *
  * A line "target: other ..." names a target and its prerequisites; the lines after it that begin
  * with a tab are its commands. The program makes the first target, and all that it needs. After a

@@ -1,0 +1,117 @@
+/* wsq_channel.h - a bounded channel for tasks, with any number of senders and receivers.
+ *
+ * A sender that finds the channel full, or a receiver that finds it empty, waits without holding a
+ * worker. The other side completes the waiting task's operation before it wakes the task, in the
+ * order in which the tasks came. So no task starves, and none is woken for nothing. It needs POSIX
+ * threads. recipes/channel.c uses it.
+ *
+ *     wsq_channel channel = {.lock = PTHREAD_MUTEX_INITIALIZER};
+ *     wsq_channel_party party = {.task = task};           one in each task's struct
+ *     if (wsq_channel_send(&channel, &party, value) == WSQ_CHANNEL_PENDING) return WSQ_PENDING; */
+#ifndef WSQ_CHANNEL_H
+#define WSQ_CHANNEL_H
+
+#include <pthread.h>
+
+#ifndef WSQ_CHANNEL_ROOM
+#define WSQ_CHANNEL_ROOM 16 /* values in a channel */
+#endif
+typedef enum wsq_channel_answer {
+    WSQ_CHANNEL_OK,
+    WSQ_CHANNEL_PENDING, /* the task must return WSQ_PENDING, and call again when it runs */
+    WSQ_CHANNEL_CLOSED   /* nothing more will come */
+} wsq_channel_answer;
+
+typedef struct wsq_channel_party { /* one for each task that sends or receives */
+    wsq_task *task;
+    struct wsq_channel_party *next;
+    void *value;
+    enum { WSQ_CHANNEL_RESTS, WSQ_CHANNEL_WAITS, WSQ_CHANNEL_SERVED } state;
+} wsq_channel_party;
+typedef struct wsq_channel_line { wsq_channel_party *first, *last; } wsq_channel_line;
+
+typedef struct wsq_channel {
+    pthread_mutex_t lock; /* guards the rest, and the parties' states */
+    void *values[WSQ_CHANNEL_ROOM];
+    unsigned taken, put; /* so far */
+    bool closed;
+    wsq_channel_line senders, receivers; /* one of them is empty */
+} wsq_channel;
+
+/* The functions without a comment are called with the lock. */
+static inline wsq_channel_answer wsq_channel_wait(wsq_channel_line *line,
+                                                  wsq_channel_party *party) {
+    if (party->state == WSQ_CHANNEL_WAITS) return WSQ_CHANNEL_PENDING; /* another wake came */
+    party->state = WSQ_CHANNEL_WAITS;
+    party->next = NULL;
+    if (line->first) line->last->next = party;
+    else line->first = party;
+    line->last = party;
+    return WSQ_CHANNEL_PENDING;
+}
+
+static inline wsq_channel_party *wsq_channel_first(wsq_channel_line *line) {
+    wsq_channel_party *party = line->first;
+    if (party) line->first = party->next;
+    return party;
+}
+
+static inline void wsq_channel_serve(wsq_channel_party *party, void *value) {
+    party->value = value;
+    party->state = WSQ_CHANNEL_SERVED;
+    wsq_wake(party->task);
+}
+
+/* value: not NULL. A task that calls again gives the same one: it may have been sent already. */
+static inline wsq_channel_answer wsq_channel_send(wsq_channel *self, wsq_channel_party *party,
+                                                  void *value) {
+    wsq_channel_answer answer = WSQ_CHANNEL_OK;
+    wsq_channel_party *receiver;
+    pthread_mutex_lock(&self->lock);
+    party->value = value;
+    if (party->state == WSQ_CHANNEL_SERVED)
+        party->state = WSQ_CHANNEL_RESTS;
+    else if ((receiver = wsq_channel_first(&self->receivers)) != NULL)
+        wsq_channel_serve(receiver, value);
+    else if (self->put - self->taken < WSQ_CHANNEL_ROOM)
+        self->values[self->put++ % WSQ_CHANNEL_ROOM] = value;
+    else
+        answer = wsq_channel_wait(&self->senders, party);
+    pthread_mutex_unlock(&self->lock);
+    return answer;
+}
+
+/* WSQ_CHANNEL_OK: *value is the oldest value. */
+static inline wsq_channel_answer wsq_channel_receive(wsq_channel *self, wsq_channel_party *party,
+                                                     void **value) {
+    wsq_channel_answer answer = WSQ_CHANNEL_OK;
+    wsq_channel_party *sender;
+    pthread_mutex_lock(&self->lock);
+    if (party->state == WSQ_CHANNEL_SERVED) {
+        party->state = WSQ_CHANNEL_RESTS;
+        *value = party->value;
+        if (!*value) answer = WSQ_CHANNEL_CLOSED;
+    } else if (self->put != self->taken) {
+        *value = self->values[self->taken++ % WSQ_CHANNEL_ROOM];
+        sender = wsq_channel_first(&self->senders);
+        if (sender) {
+            self->values[self->put++ % WSQ_CHANNEL_ROOM] = sender->value;
+            wsq_channel_serve(sender, NULL);
+        }
+    } else {
+        answer = self->closed ? WSQ_CHANNEL_CLOSED : wsq_channel_wait(&self->receivers, party);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return answer;
+}
+
+/* Any thread, when the last value has been sent. */
+static inline void wsq_channel_close(wsq_channel *self) {
+    pthread_mutex_lock(&self->lock);
+    self->closed = true;
+    wsq_channel_party *party;
+    while ((party = wsq_channel_first(&self->receivers)) != NULL) wsq_channel_serve(party, NULL);
+    pthread_mutex_unlock(&self->lock);
+}
+
+#endif

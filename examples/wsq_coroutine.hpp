@@ -1,0 +1,302 @@
+// wsq_coroutine.hpp: C++20 coroutines on wsq.h. A file to copy.
+//
+//     using namespace wsq::co;
+//
+//     task<int> half(int n) { co_await sleep_for{1s}; co_return n / 2; }
+//     task<int> both() { co_return co_await half(4) + co_await half(6); }
+//     int sum = run(pool, both());        a thread outside starts it, and waits
+//
+// A coroutine that returns a task starts when it is awaited, and gives a value or an exception. It can
+// await a task, when_all(tasks), sleep_for{time}, yield{}, an event, switch_to{pool}, this_pool{}; and,
+// with wsq.hpp, futures and descriptors. None of them holds a worker.
+//
+// Coroutines that await one another run one after the other, so they share a wsq_task: the carrier.
+// It resumes whichever of them is next. An awaiter notes that coroutine, arranges for a wake of the
+// carrier, and suspends; then the carrier returns WSQ_PENDING. The wake may come at any time: until
+// the carrier has returned it cannot run elsewhere.
+#ifndef WSQ_COROUTINE_HPP
+#define WSQ_COROUTINE_HPP
+
+#if __has_include("wsq.h")
+#include "wsq.h"
+#else
+#include "../wsq.h"
+#endif
+#include <atomic>
+#include <chrono>
+#include <coroutine>
+#include <exception>
+#include <future>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace wsq::co {
+
+// ---- flows: coroutines that await one another, from an outermost one that nobody awaits ----
+
+struct carrier;
+struct flow {
+    std::coroutine_handle<> outermost, next;
+    carrier *on = nullptr;
+    wsq_pool *pool = nullptr;
+};
+
+struct carrier : wsq_task {
+    flow *line;
+    wsq_timer timer = {};
+    wsq_poll answer = WSQ_PENDING; // what becomes of the carrier when a coroutine has suspended
+
+    explicit carrier(flow &from) : line(&from) {
+        wsq_task_init(this, run);
+        wsq_task_set_cleanup(this, cancel);
+    }
+    static wsq_poll run(wsq_ctx, wsq_task *task) {
+        auto *self = static_cast<carrier *>(task);
+        self->answer = WSQ_PENDING;
+        self->line->next.resume(); // the flow may be over now, or on another carrier
+        wsq_poll answer = self->answer;
+        if (answer == WSQ_GONE) delete self;
+        return answer;
+    }
+    // The pool is shut down by WSQ_CANCEL, and all frames of the flow are destroyed: now, if it was
+    // to run; if it waits, when it is woken.
+    static wsq_poll cancel(wsq_task *task) {
+        auto *self = static_cast<carrier *>(task);
+        self->line->outermost.destroy();
+        delete self;
+        return WSQ_GONE;
+    }
+};
+
+// Puts the flow on a carrier in this pool; the one that it is on goes. False: the pool is closed.
+inline bool hop(flow &line, wsq_pool *pool) {
+    carrier *before = line.on, *fresh = new carrier(line);
+    flow was = std::exchange(line, {line.outermost, line.next, fresh, pool});
+    if (before) before->answer = WSQ_GONE;
+    if (wsq_spawn(pool, fresh) == WSQ_OK) return true; // from here on it may be over
+    if (before) before->answer = WSQ_PENDING;
+    line = was;
+    delete fresh;
+    return false;
+}
+
+// An outermost coroutine. Its frame goes when it is over.
+struct detached {
+    struct promise_type {
+        flow own, *line = &own;
+        detached get_return_object() {
+            own.outermost = own.next = std::coroutine_handle<promise_type>::from_promise(*this);
+            return {&own};
+        }
+        std::suspend_always initial_suspend() { return {}; }
+        std::suspend_never final_suspend() noexcept { return {}; }
+        void return_void() { own.on->answer = WSQ_GONE; }
+        void unhandled_exception() { std::terminate(); }
+    };
+    flow *line;
+    void start(wsq_pool *pool) {
+        if (!hop(*line, pool)) line->outermost.destroy();
+    }
+};
+
+// ---- task<T>: starts when it is awaited, and gives a value or an exception ----
+
+template <class T> struct task_result {
+    std::optional<T> value;
+    void return_value(T v) { value = std::move(v); }
+    T take() { return std::move(value.value()); }
+};
+template <> struct task_result<void> {
+    void return_void() {}
+    void take() {}
+};
+
+template <class T> class [[nodiscard]] task {
+  public:
+    struct promise_type : task_result<T> {
+        flow *line = nullptr;
+        std::coroutine_handle<> caller;
+        std::exception_ptr error;
+        bool over = false;
+        struct back {
+            bool await_ready() noexcept { return false; }
+            auto await_suspend(std::coroutine_handle<promise_type> self) noexcept {
+                self.promise().over = true;
+                return self.promise().caller;
+            }
+            void await_resume() noexcept {}
+        };
+        task get_return_object() { return task(handle::from_promise(*this)); }
+        std::suspend_always initial_suspend() { return {}; }
+        back final_suspend() noexcept { return {}; }
+        void unhandled_exception() { error = std::current_exception(); }
+    };
+    using handle = std::coroutine_handle<promise_type>;
+
+    task(task &&from) noexcept : self_(std::exchange(from.self_, nullptr)) {}
+    ~task() {
+        if (self_) self_.destroy();
+    }
+    T take() {
+        if (!self_.promise().over) throw std::runtime_error("the coroutine was cancelled");
+        if (self_.promise().error) std::rethrow_exception(self_.promise().error);
+        return self_.promise().take();
+    }
+    void check() const {
+        if (!self_ || self_.promise().line) throw std::logic_error("a task can be awaited once");
+    }
+    struct awaiter { // end: only until it is over, the value is taken later
+        handle self;
+        bool await_ready() { return false; }
+        template <class P> auto await_suspend(std::coroutine_handle<P> caller) {
+            self.promise().caller = caller;
+            self.promise().line = caller.promise().line;
+            return self;
+        }
+        void await_resume() {}
+    };
+    struct taking_awaiter : awaiter {
+        task *from;
+        T await_resume() { return from->take(); }
+    };
+    awaiter end() { return {self_}; }
+    taking_awaiter operator co_await() {
+        check();
+        return {{self_}, this};
+    }
+
+  private:
+    explicit task(handle self) : self_(self) {}
+    handle self_;
+};
+
+// ---- what a coroutine can wait for ----
+
+struct yield { // until the others have had their turn
+    bool await_ready() { return false; }
+    template <class P> void await_suspend(std::coroutine_handle<P> self) {
+        flow &line = *self.promise().line;
+        line.next = self;
+        line.on->answer = WSQ_YIELD;
+    }
+    void await_resume() {}
+};
+
+struct sleep_for {
+    std::chrono::nanoseconds time;
+    wsq_result result = WSQ_OK;
+    bool await_ready() { return time.count() <= 0; }
+    template <class P> bool await_suspend(std::coroutine_handle<P> self) {
+        flow &line = *self.promise().line;
+        line.next = self;
+        result = wsq_timer_set(line.pool, &line.on->timer, line.on, static_cast<uint64_t>(time.count()));
+        return result == WSQ_OK;
+    }
+    void await_resume() {
+        if (result != WSQ_OK) throw std::runtime_error(wsq_result_string(result));
+    }
+};
+
+struct switch_to { // goes on in that pool
+    wsq_pool *pool;
+    bool moved = true;
+    bool await_ready() { return false; }
+    template <class P> bool await_suspend(std::coroutine_handle<P> self) {
+        flow &line = *self.promise().line;
+        line.next = self;
+        bool done = hop(line, pool);
+        if (!done) moved = false; // else this object may be gone
+        return done;
+    }
+    void await_resume() {
+        if (!moved) throw std::runtime_error(wsq_result_string(WSQ_ERR_CLOSED));
+    }
+};
+
+// One coroutine waits, any thread sets it. The word: NULL, the waiting coroutine, or (this) it is set.
+class event {
+    std::atomic<void *> word_{nullptr};
+
+  public:
+    void set() {
+        void *waiter = word_.exchange(this, std::memory_order_acq_rel);
+        if (waiter && waiter != this) wsq_wake(static_cast<wsq_task *>(waiter));
+    }
+    bool await_ready() { return word_.load(std::memory_order_acquire) == this; }
+    template <class P> bool await_suspend(std::coroutine_handle<P> self) {
+        flow &line = *self.promise().line;
+        void *nobody = nullptr;
+        line.next = self;
+        bool waits = word_.compare_exchange_strong(nobody, static_cast<wsq_task *>(line.on),
+                                                   std::memory_order_acq_rel);
+        if (!waits && nobody != this) throw std::logic_error("another coroutine waits for this event");
+        return waits;
+    }
+    void await_resume() {}
+};
+
+// Each in a flow of its own; in order, the values or the first exception.
+struct arrival { // counts down when a part is over, or destroyed
+    std::atomic<size_t> *left;
+    event *last;
+    arrival(std::atomic<size_t> &count, event &at_zero) : left(&count), last(&at_zero) {}
+    arrival(arrival &&from) noexcept : left(std::exchange(from.left, nullptr)), last(from.last) {}
+    ~arrival() {
+        if (left && left->fetch_sub(1, std::memory_order_acq_rel) == 1) last->set();
+    }
+};
+template <class T> detached run_part(task<T> &part, arrival) { co_await part.end(); }
+
+struct this_pool { // co_await this_pool{}: the pool that the coroutine is in
+    wsq_pool *pool = nullptr;
+    bool await_ready() { return false; }
+    template <class P> bool await_suspend(std::coroutine_handle<P> self) {
+        pool = self.promise().line->pool;
+        return false;
+    }
+    wsq_pool *await_resume() { return pool; }
+};
+
+template <class T>
+using all_of = std::conditional_t<std::is_void_v<T>, void, std::vector<T>>;
+
+template <class T> task<all_of<T>> when_all(std::vector<task<T>> parts) {
+    wsq_pool *pool = co_await this_pool{};
+    for (auto &part : parts) part.check(); // before any of them has begun
+    std::atomic<size_t> left{parts.size() + 1};
+    event over;
+    {
+        arrival mine(left, over);
+        for (auto &part : parts) run_part(part, arrival(left, over)).start(pool);
+    }
+    co_await over;
+    if constexpr (std::is_void_v<T>) {
+        for (auto &part : parts) part.take();
+    } else {
+        std::vector<T> values;
+        for (auto &part : parts) values.push_back(part.take());
+        co_return values;
+    }
+}
+
+// For a thread outside: starts it in the pool, and blocks until it is over.
+template <class T> detached run_and_tell(task<T> root, std::promise<T> promise) {
+    try {
+        if constexpr (std::is_void_v<T>) co_await root, promise.set_value();
+        else promise.set_value(co_await root);
+    } catch (...) {
+        promise.set_exception(std::current_exception());
+    }
+}
+template <class T> T run(wsq_pool *pool, task<T> root) {
+    std::promise<T> promise;
+    std::future<T> future = promise.get_future();
+    run_and_tell(std::move(root), std::move(promise)).start(pool);
+    return future.get();
+}
+
+} // namespace wsq::co
+#endif
