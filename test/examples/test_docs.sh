@@ -115,7 +115,7 @@ concurrency: #-limit-c
 deadline: #-deadline-c
 backpressure: #-bounded-c
 epoll: #-epoll-c
-libuv: #-epoll-c
+libuv: #-uv-c
 SDL: #-gui-c
 shared library: #-library-c
 coroutine: #-12-coroutine-cpp
