@@ -1,6 +1,5 @@
 /* Tasks on their way from one queue to another, with the mover stalled at each access in turn; the ends and permits
- * that no other thread would see: each has one moment at which it must be told. What a wait runs, and what it leaves
- * in the queues; more than 64 workers. In virtual time. */
+ * that no other thread would see: each has one moment at which it must be told. In virtual time. */
 #include "exact.h"
 
 /* ---- tasks on their way from one queue to another ---- */
@@ -160,27 +159,28 @@ static void helps(void) {
     CHECK(trip.at > 20);
 }
 
-static item *one_outside;
-
 static wsq_poll turn_run(wsq_ctx ctx, wsq_task *task) {
-    if (item_of(task)->runs++ == 0) {
-        compute(50 * US);
-        wsqi_block(wsq_pool_of(ctx), 0)->turn.left = 0; /* its next task begins with a turn */
-        trip_stall();
-        return WSQ_YIELD;
-    }
+    (void)task;
+    compute(50 * US);
+    wsqi_block(wsq_pool_of(ctx), 0)->turn.left = 0; /* its next task begins with a turn */
+    trip_stall();
+    return WSQ_DONE;
+}
+
+static wsq_poll long_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx, (void)task;
     sim_stall.left = 0;
     compute(20 * MS);
     return WSQ_DONE;
 }
 
-/* In its turn a worker moves a task of the global queue behind its own next task. */
+/* In its turn a worker moves a task of the global queue behind the urgent one that it runs next. */
 static void moves_in_a_turn(void) {
     memset(&trip, 0, sizeof trip);
     do {
         wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
         uint64_t at = trip.at + 1;
-        item *turns = item_make(0);
+        item *turns = item_make(0), *urgent = item_make(0);
         memset(&trip, 0, sizeof trip);
         trip.at = at;
         turns->task.fn = turn_run;
@@ -188,7 +188,10 @@ static void moves_in_a_turn(void) {
         nap(20 * US);
         item_spawn_on(pool, 0, turns);
         nap(20 * US);
-        item_spawn(pool, one_outside = trip.list[trip.count++] = item_make(US));
+        urgent->task.fn = long_run;
+        wsq_task_set_priority(&urgent->task, WSQ_HIGH);
+        item_spawn(pool, urgent);
+        trip_spawn(pool, 1, US);
         CHECK(trip_in_time(pool));
     } while (trip.stalled != 0);
     CHECK(trip.at > 20);
@@ -380,282 +383,6 @@ static void last_standin_blocks(void) {
     wsq_pool_destroy(pool);
 }
 
-/* ---- what a thread outside runs in its wait ---- */
-
-static const sim_core *caller;
-static unsigned helped;
-
-static wsq_poll helped_run(wsq_ctx ctx, wsq_task *task) {
-    helped += sim.running == caller;
-    return item_run(ctx, task);
-}
-
-/* The awaited task, if it is among the oldest eight. */
-static void helps_as_far_as_eight(void) {
-    caller = sim.running;
-    for (int before = 0; before < 10; before++) {
-        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
-        item *awaited = item_make(20 * US);
-        helped = 0;
-        awaited->task.fn = helped_run;
-        for (int i = 0; i < before; i++) item_spawn(pool, item_make(20 * US));
-        item_spawn(pool, awaited);
-        CHECK_EQ(wsq_task_wait(&awaited->task), WSQ_OK);
-        CHECK_EQ(helped, before < 8);
-        wsq_pool_wait(pool);
-        wsq_pool_destroy(pool);
-        sim.threads = 0; /* the next pool has these cores again */
-    }
-}
-
-/* ---- pinned tasks above a wait ---- */
-
-static item *never;
-
-static wsq_poll waits_for_never_run(wsq_ctx ctx, wsq_task *task) {
-    (void)ctx, (void)task;
-    CHECK_EQ(wsq_task_wait(&never->task), WSQ_OK);
-    return WSQ_DONE;
-}
-
-static wsq_poll pinned_again_run(wsq_ctx ctx, wsq_task *task) {
-    item *self = item_of(task), *next;
-    compute(10 * US);
-    if (now() >= self->give_up) return WSQ_DONE;
-    next = item_make(0);
-    next->task.fn = pinned_again_run;
-    next->give_up = self->give_up;
-    item_spawn_on(wsq_pool_of(ctx), 0, next);
-    return WSQ_DONE;
-}
-
-/* They have the permit, so that no more threads are at work than the pool has workers; and while they come without
- * end, timers fire, and their tasks run. */
-static void pinned_above_a_wait(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-    item *waits = item_make(0), *pinned = item_make(5 * MS), *other = item_make(MS), *chain = item_make(0);
-    item *timed = item_make(US);
-    never = item_make(0);
-    never->pends = timed->pends = true;
-    item_spawn(pool, never);
-    item_spawn(pool, timed);
-    nap(MS);
-    waits->task.fn = waits_for_never_run;
-    item_spawn(pool, waits);
-    nap(MS);
-    item_spawn_on(pool, 0, pinned);
-    nap(MS);
-    item_spawn(pool, other);
-    nap(10 * MS);
-    CHECK(pinned->ended != 0 && other->began >= pinned->ended && other->ended != 0);
-    chain->task.fn = pinned_again_run;
-    chain->give_up = now() + 20 * MS;
-    item_spawn_on(pool, 0, chain);
-    item_set_timer(pool, timed, MS);
-    nap(10 * MS);
-    CHECK(timed->began != 0 && timed->began - timed->spawned < 2500 * US);
-    item_wake(never);
-    wsq_pool_wait(pool);
-    wsq_pool_destroy(pool);
-}
-
-/* ---- a join that sleeps with its permit gives it for a timer, and for a task in a slot ---- */
-
-static item *due;
-static bool in_a_slot, early;
-
-static void second_is_long(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
-    (void)ctx, (void)end, (void)arg;
-    compute(begin == 0 ? 100 * US : 2 * MS);
-    if (begin == 0) return;
-    if (in_a_slot) item_wake(due);
-    else if (!early) item_set_timer(wsq_pool_of(ctx), due, MS);
-    compute(20 * MS);
-}
-
-static wsq_poll joins_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    wsq_for(ctx, 0, 2, 1, second_is_long, NULL);
-    return WSQ_DONE;
-}
-
-/* Without an idle stand-in; with one; with one that has watched a timer before. */
-static void due_beside_a_join(void) {
-    for (int i = 0; i < 6; i++) {
-        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
-        item *blocks = item_make(0), *joins = item_make(0), *runs = item_make(0), *far_off = item_make(0);
-        in_a_slot = i % 2 != 0;
-        early = i / 2 == 2;
-        due = item_make(US);
-        due->pends = true;
-        item_spawn(pool, due);
-        queued = item_make(US);
-        blocks->task.fn = queue_and_block;
-        if (i / 2 != 0) item_spawn(pool, blocks);
-        runs->task.fn = short_run; /* so that a wake goes into the slot without a notification */
-        runs->runs = 20000;
-        item_spawn_on(pool, 1, runs);
-        nap(50 * MS);
-        joins->task.fn = joins_run;
-        item_spawn_on(pool, 0, joins);
-        if (early && in_a_slot) item_set_timer(pool, far_off, 50 * SECOND);
-        else if (early) item_set_timer(pool, due, 5 * MS);
-        wsq_pool_wait(pool);
-        CHECK(due->began - due->spawned < (early && !in_a_slot ? 8 : 3) * MS);
-        wsq_timer_cancel(&far_off->timer);
-        wsq_pool_destroy(pool);
-        sim.threads = 0; /* the next pool has these cores again */
-    }
-}
-
-static wsq_poll blocks_shortly_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    wsq_block_begin(ctx);
-    nap(MS);
-    wsq_block_end(ctx);
-    return WSQ_DONE;
-}
-
-static void both_are_long(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
-    (void)ctx, (void)end, (void)arg;
-    compute(begin == 0 ? 3 * MS : 30 * MS);
-}
-
-static wsq_poll joins_later_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    wsq_for(ctx, 0, 2, 1, both_are_long, NULL);
-    return WSQ_DONE;
-}
-
-/* No thread was woken for two tasks, since one searched. When it has found the first one, no permit sleeps: it asks the
- * thread that joins. */
-static void search_ends_beside_a_join(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 3});
-    item *joins = item_make(0), *wakes = item_make(US), *first = item_make(10 * MS), *second = item_make(US);
-    wsq_task *list[] = {&first->task, &second->task};
-    joins->task.fn = joins_later_run;
-    item_spawn_on(pool, 0, joins);
-    nap(5 * MS);
-    item_spawn_on(pool, 2, wakes);
-    while (wakes->ended == 0) nap(100);
-    nap(4 * US);
-    CHECK_EQ(wsqi_searching(wsqi_load_hint(&pool->permits)), 1);
-    second->spawned = now();
-    CHECK_EQ(wsq_spawn_batch(pool, list, 2), WSQ_OK);
-    wsq_pool_wait(pool);
-    CHECK(second->began - second->spawned < 200 * US);
-    wsq_pool_destroy(pool);
-}
-
-/* The watcher has no permit: a stand-in has it, and the other worker sleeps in a join. */
-static void watcher_without_a_permit(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
-    item *blocks = item_make(0), *again = item_make(0), *joins = item_make(0);
-    due = item_make(US);
-    due->pends = true;
-    item_spawn(pool, due);
-    queued = item_make(US);
-    blocks->task.fn = queue_and_block; /* so that there is a stand-in */
-    item_spawn(pool, blocks);
-    nap(50 * MS);
-    item_set_timer(pool, due, 8 * MS);
-    again->task.fn = blocks_shortly_run;
-    item_spawn_on(pool, 0, again);
-    nap(50 * US);
-    joins->task.fn = joins_later_run;
-    item_spawn_on(pool, 1, joins);
-    wsq_pool_wait(pool);
-    CHECK(due->began - due->spawned < 10 * MS);
-    wsq_pool_destroy(pool);
-}
-
-/* ---- futures that a worker calls in its wait, and that stay queued ---- */
-
-static unsigned beyond; /* tasks in the global queue */
-
-static wsq_poll gets_many_run(wsq_ctx ctx, wsq_task *task) {
-    unsigned most = beyond / 2 > WSQ_RING_CAPACITY / 2 ? beyond / 2 : WSQ_RING_CAPACITY / 2;
-    (void)task;
-    item_spawn(wsq_pool_of(ctx), item_make(US)); /* so that no future is alone in the queue */
-    for (unsigned i = 1; i < 3 * most; i++) {
-        get_one(ctx);
-        if (i <= most) CHECK_EQ(wsq_pool_pending(wsq_pool_of(ctx)), 2 + beyond + i % most);
-    }
-    return WSQ_DONE;
-}
-
-/* They are taken out when they are half of a ring, and half of the global queue. */
-static void entries_of_called_futures(void) {
-    for (beyond = 0; beyond <= 400; beyond += 200) {
-        wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
-        wsq_task *list[401];
-        item *gets = item_make(0);
-        gets->task.fn = gets_many_run;
-        list[0] = &gets->task;
-        for (unsigned i = 0; i < beyond; i++) list[i + 1] = &item_make(US)->task;
-        CHECK_EQ(wsq_spawn_batch(pool, list, beyond + 1), WSQ_OK);
-        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-        wsq_pool_destroy(pool);
-        sim.threads = 0; /* the next pool has these cores again */
-    }
-}
-
-/* ---- more than 64 workers ---- */
-
-static unsigned ran_on[70];
-
-static wsq_poll pinned_run(wsq_ctx ctx, wsq_task *task) {
-    ran_on[wsq_worker_index(ctx)]++;
-    return item_run(ctx, task);
-}
-
-static void piece_of_many(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
-    (void)ctx, (void)arg;
-    compute((end - begin) * MS);
-}
-
-static wsq_poll many_pieces_run(wsq_ctx ctx, wsq_task *task) {
-    (void)task;
-    wsq_for(ctx, 0, 140, 1, piece_of_many, NULL);
-    return WSQ_DONE;
-}
-
-/* Each wakes by itself, for a pinned task, a timer and in a join. */
-static void seventy_workers(void) {
-    wsq_pool *pool = pool_make(&(wsq_config){.workers = 70});
-    item *loops = item_make(0), *timed = item_make(US);
-    wsq_task *list[70];
-    item *tasks[70];
-    for (int round = 0; round < 2; round++) {
-        memset(ran_on, 0, sizeof ran_on);
-        for (unsigned i = 0; i < 70; i++) {
-            item *one = item_make(US);
-            one->task.fn = pinned_run;
-            item_spawn_on(pool, i, one);
-        }
-        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-        for (unsigned i = 0; i < 70; i++) CHECK_EQ(ran_on[i], 1);
-        nap(MS);
-        for (unsigned i = 0; i < 70; i++) {
-            list[i] = &(tasks[i] = item_make(10 * MS))->task;
-            tasks[i]->spawned = now();
-        }
-        CHECK_EQ(wsq_spawn_batch(pool, list, 70), WSQ_OK);
-        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-        for (unsigned i = 0; i < 70; i++) CHECK(tasks[i]->began - tasks[i]->spawned < 200 * US);
-    }
-    timed->pends = true;
-    item_spawn(pool, timed);
-    nap(MS);
-    item_set_timer(pool, timed, MS);
-    loops->task.fn = many_pieces_run;
-    uint64_t start = now();
-    item_spawn_on(pool, 69, loops);
-    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
-    CHECK(now() - start < 10 * MS);
-    wsq_pool_destroy(pool);
-}
-
 /* ---- a thread outside asks ---- */
 
 /* It spawns a task and waits for it, again and again. */
@@ -745,14 +472,7 @@ int main(void) {
     IN_WORLD(helps);
     IN_WORLD(quiet);
     IN_WORLD(last_standin_blocks);
-    IN_WORLD(helps_as_far_as_eight);
-    IN_WORLD(pinned_above_a_wait);
-    IN_WORLD(due_beside_a_join);
-    IN_WORLD(search_ends_beside_a_join);
-    IN_WORLD(watcher_without_a_permit);
-    IN_WORLD(entries_of_called_futures);
     IN_WORLD(lingers);
     IN_WORLD(no_asks);
-    IN_LARGE_WORLD(seventy_workers);
     return test_end();
 }
