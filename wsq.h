@@ -2389,7 +2389,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
 #endif
 
 #if defined(WSQI_TSAN)
-/* Thread sanitizer ignores fences. On the machines it supports, this addition is a full barrier. */
+/* Thread sanitizer ignores fences, so this is an addition: on the machines that the sanitizer
+ * supports, that is a full barrier. */
 static inline void wsqi_fence_sc(void) {
     wsqi_a32 word = WSQI_INIT;
     (void)wsqi_add_sc(&word, 0u);
@@ -2548,9 +2549,11 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
     /* R1: the items are visible to a thief that reads this tail. If it read the head before the
-     * spill, its compare-and-swap can succeed, because the head is the same again. */
+     * spill, its compare-and-swap can succeed, because the head is the same again. So without this
+     * order it could run an item that it does not see. */
     wsqi_store_rel(&self->tail, start + half);
-    /* R7: a thief that finds the older half stealable also sees the lower tail. Pairs with R5. */
+    /* R7: a thief that finds the older half stealable also sees the lower tail. With the old tail
+     * it would take items that have moved. Pairs with R5. */
     wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
     return tail - start - half;
 }
@@ -2567,7 +2570,8 @@ static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t m
     uint32_t tail = wsqi_load_own(&self->tail);
     /* The thief's own ring may lack room, because another thief may still be copying from it. */
     uint32_t room = wsqi_ring_room(self);
-    /* R5: the tail that is read next is not older than this head. Pairs with R6 and R7. */
+    /* R5: the tail that is read next is not older than this head, so tail - head does not
+     * underflow. Pairs with R6 and R7. */
     uint64_t head = wsqi_load_acq(&victim->head);
     /* R2: the items below this tail are visible. Pairs with R1 and R8. */
     uint32_t end = wsqi_load_acq(&victim->tail);
@@ -2599,7 +2603,8 @@ WSQ_API void *wsq_ring_steal(wsq_ring *victim, wsq_ring *self) {
 }
 
 WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
-    /* R9: the tail that is read next is not older than this head. Pairs with R6 and R7. */
+    /* R9: the tail that is read next is not older than this head. With an older one a full ring
+     * could look empty. Pairs with R6 and R7. */
     uint32_t real = wsqi_head_real(wsqi_load_acq(&ring->head));
     uint32_t length = wsqi_load_hint(&ring->tail) - real;
     return length <= WSQ_RING_CAPACITY ? length : WSQ_RING_CAPACITY;
@@ -3592,7 +3597,8 @@ static wsqi_array *wsqi_array_create(const wsq_allocator *allocator, uint64_t ca
     array->mask = capacity - 1;
     array->older = NULL;
     array->bytes = bytes;
-    /* A slow thief may read a slot that was never written. */
+    /* In a grown array, a thief with an old `top` may read a slot into which nothing was copied. So
+     * all slots get a value here. (The thief's compare-and-swap then fails.) */
     for (uint64_t i = 0; i < capacity; i++) wsqi_store_init(wsqi_array_slot(array, i), NULL);
     return array;
 }
@@ -3633,7 +3639,7 @@ WSQI_COLD static wsqi_array *wsqi_deque_grow(wsq_deque *self, wsqi_array *old, u
         wsqi_store_init(wsqi_array_slot(array, i), item);
     }
     array->older = old;
-    /* D6: the copies become visible with the array. Pairs with D7. */
+    /* D6: a thief that sees the array sees the copies in it. Pairs with D7. */
     wsqi_store_rel(&self->array, array);
     return array;
 }
@@ -3666,12 +3672,13 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
         wsqi_store_sc(&self->bottom, bottom);
         top = wsqi_load_sc(&self->top); /* D4: the store of bottom comes first. */
         if ((int64_t)(bottom - top) > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
-        wsqi_store_rel(&self->bottom, bottom + 1); /* D1: the last item is queued again. */
+        wsqi_store_rel(&self->bottom, bottom + 1); /* D1: thieves may take the last item. */
     }
     if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
     /* D4: the thread that moves top gets the last item. Bottom stays: the new top equals it, so the
-     * deque is empty. Release: a thread that sees the new top sees bottom as it is at this CAS. */
+     * deque is empty. Release: a thief that sees the new top sees bottom as it is at this CAS. With
+     * an older, higher bottom it would take an item again that the owner has popped before. */
     return wsqi_cas_rel(&self->top, &top, top + 1) ? item : NULL;
 }
 
@@ -4361,7 +4368,7 @@ static inline wsqi_inject *wsqi_share_own(wsq_pool *pool) {
 }
 
 /* Takes at most `most` tasks, and at most a fair share, as a chain, oldest first. Returns NULL if
- * there are none, or another consumer holds the lock. *left: how many stay in `ready`. */
+ * there are none, or another thread holds the lock. *left: how many stay in `ready`. */
 static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t most,
                                   uint32_t *left) {
     wsq_task *first = NULL;
@@ -4371,7 +4378,7 @@ static wsq_task *wsqi_inject_take(wsq_pool *pool, wsqi_inject *inject, uint32_t 
     /* G3: what the last holder of the lock wrote is visible. Pairs with G4. */
     if (wsqi_xchg_acq(&inject->lock, 1u) != 0) return NULL;
     length = wsqi_load_locked(&inject->length);
-    /* A lone lane keeps its order even with tasks that come back. */
+    /* In a lone lane always, to keep the order: marked tasks in `incoming` go before all others. */
     if (length < WSQI_ENOUGH || pool->shares <= 1) length = wsqi_inject_collect(inject);
     share = length / pool->workers * pool->shares;
     share = share < 4 ? 4 : share > 64 ? 64 : share;
@@ -4512,7 +4519,8 @@ static void wsqi_call(wsq_pool *pool, const void *key) {
     wsqi_waiters *bucket = key != NULL ? wsqi_bucket_for(pool, key) : pool->waiting;
     wsqi_waiters *end = key != NULL ? bucket + 1 : pool->waiting + WSQI_BUCKETS;
     for (; bucket < end; bucket++) {
-        /* A waiter leaves its bucket, under the lock, before it frees the wait. */
+        /* A waiter leaves its bucket, under the lock, before its wait is gone. So while this thread
+         * holds the lock, every wait in the list is there. */
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
             if (key != NULL && wait->key != key) continue;
@@ -4584,15 +4592,19 @@ static inline void wsqi_notify_quiet(wsq_pool *pool) {
 
 /* As wsqi_notify_quiet, for a thread that has changed a count which wsqi_pending adds up. */
 static void wsqi_check_quiet(wsq_pool *pool) {
-    /* W4: either this thread sees the waiter, or the waiter sees the counts. Pairs with W5. */
+    /* W4: either this thread sees the waiter, or the waiter sees the counts. Otherwise the waiter
+     * would sleep although no task is left. Pairs with W5. */
     wsqi_fence_sc();
     wsqi_notify_quiet(pool);
 }
 
-/* A thread that may have ended the last task calls this before it runs a job. wsq_pool_wait must
- * return before the job, which may take long: it does not wait for the jobs of a wsq_run. */
+/* A thread that may have ended the last task calls this before it runs a job, or goes on with one.
+ * wsq_pool_wait must return before, because it does not wait for the jobs of a wsq_run, and these
+ * may take long. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* If the job is of a wsq_run, J2 has made its caller, a guest, visible in S. */
+    /* If the job is of a wsq_run from outside, the run's caller is a guest, and J2 has made it
+     * visible in S. Any other job is part of a task that has not ended. So if S counts no guest, no
+     * check is needed. */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -4601,9 +4613,11 @@ static inline void wsqi_check_beside(wsq_pool *pool) {
 static void wsqi_check_still(wsq_pool *pool);
 
 /* A thread on duty calls this when it has woken up. If the pool is stopping, it takes and releases
- * the pool's lock: under it wsqi_check_still may have found all threads asleep, and end waits. */
+ * the pool's lock. The thread that holds the lock may have found all threads asleep, and reads what
+ * is on their stacks (wsqi_check_still). So this thread goes on only after that. */
 static void wsqi_woke(wsq_pool *pool) {
-    /* P4: either this thread sees the pool stop, or wsqi_check_still sees this thread awake. */
+    /* P4: either this thread sees the pool stop, or wsqi_check_still sees this thread awake, and
+     * does not look at its stack. */
     wsqi_fence_sc();
     if (WSQI_LIKELY(wsqi_load_fenced(pool->phase) == WSQI_PHASE_RUN)) return;
     wsqi_lock(pool, &pool->lock);
@@ -4618,7 +4632,7 @@ static void wsqi_duty_begin(wsq_pool *pool) {
 
 /* Ends wsqi_duty_begin. If the pool is over, the last thread on duty calls all waiting threads. */
 static void wsqi_duty_end(wsq_pool *pool) {
-    /* P6: what this thread cancelled is visible. Pairs with P5. */
+    /* P6: what this thread's tasks and cleanups did is visible. Pairs with P5. */
     uint32_t left = wsqi_add_acqrel(&pool->duty.threads, 0u - 1u) - 1;
     wsqi_check_still(pool);
     if (left == 0 && wsqi_load_hint(pool->phase) == WSQI_PHASE_OVER) wsqi_call(pool, NULL);
@@ -4695,7 +4709,8 @@ static unsigned wsqi_distance(const wsq_pool *pool, unsigned one, unsigned two) 
 
 /* Does the pool have a driver that no thread has taken? */
 static bool wsqi_unpolled(const wsq_pool *pool) {
-    /* I10: a sleeper sees the driver free, or the thread that frees it sees the sleeper (I11). */
+    /* I10: a sleeper sees the driver free, or the thread that frees it sees the sleeper (I11). Else
+     * all could sleep, and none would wait for events. */
     return pool->config.driver != NULL && (wsqi_load_sc(&pool->poller) & 1) == 0;
 }
 
@@ -4792,8 +4807,10 @@ static bool wsqi_joiners_sleep(const wsq_pool *pool) {
  * permit from here on. It has set its bit in `joiners`, and passed a full barrier. */
 static void wsqi_joiner_mark(wsq_pool *pool) {
     if ((wsqi_load_fenced(&pool->permits) & WSQI_JOINED) != 0) return;
-    (void)wsqi_or_sc(&pool->permits, WSQI_JOINED); /* I8: a producer sees JOINED in S, */
-    wsqi_fence_rmw(); /* I8: or this thread sees the producer's task. Pairs with I6. */
+    /* I8: a producer sees JOINED in S, or this thread sees the producer's task. Otherwise the task
+     * would wait for a permit that this thread keeps while it sleeps. Pairs with I6. */
+    (void)wsqi_or_sc(&pool->permits, WSQI_JOINED);
+    wsqi_fence_rmw(); /* I8: as above */
 }
 
 /* Calls all joiners, because a task is queued, and calling one of them was not enough: it had no
@@ -4801,7 +4818,8 @@ static void wsqi_joiner_mark(wsq_pool *pool) {
 static void wsqi_joiners_ask(wsq_pool *pool) {
     /* I5: the bit of each joiner that has set JOINED is visible. Pairs with I8. */
     if ((wsqi_and_acqrel(&pool->permits, ~WSQI_JOINED) & WSQI_JOINED) == 0) return;
-    /* I6: either this thread sees a joiner's bit, or that joiner sees that JOINED is gone. */
+    /* I6: either this thread sees a joiner's bit, or that joiner sees that JOINED is gone. Then the
+     * joiner sets it again, and sees the task. */
     wsqi_fence_rmw();
     for (unsigned w = 0; w < pool->words; w++) {
         uint64_t mask = wsqi_and_acqrel(&pool->joiners[w], 0); /* I3: as in wsqi_bitmap_claim */
@@ -4834,7 +4852,8 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
 /* The caller has made a task visible, then passed a full barrier. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
-    /* A searching thread will see the task. Else, if a permit sleeps, a thread must be woken. */
+    /* A searching thread will see the task. Else, if a permit sleeps, a thread must be woken, or if
+     * a sleeping joiner may have a permit (JOINED, a bit above), the joiner. */
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
@@ -4853,7 +4872,8 @@ static void wsqi_notify_rmw(wsq_pool *pool) {
 }
 
 /* A worker asks: does the pool have no other worker or stand-in that could be woken? Relaxed: this
- * worker itself would have started the second thread, so it would know of it. */
+ * worker starts the second thread itself, before it blocks. (Only if that failed, another thread
+ * may start it later. An old value then delays tasks until this worker's task waits or ends.) */
 static inline bool wsqi_alone(const wsq_pool *pool) {
     return wsqi_load_rlx(&pool->threads_made) <= 1;
 }
@@ -4882,7 +4902,9 @@ static inline void wsqi_notify_pushed(wsqi_worker *self) {
 
 /* Sets a worker's traps, so that its next fork or join publishes jobs. Any thread may call this. */
 static inline void wsqi_steal_request(wsqi_worker *worker) {
-    /* If the worker overwrites this request, it sees by J5 that S counts a thread without work. */
+    /* The owner may overwrite this request in wsqi_publish. But after that it sees, by J5, whether
+     * a thread is free for jobs, and publishes some; if it has none, the traps are set again. (A
+     * joiner that is awake is not seen. It asks again, at the latest before it sleeps.) */
     if (wsqi_load_hint(&worker->front.fork_trap) != NULL)
         wsqi_store_hint(&worker->front.fork_trap, NULL);
     if (wsqi_load_hint(&worker->front.join_trap) != WSQI_TRAP_SET)
@@ -4965,8 +4987,8 @@ static bool wsqi_jobs_wanted(const wsq_pool *pool) {
 }
 
 /* Wakes sleepers for `amount` pieces of work, which lie at the workers `one` and `two` (NULL: not
- * known). The caller has passed a full barrier. Afterwards S counts no more searchers than pieces,
- * and at least `spare` permits sleep. Each woken thread that finds work wakes others in turn, so n
+ * known). The caller has passed a full barrier. It wakes none once S counts a searcher for each
+ * piece, or only `spare` permits sleep. Each woken thread that finds work wakes others, so n
  * sleepers are awake after the time of about log n wake-ups. Returns whether it woke a sleeper. */
 static bool wsqi_wake_some(wsq_pool *pool, const wsqi_worker *one, const wsqi_worker *two,
                            uint32_t spare, size_t amount) {
@@ -4989,7 +5011,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
         wsqi_store_hint(&pool->jobs_from, 1 + wsqi_cpu_now());
     size_t amount = wsqi_range_length(worker);
     /* A loop publishes one job at a time, so a thread that searches already may take another one.
-     * Unless many threads search, these jobs need more threads. */
+     * So unless many threads search, those that do are added, and these jobs get other threads. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
     /* Relaxed: if S counts a searcher, the searcher finds the jobs. */
@@ -5002,12 +5024,14 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
 /* When a searcher stops, it looks at this many workers, to wake others for their tasks. A guess. */
 enum { WSQI_LOOKS = 16 };
 
-/* Called after a full barrier: wakes sleepers for the tasks of `most` workers. True: woke one. */
+/* Called after a full barrier. Wakes sleepers for the tasks in lanes and at `most` workers. If it
+ * can wake none, it starts a stand-in, or asks a joiner for its permit. True: it woke one. */
 static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     const wsqi_worker *where[2];
     size_t amount = wsqi_look_tasks(pool, where, most);
     if (amount == 0) return false;
-    /* Threads that search already may find other work, so they do not reduce the number to wake. */
+    /* For one task one searcher is enough. If there are more, threads that search already may find
+     * other work: they are added here, because wsqi_wake_some takes them for searchers of these. */
     if (amount > 1) amount += wsqi_searching(wsqi_load_hint(&pool->permits));
     if (wsqi_wake_some(pool, where[0], where[1], 0, amount)) return true;
     wsqi_thread_want(pool);
@@ -5015,7 +5039,8 @@ static bool wsqi_notify_tasks(wsq_pool *pool, unsigned most) {
     return false;
 }
 
-/* Called after a full barrier, when S counts no searcher: wakes threads if there is any work. */
+/* Wakes threads if there is any work. The caller has found that S counts no searcher, and has
+ * passed a full barrier; or it is a joiner that was called for work, and does not take it. */
 static void wsqi_pass_on(wsq_pool *pool) {
     if (wsqi_notify_tasks(pool, UINT_MAX)) return;
     wsqi_worker *giver = wsqi_look_jobs(pool);
@@ -5056,7 +5081,8 @@ static void wsqi_search_end(wsqi_worker *self) {
     wsqi_fence_rmw();
     /* If a thread is woken here, it searches in place of this one. */
     if (wsqi_sleeping(s) != 0 && wsqi_notify_tasks(pool, WSQI_LOOKS)) return;
-    /* No thread was woken. A worker that goes to sleep after this looks at the queues itself. */
+    /* No thread was woken. So the last searcher looks at all work, for those that sleep by now.
+     * A worker that goes to sleep after this looks itself. */
     if (wsqi_searching(s) == 1 && (wsqi_sleeping(s) != 0 || wsqi_joiners_sleep(pool)))
         wsqi_pass_on(pool);
 }
