@@ -200,7 +200,7 @@
  *       _shutdown
  *     wsq_pool_destroy              yes       does nothing    (of the same pool)
  *     wsq_pool_run_one              one thread at a time, of a caller_runs pool
- *     wsq_worker_enter              yes       of another pool (of a lend_only pool)
+ *     wsq_worker_enter              yes       of another pool        (of a lend_only pool only)
  *     wsq_spawn.., _wake, _go,      yes       yes             yes
  *       _submit, _task_after, _timer..,
  *       _cancel, _then, groups, graphs
@@ -315,7 +315,8 @@
  * CANCELLING. wsq_task_cancel calls off one task, wsq_future_cancel a future, and wsq_group_cancel
  * a group. If the task has not started, is pending, or is held, its function is not called any
  * more. Its cleanup is called instead, and its waiters get WSQ_ERR_CANCELLED. A task that runs goes
- * on, and can ask wsq_cancelled whether to return early.
+ * on, and can ask wsq_cancelled whether to return early. A pool keeps no list of a group's tasks,
+ * so wsq_group_cancel wakes none: wake those that are pending, or wsq_group_wait waits on.
  *
  * The result `true` means: the function will not run any more. This is known immediately for a
  * future, and for a task that is pending or held. For a queued task it is known only if the task is
@@ -403,7 +404,8 @@
  * BLOCKING. Put a call that blocks in the system (a read, a lock, a query) between wsq_block_begin
  * and wsq_block_end. Then another thread takes the permit, as in a wait. Without them the call
  * holds the worker, and what it has queued. So `workers` is no limit for tasks that block this way:
- * recipes/limit.c is.
+ * recipes/limit.c is. A function of wsq_go or wsq_submit gets no ctx; if it blocks, it calls
+ * wsq_run, whose function gets one, or is a task instead.
  *
  * PROGRESS. These are all the promises about when a task starts and when a wait returns. After each
  * stand its tests: rows of test/progress/hangs.c, rules of test/progress/watch.h that the oracle
@@ -615,7 +617,7 @@
  *     - a stale wsq_ctx, which belongs to another thread or to a function that has returned
  *     - joins out of order, and a published job that is not joined
  *     - a task that was never set up, or whose memory an allocator has filled with a pattern
- *     - a group that was not set up, a task that is NULL, a function that returns no wsq_poll
+ *     - a zeroed group that was not set up, a NULL task, a function that returns no wsq_poll
  *     - a pool that was destroyed, as long as nothing else has taken its memory
  *     - a shutdown that waits for a task which nobody wakes: after 5 s it writes what wsq_pool_dump
  *       knows to stderr
@@ -634,7 +636,8 @@
  *     cancel a task?               wsq_task_cancel, wsq_future_cancel. A task that runs asks
  *                                  wsq_cancelled
  *     cancel a tree of tasks?      one group that all its tasks spawn into, or a group for each
- *                                  level and wsq_group_set_parent; then wsq_group_cancel:
+ *                                  level and wsq_group_set_parent; then wsq_group_cancel,
+ *                                  and a wake for those that are pending:
  *                                  recipes/deadline.c, recipes/request.c
  *     allow at most 4 downloads?   recipes/limit.c. A pool with `workers = 4` is no limit: where
  *                                  tasks wait or block, stand-ins add threads
@@ -1154,7 +1157,7 @@ typedef enum wsq_result {
     WSQ_OK = 0,             /* the call did what its contract says */
     WSQ_ERR_MEMORY = -1,    /* the allocator returned NULL */
     WSQ_ERR_INVALID = -2,   /* an argument is wrong, or an object is in a state that forbids it */
-    WSQ_ERR_THREAD = -3,    /* the system started no thread */
+    WSQ_ERR_THREAD = -3,    /* the system did not start a thread */
     WSQ_ERR_CLOSED = -4,    /* the pool is shutting down and takes no more work */
     WSQ_ERR_TIMEOUT = -5,   /* the time was up before the event came */
     WSQ_ERR_FORKED = -6,    /* the pool belongs to the parent process, this is a child of fork() */
@@ -1350,7 +1353,7 @@ typedef struct wsq_config {
                                  * WSQ_SPIN_OFF: it looks once */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
-    uint32_t max_interval;      /* most tasks between two looks at the global queue; 0: 255 */
+    uint32_t max_interval;      /* most tasks between two looks; 0: 255; at least min_interval */
     uint32_t lifo_cap;          /* tasks in a row from the LIFO slot; 0: 3; WSQ_LIFO_OFF: no slot */
     uint32_t budget;            /* calls of wsq_budget_take that return true in one run of a task;
                                  * 0: 128 */
@@ -1628,12 +1631,12 @@ WSQ_API uint32_t wsq_tune_update(wsq_tune *tune, uint64_t elapsed_ns, uint32_t t
 /* ---- pools ---- */
 
 /* This creates a pool, starts its threads and stores the pool in *out. A NULL config asks for all
- * defaults; a config is copied, and so are its hooks, allocator and topology. After an error
- * nothing is left behind, and *out is unchanged. Any thread may call this.
+ * defaults; a config is copied, and so are its hooks, allocator, topology and driver. After an
+ * error nothing is left behind, and *out is unchanged. Any thread may call this.
  * WSQ_ERR_INVALID: `out` is NULL, or a member of the config is out of its range or contradicts
- * another (caller_runs and lend_only), or an allocator or a topology lacks a function.
+ * another (caller_runs and lend_only), or an allocator, topology or driver lacks a function.
  * WSQ_ERR_MEMORY: there is no memory for the pool.
- * WSQ_ERR_THREAD: the system started no thread. */
+ * WSQ_ERR_THREAD: the system did not start all threads, or stack_size is too small for it. */
 WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config);
 
 /* This closes the pool and ends the work that is left as `mode` says. From now on spawns from
@@ -1798,7 +1801,7 @@ WSQ_API wsq_result wsq_task_wait(wsq_task *task);
 /* This waits as wsq_task_wait does, but at most `timeout_ns` nanoseconds; 0 only looks, WSQ_FOREVER
  * is no limit. A worker that runs the task here returns only when that run ends, which may be later
  * than the limit.
- * WSQ_ERR_TIMEOUT: the time was up first.
+ * WSQ_ERR_TIMEOUT: the time was up first. The task goes on, so its memory must stay.
  * WSQ_ERR_CANCELLED, WSQ_ERR_INVALID, WSQ_ERR_FORKED: as in wsq_task_wait. */
 WSQ_API wsq_result wsq_task_wait_for(wsq_task *task, uint64_t timeout_ns);
 
@@ -2017,8 +2020,9 @@ WSQ_API wsq_result wsq_group_wait_for(wsq_group *group, uint64_t timeout_ns);
 WSQ_API wsq_result wsq_group_then(wsq_group *group, wsq_task *task);
 
 /* This cancels the group and those below it (wsq_group_set_parent), until wsq_group_init. A task of
- * the group that has not started never will: it is cancelled when its turn comes, or when it is
- * woken. A task that runs goes on, and can ask wsq_cancelled. Any thread may call this. */
+ * the group that has not started never will: it is cancelled when its turn comes. A pending one is
+ * cancelled when it is woken, so wake it. A task that runs goes on, and can ask wsq_cancelled. Any
+ * thread may call this. */
 WSQ_API void wsq_group_cancel(wsq_group *group);
 
 /* This returns true if wsq_group_cancel was called for the group, or for one above it. Any thread
@@ -2160,7 +2164,7 @@ WSQ_API uintptr_t wsqi_reclaim_slow(wsq_ctx entry) WSQI_COLD;
 WSQ_API bool wsqi_ctx_here(wsq_ctx ctx);
 
 #define wsqi_check_ctx(ctx) \
-    WSQ_ASSERT("this wsq_ctx is stale: another thread's, or of a function that has returned" && \
+    WSQ_ASSERT("this wsq_ctx is NULL or stale: another thread's, or of an ended function" && \
                wsqi_ctx_here(ctx))
 
 static inline wsqi_front *wsqi_front_of(wsq_ctx entry) {
@@ -4126,7 +4130,7 @@ static inline void wsqi_check_use(const wsq_pool *pool, const wsqi_worker *self)
     wsqi_check_pool(pool);
     WSQ_ASSERT("another library, or with WSQ_STATIC another file, created this wsq_pool" &&
                pool->copy == &wsqi_copy);
-    WSQ_ASSERT("a driver's wait that calls wsq" &&
+    WSQ_ASSERT("a driver's wait must not call wsq" &&
                (self == NULL || self->driving != WSQI_DRIVING_WAIT));
 }
 
@@ -10090,7 +10094,8 @@ WSQ_API const char *wsq_result_string(wsq_result result) {
     switch (result) {
     case WSQ_OK: return "ok";
     case WSQ_ERR_MEMORY: return "out of memory";
-    case WSQ_ERR_INVALID: return "invalid argument or state, or tasks wait for each other";
+    case WSQ_ERR_INVALID:
+        return "wrong argument or state; the contract of the call lists the causes";
     case WSQ_ERR_THREAD: return "cannot start a thread";
     case WSQ_ERR_CLOSED: return "the pool is shutting down";
     case WSQ_ERR_TIMEOUT: return "timed out";
@@ -10278,6 +10283,7 @@ WSQ_API void wsq_pool_destroy(wsq_pool *pool) {
 
 WSQ_API bool wsq_pool_run_one(wsq_pool *pool) {
     WSQ_ASSERT("wsq_pool_run_one needs a caller_runs pool" && pool && pool->config.caller_runs);
+    if (pool == NULL || !pool->config.caller_runs) return false;
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || !wsqi_pump_enter(pool)) return false;
     bool ran = wsqi_pump(pool);
     wsqi_pump_leave(pool);

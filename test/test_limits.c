@@ -23,7 +23,7 @@ static void many_on_one_thread(void) {
         CHECK_EQ(wsq_spawn_on(pool, i * (config.workers - 1) / 2, &tasks[i]), WSQ_OK);
     }
     for (unsigned i = 3; i > 0; i--) CHECK_EQ(wsq_task_wait(&tasks[i - 1]), WSQ_OK);
-    CHECK(!wsq_pool_run_one(pool));
+    CHECK(!wsq_pool_run_one(pool) && !wsq_pool_run_one(NULL));
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     wsq_pool_shutdown(pool, WSQ_DRAIN);
     wsq_pool_stats(pool, &stats);
@@ -259,8 +259,22 @@ static void odd_answer(void) {
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     wsq_pool_destroy(pool);
 }
+
+/* A pool that has threads is not pumped: the call changes nothing. */
+static void pumps_a_pool_with_threads(void) {
+    for (size_t round = 0; round < test_times(30); round++) {
+        wsq_pool *pool = pool_new((wsq_config){.workers = 2});
+        wsq_task task;
+        wsq_task_init(&task, what_is_none);
+        CHECK_EQ(wsq_spawn(pool, &task), WSQ_OK);
+        CHECK(!wsq_pool_run_one(pool) && !wsq_pool_run_one(NULL));
+        CHECK_EQ(wsq_task_wait(&task), WSQ_OK);
+        wsq_pool_destroy(pool);
+    }
+}
 #else
 static void odd_answer(void) {} /* test_misuse has it */
+static void pumps_a_pool_with_threads(void) {}
 #endif
 
 int main(void) {
@@ -273,5 +287,6 @@ int main(void) {
     RUN(large_group);
     RUN(waits_for_oneself);
     RUN(odd_answer);
+    RUN(pumps_a_pool_with_threads);
     return test_end();
 }

@@ -147,9 +147,9 @@ static void run_in_a_run(wsq_ctx ctx, void *arg) {
 static void contexts_that_are_right(wsq_pool *pool) { wsq_run(pool, run_in_a_run, NULL); }
 
 static void contexts(void) {
-    says(context_after_its_run, "this wsq_ctx is stale");
-    says(context_of_another_thread, "this wsq_ctx is stale");
-    says(loop_with_a_stale_one, "this wsq_ctx is stale");
+    says(context_after_its_run, "this wsq_ctx is NULL or stale");
+    says(context_of_another_thread, "this wsq_ctx is NULL or stale");
+    says(loop_with_a_stale_one, "this wsq_ctx is NULL or stale");
     says(block_end_alone, "wsq_block_end without its wsq_block_begin");
     passes(contexts_that_are_right);
     passes(context_of_who_waits_below);
@@ -498,9 +498,9 @@ static void wait_sets(wsq_pool *pool) { waits_in(pool, wait_that_sets); }
 static void wait_waits(wsq_pool *pool) { waits_in(pool, wait_that_waits); }
 
 static void drivers(void) {
-    says(wait_spawns, "a driver's wait that calls wsq");
-    says(wait_sets, "a driver's wait that calls wsq");
-    says(wait_waits, "a driver's wait that calls wsq");
+    says(wait_spawns, "a driver's wait must not call wsq");
+    says(wait_sets, "a driver's wait must not call wsq");
+    says(wait_waits, "a driver's wait must not call wsq");
 }
 
 int main(void) {
