@@ -108,13 +108,13 @@ bench-servers: $(B)/examples/httpd $(B)/examples/echo ## compare servers on wsq 
 bench-size: ## measure the bytes that wsq adds to a program, with various options
 	@CC='$(CC)' sh bench/size.sh $(B)/size
 
-sim: $(SIM) ## simulate 1 to 128 cores in a minute: tables here, CSV and plots in build/sim
+sim: $(SIM) ## simulate 1 to 128 cores in two minutes: tables here, CSV and plots in build/sim
 	@CC='$(CC)' sh bench/sim/run.sh $(B) -q
 
-sim-all: $(SIM) ## simulate every machine, up to 1024 cores, in a quarter of an hour
+sim-all: $(SIM) ## simulate every machine, up to 1024 cores, in about ten minutes
 	@CC='$(CC)' sh bench/sim/run.sh $(B)
 
-sim-test: $(SIM) ## test the rules of the simulated machine, and the efficiency on 128 cores against a table
+sim-test: $(SIM) ## test the rules of the simulated machine, and the efficiency on 64 to 512 cores against a table
 	@$(B)/bench/sim/litmus && $(B)/bench/sim/published && $(B)/bench/sim/regress bench/sim/efficiency.txt
 
 sim-table: $(SIM) ## write that table anew

@@ -1,12 +1,13 @@
 /* wsq_io.h - tasks that wait for descriptors. One file to copy, beside wsq.h.
  *
- * Include it behind wsq.h, in C11 or C++11. It is a wsq_driver: an idle thread of the pool waits
- * for the descriptors, on epoll (Linux), kqueue (BSDs, macOS), WSAPoll (Windows, link with
- * -lws2_32) or poll (any POSIX), and wakes the tasks. (WSQ_IO_POLL, WSQ_IO_KQUEUE: this one.)
+ * Include it after wsq.h, in C11 with POSIX (-D_GNU_SOURCE), or C++11. It is a wsq_driver: an idle
+ * thread of the pool waits for the descriptors, on epoll (Linux), kqueue (BSDs, macOS), WSAPoll
+ * (Windows, link with -lws2_32) or poll (any POSIX), and wakes the tasks. (WSQ_IO_POLL,
+ * WSQ_IO_KQUEUE: this one.)
  *
  *     if (wsq_io_init(&io, &driver) != 0) ...                   errno says why
  *     wsq_pool_create(&pool, &(wsq_config){.driver = &driver});
- *     wsq_io_add(&io, fd);                                      once; fd does not block
+ *     wsq_io_unblock(fd); wsq_io_add(&io, fd);                  once for each descriptor
  *
  * READINESS, with a time-out if you like (a zeroed wsq_io_limit in the task's struct). In the task:
  *
@@ -19,7 +20,7 @@
  * A wake only means "try again": it may be for nothing. Call wsq_io_wait after EAGAIN, or if the
  * last read from a socket since a wait was short, which saves a call (echo.c); not before.
  * One task at a time waits for a descriptor. Before a task closes it, or frees itself, it calls
- * wsq_io_cancel, and wsq_io_reset if it has a time-out.
+ * wsq_io_cancel, and wsq_io_reset if it has a time-out. wsq_io_fini comes after wsq_pool_destroy.
  *
  * COMPLETIONS. Instead, a task can start an operation, and is woken when it is over. Until then the
  * operation and its buffer stay:
