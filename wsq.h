@@ -7854,7 +7854,7 @@ static bool wsqi_linger_pays(wsqi_worker *self, uint32_t helped) {
  * False: none of these came for WSQI_LINGER_NS, or other duties call; the worker must sleep. (A
  * spawn and its wait take 0.17 to 0.3 us instead of 0.7; 8 tasks of 1.3 us, 50 us after the last
  * ones, 7.7 instead of 24.) */
-static bool wsqi_linger(wsqi_worker *self) {
+WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     const wsqi_worker *where[2];
     uint32_t helped = wsqi_helped(pool), seen = 0, looks = 0;
