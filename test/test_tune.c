@@ -29,6 +29,7 @@ static void start(void) {
     wsq_tune tune;
     wsq_tune_init(&tune, NULL);
     CHECK_EQ(tune.average_ns, 50000);
+    CHECK_EQ(tune.target_ns, 1000000);
     CHECK_EQ(tune.interval, 20);
 }
 

@@ -1,5 +1,5 @@
 /* What a waiting thread runs, and what it leaves in the queues; a join that sleeps with its permit gives it for a task,
- * a timer, a full slot; more than 64 workers. In virtual time. */
+ * a timer, a full slot; lanes of threads outside; more than 64 workers. In virtual time. */
 #include "exact.h"
 
 static wsq_poll short_run(wsq_ctx ctx, wsq_task *task) {
@@ -251,6 +251,39 @@ static void entries_of_called_futures(void) {
     }
 }
 
+/* ---- threads outside, each with its lane ---- */
+
+static wsq_pool *laned;
+static item *of_thread[8][3];
+
+static void spawns_three(void *arg) {
+    for (int i = 0; i < 3; i++) item_spawn(laned, ((item **)arg)[i]);
+}
+
+/* Their tasks lie in several lanes, and all are found. */
+static void lanes_of_threads(void) {
+    for (unsigned workers = 3; workers <= 12; workers += 3) {
+        sim_core *threads[8];
+        unsigned used = 0;
+        laned = pool_make(&(wsq_config){.workers = workers});
+        for (unsigned i = 0; i < workers; i++) item_spawn_on(laned, i, item_make(MS));
+        nap(100 * US);
+        for (int k = 0; k < 8; k++) {
+            for (int i = 0; i < 3; i++) of_thread[k][i] = item_make(US);
+            threads[k] = outside(spawns_three, of_thread[k]);
+        }
+        for (int k = 0; k < 8; k++) sim_join(threads[k]);
+        for (unsigned i = 0; i < laned->shares; i++) used += !wsqi_inject_empty(wsqi_share(laned, i));
+        CHECK(laned->shares == workers / 3 && used <= laned->shares && used >= (laned->shares + 1) / 2);
+        CHECK_EQ(used > 1, laned->shares > 1);
+        CHECK_EQ(wsq_pool_wait_for(laned, SECOND), WSQ_OK);
+        for (int k = 0; k < 8; k++)
+            for (int i = 0; i < 3; i++) CHECK(of_thread[k][i]->ended != 0);
+        wsq_pool_destroy(laned);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
 /* ---- more than 64 workers ---- */
 
 static unsigned ran_on[70];
@@ -315,6 +348,7 @@ int main(void) {
     IN_WORLD(search_ends_beside_a_join);
     IN_WORLD(watcher_without_a_permit);
     IN_WORLD(entries_of_called_futures);
+    IN_WORLD(lanes_of_threads);
     IN_LARGE_WORLD(seventy_workers);
     return test_end();
 }

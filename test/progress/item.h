@@ -73,7 +73,19 @@ static inline void pool_rests(wsq_pool *pool) {
     if (wrong != NULL) sim_fail(wrong);
 }
 
-#define wsq_pool_destroy(pool) (pool_rests(pool), (wsq_pool_destroy)(pool))
+/* Afterwards its threads, if they are the pool's own, are joined. */
+static inline void pool_destroy(wsq_pool *pool) {
+    sim_core *cores[256];
+    unsigned count = pool->config.caller_runs || pool->config.lend_only ? 0 : pool->workers;
+    if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN) count = 0;
+    for (unsigned i = 0; i < count; i++) cores[i] = wsqi_block(pool, i)->thread;
+    pool_rests(pool);
+    (wsq_pool_destroy)(pool);
+    for (unsigned i = 0; i < count; i++)
+        if (cores[i]->state != SIM_JOINED) sim_fail("a pool is gone, and not all its threads are joined");
+}
+
+#define wsq_pool_destroy(pool) pool_destroy(pool)
 
 static inline void lend(void *arg) { wsq_worker_enter((wsq_pool *)arg); }
 
