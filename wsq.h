@@ -5134,7 +5134,8 @@ static bool wsqi_slots_full(wsq_pool *pool) {
 static bool wsqi_watch_begin(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     uint32_t none = 0;
-    /* I10: either this thread sees a new timer, or its setter sees no watcher. Pairs with I11. */
+    /* I10: either this thread sees a new timer, or its setter sees no watcher, and wakes a thread
+     * to become it. Otherwise no thread would wait for it. Pairs with I11. */
     if (wsqi_load_sc(&pool->timer_next) == WSQI_NEVER && !wsqi_slots_full(pool)) return false;
     /* B6: this worker's block is visible to a thread that gives it a token. Pairs with I11. A
      * thread that does not see the watcher yet wakes another worker. This extra wake-up is
@@ -5149,21 +5150,24 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
     return wsqi_watch_begin(self);
 }
 
-/* Returns when the watcher must look again. If no slot is full, pool->watcher says from here on
- * that the watcher waits only for a timer. A thread that fills a slot then gives it a token. */
+/* Returns the time at which the watcher must look again. If no slot is full, pool->watcher says
+ * from here on that the watcher waits only for a timer; then a thread that fills a slot gives the
+ * watcher a token. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
     bool full = wsqi_slots_full(pool);
     if (!full) {
-        wsqi_store_sc(&pool->watcher, watcher); /* I10: before the second look at the slots */
+        /* I10: the second look sees a full slot, or the thread that fills it wakes the watcher. */
+        wsqi_store_sc(&pool->watcher, watcher);
         full = wsqi_slots_full(pool);
     }
     if (full) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10: as above */
     uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
-    /* I10: a timer whose setter has seen no watcher to wake is visible here. Pairs with I11. */
+    /* I10: a timer is visible here, if its setter saw no watcher that it could wake. Pairs with
+     * I11. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
-    /* If all permits are in use, a working thread fires the timer in its turn. */
+    /* If all permits are in use, a working thread fires the timer in its turn; this one waits. */
     if (timer <= now && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
         timer = now + WSQI_WATCH_NS;
     return timer < until ? timer : until;
@@ -5226,17 +5230,19 @@ static void wsqi_wake_self(wsqi_worker *self) {
         next = s - WSQI_IDLE - (permit ? WSQI_SLEEPING - WSQI_SEARCHING : 0);
         /* Relaxed: the bit that is cleared next orders it (I5). Failure: decide again. */
     } while (!wsqi_cas_rlx(&pool->permits, &s, next));
-    /* I5: only the thread that clears the bit has woken this one, as with I3. */
+    /* I5: this thread has woken itself only if it clears the bit. If the bit is gone, another
+     * thread has claimed it (I3), and gives the token. */
     if (wsqi_and_acqrel(&pool->sleepers[self->index / 64], ~wsqi_bit(self)) & wsqi_bit(self))
         self->permit = self->searching = permit;
     else if (permit)
         wsqi_wake_one(pool, NULL);
-    else /* Its waker, too, took an idle thread out of S: give back the second. Relaxed: S counts
-          * this thread as a searcher by now, so it will look. */
+    else /* Another thread is waking this one. That thread, too, took an idle thread out of S, so
+          * this puts one back. Relaxed: the waker has counted this thread as a searcher, so it will
+          * look for work. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
-/* Sets `robs_slots` if a full slot's owner has begun no task since the watcher's last look. */
+/* Sets `robs_slots` if a full slot's owner has begun no task since a thread last looked. */
 static void wsqi_slots_mark(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool);
@@ -5249,7 +5255,8 @@ static void wsqi_slots_mark(wsqi_worker *self) {
     }
 }
 
-/* The watcher's time is up: it wakes itself if a timer is due, or if it may rob a slot. */
+/* The watcher's time is up. It takes a free driver. If a timer is due, or it may rob a slot, it
+ * wakes itself; if no permit sleeps, it asks a joiner for one instead. */
 static void wsqi_watch_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_slots_mark(self);
@@ -5291,7 +5298,8 @@ static bool wsqi_nap(wsqi_worker *self, bool watching, uint64_t deadline) {
     if (watching) until = wsqi_watch_until(self, wsqi_clock_ns());
     else if (timeout != 0) until = wsqi_clock_ns() + timeout;
     if (watching && until == WSQI_NEVER) return wsqi_watch_drop(self);
-    /* A watcher whose time is up looks before it sleeps: calls might wake it early each time. */
+    /* A watcher whose time is up looks before it sleeps. Otherwise calls that wake it early each
+     * time would keep it from ever looking. */
     if (!watching || wsqi_clock_ns() < until)
         wsqi_park(&self->parker, deadline < until ? deadline : until, poller);
     if (self->driving == WSQI_DRIVING_EVENTS || !wsqi_asleep(self)) return watching;
@@ -5358,8 +5366,8 @@ static inline void wsqi_permit_set(wsqi_worker *self, bool permit) {
         self->order = WSQ_SHARED;
 }
 
-/* The owner is about to sleep; s: S. It takes the driver, unless it has run no task since its last
- * sleep and another thread works. Then the driver is left to the thread that had it last and mostly
+/* The owner is about to sleep; s: S. It takes the driver, unless another thread had it last, some
+ * thread works, and the owner has run no task since its last sleep. Then the other thread mostly
  * comes back soon: if the driver changed hands, each event would cost a wake-up. */
 static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
     wsq_pool *pool = self->pool;
@@ -5371,14 +5379,14 @@ static void wsqi_driver_rest(wsqi_worker *self, uint64_t s) {
 }
 
 /* The owner found no work, or has no permit. It is idle until another thread wakes it: then it has
- * a permit, and S counts it as a searcher. It also goes on, with a permit if one sleeps, when the
- * pool stops, the thread must leave, a pinned task or an event comes, or `wait` (or NULL) ends. */
+ * a permit, and S counts it as a searcher. It also goes on, with a permit if one sleeps, when a
+ * pinned task or an event comes, it must leave, `wait` (or NULL) ends, or the pool is over. */
 static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     wsq_pool *pool = self->pool;
     uint64_t leaves = self->searching ? WSQI_SEARCHING : 0;
     wsqi_stat(self->counters.parks, 1);
     if (wait != NULL) wsqi_store_rlx(&wait->asleep, 1u); /* Relaxed: I8 orders it. */
-    /* I5: the bit is set before S counts this thread as idle. Pairs with I3. */
+    /* I5: the bit is set before S counts this thread as idle, so wakers find it. Pairs with I3. */
     wsqi_or_acqrel(&pool->sleepers[self->index / 64], wsqi_bit(self));
     /* I8: either a producer sees this sleeper in S, or this thread sees the producer's work below.
      * I10: the same for slots. P6: a thread that finds the pool still sees what this one did. */
@@ -5386,7 +5394,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     uint64_t s = wsqi_add_sc(&pool->permits, change) + change; /* I8, I10: as said above */
     if (self->use == WSQI_USE_COMES) {
         self->use = WSQI_USE_COMMON;
-        /* B7: S already counts this thread. Pairs with B8. */
+        /* B7: a thread that no longer counts this one as starting sees it in S. Pairs with B8. */
         wsqi_add_acqrel(&pool->coming, 0u - 1u);
         /* I8: this thread sees a permit that another one gives back now, or the giver no longer
          * counts this thread twice. Otherwise neither would see that the permit lacks a thread. */
@@ -5395,7 +5403,8 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
     }
     self->robs_slots = false;
     self->permit = self->searching = true; /* for when it is woken; wsqi_wake_self sets both anew */
-    /* It becomes the watcher first: wsqi_pass_on would otherwise wake a thread to be it. */
+    /* It takes the driver and the watch first. Otherwise wsqi_pass_on would take a timer, a full
+     * slot or the free driver for work, and wake a thread for it. */
     wsqi_driver_rest(self, s);
     bool watching = wsqi_watch_begin(self);
     if (wsqi_searching(s) == 0) {
@@ -5453,7 +5462,8 @@ static void wsqi_spill(wsqi_worker *self, wsq_task *task) {
 /* The owner takes the task out of its LIFO slot. */
 static wsq_task *wsqi_slot_take(wsqi_worker *self) {
     if (wsqi_load_hint(&self->lifo) == NULL) return NULL; /* only the owner fills it */
-    /* I11: acquire, because a thief may have emptied the slot; else the task is the owner's own. */
+    /* I11: the owner gets the task, or a thief does. The order does not matter for that, because
+     * the owner itself has filled the slot. */
     return (wsq_task *)wsqi_xchg_acq(&self->lifo, NULL);
 }
 
@@ -5542,7 +5552,7 @@ WSQI_HOT void wsqi_slot_put(wsqi_worker *self, wsq_task *task) {
 
 /* The owner calls this when it has filled its slot and tasks take long: wakes an idle thread, which
  * may take the task. After four calls in a row without a thief that took the task, only every 16th
- * call wakes one. The exchange that filled the slot was a full barrier (I6). */
+ * call wakes one. The exchange that filled the slot is the read-modify-write that I6 needs here. */
 static void wsqi_slot_tell(wsqi_worker *self) {
     uint32_t vain = wsqi_load_hint(&self->marks.vain);
     wsqi_store_hint(&self->marks.vain, vain + 1);
@@ -5575,9 +5585,10 @@ WSQI_HOT wsq_task *wsqi_take_local(wsqi_worker *self) {
 
 /* Shall each worker take one task of the global queue at a time? Yes, if the queue holds few tasks
  * and tasks take long: then tasks start in order, and none waits in a ring behind a task that
- * blocks. (With batches, when n tasks blocked on n workers, the n-th began after a later one in 9
- * of 10 new pools. A new worker's average is above this bound.) The bounds are guesses: they make
- * pools of up to 15 simulated workers about 2% slower, and would cost more with several lanes. */
+ * blocks. (With batches, if each of n tasks blocks one of n workers, then in 9 of 10 new pools the
+ * n-th began only after a task that was spawned after it. In a new pool tasks count as long: a
+ * worker's average begins at 50 us.) The bounds are guesses: with one lane for up to 15 simulated
+ * workers they cost about 2%, and they would cost more with several lanes. */
 static bool wsqi_singly(const wsqi_worker *self) {
     const wsq_pool *pool = self->pool;
     return pool->shares == 1 && self->tune.average_ns >= 20000 &&
@@ -5674,7 +5685,8 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     if (wsq_ring_length(&victim->ring) == 0) return NULL;
     /* Relaxed: wsqi_ring_steal has its own orders. Failure: another thief is there. */
     if (!wsqi_cas_rlx(&victim->marks.robbed, &nobody, 1u)) return NULL;
-    /* Stolen tasks may be older than the thief's own: a thief with tasks takes one, and runs it. */
+    /* Stolen tasks may be older than the thief's own, and must not wait behind them. So a thief
+     * that has tasks takes only one, and runs it now. */
     uint32_t most = wsq_ring_length(&self->ring) == 0 ? WSQ_RING_CAPACITY : 1;
     if (self->pool->config.caller_runs || !wsqi_fresh(victim))
         item = wsqi_ring_steal(&victim->ring, &self->ring, most);
@@ -5682,8 +5694,8 @@ static void *wsqi_ring_rob(wsqi_worker *self, wsqi_worker *victim) {
     return item;
 }
 
-/* Takes the task of a slot if the slot's owner has begun no task since another thread last looked.
- * If that is too early, the task only runs early, and on another core. */
+/* Takes the task of a slot if the slot's owner has begun no task since another thread last looked
+ * (in a caller_runs pool always). If that is too early, it only runs early, on another core. */
 static void *wsqi_slot_rob(wsqi_worker *victim) {
     void *task = wsqi_load_hint(&victim->lifo);
     if (task == NULL) return NULL;
@@ -5693,7 +5705,7 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
         wsqi_store_hint(&victim->marks.run, run);
         return NULL;
     }
-    /* I12: the task's contents are visible. Pairs with I11. Failure: its owner took it. */
+    /* I12: the task's contents are visible. Pairs with I11. Failure: another thread took it. */
     if (!wsqi_cas_acq(&victim->lifo, &task, NULL)) return NULL;
     wsqi_store_hint(&victim->marks.vain, 0u);
     return task;
@@ -5867,8 +5879,8 @@ WSQI_COLD static void wsqi_queue_special(wsq_pool *pool, wsq_task *task) {
     wsqi_check_over(pool);
 }
 
-/* Queues a woken task. If the calling thread is a worker, a task without priority and pin mostly
- * goes into its LIFO slot, else into the global queue. */
+/* Queues a woken task: with a priority or a pin, in the lane for that; else, if the calling thread
+ * is a worker, mostly in its LIFO slot or else in its queue; otherwise in the global queue. */
 static void wsqi_task_schedule(wsq_pool *pool, wsq_task *task);
 
 /* Notes a wake in the task's state (any thread). True: the caller must queue the task. */
@@ -5906,7 +5918,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 static inline void wsqi_task_reopen(wsq_task *task) {
     /* Relaxed: T6 orders it. Until the store, other threads can only store CLOSED again. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
-        /* E6: a thread that adds an edge now sees the new state. Pairs with E5. */
+        /* E6: a thread that adds an edge from now on sees the new state. Otherwise it could take
+         * the task for done, and close `after` again. Pairs with E5. */
         wsqi_store_rel(&task->after, NULL);
 }
 
@@ -6008,8 +6021,9 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
     }
 }
 
-/* As wsqi_task_queue, but a worker with a permit puts the task into its LIFO slot, if the pool has
- * slots. Tasks that the driver's dispatch wakes go to the queue, in order. */
+/* As wsqi_task_queue, but a task without priority and pin goes into the LIFO slot of `self`, if
+ * `self` has a permit and the pool has slots. Tasks that the driver's dispatch wakes go to the
+ * queue instead, in order. */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
     if (self != NULL && self->permit && self->driving == WSQI_DRIVING_NOT &&
@@ -6077,14 +6091,14 @@ typedef enum wsqi_hold { WSQI_HOLD_NONE, WSQI_HOLD_REPORTED, WSQI_HOLD_COUNTED }
 /* Takes one hold away. If that was the last one of a spawned task: queues it, and returns true. */
 static bool wsqi_task_let_go(wsq_task *task, wsqi_hold hold) {
     /* E3: the task's run sees what each thread did that took a hold away, and the last of these
-     * threads sees the spawn. Pairs with itself and T6. */
+     * threads sees the spawn, and so the pool and flags. Pairs with itself and T6. */
     uint32_t state = wsqi_add_acqrel(&task->state, 0u - (uint32_t)WSQI_TASK_HOLD);
     if (state / WSQI_TASK_HOLD != 1 || !wsqi_task_is(state, WSQI_TASK_ACTIVE)) return false;
     wsq_pool *pool = wsqi_task_pool(task);
     bool abroad = wsqi_inside(pool) == NULL;
     /* Relaxed: a thread that frees the pool waits for this task first, so it sees this addition. */
     if (abroad) wsqi_add_rlx(&pool->abroad, 1u);
-    /* A hint suffices: only wsqi_stuck reads this count. */
+    /* A hint suffices: wsqi_stuck reads this count, which may be wrong for a moment, and a dump. */
     if (hold == WSQI_HOLD_COUNTED) wsqi_add_hint(&pool->held, 0u - (uint64_t)1);
     if (hold != WSQI_HOLD_NONE) wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_AFTER);
     wsqi_task_queue(pool, wsqi_local(pool), task);
