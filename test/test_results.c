@@ -296,6 +296,14 @@ static void closed(void) {
     CHECK_EQ(wsq_run(pool, run_count, NULL), WSQ_ERR_CLOSED);
     CHECK_EQ(wsq_worker_enter(lent), WSQ_ERR_CLOSED);
     CHECK_EQ(wsq_group_pending(&group), 0);
+    for (int i = 0; i < 3; i++) {
+        wsq_graph graph;
+        wsq_node nodes[2];
+        CHECK_EQ(wsq_graph_init(&graph, pool), WSQ_OK);
+        for (int k = 0; k < i; k++) CHECK_EQ(wsq_graph_add(&graph, &nodes[k], count_run), WSQ_OK);
+        CHECK_EQ(wsq_graph_run(&graph), WSQ_ERR_CLOSED);
+        CHECK_EQ(wsq_group_pending(&graph.group), 0);
+    }
     CHECK_EQ(wsq_group_wait(&group), WSQ_OK);
     CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
     CHECK_EQ(wsq_pool_pending(pool), 0);

@@ -284,6 +284,17 @@ static void lanes_of_threads(void) {
     }
 }
 
+/* ---- how many edges lead to a task ---- */
+
+/* As many as its state has room for. */
+static void most_edges(void) {
+    item *task = item_make(0), *first = item_make(0);
+    wsq_edge edges[2];
+    wsqi_store_own(&task->task.state, 0u - 3 * (uint32_t)WSQI_TASK_HOLD);
+    CHECK_EQ(wsq_task_after(&task->task, &first->task, &edges[0]), WSQ_OK);
+    CHECK_EQ(wsq_task_after(&task->task, &first->task, &edges[1]), WSQ_ERR_INVALID);
+}
+
 /* ---- more than 64 workers ---- */
 
 static unsigned ran_on[70];
@@ -349,6 +360,7 @@ int main(void) {
     IN_WORLD(watcher_without_a_permit);
     IN_WORLD(entries_of_called_futures);
     IN_WORLD(lanes_of_threads);
+    IN_WORLD(most_edges);
     IN_LARGE_WORLD(seventy_workers);
     return test_end();
 }
