@@ -139,6 +139,7 @@ static void go_call(void *arg) { call(arg); }
 
 static void go(void) {
     begin_futures(1 + (unsigned)explore_choose(2), plain);
+    if (explore_choose(2)) explore_wait_quiet(); /* all sleep: the second call wakes one, too */
     for (int i = 0; i < 3; i++) explore_check(wsq_go(pool, go_call, &result_of[i]) == WSQ_OK);
     explore_check(wsq_pool_wait(pool) == WSQ_OK);
     for (int i = 0; i < 3; i++) explore_check(wsqi_get(&result_of[i]) == 1);
@@ -201,7 +202,7 @@ int main(void) {
     explore_random("compose: get inside", get_inside, 2000);
     explore_random("compose: many inside", many_inside, 2000);
     explore_random("compose: get against shutdown", get_against_shutdown, 2000);
-    explore_random("compose: go", go, 2000);
+    explore_random("compose: go", go, 3000);
     explore_random("more: futures come back", futures_come_back, 3000);
     explore_random("more: dropped futures come back", dropped_futures_come_back, 2000);
     return explore_end();
