@@ -2251,7 +2251,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *                   that no thread holds sleeps; S counts it
  *   idle thread     a worker or stand-in without work and without a permit, which sleeps until it
  *                   is woken; also called a sleeper. A bitmap has a bit for each
- *   searcher        a thread that has a permit, has no work, and looks for some; S counts it
+ *   searcher        a thread that has a permit, has no work, and looks for some; S counts it. (Or
+ *                   a worker that lingers, without a permit, see wsqi_linger)
  *   watcher         the one sleeper that wakes up by itself: for timers, for LIFO slots whose owner
  *                   is in a long task, and for a driver that no thread has
  *   producer        a thread that has just queued a task or published a job
@@ -6243,7 +6244,7 @@ static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t
 }
 
 /* The lock's holder finds the first list that is not empty. If its time has come (`now`), opens
- * the list, and returns `now`. Else returns when to look again. */
+ * the list, and returns `now`. Else returns the time at which to look again. */
 static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     if (timers->open != NULL && wsqi_get(&timers->open->next) != timers->open) return now;
     timers->open = NULL;
@@ -6357,8 +6358,9 @@ static void wsqi_timers_raise(wsq_pool *pool) {
 /* Called by any thread, in a turn or when it finds nothing to do. Wakes the tasks whose timers are
  * due, in the order of their times (so not by the LIFO slot). A call fires a bounded number of
  * timers; the next call goes on. It leaves out lists whose lock is held, and other workers' timers
- * unless they are late by `grace` ns. The tasks are queued after all lists are unlocked, because in
- * a pool that is over, queueing cancels them. True: timers moved, but none fired; look again. */
+ * unless they are late by `grace` ns. The tasks are queued after all lists are unlocked: in a pool
+ * that is over, queueing cancels them, and their cleanups may lock the lists, to cancel timers.
+ * True: timers moved, but none fired; look again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
@@ -6443,12 +6445,14 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
 WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
     WSQ_ASSERT("the wsq_timer is NULL" && timer != NULL);
     for (;;) {
-        /* N4: if this is NULL, no other thread uses the timer or its task. Pairs with N3. */
+        /* N4: if this is NULL, the thread that fired the timer does not use it any more. (If that
+         * woke the task, the task is queued as after any wake.) Pairs with N3. */
         void *where = wsqi_load_acq(&timer->timers);
         if (where == NULL) return false;
         wsqi_timers *timers = wsqi_timers_of(where);
         bool forked = wsqi_forked(timers->pool), set = where == timers && !forked;
-        /* In a child of fork() the lock may be held by a thread that does not exist there. */
+        /* In a child of fork() the lock may be held by a thread that does not exist there, and all
+         * that is left to do is to mark the timer as not set. */
         if (!forked) wsqi_lock(timers->pool, &timers->lock);
         bool same = wsqi_load_locked(&timer->timers) == where;
         if (same && set) wsqi_timer_unlink(timer);
@@ -6482,7 +6486,8 @@ static void wsqi_task_poison(wsq_task *task) {
     do {
         next = state | WSQI_TASK_POISONED;
         if (wsqi_task_is(state, WSQI_TASK_DONE)) next -= WSQI_TASK_DONE;
-        /* Relaxed: the caller then takes a hold away, and E3 orders that. Failure: decide again. */
+        /* Relaxed: the caller then takes a hold away, and E3 orders that; or counts down a
+         * predecessor of a node, and E7 does. Failure: decide again. */
     } while (!wsqi_cas_rlx(&task->state, &state, next));
     if (wsqi_task_is(state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
 }
@@ -6697,8 +6702,9 @@ static inline void wsqi_count_finished(wsqi_worker *self, uint64_t n) {
 static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
     while ((state & WSQI_TASK_POISONED) == 0) {
-        /* T5: this run sees what the waker did before. A wake or cancel that comes after this swap
-         * is for the next run. Pairs with T4. Failure: relaxed, decide again. */
+        /* T5: this run sees what the waker did before. A wake after this swap is for the next run;
+         * a cancel after it can no longer keep this run from beginning. Pairs with T4. Failure:
+         * relaxed, decide again. */
         if (wsqi_cas_acqrel(&task->state, &state, (state & ~over) | WSQI_TASK_ACTIVE)) return true;
     }
     /* T5: the task's cleanup sees what the canceller did before. Pairs with T4. */
@@ -7181,7 +7187,8 @@ WSQ_API uint64_t wsq_group_pending(const wsq_group *group) {
 /* Runs or cancels a task that the owner has taken from a queue. */
 WSQI_HOT void wsqi_work(wsqi_worker *self, wsq_task *task) {
     const uint32_t odd = WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED | WSQI_TASK_OPEN;
-    /* Relaxed: the queue orders it. Bits that other threads set after this are for a later run. */
+    /* Relaxed: the queue orders it. If no odd bit is set, the run begins: a later wake is for the
+     * next run, and a later cancel cannot stop this one. Else wsqi_task_begin looks again. */
     uint32_t state = wsqi_load_rlx(&task->state);
     wsq_group *group = wsqi_task_group(task);
     if (!WSQI_LIKELY(self->ends.group == NULL) && group != self->ends.group)
@@ -7292,9 +7299,10 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     return false;
 }
 
-/* Visits other workers, each at most once, beginning with a random one. If distances matter, near
- * workers come first, but not for a join. (With that, fib on 128 simulated cores reaches an
- * efficiency of 36 instead of 66%.) True: a stolen job has run. */
+/* Visits other workers that are awake (see WSQI_VISITS; a thread that may rob slots visits all),
+ * beginning with a random one. If distances matter, near workers come first, but not for a join.
+ * (With that, fib on 128 simulated cores reaches an efficiency of 36 instead of 66%.) True: a
+ * stolen job has run. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
@@ -7330,7 +7338,7 @@ static void wsqi_backoff(uint32_t round) {
 
 /* After a wake-up: visits the worker at which the waker saw work. True: a stolen job has run. */
 static bool wsqi_steal_lead(wsqi_worker *self, wsq_task **task) {
-    /* The waker wrote `lead` before the token (I1). */
+    /* The waker wrote `lead` before it gave the token, so this thread sees it (I1). */
     wsqi_worker *victim = wsqi_other(self, wsqi_load_hint(&self->lead));
     if (victim == NULL) return false;
     wsqi_store_hint(&self->lead, 0u);
@@ -7398,7 +7406,8 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
     wsqi_driver_wait(self, 0);
     bool events = self->driving == WSQI_DRIVING_EVENTS;
     wsqi_group_flush(self); /* first: wsqi_search_begin looks whether the pool is quiet */
-    if (!self->searching) wsqi_search_begin(self); /* then a dispatch's wakes notify no thread */
+    /* A dispatch then wakes no thread for each task: the end of this thread's search does that. */
+    if (!self->searching) wsqi_search_begin(self);
     wsqi_driver_leave(self);
     return events;
 }
@@ -7486,10 +7495,11 @@ static uint32_t wsqi_helped(wsq_pool *pool) {
 
 /* 3. and 4. Looks at the other workers for a while, and at the global queue once more. True: a
  * stolen job has run, so the worker looks again from the start. All threads share the cache line of
- * S, so S counts the worker as a searcher only after its first look; and if another thread
- * searches, only when the search ends without a result. But a search that lasts spin_ns is counted
- * from its first round on, because the last worker without work must call the threads that wait for
- * the pool. */
+ * S, so S counts the worker as a searcher (if it was not woken as one) only after its first look;
+ * and if another thread searches, only when the search ends without a result. But a search that
+ * lasts spin_ns, and any in a caller_runs pool, is counted from its first round on. For
+ * wsqi_search_begin also calls the threads that wait for the pool, if this worker is the last to
+ * run dry, and they must not wait for spin_ns. */
 static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     wsq_pool *pool = self->pool;
     bool alone = pool->config.caller_runs;
@@ -7500,7 +7510,7 @@ static bool wsqi_search(wsqi_worker *self, wsq_task **task) {
     self->frame.task = NULL; /* the previous task has ended: a stolen job may wait for it */
     wsqi_turn_stop(self);
     wsqi_place_update(self);
-    /* First it looks where its waker saw work, then at all workers; S does not count it yet. */
+    /* First it looks where its waker saw work; then, if no thread woke it, at other workers. */
     if (wsqi_steal_lead(self, task)) return true;
     if (*task == NULL && !self->searching && !alone && wsqi_steal_pass(self, WSQI_TASKS, task))
         return true;
@@ -7658,7 +7668,8 @@ static bool wsqi_pump_run(wsq_pool *pool) {
 /* Runs one task on this thread, as some worker. False: there is nothing to do. */
 static bool wsqi_pump(wsq_pool *pool) {
     for (unsigned i = 0; i < pool->workers; i++) {
-        /* The first worker looks everywhere, except into the inboxes of the others. */
+        /* The first worker looks everywhere, except into the inboxes of the others. So these run
+         * only if their inboxes are not empty. */
         if (i != 0 && wsqi_inject_empty(&wsqi_block(pool, pool->next)->inbox)) wsqi_pump_next(pool);
         else if (wsqi_pump_run(pool)) return true;
     }
@@ -7670,9 +7681,9 @@ static bool wsqi_pump(wsq_pool *pool) {
  * Purpose:   keeps as many threads at work as the pool has workers, also when some of them block.
  * Invariant: a pool has `workers` permits. Each is held by one thread, or sleeps: then S counts it.
  *            A thread takes a task from a queue only while it holds a permit, except a task that is
- *            pinned to it. A thread that blocks moves its queued tasks to the global queue
- *            (wsqi_spill_all), gives its permit back, and then looks at all queues, as a thread
- *            that goes idle does. A thread that waits for a task or group does this only if an idle
+ *            pinned to it, or that it waits for. A thread that blocks moves its queued tasks to the
+ *            global queue (wsqi_spill_all), gives its permit back, and then looks at all queues, as
+ *            an idle thread does. A thread that waits for a task or group does this only if an idle
  *            thread can use the permit; otherwise it keeps the permit, and runs other tasks in the
  *            middle of its own. A thread that goes on takes a permit if one sleeps. If none does,
  *            it ends its task without a permit, moves its queued tasks to the global queue, and is
@@ -7874,7 +7885,8 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
     uint32_t helped = wsqi_helped(pool), seen = 0, looks = 0;
     if (!wsqi_linger_pays(self, helped)) return false;
     wsqi_permit_set(self, false);
-    /* Relaxed: S still counts this searcher, which looks once more before it sleeps. */
+    /* Relaxed: no producer needs to see this permit asleep, because S still counts this thread as a
+     * searcher, which looks once more before it sleeps. */
     wsqi_add_rlx(&pool->permits, WSQI_SLEEPING);
     uint64_t start = self->lingered, now = start;
     while (seen < WSQI_LINGER_LOOKS && now - self->lingered < WSQI_LINGER_NS &&
