@@ -7909,7 +7909,8 @@ WSQI_COLD static bool wsqi_linger(wsqi_worker *self) {
 }
 
 /* The loop of a worker's, stand-in's or lent thread. It runs what it finds; without a permit, only
- * tasks that are pinned to it. If it finds none, it sleeps or, in a pool that is over, leaves. */
+ * tasks that are pinned to it. If it finds none, it sleeps. It leaves when the pool is over; a lent
+ * thread also when it is dismissed. */
 static void wsqi_serve(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     wsqi_block_enter(self);
@@ -7941,7 +7942,9 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     char name[24], index[8];
     int bytes = snprintf(index, sizeof index, "-%u", self->index & 0xffff);
     snprintf(name, sizeof name, "%.*s%s", 15 - bytes, pool->name, index);
-    wsqi_add_rlx(&pool->duty.threads, 1u); /* Relaxed: the caller is on duty itself, or alone. */
+    /* Relaxed: wsqi_check_still reads it under the pool's lock, which the caller holds (or the pool
+     * is just being created). */
+    wsqi_add_rlx(&pool->duty.threads, 1u);
     if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
         return true;
     wsqi_add_rlx(&pool->duty.threads, 0u - 1u); /* Relaxed: as above. */
@@ -7955,8 +7958,8 @@ static bool wsqi_standin_start(wsq_pool *pool) {
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
     if (index == wsqi_load_locked(&pool->threads_made)) {
         if (wsqi_block_make(pool, index) == NULL) return false;
-        /* B2: others find the block filled, and it is counted before its thread can queue tasks.
-         * Pairs with B1. */
+        /* B2: others find the block filled. It is counted before its thread can queue tasks, so no
+         * look misses these. Pairs with B1. */
         wsqi_store_rel(&pool->threads_made, index + 1);
     }
     wsqi_add_hint(&pool->coming, 1u);
@@ -7970,9 +7973,10 @@ static bool wsqi_standin_start(wsq_pool *pool) {
 }
 
 /* Are there at least as many idle or starting threads as sleeping permits and `more` together? A
- * thread that has just started may be counted twice. */
+ * thread that has just started may be counted twice; it makes up for that itself, in wsqi_sleep. */
 static bool wsqi_threads_suffice(wsq_pool *pool, uint32_t more) {
-    uint32_t coming = wsqi_load_acq(&pool->coming); /* B8: S counts the others. Pairs with B7. */
+    /* B8: S, read next, counts the threads that `coming` counts no more. Pairs with B7. */
+    uint32_t coming = wsqi_load_acq(&pool->coming);
     uint64_t s = wsqi_load_hint(&pool->permits);
     return wsqi_idle(s) + coming >= wsqi_sleeping(s) + more;
 }
@@ -8178,8 +8182,10 @@ static void wsqi_wait_on_duty(wsqi_wait *wait) {
 }
 
 /* For this long a thread outside looks for the end of its wait before it sleeps: longer than a
- * wake-up, which takes 20 us where idle processors sleep (KVM). A spawn and its wait together take
- * 1 us; if the thread looks for only 10 us, or not at all, 40 us. */
+ * worker takes to wake up for the task, 20 us where idle processors sleep (KVM). So if the thread
+ * spawns and waits again and again, only the first wait lasts that long: after it the worker still
+ * searches when the next task comes, and a spawn and its wait took 1 us. With a look of 10 us, or
+ * none, both threads slept each time: 40 us. */
 #define WSQI_LOOK_NS 50000u
 
 /* A thread outside looks for the end of its wait before it sleeps, because the end may be near. If
@@ -8262,7 +8268,8 @@ static void wsqi_wait_sleep(wsqi_wait *wait) {
     }
     if (pinned) {
         wsqi_permits_take();
-        /* Pinned tasks may keep the last permit here without end, so this fires timers, too. */
+        /* Pinned tasks may keep a permit here without end, while long tasks keep all others. Then
+         * no other thread fires timers, so this one does. */
         (void)wsqi_timers_fire(pool, WSQI_TIMERS_GRACE);
     }
     self->wait_depth++;
@@ -8305,7 +8312,7 @@ WSQ_API wsq_result wsq_pool_wait_for(wsq_pool *pool, uint64_t timeout_ns) {
     uint64_t stuck_until = WSQI_NEVER, deadline = wait.deadline, finished = 0, before;
     wsqi_add_rlx(&pool->waiters, 1u); /* Relaxed: W5 orders it. */
     /* W5: either this thread sees the last task's end in the counts, or the thread that counted it
-     * sees this waiter. Pairs with W4. */
+     * sees this waiter, and calls it. Pairs with W4. */
     wsqi_fence_sc();
     for (;;) {
         wsqi_wait_listen(&wait);
@@ -8757,7 +8764,8 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
         task = wsqi_pop_local(self);
         if (task == NULL) break;
-        /* The check sees every claim by this thread; it may miss a recent one by another thread. */
+        /* The check sees every claim by this thread. It may miss a recent one by another thread:
+         * then that tombstone stays. */
         if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
             continue;
@@ -9179,7 +9187,9 @@ static void wsqi_guest_end(wsqi_worker *guest) {
     uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
     guest->permit = false;
-    wsqi_fence_rmw(); /* I8: either a thread that publishes jobs sees S, or this sees the jobs */
+    /* I8: either a thread that publishes jobs sees that the guest has left, and wakes a sleeper, or
+     * this thread sees the jobs. */
+    wsqi_fence_rmw();
     if (wsqi_searching(s) == 0) wsqi_pass_on(pool);
 }
 
@@ -9898,7 +9908,8 @@ static void wsqi_sweep(wsq_pool *pool) {
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: ends it */
-        /* P4: either this thread sees a new task, or its producer sees that no sweep runs. */
+        /* P4: either this thread sees a new task, or its producer sees that no sweep runs, and
+         * begins one. */
         wsqi_fence_sc();
     }
     wsqi_check_quiet(pool);
@@ -9979,7 +9990,8 @@ static bool wsqi_still(wsq_pool *pool) {
 /* For a thread that goes to sleep or off duty. If the pool stops, and no other thread on duty is
  * awake, this releases waits that cannot end, or, if no thread waits in a task, ends the pool. */
 static void wsqi_check_still(wsq_pool *pool) {
-    /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep. */
+    /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep. Otherwise
+     * neither would end the pool. */
     wsqi_fence_sc();
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* A thread that wakes up now waits for this lock, so this one may look at its stack. */
@@ -10291,7 +10303,7 @@ WSQ_API wsq_result wsq_pool_create(wsq_pool **out, const wsq_config *config) {
     wsq_result result = wsqi_pool_init(pool, &filled) ? WSQ_OK : WSQ_ERR_MEMORY;
     for (unsigned i = 0; i < wsqi_own_threads(&filled) && result == WSQ_OK; i++) {
         if (wsqi_worker_start(wsqi_block(pool, i))) continue;
-        /* Relaxed: a worker reads it only after it got a token (I2). */
+        /* Relaxed: each worker sees it at the latest after the token of wsqi_pool_join (I2). */
         wsqi_store_rlx(pool->phase, (uint32_t)WSQI_PHASE_OVER);
         wsqi_pool_join(pool, i);
         result = WSQ_ERR_THREAD;
