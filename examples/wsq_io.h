@@ -22,8 +22,7 @@
  * One task at a time waits for a descriptor. Before a task closes it, or frees itself, it calls
  * wsq_io_cancel, and wsq_io_reset if it has a time-out. wsq_io_fini comes after wsq_pool_destroy.
  *
- * COMPLETIONS. Instead, a task can start an operation, and is woken when it is over. Until then the
- * operation and its buffer stay:
+ * COMPLETIONS. Or a task starts an operation; until it is woken, operation and buffer must stay:
  *
  *     wsq_io_read(&self->op, fd, self->buffer, sizeof self->buffer, -1);    once
  *     if (!wsq_io_ended(&io, &self->op, task)) return WSQ_PENDING;          in each run
