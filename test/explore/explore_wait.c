@@ -486,7 +486,9 @@ static void cancel_wait_inside(void) {
 
 /* A thread that has said that it waits is held up; then the task ends, and the pool is over. */
 static wsq_poll until_waited_for(item *it) {
-    while ((wsqi_load_rlx(&it->task.state) & WSQI_TASK_AWAITED) == 0) wsqi_pause();
+    /* The waiting thread may run the task itself, in wsqi_wait_help, before it says that it waits. */
+    bool helps = wsqi_self_get()->use == WSQI_USE_HELPS;
+    while (!helps && (wsqi_load_rlx(&it->task.state) & WSQI_TASK_AWAITED) == 0) wsqi_pause();
     return WSQ_DONE;
 }
 
