@@ -379,9 +379,10 @@
  *
  * A thread outside first runs the awaited task or future, or tasks of the awaited group, itself, in
  * place of a worker that sleeps, if they are among the first in its lane of the global queue. Then
- * it sleeps. (Its spawns wake a worker all the same.) It only sleeps in a wait with a time-out, in
- * a lend_only or WSQ_LIFO pool, and where tasks may need what only the pool's own threads have: a
- * hook hears of WSQ_EVENT_START, or stack_size exceeds the default. For caller_runs see above.
+ * it sleeps. (Its spawns wake a worker all the same, unless one is awake.) It only sleeps in a wait
+ * with a time-out, in a lend_only or WSQ_LIFO pool, and where tasks may need what only the pool's
+ * own threads have: a hook hears of WSQ_EVENT_START, or stack_size exceeds the default. For
+ * caller_runs see above.
  *
  * While it waits, a worker still runs the tasks that are pinned to it. So do not hold a lock across
  * a wait if a task that is pinned to the same worker takes that lock.
@@ -1349,7 +1350,9 @@ typedef struct wsq_config {
                                  * wsq_stats.rescued counts; 0: never */
     uint64_t spin_ns;           /* how long a worker without work, or in a join, keeps looking for
                                  * work before it sleeps; 0: about 15 us, less if recent searches
-                                 * found nothing, or if half of the workers look already;
+                                 * found nothing, or if half of the workers look already, and one
+                                 * worker for 60 us after each task that a waiting thread outside
+                                 * has run itself, if these follow each other so closely;
                                  * WSQ_SPIN_OFF: it looks once */
     uint64_t target_latency_ns; /* time between two looks at the global queue; 0: 1 ms */
     uint32_t min_interval;      /* fewest tasks between two looks at the global queue; 0: 2 */
