@@ -2576,7 +2576,8 @@ WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
  * Returns the oldest and puts the others into `self`. NULL: empty, or another thread was faster. */
 static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    /* The thief's own ring may lack room, because another thief may still be copying from it. */
+    /* Even an empty ring of the thief may lack room, because another thief may still be copying
+     * from it. So this one takes no more than fits. */
     uint32_t room = wsqi_ring_room(self);
     /* R5: the tail that is read next is not older than this head, so tail - head does not
      * underflow. Pairs with R6 and R7. */
@@ -3786,11 +3787,12 @@ typedef struct wsqi_waiters {
 /* The global queue has a lane for every 3 workers, so that each thread outside mostly has a lane of
  * its own; but at most 8 lanes, or one for every 8 workers if that is more, because searchers look
  * at all lanes. Every 64th spawn from outside moves its lane's `incoming` to `ready`. A worker does
- * so only while `ready` holds fewer than 64 tasks: it needs 100 ns for each, because the links are
- * in the spawning thread's cache. That thread spawns three more meanwhile, so `incoming` would grow
- * faster than the worker moves it. (4 threads spawn tasks of 2 us: without these rules 8 simulated
- * cores reach 75%, with them 100%; 32 cores 73 and 100%, 64 cores 58 and 99%, 128 cores 41 and
- * 85%. If every 16th spawn did so, 512 cores would reach 22, not 60% with tasks of 10 us.) */
+ * so only while `ready` holds fewer than 64 tasks, or if the pool has one lane: it needs 100 ns for
+ * each, because the links are in the spawning thread's cache. That thread spawns three more
+ * meanwhile, so `incoming` would grow faster than the worker moves it. (4 threads spawn tasks of 2
+ * us: without these rules 8 simulated cores reach 75%, with them 100%; 32 cores 73 and 100%, 64
+ * cores 58 and 99%, 128 cores 41 and 85%. If every 16th spawn did so, 512 cores would reach 22, not
+ * 60% with tasks of 10 us.) */
 #ifndef WSQI_SHARE_WORKERS
 #define WSQI_SHARE_WORKERS 3
 #endif
@@ -3846,7 +3848,6 @@ typedef struct wsqi_futures {
     uint32_t count;    /* how many; two batches at most */
 } wsqi_futures;
 
-/* What a worker does with the pool's driver. */
 typedef enum wsqi_driving {
     WSQI_DRIVING_NOT,
     WSQI_DRIVING_WAIT,  /* it is inside the driver's wait */
@@ -4561,7 +4562,7 @@ static bool wsqi_wait_expired(const wsqi_wait *wait) {
 
 /* How many tasks have finished or were cancelled so far. */
 static uint64_t wsqi_finished(const wsq_pool *pool) {
-    /* P2: what each finished task has spawned is visible from here on. Pairs with P1. */
+    /* P2: what each finished task spawned is visible, so wsqi_pending counts it. Pairs with P1. */
     uint64_t finished = wsqi_load_acq(&pool->dropped);
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool);
     for (unsigned i = 0; i < count; i++)
@@ -4753,7 +4754,8 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         }
         if (best == WSQI_ANYWHERE) return -1;
         uint64_t only = (uint64_t)1 << (index % 64);
-        /* I3: what the sleeper did before it set the bit is visible. Pairs with I5. */
+        /* I3: the sleeper's block, and what it did before it set the bit, is visible. Pairs with
+         * I5. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
         self = NULL; /* many threads claim at the same time: any bit will do */
     }
@@ -5082,7 +5084,8 @@ static void wsqi_search_begin(wsqi_worker *self) {
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->robs_slots = false;
-    /* I9: the last searcher sees the tasks in this one's queue. Pairs with itself and I8. */
+    /* I9: the last searcher sees the tasks in this one's queue, and wakes others for them. Pairs
+     * with itself and I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
     /* I7: a producer that saw this searcher in S woke no thread, so this thread must see the
      * producer's work, and the joiners. Pairs with I6, J5 and J7. */
@@ -5325,7 +5328,6 @@ static bool wsqi_inbox_calls(wsqi_worker *self) {
 
 enum { WSQI_LEASE_VACANT, WSQI_LEASE_HERE, WSQI_LEASE_DISMISSED, WSQI_LEASE_MASK };
 
-/* Must this lent thread leave, because another thread has dismissed it? */
 static bool wsqi_dismissed(wsqi_worker *self) {
     return (wsqi_load_hint(&self->lease) & WSQI_LEASE_MASK) == WSQI_LEASE_DISMISSED;
 }
@@ -6281,7 +6283,6 @@ static wsq_timer *wsqi_timers_take(wsqi_timers *timers) {
     return timer;
 }
 
-/* Allocates the lists of all workers. False: no memory. */
 static bool wsqi_timers_make(wsq_pool *pool) {
     const size_t bytes = pool->workers * sizeof(wsqi_timers);
     pool->timers = (wsqi_timers *)wsqi_allocate(pool->config.allocator, bytes, WSQ_CACHELINE);
@@ -6647,7 +6648,8 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     if (!next) wsqi_notify_others(self);
 }
 
-/* The task's function returned WSQ_PENDING: the task waits for a wake, unless one came already. */
+/* The task's function returned WSQ_PENDING: the task waits for a wake, unless a wake or a cancel
+ * has come already. */
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
@@ -7377,7 +7379,7 @@ static void wsqi_turn_stop(wsqi_worker *self) {
     self->turn.start = 0;
 }
 
-/* In every 16th turn, so about every 16 ms, a WSQ_LOW task runs before others. A guess. */
+/* In every 16th turn (by default about every 16 ms) a WSQ_LOW task runs before others. A guess. */
 #define WSQI_LOW_TURN 16
 
 /* Each turn notes which task one other thread is in. If the next turn finds that thread in the same
@@ -7416,10 +7418,11 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
 }
 
 /* 0. A turn. Timers fire, and the driver is asked for events. In every 16th turn the next task is a
- * WSQ_LOW one, else an urgent one (WSQ_HIGH or pinned), if there is one. Tasks of the global queue
- * go to the end of the ring. A deque has no such end, so in a WSQ_LIFO pool the next task comes
- * alternately from the deque and the global queue. If the ring had no room for tasks of the global
- * queue, the worker takes another turn before the task after this one. */
+ * WSQ_LOW one, else an urgent one (WSQ_HIGH or pinned), or else one of a thread that is in a long
+ * task, if there is one. Tasks of the global queue go to the end of the ring. A deque has no such
+ * end, so in a WSQ_LIFO pool the next task comes alternately from the deque and the global queue.
+ * If the ring had no room for tasks of the global queue, the worker takes another turn before the
+ * task after this one. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool lifo = pool->config.order == WSQ_LIFO, over = false;
@@ -8633,7 +8636,6 @@ WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self
     return future;
 }
 
-/* Gets a future for a new call. NULL: no memory. */
 static wsq_future *wsqi_future_create(wsq_pool *pool) {
     wsqi_worker *self = wsqi_local(pool);
     wsq_future *future = self != NULL ? wsqi_futures_pop(&self->futures) : NULL;
@@ -9959,7 +9961,7 @@ static bool wsqi_waits_release(wsq_pool *pool) {
         wsqi_waiters *bucket = &pool->waiting[i % WSQI_BUCKETS];
         wsqi_lock(pool, &bucket->lock);
         for (wsqi_wait *wait = bucket->first; wait != NULL; wait = wait->next) {
-            if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5: wsqi_still */
+            if (!wait->inside || wsqi_load_hint(&wait->asleep) == 0) continue; /* P5 orders it */
             any = true;
             if (wsqi_wait_called(wait)) {
                 called = true;
