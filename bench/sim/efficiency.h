@@ -12,6 +12,8 @@ typedef struct workload {
     unsigned spawners;                     /* 0: all workers */
     unsigned outside;                      /* threads that submit instead */
     bool pinned;                           /* true: each spawning thread spawns to one worker */
+    bool blocks;                           /* true: there is a stand-in for each worker; the ideal
+                                            * is unit_ns, since one worker waits for wake-ups, too */
 } workload;
 
 static const workload workloads[] = {
@@ -36,6 +38,10 @@ static const workload workloads[] = {
      .fork = run_resets},
     {.name = "sleep", .what = "tasks of 2 us that sleep in between", .unit_ns = 2200,
      .fork = run_sleeps},
+    {.name = "block", .what = "stages of 10 us that then block for 10 us", .unit_ns = 10000,
+     .fork = run_blocks, .blocks = true},
+    {.name = "guests", .what = "up to 64 threads outside run small trees", .unit_ns = 1.1,
+     .fork = run_guests},
     {.name = "out4-2us", .what = "tasks, from 4 threads outside", .unit_ns = 2100, .task_ns = 2000,
      .outside = 4},
     {.name = "out4-10us", .what = "", .unit_ns = 10100, .task_ns = 10000, .outside = 4},
@@ -64,6 +70,7 @@ static double workload_run(const workload *load, wsq_pool *pool, unsigned worker
 static outcome workload_measure(const workload *load, const sim_machine *machine, unsigned workers,
                                 double units, int hot) {
     outcome result = {0};
+    sim_standins = load->blocks ? workers : WSQ_STANDINS_OFF;
     wsq_pool *pool = pool_make(machine, workers);
     result.meter = sim_meter_start();
     result.units = workload_run(load, pool, workers, units);
@@ -87,7 +94,8 @@ static outcome workload_alone(const workload *load, const sim_machine *machine, 
 static double workload_efficiency(const workload *load, const outcome *one, const outcome *many,
                                   unsigned workers) {
     unsigned spawners = load->outside + load->spawners;
-    double least = many->units * (one->ns / one->units) / workers;
+    double each = load->blocks ? load->unit_ns : one->ns / one->units;
+    double least = many->units * each / workers;
     double feed = spawners != 0 ? many->units * one->feed_ns / spawners : 0;
     return (feed > least ? feed : least) / many->ns;
 }

@@ -19,6 +19,7 @@ static const struct row {
 } rows[] = {{"fib", "128", 128},    {"skynet", "128", 128},  {"uts", "128", 128},
             {"uneven", "128", 128}, {"all-2us", "128", 128}, {"one-2us", "128", 128},
             {"out4-2us", "128", 64}, {"reset", "128", 64}, {"sleep", "128", 64}, /* timers */
+            {"block", "128", 64},   {"guests", "128", 64},
             {"fib", "1024", 256},   {"all-10us", "1024", 256}, /* all sleep, and wake each other */
             {"loop", "1024", 512},  {"all-10us", "1024", 512}};
 

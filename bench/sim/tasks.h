@@ -171,6 +171,86 @@ static double run_timers(wsq_pool *pool, double units, size_t each, wsq_task_fn 
 static double run_resets(wsq_pool *pool, double units) { return run_timers(pool, units, 1, timed_resets); }
 static double run_sleeps(wsq_pool *pool, double units) { return run_timers(pool, units, TIMED, timed_sleeps); }
 
+/* ---- a pipeline whose stages block: each computes for 10 us, then waits for the system for 10 us ---- */
+
+enum { BLOCK_NS = 10000 };
+
+typedef struct blocking_stage {
+    WSQI_ALIGNED(64) wsq_task task;
+    struct blocking_stage *next;
+    wsqi_a32 waiting; /* things that the stage before has handed over */
+    uint32_t left;
+} blocking_stage;
+
+static wsq_poll blocking_poll(wsq_ctx ctx, wsq_task *task) {
+    blocking_stage *self = wsq_container_of(task, blocking_stage, task);
+    if (self->left == 0) return WSQ_DONE;
+    if (wsqi_load_acq(&self->waiting) == 0) return WSQ_PENDING;
+    wsqi_add_acqrel(&self->waiting, 0u - 1u);
+    sim_work(BLOCK_NS);
+    wsq_block_begin(ctx);
+    sim_nap(BLOCK_NS);
+    wsq_block_end(ctx);
+    wsqi_add_acqrel(&self->next->waiting, 1u);
+    wsq_wake(&self->next->task);
+    if (sim_now() > run_end) run_end = sim_now();
+    return --self->left == 0 ? WSQ_DONE : WSQ_YIELD;
+}
+
+/* For each worker a stand-in, eight stages and four things on the way: half of these block. */
+static double run_blocks(wsq_pool *pool, double units) {
+    size_t count = 8 * (size_t)wsq_pool_workers(pool);
+    uint32_t moves = (uint32_t)(units / (double)count) + 1;
+    blocking_stage *stages = (blocking_stage *)sim_allocate(count * sizeof *stages);
+    run_start = sim_now();
+    run_end = 0;
+    for (size_t i = 0; i < count; i++) {
+        stages[i].next = &stages[(i + 1) % count];
+        stages[i].left = moves;
+        wsqi_store_rlx(&stages[i].waiting, i % 2); /* Relaxed: not shared yet. */
+        wsq_task_init(&stages[i].task, blocking_poll);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (wsq_spawn(pool, &stages[i].task) != WSQ_OK) sim_fail("a stage was refused");
+    if (wsq_pool_wait(pool) != WSQ_OK) sim_fail("the pipeline did not end");
+    return moves * (double)count;
+}
+
+/* ---- guests: a thread outside for each worker, up to 64, runs a part of fib's tree at a time ---- */
+
+typedef struct guest {
+    wsq_pool *pool;
+    unsigned left;
+} guest;
+
+enum { GUEST_FIB = 20 }; /* 10945 forks */
+
+static void guest_main(void *arg) {
+    guest *self = (guest *)arg;
+    for (; self->left > 0; self->left--) {
+        fib_job call = {.n = GUEST_FIB};
+        if (wsq_run(self->pool, fib_root, &call) != WSQ_OK) sim_fail("a run was refused");
+        if (call.result != 6765) sim_fail("fib is wrong");
+        if (sim_now() > run_end) run_end = sim_now();
+    }
+}
+
+static double run_guests(wsq_pool *pool, double units) {
+    guest guests[64];
+    sim_core *threads[64];
+    unsigned count = wsq_pool_workers(pool) < 64 ? wsq_pool_workers(pool) : 64;
+    unsigned each = (unsigned)(units / 10945 / count) + 1;
+    run_start = sim_now();
+    run_end = 0;
+    for (unsigned i = 0; i < count; i++) {
+        guests[i] = (guest){pool, each};
+        threads[i] = sim_thread_outside(guest_main, &guests[i]);
+        if (threads[i] == NULL) sim_fail("too many guests");
+    }
+    for (unsigned i = 0; i < count; i++) sim_join(threads[i]);
+    return 10945.0 * each * count;
+}
+
 /* ---- spawned by threads from outside ---- */
 
 typedef struct submitter {
