@@ -21,7 +21,7 @@ static const struct row {
             {"out4-2us", "128", 64}, {"reset", "128", 64}, {"sleep", "128", 64}, /* timers */
             {"block", "128", 64},   {"guests", "128", 64},
             {"fib", "1024", 256},   {"all-10us", "1024", 256}, /* all sleep, and wake each other */
-            {"loop", "1024", 512},  {"all-10us", "1024", 512}};
+            {"loop", "1024", 256},  {"all-10us", "1024", 512}};
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
