@@ -2483,7 +2483,8 @@ WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
  * Invariant: `head` holds two indices, `steal` and `real`. The items in [real, tail) are queued. If
  *            steal != real, one thief is copying the items in [steal, real), so they are not
  *            overwritten. tail - steal <= capacity; indices wrap at 2^32.
- * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap. tail, slots: the owner.
+ * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap; at the end of a spill the
+ *            owner just stores it. tail, slots: the owner.
  * Source:    Tokio's queue.rs; ours: a thief checks the room in its own ring.
  * Bound:     32-bit indices: a thief that is held up between two instructions does not notice if
  *            exactly k * 2^32 items pass through the ring meanwhile.
@@ -3903,7 +3904,7 @@ struct wsqi_worker {
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_a64 range;   /* public jobs: owner and thieves, by CAS */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_parker parker; /* owner parks, any thread unparks */
     uint32_t beside;  /* owner: how often in a row it woke up on its waker's processor */
-    wsqi_a32 lead;    /* its waker writes: 1 + index of the block to steal from first; 0: none */
+    wsqi_a32 lead;    /* waker and owner write: 1 + index of the block to steal from first; or 0 */
     wsqi_a32 lease;   /* of lent threads and guests: 4 * (number of leases so far) + WSQI_LEASE_* */
     WSQI_ALIGNED(WSQ_CACHELINE) wsqi_counters counters; /* owner writes, all read */
     wsq_ring ring;
@@ -4010,9 +4011,9 @@ struct wsq_pool {
     wsqi_parking parking;
     wsqi_a64 *sleepers; /* a bit for each block, 1: idle. The thread sets it, its waker clears it */
     wsqi_a64 *joiners;  /* a bit for each block, 1: asleep in a join, and able to run jobs */
-    wsqi_a64 held;      /* spawned tasks that wait for predecessors */
+    wsqi_a64 held;      /* spawned tasks that wait for predecessors or for a group */
     wsqi_a32 abroad;    /* how many threads outside are queueing a task whose last hold is gone */
-    wsqi_a32 lock;      /* wsqi_lock: stand-ins, guests, free futures */
+    wsqi_a32 lock;      /* wsqi_lock: stand-ins, guests, free futures, the end of the pool */
     wsqi_timers *timers; /* one for each worker */
     unsigned started;   /* stand-ins' blocks that have a thread; under `lock` */
     wsqi_a32 coming;    /* new stand-ins, not in S yet; they and the lock's holder write */
@@ -4026,7 +4027,7 @@ struct wsq_pool {
 enum {
     WSQI_PHASE_FORKED, /* this is a child process after fork(), which has none of the threads */
     WSQI_PHASE_RUN,
-    WSQI_PHASE_CANCEL, /* a cancelling shutdown: workers cancel each task instead of running it */
+    WSQI_PHASE_CANCEL, /* a shutdown, after its drain, if any: each task is cancelled, not run */
     WSQI_PHASE_OVER    /* no task is left, workers end; a thread that queues a task cancels it */
 };
 
@@ -4278,7 +4279,8 @@ static inline unsigned wsqi_lowest_bit(uint64_t mask) {
  * Invariant: a task is in `incoming` (newest first) or in `ready` (oldest first). All tasks in
  *            `ready` are older than those in `incoming`. Consumers take the oldest. Only tasks that
  *            come back from a ring, which are marked, go to the front of `ready` again.
- * Writers:   incoming: producers push, the lock's holder takes all. The rest: the lock's holder.
+ * Writers:   incoming: producers push, the lock's holder takes all. outside, count: any thread, by
+ *            read-modify-write. The rest: the lock's holder.
  * Source:    Treiber's stack (1986); a consumer takes it whole, so ABA cannot happen. Rejected: to
  *            spill into `ready`, under the lock: 93 instead of 43 ns a spawn, 2 workers (bench).
  * ========================================================================== */
@@ -4650,11 +4652,11 @@ static void wsqi_duty_end(wsq_pool *pool) {
 /* ==========================================================================
  * >>idle: threads that sleep, search, and wake each other
  * Purpose:   no work waits while a worker sleeps, and no sleeper is woken for nothing.
- * Invariant: when no wake-up is under way, S counts as many idle threads as the bitmap has bits.
- *            While S counts a searcher, producers wake no thread, because the last searcher that
- *            leaves looks everywhere.
+ * Invariant: while no thread goes to sleep or is woken, S counts as many idle threads as the bitmap
+ *            has bits. While S counts a searcher, a producer need not wake a thread: the last
+ *            searcher that leaves looks everywhere.
  * Writers:   S: any thread, by read-modify-write. A bit: its thread sets it when it goes to sleep;
- *            the thread that wakes it clears the bit, counts it as a searcher, and gives the token.
+ *            the thread that wakes it counts it as a searcher, clears the bit, and gives the token.
  * Source:    Go's and Tokio's "last searcher must notify", Vyukov; the bitmap is Volt's. Rejected:
  *            a notification for each wake (Tokio: 30% slower for messages); adding 0 to S as the
  *            barrier, which writes a shared line at each spawn. More: bench/README, "Tried".
@@ -5101,12 +5103,12 @@ static void wsqi_search_end(wsqi_worker *self) {
 /* ==========================================================================
  * >>sleep: a worker that found nothing
  * Purpose:   it sleeps until another thread wakes it, and then searches.
- * Invariant: at most one sleeper, the watcher, wakes up by itself: it fires timers, takes tasks
- *            from the slots of workers that are in a long task, and takes a driver that no thread
- *            has. No watcher is needed while all slots are empty, no timer is set, and a thread has
- *            the driver. A sleeper has its bit set, or is being woken. If a pool has a driver and S
- *            counts a sleeper, then some thread has the driver, or a thread searches, or a watcher
- *            looks again after WSQI_WATCH_NS.
+ * Invariant: at most one sleeper, the watcher, wakes up by itself (apart from park_timeout_ns, and
+ *            from the time-out of a wait): it fires timers, takes tasks from the slots of workers
+ *            that are in a long task, and takes a free driver. No watcher is needed while all slots
+ *            are empty, no timer is set, and a thread has the driver. A sleeper has its bit set, or
+ *            is being woken. If a pool has a driver and S counts a sleeper, then some thread has
+ *            the driver, or a thread searches, or a watcher looks again after WSQI_WATCH_NS.
  * Writers:   watcher: the thread that begins or ends to watch. poller: see the pool's struct.
  * Source:    Vyukov's and Tokio's parking; a sleeper that keeps the time is Go's sysmon without a
  *            thread of its own.
@@ -5446,7 +5448,7 @@ static void wsqi_sleep(wsqi_worker *self, wsqi_wait *wait) {
  * >>worker: its queue, and what it takes from other queues
  * Purpose:   moves tasks between a worker's slot, its queue, the lanes, and other workers.
  * Invariant: a task is in one place: a LIFO slot, a worker's queue, a lane, or running.
- * Writers:   the owner; its slot: thieves, too.
+ * Writers:   the owner; its slot, and the head of its ring or top of its deque: thieves, too.
  * Source:    Tokio's multi-thread scheduler; the numbered list in the manual.
  * ========================================================================== */
 
