@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: bench/servers.sh BUILD [rounds [seconds]]
 # Servers on wsq beside others, two threads each where they have threads, and one client (peers/echo/client.c) for
-# all. BUILD has examples/echo and examples/httpd. What is not installed is skipped, with a line.
+# all. What is not installed is skipped, with a line.
 #
 #   echo   64 bytes come back: examples/echo, a bare epoll loop, libuv (one thread), asio, Tokio, Go
 #   web    one page of 150 bytes: examples/httpd, nginx, Go's net/http
@@ -45,6 +45,7 @@ cargoes() {
 }
 
 "$cc" $flags -std=c11 "$here/peers/echo/client.c" -o "$dir/client" || exit 1
+${MAKE:-make} -s -C "$here/.." B="$build" "$build/examples/echo" "$build/examples/httpd" || exit 1
 cp "$build/examples/echo" "$dir/echo.wsq" && cp "$build/examples/httpd" "$dir/web.wsq" || exit 1
 try echo.epoll gcc "$cc" $flags "$here/peers/echo/epoll.c"
 try echo.libuv libuv1-dev "$cc" $flags "$here/peers/echo/libuv.c" -luv
