@@ -3859,7 +3859,6 @@ typedef enum wsqi_driving {
 typedef enum wsqi_use {
     WSQI_USE_COMMON,
     WSQI_USE_COMES, /* a new stand-in: pool.coming counts it */
-    WSQI_USE_ABOVE, /* tasks above a wait; a guest's block that is never used otherwise */
     WSQI_USE_HELPS  /* a guest in wsqi_wait_help: its thread holds a permit */
 } wsqi_use;
 
@@ -3867,6 +3866,7 @@ typedef enum wsqi_use {
 struct wsqi_worker {
     wsqi_front front; /* the traps, and what fork and join read beside them; see >>forkjoin */
     wsq_pool *pool;
+    bool above;         /* a guest's block for tasks that run inside a wait, not for wsq_run */
     wsqi_use use;       /* owner */
     bool permit;        /* owner: it holds a permit; or, for a guest, S counts it as at work */
     bool asks;          /* owner: before each task it checks `permit` and `lease` */
@@ -7809,7 +7809,7 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
         unsigned made = wsqi_guests_made(pool), count = 0;
         for (unsigned i = 0; i < made; i++) {
             wsqi_worker *guest = wsqi_block(pool, pool->guest_base + i);
-            if ((guest->use == WSQI_USE_ABOVE) != above) continue;
+            if (guest->above != above) continue;
             if (wsqi_lease_take(guest)) return guest;
             count++;
         }
@@ -7818,7 +7818,7 @@ static wsqi_worker *wsqi_guest_take(wsq_pool *pool, bool above) {
         if (wsqi_load_locked(&pool->guests_made) == made) { /* else another thread has made one */
             wsqi_worker *guest = wsqi_block_make(pool, pool->guest_base + made);
             more = guest != NULL;
-            if (more && above) guest->use = WSQI_USE_ABOVE;
+            if (more) guest->above = above;
             /* B2: others find the block filled. Pairs with B1. */
             if (more) wsqi_store_rel(&pool->guests_made, made + 1);
         }
