@@ -4610,12 +4610,10 @@ static void wsqi_check_quiet(wsq_pool *pool) {
 }
 
 /* A thread that may have ended the last task calls this before it runs a job, or goes on with one.
- * wsq_pool_wait must return before, because it does not wait for the jobs of a wsq_run, and these
- * may take long. */
+ * wsq_pool_wait must return before: it does not wait for a wsq_run's jobs, which may take long. */
 static inline void wsqi_check_beside(wsq_pool *pool) {
-    /* If the job is of a wsq_run from outside, the run's caller is a guest, and J2 has made it
-     * visible in S. Any other job is part of a task that has not ended. So if S counts no guest, no
-     * check is needed. */
+    /* If the job is of a wsq_run from outside, J2 has made the run's caller, a guest, visible in S.
+     * Any other job is part of a task that has not ended. So without guests no check is needed. */
     if (wsqi_guests(wsqi_load_hint(&pool->permits)) != 0) wsqi_check_quiet(pool);
 }
 
@@ -4756,8 +4754,7 @@ static int wsqi_bitmap_claim(wsq_pool *pool, wsqi_a64 *bitmap, const wsqi_worker
         }
         if (best == WSQI_ANYWHERE) return -1;
         uint64_t only = (uint64_t)1 << (index % 64);
-        /* I3: the sleeper's block, and what it did before it set the bit, is visible. Pairs with
-         * I5. */
+        /* I3: what the sleeper saw and did before it set the bit is visible. Pairs with I5. */
         if (wsqi_and_acqrel(&bitmap[index / 64], ~only) & only) return (int)index;
         self = NULL; /* many threads claim at the same time: any bit will do */
     }
@@ -5086,8 +5083,7 @@ static void wsqi_search_begin(wsqi_worker *self) {
 static void wsqi_search_end(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     self->searching = self->robs_slots = false;
-    /* I9: the last searcher sees the tasks in this one's queue, and wakes others for them. Pairs
-     * with itself and I8. */
+    /* I9: the last searcher sees this one's tasks, and wakes others. Pairs with itself and I8. */
     uint64_t s = wsqi_add_acqrel(&pool->permits, 0u - WSQI_SEARCHING);
     /* I7: a producer that saw this searcher in S woke no thread, so this thread must see the
      * producer's work, and the joiners. Pairs with I6, J5 and J7. */
@@ -5159,9 +5155,8 @@ static bool wsqi_watch_drop(wsqi_worker *self) {
     return wsqi_watch_begin(self);
 }
 
-/* Returns the time at which the watcher must look again. If no slot is full, pool->watcher says
- * from here on that the watcher waits only for a timer; then a thread that fills a slot gives the
- * watcher a token. */
+/* Returns the time of the watcher's next look. If no slot is full, pool->watcher says from here on
+ * that the watcher waits only for a timer; then a thread that fills a slot gives it a token. */
 static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     wsq_pool *pool = self->pool;
     uint32_t watcher = self->index + 1;
@@ -5173,8 +5168,7 @@ static uint64_t wsqi_watch_until(wsqi_worker *self, uint64_t now) {
     }
     if (full) wsqi_store_sc(&pool->watcher, watcher | WSQI_WATCHES_SLOTS); /* I10: as above */
     uint64_t until = full ? wsqi_load_hint(&pool->watch_due) : WSQI_NEVER;
-    /* I10: a timer is visible here, if its setter saw no watcher that it could wake. Pairs with
-     * I11. */
+    /* I10: if a timer's setter saw no watcher, the timer is visible here. Pairs with I11. */
     uint64_t timer = wsqi_load_sc(&pool->timer_next);
     /* If all permits are in use, a working thread fires the timer in its turn; this one waits. */
     if (timer <= now && wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0)
@@ -5245,9 +5239,8 @@ static void wsqi_wake_self(wsqi_worker *self) {
         self->permit = self->searching = permit;
     else if (permit)
         wsqi_wake_one(pool, NULL);
-    else /* Another thread is waking this one. That thread, too, took an idle thread out of S, so
-          * this puts one back. Relaxed: the waker has counted this thread as a searcher, so it will
-          * look for work. */
+    else /* Another thread is waking this one, and has taken an idle thread out of S, too: puts one
+          * back. Relaxed: the waker has counted this thread as a searcher, so it will look. */
         wsqi_add_rlx(&pool->permits, WSQI_IDLE);
 }
 
@@ -6030,8 +6023,7 @@ static inline void wsqi_task_queue(wsq_pool *pool, wsqi_worker *self, wsq_task *
 }
 
 /* As wsqi_task_queue, but a task without priority and pin goes into the LIFO slot of `self`, if
- * `self` has a permit and the pool has slots. Tasks that the driver's dispatch wakes go to the
- * queue instead, in order. */
+ * `self` has a permit and the pool has slots. Tasks from a dispatch go to the queue, in order. */
 WSQI_COLD static void wsqi_schedule_slow(wsq_pool *pool, wsqi_worker *self, wsq_task *task) {
     wsqi_event_here(pool, WSQ_EVENT_WAKE, task, WSQ_CAUSE_WAKE);
     if (self != NULL && self->permit && self->driving == WSQI_DRIVING_NOT &&
@@ -6650,8 +6642,7 @@ static void wsqi_requeue(wsqi_worker *self, wsq_task *task) {
     if (!next) wsqi_notify_others(self);
 }
 
-/* The task's function returned WSQ_PENDING: the task waits for a wake, unless a wake or a cancel
- * has come already. */
+/* The task has returned WSQ_PENDING: it waits, unless a wake or a cancel came already. */
 WSQI_HOT void wsqi_task_pend(wsqi_worker *self, wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state);
     while ((state & (WSQI_TASK_NOTIFIED | WSQI_TASK_POISONED)) == 0) {
@@ -6710,8 +6701,7 @@ static inline bool wsqi_task_begin(wsq_task *task, uint32_t state) {
     const uint32_t over = WSQI_TASK_NOTIFIED | WSQI_TASK_OPEN | WSQI_TASK_PENDING;
     while ((state & WSQI_TASK_POISONED) == 0) {
         /* T5: this run sees what the waker did before. A wake after this swap is for the next run;
-         * a cancel after it can no longer keep this run from beginning. Pairs with T4. Failure:
-         * relaxed, decide again. */
+         * a cancel after it cannot stop this one. Pairs with T4. Failure: relaxed, decide again. */
         if (wsqi_cas_acqrel(&task->state, &state, (state & ~over) | WSQI_TASK_ACTIVE)) return true;
     }
     /* T5: the task's cleanup sees what the canceller did before. Pairs with T4. */
@@ -7308,8 +7298,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
 
 /* Visits other workers that are awake (see WSQI_VISITS; a thread that may rob slots visits all),
  * beginning with a random one. If distances matter, near workers come first, but not for a join.
- * (With that, fib on 128 simulated cores reaches an efficiency of 36 instead of 66%.) True: a
- * stolen job has run. */
+ * (With that, fib on 128 simulated cores has an efficiency of 36, not 66%.) True: a job has run. */
 static bool wsqi_steal_pass(wsqi_worker *self, wsqi_reach reach, wsq_task **task) {
     wsq_pool *pool = self->pool;
     unsigned made = wsqi_threads_made(pool), count = made + wsqi_guests_made(pool), word = UINT_MAX;
@@ -7423,8 +7412,7 @@ WSQI_COLD static bool wsqi_drive(wsqi_worker *self) {
  * WSQ_LOW one, else an urgent one (WSQ_HIGH or pinned), or else one of a thread that is in a long
  * task, if there is one. Tasks of the global queue go to the end of the ring. A deque has no such
  * end, so in a WSQ_LIFO pool the next task comes alternately from the deque and the global queue.
- * If the ring had no room for tasks of the global queue, the worker takes another turn before the
- * task after this one. */
+ * If the ring had no room for these, the worker takes another turn before the task after this. */
 WSQI_COLD static wsq_task *wsqi_take_turn(wsqi_worker *self) {
     wsq_pool *pool = self->pool;
     bool lifo = pool->config.order == WSQ_LIFO, over = false;
@@ -7654,8 +7642,7 @@ static void wsqi_pump_next(wsq_pool *pool) {
 }
 
 /* Runs one task as the next worker. If this thread acts as that worker already, further down its
- * stack, the worker's block goes to the head of the thread's chain of blocks (`outer`)
- * meanwhile. */
+ * stack, the worker's block is meanwhile at the head of the thread's chain of blocks (`outer`). */
 static bool wsqi_pump_run(wsq_pool *pool) {
     wsqi_worker *former = wsqi_self_get(), *self = wsqi_block(pool, pool->next);
     wsqi_worker *outer = self->outer, *top = former, **link = &top, *place;
@@ -7950,8 +7937,7 @@ static bool wsqi_worker_start(wsqi_worker *self) {
     char name[24], index[8];
     int bytes = snprintf(index, sizeof index, "-%u", self->index & 0xffff);
     snprintf(name, sizeof name, "%.*s%s", 15 - bytes, pool->name, index);
-    /* Relaxed: wsqi_check_still reads it under the pool's lock, which the caller holds (or the pool
-     * is just being created). */
+    /* Relaxed: the pool's lock, which the caller holds, orders it; or the pool is not ready yet. */
     wsqi_add_rlx(&pool->duty.threads, 1u);
     if (wsqi_thread_start(&self->thread, wsqi_serve_main, self, pool->config.stack_size, name))
         return true;
@@ -8771,8 +8757,7 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
         task = wsqi_pop_local(self);
         if (task == NULL) break;
-        /* The check sees every claim by this thread. It may miss a recent one by another thread:
-         * then that tombstone stays. */
+        /* The check sees each claim by this thread. If it misses another's, the tombstone stays. */
         if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
             continue;
@@ -9194,8 +9179,7 @@ static void wsqi_guest_end(wsqi_worker *guest) {
     uint64_t change = 0u - WSQI_GUEST - (guest->permit ? WSQI_ACTIVE : 0);
     uint64_t s = wsqi_add_sc(&pool->permits, change); /* I8: see below */
     guest->permit = false;
-    /* I8: either a thread that publishes jobs sees that the guest has left, and wakes a sleeper, or
-     * this thread sees the jobs. */
+    /* I8: a thread that publishes jobs sees that the guest has left, or this one sees the jobs. */
     wsqi_fence_rmw();
     if (wsqi_searching(s) == 0) wsqi_pass_on(pool);
 }
@@ -9915,8 +9899,7 @@ static void wsqi_sweep(wsq_pool *pool) {
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
         wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: ends it */
-        /* P4: either this thread sees a new task, or its producer sees that no sweep runs, and
-         * begins one. */
+        /* P4: this thread sees a new task, or its producer sees that no sweep runs, and sweeps. */
         wsqi_fence_sc();
     }
     wsqi_check_quiet(pool);
