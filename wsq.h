@@ -2562,7 +2562,7 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
      * order it could run an item that it does not see. */
     wsqi_store_rel(&self->tail, start + half);
     /* R7: a thief that finds the older half stealable also sees the lower tail. With the old tail
-     * it would take items that have moved. Pairs with R5. */
+     * it could take items that have moved. Pairs with R5. */
     wsqi_store_rel(&self->head, wsqi_head_pack(start, start));
     return tail - start - half;
 }
@@ -4861,8 +4861,8 @@ WSQI_COLD static void wsqi_notify_slow(wsq_pool *pool) {
 /* The caller has made a task visible, then passed a full barrier. */
 static inline void wsqi_notify_fenced(wsq_pool *pool) {
     uint64_t s = wsqi_load_rlx(&pool->permits); /* Relaxed: the caller's barrier orders it. */
-    /* A searching thread will see the task. Else, if a permit sleeps, a thread must be woken, or if
-     * a sleeping joiner may have a permit (JOINED, a bit above), the joiner. */
+    /* A searching thread will see the task. Else, if a permit sleeps, a thread must be woken; if
+     * JOINED (a higher bit) is set, a joiner that sleeps with a permit must be asked for it. */
     if (wsqi_searching(s) == 0 && (uint32_t)s >= WSQI_SLEEPING) wsqi_notify_slow(pool);
 }
 
@@ -7946,7 +7946,7 @@ static bool wsqi_worker_start(wsqi_worker *self) {
 }
 
 /* The caller holds the pool's lock. Starts one more stand-in, which begins as an idle thread.
- * False: all max_standins are started, or there is no memory or no thread. */
+ * False: all max_standins are started, the pool is over, or there is no memory or no thread. */
 static bool wsqi_standin_start(wsq_pool *pool) {
     unsigned index = pool->workers + pool->started;
     if (index == pool->guest_base || wsqi_load_locked(pool->phase) == WSQI_PHASE_OVER) return false;
