@@ -4590,8 +4590,8 @@ static uint64_t wsqi_pending(const wsq_pool *pool) {
 static bool wsqi_stuck(wsq_pool *pool) {
     uint64_t held = wsqi_load_hint(&pool->held);
     if (held == 0 || wsqi_pending(pool) != held) return false;
-    /* Is `held` still the same? A compare-and-swap sees the newest value. (Not an addition of 0:
-     * clang would make it a plain load.) Relaxed: it publishes nothing. Failure: it has changed. */
+    /* Is `held` still as before the sums? A compare-and-swap sees the newest value. (An addition of
+     * 0 may not: clang makes it a plain load.) Relaxed: it publishes nothing. Failure: changed. */
     return wsqi_cas_rlx(&pool->held, &held, held);
 }
 
@@ -5023,7 +5023,7 @@ static void wsqi_notify_jobs(wsq_pool *pool, wsqi_worker *worker) {
      * So unless many threads search, those that do are added, and these jobs get other threads. */
     if (2 * wsqi_searching(s) < awake) amount += wsqi_searching(s);
     if (wsqi_wake_some(pool, worker, NULL, wsqi_active(s), amount)) return;
-    /* Relaxed: if S counts a searcher, the searcher finds the jobs. */
+    /* Relaxed: the caller's barrier orders it. If S counts a searcher, that one finds the jobs. */
     if (wsqi_searching(wsqi_load_rlx(&pool->permits)) == 0) {
         int index = wsqi_bitmap_claim(pool, pool->joiners, NULL);
         if (index >= 0) wsqi_call(pool, wsqi_block(pool, (unsigned)index));
@@ -5917,7 +5917,8 @@ WSQ_API bool wsq_task_cancel(wsq_task *task) {
 
 /* A task that was done has been claimed for another spawn: edges can be added to it again. */
 static inline void wsqi_task_reopen(wsq_task *task) {
-    /* Relaxed: T6 orders it. Until the store, other threads can only store CLOSED again. */
+    /* Relaxed: T6 orders it. Until the store, other threads can only store CLOSED again, so no
+     * compare-and-swap is needed. */
     if (wsqi_load_rlx(&task->after) == WSQI_CLOSED)
         /* E6: a thread that adds an edge from now on sees the new state. Otherwise it could take
          * the task for done, and close `after` again. Pairs with E5. */
@@ -7699,7 +7700,7 @@ static bool wsqi_permit_take(wsqi_worker *self) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_is_guest(self)) {
         self->permit = true;
-        wsqi_add_rlx(&pool->permits, WSQI_ACTIVE); /* Relaxed: a hint for thieves of jobs. */
+        wsqi_add_rlx(&pool->permits, WSQI_ACTIVE); /* Relaxed: only a hint for thieves of jobs. */
         return true;
     }
     while (wsqi_sleeping(s) != 0) {
@@ -8963,8 +8964,9 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
  * Source:    Wool (Faxen 2008: the direct task stack), Lace (van Dijk 2014: the split deque),
  *            leapfrogging (Wagner, Calder 1993). Ours: one word for the public range, and one
  *            comparison that asks both "was this job published?" and "does a thief want work?".
- * The word `range` alone says which jobs are public, so it needs no order with other words, and ABA
- * cannot happen: an equal word is an equal state. A thief reads the entry after its claim.
+ * The word `range` alone says which jobs are public, so no order of two words decides which thread
+ * gets a job, and ABA cannot happen: an equal word is an equal state. A thief reads the entry only
+ * after its claim.
  * ========================================================================== */
 
 /* The owner makes its n oldest private jobs public. */
