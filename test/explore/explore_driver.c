@@ -28,7 +28,7 @@ static bool world_wait(uint64_t timeout_ns, void *user) {
     /* A look may leave the interrupt for the next one, and all may leave the events. */
     uint32_t kept = timeout_ns == 0 && odd() ? POKED : 0;
     if (odd()) kept |= ~(uint32_t)POKED;
-    uint32_t came = wsqi_and_rlx(&world, kept) & ~kept & ~(uint32_t)POKED;
+    uint32_t came = wsqi_and_acqrel(&world, kept) & ~kept & ~(uint32_t)POKED;
     wsqi_set(&ready, wsqi_get(&ready) | came);
     inside--;
     return wsqi_get(&ready) != 0 || odd();
@@ -43,8 +43,9 @@ static void world_dispatch(wsq_pool *at, void *user) {
     inside--;
 }
 
+/* As a system call, it orders: wait sees what came before the interrupt or event that it finds. */
 static void happens(uint32_t what) {
-    (void)wsqi_or_rlx(&world, what);
+    (void)wsqi_or_acqrel(&world, what);
     wsqi_parking_wake(NULL, &world, true);
 }
 
