@@ -8380,8 +8380,10 @@ static wsq_task *wsqi_take_awaited(wsq_pool *pool, const wsq_task *task, const w
     wsqi_inject *lane = wsqi_share_own(pool);
     wsq_task *next = NULL, *before = NULL;
     if (wsqi_load_hint(&pool->lanes[WSQ_HIGH].count) != 0 || wsqi_inject_empty(lane)) return NULL;
-    for (int tries = 0; wsqi_xchg_acq(&lane->lock, 1u) != 0; wsqi_pause()) /* G3: locks */
+    for (int tries = 0; wsqi_xchg_acq(&lane->lock, 1u) != 0;) { /* G3: locks */
         if (++tries == 100) return NULL;
+        wsqi_pause();
+    }
     uint32_t left = wsqi_inject_collect(lane);
     int reach = pool->workers == 1 ? 1 : WSQI_REACH;
     if (left != 0) next = lane->ready;

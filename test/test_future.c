@@ -170,8 +170,9 @@ static void freed_elsewhere(void) {
         if (get(future) != i + 1) FAIL("a result");
     }
     get(giver);
-    /* the pool, a chunk for each list, and the block of a thread outside that calls the function itself */
-    CHECK(atomic_load(&memory.calls) <= 2 + 3 + wsqi_guests_made(current));
+    /* The pool, a chunk for each list, the block of a thread outside that calls the function itself, and futures
+     * whose entries are still queued after such a call. Without reuse there were many more. */
+    CHECK(atomic_load(&memory.calls) <= 2 + 3 + wsqi_guests_made(current) + 2 * WSQ_RING_CAPACITY / WSQI_FUTURE_CHUNK);
     pool_close(current);
     CHECK_EQ(atomic_load(&memory.live), 0);
 }
