@@ -3835,6 +3835,7 @@ typedef struct wsqi_turn {
     uint32_t victim; /* the block that wsqi_take_stuck looked at last */
     uint32_t tail;   /* the tail of the worker's own ring at that look */
     uint64_t seen;   /* 1 + counters.run of that block at that look; 0: there was no look */
+    uint32_t end;    /* the tail of that block's ring at that look */
 } wsqi_turn;
 
 /* How many tasks of one group the worker has finished without reporting it to the group yet. */
@@ -5712,15 +5713,16 @@ static void *wsqi_slot_rob(wsqi_worker *victim) {
     return task;
 }
 
-/* Steals half of the victim's ring, or one task of its deque; or, if slot_too, its slot's task. */
-static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool slot_too) {
+/* Steals, if `queue`, half of the victim's ring, or one task of its deque; or else, if `slot`, the
+ * task of its slot. */
+static wsq_task *wsqi_steal_tasks(wsqi_worker *self, wsqi_worker *victim, bool queue, bool slot) {
     void *item = NULL;
     uint32_t before = wsqi_load_own(&self->ring.tail);
-    if (self->pool->config.order == WSQ_LIFO)
+    if (queue && self->pool->config.order == WSQ_LIFO)
         while (wsq_deque_steal(&victim->deque, &item) == WSQ_STEAL_LOST) wsqi_pause();
-    else
+    else if (queue)
         item = wsqi_ring_rob(self, victim);
-    if (item == NULL && slot_too) item = wsqi_slot_rob(victim);
+    if (item == NULL && slot) item = wsqi_slot_rob(victim);
     if (item == NULL) return NULL;
     uint32_t more = wsqi_load_own(&self->ring.tail) - before;
     item = wsqi_unmarked(item);
@@ -7292,7 +7294,7 @@ static bool wsqi_visit(wsqi_worker *self, wsqi_worker *victim, wsqi_reach reach,
     wsqi_stat(self->counters.steal_attempts, 1);
     if (jobs && wsqi_job_steal(self, victim)) return true;
     if (reach == WSQI_JOBS || victim->index >= pool->guest_base) return false;
-    *task = wsqi_steal_tasks(self, victim, reach == WSQI_SLOTS);
+    *task = wsqi_steal_tasks(self, victim, true, reach == WSQI_SLOTS);
     if (*task != NULL && !self->searching) wsqi_notify_rest(self, victim);
     return false;
 }
@@ -7388,11 +7390,17 @@ static wsq_task *wsqi_take_stuck(wsqi_worker *self) {
     bool stuck = wsqi_load_hint(&victim->counters.run) + 1 == turn->seen;
     if (stuck) wsqi_store_hint(&victim->marks.run, turn->seen); /* so that its slot may be robbed */
     wsqi_stat(self->counters.steal_attempts, stuck);
-    wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, true) : NULL;
+    /* If the ring was empty then, the thread may have been idle, and have just fetched tasks that
+     * are younger than this worker's own. (A deque has another order.) */
+    bool older = wsqi_head_real(wsqi_load_hint(&victim->ring.head)) - turn->end > UINT32_MAX / 2;
+    bool queue = older || pool->config.order == WSQ_LIFO;
+    wsq_task *task = stuck ? wsqi_steal_tasks(self, victim, queue, true) : NULL;
     if (task != NULL) wsqi_notify_rest(self, victim);
     do turn->victim = turn->victim + 1 < made ? turn->victim + 1 : 0;
     while (turn->victim == self->index);
-    turn->seen = wsqi_load_hint(&wsqi_block(pool, turn->victim)->counters.run) + 1;
+    victim = wsqi_block(pool, turn->victim);
+    turn->seen = wsqi_load_hint(&victim->counters.run) + 1;
+    turn->end = wsqi_load_hint(&victim->ring.tail);
     turn->tail = wsqi_load_own(&self->ring.tail);
     return task;
 }
