@@ -564,6 +564,31 @@ static wsq_poll helped_run(wsq_ctx ctx, wsq_task *task) {
     return item_run(ctx, task);
 }
 
+/* It waits for a task that a worker runs already. */
+static wsq_poll looks_inside(wsq_ctx ctx, wsq_task *task) {
+    item *one = item_make(40 * US);
+    CHECK(sim.running == waiter);
+    (void)task;
+    item_spawn(wsq_pool_of(ctx), one);
+    while (one->began == 0) compute(100);
+    watching = true;
+    CHECK_EQ(wsq_task_wait(&one->task), WSQ_OK);
+    return WSQ_DONE;
+}
+
+/* A task that the waiting thread runs may wait, too. */
+static void looks_while_it_helps(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *one = item_make(0);
+    waiter = sim.running;
+    outside(watches, NULL);
+    one->task.fn = looks_inside;
+    item_spawn(pool, one);
+    CHECK_EQ(wsq_task_wait(&one->task), WSQ_OK);
+    CHECK(looked);
+    wsq_pool_destroy(pool);
+}
+
 static void hear_nothing(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
     (void)user, (void)event, (void)worker, (void)subject, (void)value;
 }
@@ -658,6 +683,7 @@ int main(void) {
     IN_WORLD(sleep_is_no_work);
     IN_WORLD(edge_beside_an_end);
     IN_WORLD(looks_then_sleeps);
+    IN_WORLD(looks_while_it_helps);
     IN_WORLD(helps_beside_a_sleeper);
     IN_WORLD(processor_of_the_waker);
     return test_end();
