@@ -197,6 +197,57 @@ static void moves_in_a_turn(void) {
     CHECK(trip.at > 20);
 }
 
+/* ---- a turn steals from a thread that stays in one task, not from one that has just fetched tasks ---- */
+
+static bool first_half(void *task) { return item_of(wsqi_unmarked(task))->pends; }
+
+/* One of the second half never begins on a worker in whose ring one of the first half lies. */
+static wsq_poll fetched_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_ring *ring = &wsqi_worker_of(ctx)->ring;
+    uint32_t tail = wsqi_load_hint(&ring->tail), i = wsqi_head_real(wsqi_load_hint(&ring->head));
+    for (; i != tail && !first_half(task); i++)
+        CHECK(!first_half(ring->items[i % WSQ_RING_CAPACITY]));
+    item_of(task)->began = now();
+    compute(10 * US);
+    return WSQ_DONE;
+}
+
+static void stall_later(sim_core *core, uint64_t until) {
+    (void)core, (void)until;
+    sim_stall.ns = MS;
+    sim_stall.tell = trip_stalled;
+    sim_stall.left = trip.at;
+}
+
+/* Worker 1 sleeps at one turn of worker 0, and then fetches younger tasks; it is stalled in the middle, at each access
+ * in turn. For worker 0 it looks as if it were in one long task. */
+static void fetched_before_a_turn(void) {
+    memset(&trip, 0, sizeof trip);
+    do {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .min_interval = 4, .max_interval = 4});
+        wsq_task *list[128];
+        for (int i = 0; i < 128; i++) {
+            item *one = item_make(0);
+            one->task.fn = fetched_run;
+            one->pends = i < 64;
+            list[i] = &one->task;
+        }
+        item_spawn_on(pool, 0, item_make(100 * US));
+        nap(50 * US);
+        for (unsigned i = 0; i < 2; i++) wsqi_block(pool, i)->tune.average_ns = 1000; /* they fetch many at once */
+        wsqi_block(pool, 0)->turn.left = 0; /* its next task begins with a turn */
+        nap(50 * US);
+        trip.at += 4;
+        trip_stall();
+        sim_stall.only = 1 + wsqi_block(pool, 1)->thread->id;
+        sim_stall.ns = 20 * US; /* it comes when worker 0 has fetched the first half */
+        sim_stall.left = 1;
+        sim_stall.tell = stall_later;
+        CHECK_EQ(wsq_spawn_batch(pool, list, 128), WSQ_OK);
+        CHECK(trip_in_time(pool));
+    } while (trip.at < 200);
+}
+
 /* ---- tasks that come back to the global queue, and one that comes after them ---- */
 
 static wsq_poll short_run(wsq_ctx ctx, wsq_task *task) {
@@ -467,6 +518,7 @@ int main(void) {
     test_begin("exact_moves");
     IN_WORLD(trips);
     IN_WORLD(moves_in_a_turn);
+    IN_WORLD(fetched_before_a_turn);
     IN_WORLD(back_then_more);
     IN_WORLD(turns_of_lifo);
     IN_WORLD(helps);
