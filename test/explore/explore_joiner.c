@@ -233,6 +233,41 @@ static void joined_and_blocked(void) {
     end(3);
 }
 
+/* ---- a task is spawned while a worker goes to sleep in a join with its permit ---- */
+
+static void run_meeting(wsq_ctx ctx, wsq_job *job) {
+    started = 1;
+    explore_meet(&gate, 2);
+    run_small(ctx, job);
+}
+
+static wsq_poll run_joining_late(wsq_ctx ctx, wsq_task *task) {
+    dated it = {.runs = 0};
+    wsq_fork(&ctx, &it.job, run_meeting);
+    while (!started) fork_small(ctx);
+    wsq_join(&ctx, &it.job);
+    wsq_container_of(task, item, task)->done = 1;
+    return WSQ_DONE;
+}
+
+static wsq_poll meets_two(item *it) {
+    (void)it;
+    explore_meet(&gate, 2);
+    return WSQ_DONE;
+}
+
+/* The job waits for the task. So either the worker sees the task before it sleeps, or the spawn asks for its permit. */
+static void task_beside_a_join(void) {
+    wsq_config config = {.max_standins = 1};
+    begin(2, config);
+    started = 0;
+    wsq_task_init(&items[0].task, run_joining_late);
+    explore_check(wsq_spawn(pool, &items[0].task) == WSQ_OK);
+    while (wsqi_load_rlx(&pool->joiners[0]) == 0) wsqi_pause();
+    spawn(1, meets_two);
+    end(2);
+}
+
 /* ---- guests ---- */
 
 /* It works in the sleeper's place: nobody is woken for its jobs. */
@@ -277,6 +312,7 @@ int main(void) {
     explore_random("more: a joiner hands on", joiner_hands_on, 2000);
     explore_random("more: a searcher leaves a joiner", searcher_leaves_joiner, 1500);
     explore_random("more: joined and blocked", joined_and_blocked, 1500);
+    explore_random("more: a task beside a join", task_beside_a_join, 1500);
     explore_random("more: a guest replaces a sleeper", guest_replaces_sleeper, 2000);
     explore_random("more: a guest leaves", guest_leaves, 3000);
     return explore_end();
