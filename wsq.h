@@ -2291,7 +2291,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *   nested, above   said of a task: it runs inside a wait, on the same stack as the waiting task,
  *                   which is the task below
  *   useless         said of a search or a look without a result; after some a thread makes fewer
- *   tombstone       the queue's entry of a future that was already called in a wait
+ *   handle          the wsq_future * that wsq_submit gives, until it is given back
+ *   tombstone       the queue's entry of a future that was called in a wait, or cancelled
  *   efficiency      in figures of bench/sim: work done per time, as a part of what the simulated
  *                   cores could do
  * ========================================================================== */
@@ -6164,16 +6165,17 @@ WSQ_API bool wsq_budget_take(void) {
 
 /* ==========================================================================
  * >>timer
- * Purpose:   wakes that come later, at a cost that does not grow with the number of timers.
+ * Purpose:   wakes tasks at set times, at a cost that does not grow with the number of timers.
  * Invariant: times are in ns, and written in digits to the base of 64; `base` is a past time. Level
  *            n has 64 lists, one for each value of the n-th digit. A timer lies on the level of the
  *            highest digit in which its time differs from `base`, in the list for its time's value
  *            of that digit. So the timers of a level are due before those of higher levels.
  *            When the time of a list has come, the list is opened: `base` becomes that time, and
- *            the list's timers fire or move to lower levels. A timer that is set again to a later
- *            time moves only then. `next` (of a worker's lists) and timer_next (of the pool) are no
- *            later than the first timer, unless the thread that set it is about to lower them.
- *            While a worker sleeps and a timer is set, the watcher wakes up by timer_next.
+ *            each timer of the list fires, or moves if it is due later. If a timer is set again to
+ *            a later time, it stays in its list until that list is opened. `next` (of a worker's
+ *            lists) and timer_next (of the pool) are no later than the first timer, unless the
+ *            thread that set this timer is about to lower them. While a permit sleeps and a timer
+ *            is set, the watcher wakes up at timer_next.
  * Writers:   the lists, `next` and the timers in the lists: the holder of their lock. timer_next:
  *            any thread, by compare-and-swap.
  * Source:    timing wheels (Varghese and Lauck 1987); digits of ns, for an exact order: the radix
@@ -6183,41 +6185,42 @@ WSQ_API bool wsq_budget_take(void) {
  * ========================================================================== */
 
 /* Guesses. MOST: at most this many timers move or fire before the lock is given back (about 50 us
- * if none is in the cache). SHORT: in a list of at most this many timers the earliest is found, and
- * the watcher wakes up for it. For a longer list it wakes up when the list's time begins. */
+ * if none is in the cache). SHORT: if the next list has at most this many timers, the watcher wakes
+ * up for the earliest of them; otherwise it wakes up when the list's time begins. */
 enum { WSQI_TIMERS_MOST = 512, WSQI_TIMERS_SHORT = 16 };
 
 /* In a turn a worker fires its own timers. It fires those of other workers only if they are late by
- * this many ns, about the time between two turns: if 64 workers looked at the timers of all in each
- * turn, they would lose a tenth of their time (bench/sim, `sleep`). */
+ * this many ns, about the time between two turns. If each of 64 workers looked at all workers'
+ * timers in each turn, they would lose a tenth of their time (bench/sim, `sleep`). */
 #define WSQI_TIMERS_GRACE 1000000u
 
 #define wsqi_check_timer(timers, timer) \
     WSQ_ASSERT("the memory of this wsq_timer was freed or overwritten while it was set" && \
                wsqi_load_locked(&(timer)->timers) == (timers))
 
-/* The lists in which this thread sets timers: its worker's, or, outside, always the same one's. */
+/* The lists in which this thread sets timers: a worker uses its own; the index of a stand-in, or
+ * the hash of any other thread, picks those of one worker. */
 static wsqi_timers *wsqi_timers_own(const wsq_pool *pool) {
     const wsqi_worker *self = wsqi_local(pool);
     return &pool->timers[(self != NULL ? self->index : wsqi_thread_hash()) % pool->workers];
 }
 
-/* The lock's holder puts the timer at the end of the list for its time. So of two timers with the
- * same time the older one mostly fires first. */
+/* The lock's holder puts the timer at the end of the list for its time. So if two timers have the
+ * same time, the one that was set first mostly fires first. */
 static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
     uint64_t at = wsqi_get(&timer->at);
     unsigned level = 0;
     if (at < timers->base) at = timers->base;
     while ((at ^ timers->base) >> level * WSQI_TIMER_BITS >> WSQI_TIMER_BITS != 0) level++;
     unsigned digit = (unsigned)(at >> level * WSQI_TIMER_BITS) % WSQI_TIMER_LISTS;
-    wsqi_link *ring = &timers->lists[level][digit];
-    if ((timers->filled[level] >> digit & 1) == 0) ring->next = ring->prev = ring;
+    wsqi_link *list = &timers->lists[level][digit];
+    if ((timers->filled[level] >> digit & 1) == 0) list->next = list->prev = list;
     timers->filled[level] |= (uint64_t)1 << digit;
-    wsqi_link *last = wsqi_get(&ring->prev);
-    wsqi_set(&timer->link.next, ring);
+    wsqi_link *last = wsqi_get(&list->prev);
+    wsqi_set(&timer->link.next, list);
     wsqi_set(&timer->link.prev, last);
     wsqi_set(&last->next, &timer->link);
-    wsqi_set(&ring->prev, &timer->link);
+    wsqi_set(&list->prev, &timer->link);
 }
 
 /* The lock's holder takes the timer out of its list. */
@@ -6229,13 +6232,14 @@ static void wsqi_timer_unlink(wsq_timer *timer) {
     wsqi_set(&prev->next, next);
 }
 
-/* The lock's holder finds a time before which no timer of the list is due. The list is for times
- * from `start` to `end`; a timer that was set again may be due later. */
-static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t start,
+/* The lock's holder asks when to look at this list, which is for times from `start` to `end`: at
+ * its earliest timer's time, `end` at the latest (timers that were set again may be due later); or,
+ * if the list is long, at `start`. */
+static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *list, uint64_t start,
                                   uint64_t end) {
     unsigned count = 0;
     (void)timers; /* only assertions use it */
-    for (wsqi_link *link = wsqi_get(&ring->next); link != ring; link = wsqi_get(&link->next)) {
+    for (wsqi_link *link = wsqi_get(&list->next); link != list; link = wsqi_get(&link->next)) {
         wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
         wsqi_check_timer(timers, timer);
         uint64_t at = wsqi_get(&timer->at);
@@ -6245,8 +6249,9 @@ static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *ring, uint64_t
     return end;
 }
 
-/* The lock's holder finds the first list that is not empty. If its time has come (`now`), opens
- * the list, and returns `now`. Else returns the time at which to look again. */
+/* The lock's holder finds the first list that is not empty. If its time has come by `now`, opens it
+ * (or leaves it open), and returns `now`. Else returns when to look again; WSQI_NEVER: there is no
+ * timer. */
 static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
     if (timers->open != NULL && wsqi_get(&timers->open->next) != timers->open) return now;
     timers->open = NULL;
@@ -6254,15 +6259,15 @@ static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
         uint64_t *filled = &timers->filled[level], above = timers->base >> shift >> WSQI_TIMER_BITS;
         for (; *filled != 0; *filled &= *filled - 1) {
             unsigned digit = wsqi_lowest_bit(*filled);
-            wsqi_link *ring = &timers->lists[level][digit];
-            if (wsqi_get(&ring->next) == ring) continue; /* empty by now */
+            wsqi_link *list = &timers->lists[level][digit];
+            if (wsqi_get(&list->next) == list) continue; /* its timers have left the list */
             uint64_t start = (above << WSQI_TIMER_BITS | digit) << shift;
             if (start > now) { /* the first list is not due yet */
                 if (timers->base < now) timers->base = now;
-                return wsqi_timers_first(timers, ring, start, start | (((uint64_t)1 << shift) - 1));
+                return wsqi_timers_first(timers, list, start, start | (((uint64_t)1 << shift) - 1));
             }
             timers->base = start;
-            timers->open = ring;
+            timers->open = list;
             return now;
         }
         shift += WSQI_TIMER_BITS;
@@ -6293,8 +6298,8 @@ static bool wsqi_timers_make(wsq_pool *pool) {
     return pool->timers != NULL;
 }
 
-/* The pool is over: marks its timers as not set, and frees the lists. In a child of fork() the
- * timers are the parent's, and stay as they are. */
+/* The pool is over: marks its timers as not set, and frees the lists. (Not in a child of fork(),
+ * where the lists may be half changed: it only frees them.) */
 static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     for (unsigned i = 0; i < pool->workers && pool->timers != NULL && !wsqi_forked(pool); i++) {
         wsqi_timers *timers = &pool->timers[i];
@@ -6304,10 +6309,10 @@ static void wsqi_timers_free(wsq_pool *pool, const wsq_allocator *allocator) {
     wsqi_release(allocator, pool->timers, pool->workers * sizeof(wsqi_timers));
 }
 
-/* The lock's holder takes the first timer of the open list, and fires it, or moves it to a lower
- * level if it is not due. Returns its task, if the caller must queue it. Once the task is notified,
- * another thread may run it, and free the task and the timer. So before that, timer->timers becomes
- * "fired" (the address + 1), and a cancel that reads "fired" waits for the lock. */
+/* The lock's holder takes the first timer of the open list, and fires it; or moves it to the list
+ * for its time, if it is not due. Returns its task, if the caller must queue the task. Otherwise
+ * the task may run and free the timer as soon as it is notified. So before that, timer->timers
+ * becomes "fired" (the address + 1), and a cancel that reads "fired" waits for the lock. */
 static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_timer *timer = wsqi_timers_take(timers);
     if (wsqi_get(&timer->at) > timers->base) {
@@ -6317,8 +6322,9 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
     wsq_task *task = wsqi_get(&timer->task);
     wsqi_store_locked(&timer->timers, (char *)timers + 1);
     if (!wsqi_task_notify(task)) return NULL;
-    /* N3: no thread that fires timers uses this timer any more. Pairs with N4. The timer's memory
-     * is still there, because its task cannot run before the caller queues it. */
+    /* N3: a thread that sees NULL may free the timer, or set it again, because this one does not
+     * use it any more. Pairs with N4. The timer's memory is still there: the task has not run,
+     * because only the caller queues it. */
     wsqi_store_rel(&timer->timers, NULL);
     return task;
 }
@@ -6327,48 +6333,49 @@ static wsq_task *wsqi_timer_fire(wsqi_timers *timers) {
 static uint64_t wsqi_timers_next(const wsq_pool *pool) {
     uint64_t first = WSQI_NEVER;
     for (unsigned i = 0; i < pool->workers; i++) {
-        uint64_t next = wsqi_load_sc(&pool->timers[i].next); /* N2: see wsqi_timers_raise */
+        uint64_t next = wsqi_load_sc(&pool->timers[i].next); /* N2: as in wsqi_timers_raise */
         if (next < first) first = next;
     }
     return first;
 }
 
-/* The caller knows a timer that is due at `at`. Lowers timer_next to that, and wakes a watcher. */
+/* If timer_next is later than `at`, lowers it to that. Then the watcher, or an idle thread that is
+ * woken to become it, looks again. */
 static void wsqi_timers_lower(wsq_pool *pool, uint64_t at) {
-    uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1: after the store in wsq_timer_set */
+    uint64_t next = wsqi_load_sc(&pool->timer_next); /* N1: see wsq_timer_set */
     while (at < next) {
         /* I11: either this thread sees the sleepers and the watcher, or a sleeper sees the timer.
-         * Pairs with I10. Failure: decide again. */
+         * Otherwise none would wake up for it. Pairs with I10. Failure: decide again. */
         if (!wsqi_cas_sc(&pool->timer_next, &next, at)) continue;
-        wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watcher)); /* I11: after the swap */
+        wsqi_notify_watcher(pool, wsqi_load_sc(&pool->watcher)); /* I11: as above */
         return;
     }
 }
 
-/* The caller has fired timers: sets timer_next to the time of the next one. */
+/* The caller has fired timers: sets timer_next to the time of the pool's next timer. */
 static void wsqi_timers_raise(wsq_pool *pool) {
     uint64_t next = wsqi_load_hint(&pool->timer_next), first = wsqi_timers_next(pool);
-    /* N2: either a thread that sets an earlier timer sees timer_next as stored here, and lowers it,
-     * or the second look below sees that timer. Otherwise no thread would look for it. Pairs with
-     * N1. Failure: another thread was faster. */
+    /* N2: a thread that sets an earlier timer now sees timer_next as stored here, and lowers it; or
+     * the second look below sees that timer. Otherwise no thread would wake up for it. Pairs with
+     * N1. Failure: another thread has changed timer_next. */
     if (next < first && wsqi_cas_sc(&pool->timer_next, &next, first))
         first = wsqi_timers_next(pool);
     wsqi_timers_lower(pool, first);
 }
 
 /* Called by any thread, in a turn or when it finds nothing to do. Wakes the tasks whose timers are
- * due, in the order of their times (so not by the LIFO slot). A call fires a bounded number of
- * timers; the next call goes on. It leaves out lists whose lock is held, and other workers' timers
- * unless they are late by `grace` ns. The tasks are queued after all lists are unlocked: in a pool
- * that is over, queueing cancels them, and their cleanups may lock the lists, to cancel timers.
- * True: timers moved, but none fired; look again. */
+ * due: those of one worker's timers in the order of their times, so not by the LIFO slot. A call
+ * fires a bounded number of timers; the next call goes on. It leaves out lists whose lock is held,
+ * and other workers' timers unless they are late by `grace` ns. The tasks are queued after all
+ * lists are unlocked: in a pool that is over, queueing cancels them, and their cleanups may lock
+ * the lists, to cancel timers. True: it took timers, but queued no task; call it again. */
 static bool wsqi_timers_fire(wsq_pool *pool, uint64_t grace) {
     uint64_t next = wsqi_load_hint(&pool->timer_next);
     if (WSQI_LIKELY(next == WSQI_NEVER)) return false;
     uint64_t now = wsqi_clock_ns();
     wsq_task *first = NULL, **end = &first, *task;
     if (next > now) return false;
-    bool all = now - next >= grace; /* other workers' timers, too */
+    bool all = now - next >= grace; /* look at other workers' timers, too */
     unsigned own = (unsigned)(wsqi_timers_own(pool) - pool->timers), count = 0;
     for (unsigned i = 0; i < (all ? pool->workers : 1); i++) {
         wsqi_timers *timers = &pool->timers[(own + i) % pool->workers];
@@ -6402,8 +6409,8 @@ static wsqi_timers *wsqi_timers_of(void *where) {
     return (wsqi_timers *)((uintptr_t)where & ~(uintptr_t)1);
 }
 
-/* Locks the lists in which the timer is set or, if it is not set, the calling thread's own, and
- * marks it as set there. *where: the former timer->timers. NULL: it is set in another pool. */
+/* Locks lists, and marks the timer as set there: the lists in which it is set, or has fired; else
+ * the calling thread's own. *where: the former timer->timers. NULL: it is set in another pool. */
 static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **where) {
     for (;;) {
         *where = wsqi_load_hint(&timer->timers);
@@ -6412,8 +6419,8 @@ static wsqi_timers *wsqi_timer_claim(wsq_pool *pool, wsq_timer *timer, void **wh
         if (!here && timers != NULL && *where == timers) return NULL;
         if (!here) timers = wsqi_timers_own(pool);
         wsqi_lock(pool, &timers->lock);
-        /* N4: the thread that fired the timer last does not use it any more. N3: a cancel sees the
-         * lists and their pool. Pairs with N3 and N4. Failure: another thread was faster. */
+        /* N4: the thread that fired the timer last does not use it any more. N3: a thread that
+         * cancels the timer sees these lists' pool. Pairs with N3 and N4. Failure: try again. */
         if (wsqi_cas_acqrel(&timer->timers, where, timers)) return timers;
         wsqi_unlock(pool, &timers->lock);
     }
@@ -6435,8 +6442,8 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
     wsqi_set(&timer->at, at);
     if (moves) wsqi_timer_link(timers, timer); /* else it moves when its list is opened */
     bool first = at < wsqi_load_locked(&timers->next);
-    /* N1: either this thread sees timer_next as wsqi_timers_raise has stored it, or the second look
-     * in that function sees this time. Pairs with N2. */
+    /* N1: either wsqi_timers_lower sees timer_next as wsqi_timers_raise has stored it, and lowers
+     * it, or the second look in wsqi_timers_raise sees this time. Pairs with N2. */
     if (first) wsqi_store_sc(&timers->next, at);
     wsqi_unlock(pool, &timers->lock);
     if (first) wsqi_timers_lower(pool, at);
@@ -6446,18 +6453,18 @@ WSQ_API wsq_result wsq_timer_set(wsq_pool *pool, wsq_timer *timer, wsq_task *tas
 WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
     WSQ_ASSERT("the wsq_timer is NULL" && timer != NULL);
     for (;;) {
-        /* N4: if this is NULL, the thread that fired the timer does not use it any more. (If that
-         * woke the task, the task is queued as after any wake.) Pairs with N3. */
+        /* N4: if this is NULL, the thread that fired the timer does not use it any more. (It may
+         * still be about to queue the task.) Pairs with N3. */
         void *where = wsqi_load_acq(&timer->timers);
         if (where == NULL) return false;
         wsqi_timers *timers = wsqi_timers_of(where);
         bool forked = wsqi_forked(timers->pool), set = where == timers && !forked;
-        /* In a child of fork() the lock may be held by a thread that does not exist there, and all
-         * that is left to do is to mark the timer as not set. */
+        /* In a child of fork() the lock may be held by a thread that does not exist there. So the
+         * timer is only marked as not set. */
         if (!forked) wsqi_lock(timers->pool, &timers->lock);
         bool same = wsqi_load_locked(&timer->timers) == where;
         if (same && set) wsqi_timer_unlink(timer);
-        if (same) wsqi_store_rel(&timer->timers, NULL); /* N3: the unlinking precedes it */
+        if (same) wsqi_store_rel(&timer->timers, NULL); /* N3: as in wsqi_timer_fire */
         if (!forked) wsqi_unlock(timers->pool, &timers->lock);
         if (same) return set;
     }
@@ -6465,14 +6472,15 @@ WSQ_API bool wsq_timer_cancel(wsq_timer *timer) {
 
 /* ==========================================================================
  * >>after: tasks that wait for the end of others
- * Purpose:   a graph of tasks, with edges that the caller provides. When the last predecessor of a
- *            task ends, the task is queued.
+ * Purpose:   queues a spawned task when its last predecessor ends. An edge, in the caller's memory,
+ *            leads from each predecessor to the task, its successor.
  * Invariant: a predecessor's `after` lists the edges to its successors; a successor's state counts,
  *            as holds, its edges that are not resolved. Each edge is resolved once: by the thread
- *            that ends the predecessor or, if that has ended already, by the thread that adds the
+ *            that ends the predecessor or, if that has ended already, by a thread that adds an
  *            edge. The thread that ends an AWAITED task closes `after`, then stores DONE, and does
  *            not touch the task any more; then it resolves the edges.
- * Writers:   after: a thread that adds an edge pushes; the thread that ends the task closes it.
+ * Writers:   after: a thread that adds an edge pushes it, and closes `after` if the task has ended;
+ *            the thread that ends the task closes it; a new spawn opens it again.
  * Source:    one-shot futures of Rust and Java: the end closes the list of waiters.
  * ========================================================================== */
 
@@ -6480,15 +6488,15 @@ static bool wsqi_task_is_node(const wsq_task *task) {
     return (wsqi_load_own(&task->flags) & WSQI_FLAG_NODE) != 0;
 }
 
-/* A predecessor was cancelled, so this task must not run. If the task is done (and will be spawned
- * again), it becomes new: DONE with POISONED would say that its last run was cancelled. */
+/* A predecessor was cancelled, so this task must not run. If the task is done, and waits for its
+ * next spawn, it becomes new: DONE with POISONED would say that its last run was cancelled. */
 static void wsqi_task_poison(wsq_task *task) {
     uint32_t state = wsqi_load_hint(&task->state), next;
     do {
         next = state | WSQI_TASK_POISONED;
         if (wsqi_task_is(state, WSQI_TASK_DONE)) next -= WSQI_TASK_DONE;
-        /* Relaxed: the caller then takes a hold away, and E3 orders that; or counts down a
-         * predecessor of a node, and E7 does. Failure: decide again. */
+        /* Relaxed: the caller then takes a hold away, which orders this (E3), or counts down a
+         * node's predecessors (E7). Failure: decide again. */
     } while (!wsqi_cas_rlx(&task->state, &state, next));
     if (wsqi_task_is(state, WSQI_TASK_DONE)) wsqi_task_reopen(task);
 }
@@ -6501,7 +6509,7 @@ static bool wsqi_task_poisons(const wsq_task *task, uint32_t state) {
 }
 
 /* The predecessor of these edges has ended (poisons: it was cancelled): takes a hold from each
- * successor. Then the edge's memory belongs to the caller of wsq_task_after again. */
+ * successor. As soon as a hold is gone, the edge's memory may be gone. */
 static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     for (wsq_edge *next; edge != NULL; edge = next) {
         wsq_task *task = edge->task;
@@ -6511,7 +6519,8 @@ static void wsqi_edges_resolve(wsq_edge *edge, bool poisons) {
     }
 }
 
-/* The task has ended, or is ending: from now on no edge can be added. Returns its edges. */
+/* The task has ended, or is ending: until its next spawn no edge can be added. Returns the edges
+ * that no other thread has taken. */
 static wsq_edge *wsqi_task_close(wsq_task *task) {
     /* E4: the edges are visible. Pairs with E5. */
     void *edges = wsqi_xchg_acq(&task->after, WSQI_CLOSED);
@@ -6531,21 +6540,21 @@ static uint32_t wsqi_task_attend(wsq_task *task) {
     }
 }
 
-/* Adds the edge to the task's `after`, and returns 0; or, if the task is done, returns its state.
- * (This is not 0. It may be out of date, if the task was in a wsq_spawn_batch that failed.) */
+/* Adds the edge to the task's `after`, and returns 0; or, if the task is done, returns its state,
+ * which is not 0. (That state may be out of date if another thread is spawning the task again.) */
 static uint32_t wsqi_edge_push(wsq_edge *edge, wsq_task *task) {
     void *head = wsqi_load_hint(&task->after);
     for (;;) {
         uint32_t state = wsqi_load_acq(&task->state); /* T1: if done, its writes are visible */
         if (wsqi_task_is(state, WSQI_TASK_DONE)) return state;
-        if (head == WSQI_CLOSED) { /* the task is just ending, or is being spawned again */
+        if (head == WSQI_CLOSED) { /* soon the task is done, or `after` is open again */
             wsqi_pause();
             head = wsqi_load_hint(&task->after);
             continue;
         }
         wsqi_set(&edge->next, (wsq_edge *)head);
-        /* E5: the thread that ends the task sees the edge; and if the task was reopened, this
-         * thread sees its new state. Pairs with E4 and E6. Failure: the loop tries again. */
+        /* E5: the thread that ends the task sees the edge; and if a spawn has opened `after` again,
+         * wsqi_task_attend sees the new state. Pairs with E4 and E6. Failure: retried. */
         if (wsqi_cas_acqrel(&task->after, &head, edge)) return 0;
     }
 }
@@ -6559,7 +6568,7 @@ static void wsqi_edge_link(wsq_edge *edge, wsq_task *task) {
     } else {
         state = wsqi_task_attend(task);
         if (!wsqi_task_is(state, WSQI_TASK_DONE)) return;
-        edge = wsqi_task_close(task); /* the thread that ended it may not have seen AWAITED */
+        edge = wsqi_task_close(task); /* its end may have missed AWAITED, and so left the edges */
     }
     wsqi_edges_resolve(edge, wsqi_task_poisons(task, state));
 }
@@ -8553,14 +8562,14 @@ WSQ_API wsq_result wsq_group_wait(wsq_group *group) {
 /* ==========================================================================
  * >>future
  * Purpose:   a function call as a task, and its result, without a struct of the caller's.
- * Invariant: a future of wsq_submit is OPEN until a thread claims it, in one of three ways. It is
- *            taken out of a queue by a worker, and runs. Or the owner of its handle calls it in a
- *            wait; it is POISONED and OPEN then, and never DONE, because no other thread will look.
- *            Or it is cancelled, and POISONED without OPEN. The queue's entry and the handle have a
- *            reference each; when both are given back, the future is free. A worker keeps at most
- *            two batches of free futures, the pool the rest.
- * Writers:   references: any thread. result: the thread that claimed it. Free futures: their
- *            worker, or the holder of the pool's lock.
+ * Invariant: a future of wsq_submit is OPEN until a thread claims it, in one of three ways. A
+ *            worker takes it out of a queue, and runs it. Or the thread that has the handle calls
+ *            it in a wait; then it is POISONED and OPEN, and never DONE, because no other thread
+ *            will look. Or a thread cancels it; then it is POISONED, not OPEN. The queue's entry
+ *            and the handle have a reference each; when both are given back, the future is free. A
+ *            worker keeps at most two batches of free futures; the pool keeps the rest.
+ * Writers:   references: any thread. result: the thread that claimed the future. A list of free
+ *            futures: its worker, or the holder of the pool's lock.
  * Source:    magazines and their depot: Bonwick, Adams (2001).
  * ========================================================================== */
 
@@ -8575,8 +8584,8 @@ struct wsq_future {
     wsqi_a32 references;
 };
 
-/* Futures in a batch. A guess: a worker keeps up to two batches, so 64 futures of 120 bytes. (With
- * 1 instead of 32, wsq_go takes 16.2 instead of 13.9 ns.) */
+/* How many futures a batch has. A guess: a worker keeps up to two batches, so 64 futures of 120
+ * bytes. (With 1 instead of 32, wsq_go takes 16.2 instead of 13.9 ns.) */
 #ifndef WSQI_FUTURE_BATCH
 #define WSQI_FUTURE_BATCH 32
 #endif
@@ -8608,7 +8617,7 @@ static bool wsqi_futures_make(wsq_pool *pool) {
     return true;
 }
 
-/* Takes a free future from a list that the caller owns. NULL: the list is empty. */
+/* Takes a free future from the caller's list, or, under the lock, the pool's. NULL: it is empty. */
 static inline wsq_future *wsqi_futures_pop(wsqi_futures *own) {
     wsq_future *future = own->first;
     if (!WSQI_LIKELY(future != NULL)) return NULL;
@@ -8623,7 +8632,8 @@ static inline void wsqi_futures_push(wsqi_futures *own, wsq_future *future) {
     own->count++;
 }
 
-/* The pool gives a future to a thread outside, or a worker with an empty list. NULL: no memory. */
+/* Takes a free future from the pool, for a thread outside, or for a worker whose list is empty.
+ * NULL: no memory. */
 WSQI_COLD static wsq_future *wsqi_future_fetch(wsq_pool *pool, wsqi_worker *self) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     wsqi_lock(pool, &pool->lock);
@@ -8643,12 +8653,12 @@ static wsq_future *wsqi_future_create(wsq_pool *pool) {
     return WSQI_LIKELY(future != NULL) ? future : wsqi_future_fetch(pool, self);
 }
 
-/* Puts a free future back, for a thread outside, or for a worker whose list is full. */
+/* Puts a free future into a list, for a thread outside, or for a worker whose list is full. */
 WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_future *future) {
     wsqi_futures *own = self != NULL ? &self->futures : &pool->futures;
     if (wsqi_forked(pool)) return; /* in a child process, the lock may stay held for ever */
     wsqi_lock(pool, &pool->lock);
-    if (own->count == 2 * WSQI_FUTURE_BATCH) { /* the pool gets the newest batch */
+    if (own->count == 2 * WSQI_FUTURE_BATCH) { /* its newest batch goes to the pool's batches */
         wsq_future *batch = own->first, *last = batch;
         for (int i = 1; i < WSQI_FUTURE_BATCH; i++) last = wsqi_get(&last->next);
         own->first = wsqi_get(&last->next);
@@ -8660,7 +8670,7 @@ WSQI_COLD static void wsqi_future_return(wsq_pool *pool, wsqi_worker *self, wsq_
     wsqi_unlock(pool, &pool->lock);
 }
 
-/* No reference is left: puts the future back. */
+/* No reference is left: puts the future into a list of free ones. */
 static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
     wsqi_worker *self = wsqi_local(pool);
     if (WSQI_LIKELY(self != NULL && self->futures.count != 2 * WSQI_FUTURE_BATCH))
@@ -8669,11 +8679,12 @@ static void wsqi_future_free(wsq_pool *pool, wsq_future *future) {
 }
 
 static void wsqi_future_release(wsq_pool *pool, wsq_future *future) {
-    /* F3: what all threads did with the future comes before its next use. Pairs with itself. */
+    /* F3: the thread that frees the future sees what the others did with it, and so does its next
+     * user. Pairs with itself. */
     if (wsqi_add_acqrel(&future->references, 0u - 1u) == 1) wsqi_future_free(pool, future);
 }
 
-/* The thread that has claimed the future marks it done, and gives back a reference: that of the
+/* The thread that has claimed the future marks it done, then gives back a reference: that of the
  * future's entry in the queue, or one that the caller has added. */
 static void wsqi_future_end(wsq_pool *pool, wsq_future *future, uint32_t state) {
     wsqi_task_finish(pool, &future->task, state);
@@ -8687,7 +8698,7 @@ static inline bool wsqi_future_open(uint32_t state) {
 }
 
 /* Claims a queued future: to call it (then it stays OPEN), or to cancel it. From then on its entry
- * in the queue is a tombstone: nothing runs for it. False: another thread was first. */
+ * in the queue is a tombstone: nothing runs for it. False: it was claimed before. */
 static bool wsqi_future_claim(wsq_future *future, bool call) {
     uint32_t state = wsqi_load_hint(&future->task.state), next;
     do {
@@ -8706,18 +8717,19 @@ static wsq_poll wsqi_future_run(wsq_ctx ctx, wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Cancels the future, to which the caller has a reference. False: another thread has claimed it. */
+/* Cancels the future, to which the caller has a reference. False: it was claimed before. */
 static bool wsqi_future_revoke(wsq_pool *pool, wsq_future *future) {
     if (!wsqi_future_claim(future, false)) return false;
     wsqi_event_here(pool, WSQ_EVENT_CANCEL, &future->task, 0);
-    /* One more reference, for wsqi_future_end: once the future is done, a waiting thread may give
-     * back that of the handle. Relaxed: the caller has a reference, too. */
+    /* wsqi_future_end marks the future done, then gives back a reference: this one. By then a
+     * waiting thread may have given back the handle's. Relaxed: now the caller has a reference. */
     wsqi_add_rlx(&future->references, 1u);
     wsqi_future_end(pool, future, WSQI_TASK_DONE | WSQI_TASK_POISONED);
     return true;
 }
 
-/* The cleanup of the future's task: cancels the future, unless the entry is a tombstone. */
+/* The cleanup of the future's task, which was taken out of a queue: cancels the future, unless the
+ * entry is a tombstone, and gives the entry's reference back. */
 static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     wsq_pool *pool = wsqi_task_pool(task);
@@ -8726,7 +8738,7 @@ static wsq_poll wsqi_future_cancelled(wsq_task *task) {
     return WSQ_GONE;
 }
 
-/* Is the queued task a tombstone (its future is claimed)? Then gives the entry's reference back. */
+/* Is this entry of a queue a tombstone? Then gives its reference back. */
 static bool wsqi_tombstone_drop(wsq_pool *pool, wsq_task *task) {
     if (task->fn != wsqi_future_run || wsqi_future_open(wsqi_load_hint(&task->state))) return false;
     wsqi_future_release(pool, wsq_container_of(task, wsq_future, task));
@@ -8738,7 +8750,7 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
     wsq_task *kept = NULL, *task, *next;
     uint32_t length, purged = 0;
     if (wsqi_inject_empty(lane)) return true;
-    if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return false; /* G3: locks */
+    if (wsqi_xchg_acq(&lane->lock, 1u) != 0) return false; /* G3: as in wsqi_inject_take */
     length = wsqi_inject_collect(lane);
     task = lane->ready;
     lane->ready = NULL;
@@ -8755,13 +8767,13 @@ static bool wsqi_tombstones_sweep(wsq_pool *pool, wsqi_inject *lane, uint64_t *c
     if (kept != NULL) wsqi_set(&kept->next, (wsq_task *)NULL);
     lane->last = kept;
     wsqi_store_locked(&lane->length, length - purged);
-    wsqi_store_rel(&lane->lock, 0u); /* G4: unlocks */
+    wsqi_store_rel(&lane->lock, 0u); /* G4: as in wsqi_inject_take */
     *count += purged;
     return true;
 }
 
-/* The owner takes tombstones out of its queue and the global queue. Each future that is called in a
- * wait leaves one, so a recursion of waits would fill every queue with them. */
+/* The owner takes tombstones out of its queue and the global queue. Most futures that are called in
+ * a wait leave one, so a recursion of waits would fill every queue with them. */
 static void wsqi_tombstones_purge(wsqi_worker *self) {
     bool lifo = self->pool->config.order == WSQ_LIFO;
     wsq_task *kept = NULL, **end = &kept, *task;
@@ -8770,12 +8782,13 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
     for (size_t left = wsqi_queue_length(self); left > 0; left--) {
         task = wsqi_pop_local(self);
         if (task == NULL) break;
-        /* The check sees each claim by this thread. If it misses another's, the tombstone stays. */
+        /* The check sees each claim by this thread. If it misses a claim by another, that tombstone
+         * stays in the queue, until a worker takes it. */
         if (wsqi_tombstone_drop(self->pool, task)) {
             purged++;
             continue;
         }
-        wsqi_set(&task->next, lifo ? kept : NULL); /* so the oldest is put back first */
+        wsqi_set(&task->next, lifo ? kept : NULL); /* in both orders the oldest is pushed first */
         if (lifo) kept = task;
         else wsqi_set(end, task), end = &task->next;
     }
@@ -8788,13 +8801,14 @@ static void wsqi_tombstones_purge(wsqi_worker *self) {
         kept = wsqi_get(&task->next);
         wsqi_push_local(self, task);
     }
-    wsqi_notify_others(self); /* others may have seen the queue empty meanwhile */
+    wsqi_notify_others(self); /* others may have looked while the tasks were in no queue */
 }
 
-/* A thread outside has queued a task by wsq_go behind another new task. If one worker is on its way
- * and all others sleep, this wakes a second one. So the two wake up at the same time, and not one
- * after the other. (libuv, 4 requests in flight, 2 cores of a Xeon: 230,000 instead of 90,000 a
- * second.) It is only for wsq_go: a thread that waits for other tasks often runs them itself. */
+/* A thread outside has queued a task by wsq_go, and its lane held a new task already. If one thread
+ * searches, or is being woken for that, and all other permits sleep, this wakes a second one. So
+ * the two wake up at the same time, not one after the other. (libuv, 4 requests in flight, 2 cores
+ * of a Xeon: 230,000 instead of 90,000 a second.) Only after wsq_go: for the other tasks that a
+ * thread spawns it often waits, and then runs them itself. */
 static void wsqi_notify_second(wsq_pool *pool) {
     uint64_t s = wsqi_load_hint(&pool->permits);
     if (wsqi_searching(s) == 1 && wsqi_sleeping(s) + 1 == pool->workers &&
@@ -8826,7 +8840,7 @@ static wsq_result wsqi_future_spawn(wsq_pool *pool, wsq_future *future, void *ar
     return WSQ_OK;
 }
 
-/* The function of a task made by wsq_go. The task has no handle: no other thread can claim it. */
+/* The function of a task made by wsq_go. It has no handle, so no other thread can claim it. */
 static wsq_poll wsqi_go_run(wsq_ctx ctx, wsq_task *task) {
     wsq_future *future = wsq_container_of(task, wsq_future, task);
     void (*go)(void *arg) = future->go;
@@ -8871,10 +8885,10 @@ WSQ_API wsq_result wsq_submit(wsq_pool *pool, void *(*fn)(void *arg), void *arg,
 WSQ_API bool wsq_future_done(const wsq_future *future) { return wsq_task_done(&future->task); }
 
 /* The owner has claimed the future, and calls its function here, in the middle of a task. No thread
- * waits for the future's end, but a task of wsq_future_then may follow it. */
+ * sleeps until this future ends, but wsq_future_then may have set a task to start then. */
 static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
     wsqi_frame frame;
-    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so that its forks run immediately */
+    wsqi_frame_push(self, &frame, wsqi_full_mark(self)); /* so its forks run their jobs here */
     wsqi_count(&self->counters.run, 1);
     wsqi_event(self, WSQ_EVENT_TASK_BEGIN, &future->task, 0);
     wsqi_set(&future->result, future->fn(future->arg));
@@ -8884,26 +8898,26 @@ static void wsqi_future_call(wsqi_worker *self, wsq_future *future) {
 }
 
 /* A worker that has the handle claims the future, if no thread has, and calls it here. True: it
- * did. *whole: it has also taken the queue's entry, so only the handle refers to the future. */
+ * did. *whole: it has also taken the entry out of its queue, so only the handle refers to the
+ * future. (It tries that only if the entry may be the next of its queue.) */
 static bool wsqi_future_here(wsqi_worker *self, wsq_future *future, bool *whole) {
     if (self->pool->config.order == WSQ_LIFO || wsqi_queue_length(self) == 1) {
         size_t left = wsqi_queue_length(self);
         *whole = wsqi_take_back(self, &future->task, NULL, &left) != NULL;
         if (*whole) {
-            /* false: another thread is cancelling it */
-            bool ours = wsqi_future_claim(future, true);
+            bool ours = wsqi_future_claim(future, true); /* false: another thread cancels it */
             if (ours) wsqi_future_call(self, future);
-            else wsqi_future_release(self->pool, future);
+            else wsqi_future_release(self->pool, future); /* the entry's reference */
             wsqi_count_finished(self, 1);
             wsqi_check_beside(self->pool);
             return *whole = ours;
         }
-        wsqi_notify_others(self); /* others may have seen the queue empty meanwhile */
+        wsqi_notify_others(self); /* others may have looked while a task was in no queue */
     }
     if (!wsqi_future_claim(future, true)) return false;
-    /* The future's entry in the queue stays, as a tombstone: nothing is called or reported for it.
-     * When tombstones are many, and perhaps half of all that is queued, this removes them. */
     wsqi_future_call(self, future);
+    /* The future's entry stays in the queue, as a tombstone: nothing is called or reported for it.
+     * If tombstones are many, and perhaps half of all that is queued, this removes them. */
     if (++self->tombstones >= WSQ_RING_CAPACITY / 2 &&
         2 * (uint64_t)self->tombstones >= wsqi_load_hint(&self->pool->lanes[WSQ_NORMAL].length))
         wsqi_tombstones_purge(self);
@@ -8916,13 +8930,13 @@ WSQ_API wsq_result wsq_future_get_for(wsq_future *future, uint64_t timeout_ns, v
     if (wsqi_forked(pool)) return WSQ_ERR_FORKED;
     wsqi_worker *self = wsqi_local(pool);
     if (self != NULL && self->driving != WSQI_DRIVING_NOT) return WSQ_ERR_INVALID;
-    uint32_t state = wsqi_load_acq(&future->task.state); /* T1: the result is visible. */
+    uint32_t state = wsqi_load_acq(&future->task.state); /* T1: if done, its result is visible */
     wsq_result outcome = wsqi_task_cancelled(state) ? WSQ_ERR_CANCELLED : WSQ_OK;
     bool done = wsqi_task_is(state, WSQI_TASK_DONE), whole = false;
     if (!done && self != NULL && timeout_ns != 0 &&
         wsqi_load_hint(pool->phase) == WSQI_PHASE_RUN)
         done = wsqi_future_here(self, future, &whole); /* it calls the future here, if it can */
-    if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns); /* another thread calls it */
+    if (!done) outcome = wsq_task_wait_for(&future->task, timeout_ns);
     if (outcome == WSQ_ERR_TIMEOUT) return outcome;
     if (outcome == WSQ_OK && result != NULL) *result = wsqi_get(&future->result);
     if (whole) wsqi_future_free(pool, future);
@@ -8936,7 +8950,7 @@ WSQ_API wsq_result wsq_future_get(wsq_future *future, void **result) {
 
 WSQ_API bool wsq_future_cancel(wsq_future *future) {
     wsq_pool *pool = wsqi_task_pool(&future->task);
-    if (wsqi_forked(pool)) return false; /* a lock may be held by the parent's thread */
+    if (wsqi_forked(pool)) return false; /* in a child process, a lock may stay held for ever */
     if (wsqi_future_revoke(pool, future)) return true;
     uint32_t state = wsqi_load_hint(&future->task.state);
     return (state & (WSQI_TASK_POISONED | WSQI_TASK_OPEN)) == WSQI_TASK_POISONED;
@@ -8954,7 +8968,8 @@ WSQ_API wsq_result wsq_future_then(wsq_future *future, wsq_task *task) {
     wsq_result result = wsqi_task_reserve(pool, task, pool);
     if (result != WSQ_OK) return result;
     wsqi_event_here(pool, WSQ_EVENT_SPAWN, task, 1);
-    /* One more hold keeps the task back until the edge is linked. Relaxed: E3 orders it. */
+    /* One hold is for the edge, the other keeps the task back until the edge is linked. Relaxed: E3
+     * orders it. */
     wsqi_add_rlx(&task->state, (uint32_t)WSQI_TASK_HOLD);
     future->then.task = task;
     wsqi_edge_link(&future->then, &future->task);
