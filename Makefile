@@ -51,9 +51,13 @@ demo: $(B)/examples/mandelbrot ## render a picture on every core: build/mandelbr
 
 examples: $(EXAMPLES) ## build only the examples
 
-test: ## build and run every test; the last line is "N passed, N failed"
-	@$(MAKE_J) -s $(TESTS) $(PTHREAD) $(PROGRESS) $(EXPLORE) $(B)/test/stress/soak
-	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile $(TESTS) $(PTHREAD) $(PROGRESS) $(EXPLORE) $(B)/test/stress/soak
+test: ## build and run the tests, two minutes on two cores; the last line is "N passed, N failed"
+	@$(MAKE_J) -s $(PROGRESS) $(TESTS) $(EXPLORE) $(B)/test/stress/soak
+	@WSQ_SOAK=$(SOAK) sh test/run.sh --compile '$(firstword $(CC))' $(PROGRESS) $(TESTS) $(B)/test/stress/soak $(EXPLORE)
+
+test-more: ## what make test leaves out: the other compiler, all sources without a warning, mutexes for futexes
+	@$(MAKE_J) -s $(PTHREAD)
+	@WSQ_SCALE=$${WSQ_SCALE:-1} sh test/run.sh --compile 'gcc clang' --warnings $(PTHREAD)
 
 test-examples: ## the examples' own tests; some need curl, wrk, chromium, python3 or mpicc
 	@$(MAKE_J) -s $(EXAMPLES) $(B)/test/examples/httpd_client $(call cpp,test/examples/*.cpp)
@@ -66,7 +70,7 @@ oracle: $(B)/test/progress/oracle ## random programs, in virtual time: does ever
 	@$<
 
 check-headers: ## only the compile matrix: C99 to C++20, gcc and clang
-	@sh test/run.sh --compile
+	@sh test/run.sh --compile 'gcc clang' --warnings
 
 matrix: ## test platforms and languages, one line each; ROWS='musl wasm': only these
 	@sh test/tools/matrix.sh $(ROWS)
@@ -136,7 +140,7 @@ memcheck analyze coverage fuzz model: ## valgrind; gcc -fanalyzer, clang-tidy, c
 	@CC='$(CC)' sh test/tools/check.sh $@
 
 check-all: ## run everything: all tests, the sanitizers, a million random programs, 10^9 tasks and jobs
-	@failed=; for t in test test-examples asan ubsan tsan msan memcheck analyze coverage fuzz model mutate; do \
+	@failed=; for t in test test-more test-examples asan ubsan tsan msan memcheck analyze coverage fuzz model mutate; do \
 	    echo "# $$t"; $(MAKE) --no-print-directory $$t SOAK=1e9 || failed="$$failed $$t"; done; \
 	echo '# programs'; WSQ_SCALE=125 $(B)/test/stress/programs || failed="$$failed programs"; \
 	echo '# longer'; WSQ_SCALE=10 sh test/run.sh $(TESTS) $(EXPLORE) || failed="$$failed longer"; \

@@ -85,12 +85,12 @@ static inline bool world_run(void (*fn)(void), uint64_t limit_ns) {
 }
 
 /* All tasks are over, unless a shutdown is to end them. When all threads sleep, nothing is left behind; and S counts
- * each of them, and all permits. Returns what is wrong, or NULL. */
+ * each of them, and all permits. They sleep after 100 ms, whatever stalls hold them up. Returns what is wrong, or NULL. */
 static inline const char *pool_wrong(wsq_pool *pool) {
     const wsq_config *config = &pool->config;
     uint64_t s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED; /* a hint that may stay */
     if (wsqi_load_hint(pool->phase) != WSQI_PHASE_RUN || wsqi_pending(pool) != 0) return NULL;
-    for (int i = 0; i < 20 && wsqi_idle(s) != wsqi_load_hint(&pool->duty.threads); i++) {
+    for (int i = 0; i < 100 && wsqi_idle(s) != wsqi_load_hint(&pool->duty.threads); i++) {
         nap(MS);
         s = wsqi_load_hint(&pool->permits) & ~WSQI_JOINED;
     }
