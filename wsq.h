@@ -9500,9 +9500,9 @@ WSQ_API wsq_result wsq_reduce(wsq_ctx ctx, size_t begin, size_t end, size_t grai
 /* ==========================================================================
  * >>dump: what a pool does, for a person to read
  * Purpose:   helps to find a forgotten wake, or a wait that does not end.
- * Invariant: with config.list_tasks, a list has each task from its spawn to its end. A dump reads
- *            only the list, not the task's memory, which may be gone. No lock is held while a dump
- *            writes to the file.
+ * Invariant: with config.list_tasks, a list has each task from its spawn to its end. For a task a
+ *            dump reads only the list, because the task's memory may be gone. No lock is held while
+ *            a dump writes to the file.
  * Writers:   the list: the pool's hook, under the list's lock.
  * ========================================================================== */
 
@@ -9513,41 +9513,41 @@ typedef enum wsqi_doing {
 /* A task in the list; or a line of a dump, about a task, a timer or a waiting thread. `task` and
  * `group` are only addresses: their memory may be gone. */
 typedef struct wsqi_listed {
-    const void *task; /* NULL: this place is free. Of a waiting thread: the awaited object */
+    const void *task; /* NULL: this entry is free. Of a waiting thread: the awaited object */
     const void *group;
     uintptr_t function;
     uint64_t since;   /* the time when `doing` began. Of a timer: when it fires */
-    uint64_t others;  /* of a task: its predecessors that had not ended at its spawn */
+    uint64_t others;  /* of a task: how many of its predecessors had not ended at its spawn */
     wsqi_doing doing;
     unsigned worker;  /* index of the worker that runs, last ran or queued it; or WSQ_OUTSIDE */
 } wsqi_listed;
 
 typedef struct wsqi_list {
     wsqi_a32 lock;          /* wsqi_lock; guards the members below, except `hooks` */
-    wsqi_listed *places;    /* a hash table with linear probing */
+    wsqi_listed *entries;   /* a hash table with linear probing */
     size_t capacity, count; /* capacity: a power of two */
     bool partial;           /* some tasks are missing: there was no memory for them */
     wsq_hooks hooks;        /* the user's */
 } wsqi_list;
 
-/* The task's place, or the free place where it would go. */
+/* The task's entry, or the free entry where it would go. */
 static wsqi_listed *wsqi_list_at(const wsqi_list *listing, const void *task) {
     size_t i = (size_t)(wsqi_hash((uintptr_t)task) >> 32);
     for (;; i++) {
-        wsqi_listed *place = &listing->places[i & (listing->capacity - 1)];
-        if (place->task == NULL || place->task == task) return place;
+        wsqi_listed *entry = &listing->entries[i & (listing->capacity - 1)];
+        if (entry->task == NULL || entry->task == task) return entry;
     }
 }
 
 /* Doubles the list. False: no memory, and nothing has changed. */
 static bool wsqi_list_grow(wsqi_list *listing, const wsq_allocator *allocator) {
     size_t before = listing->capacity, capacity = before != 0 ? before * 2 : 64; /* a guess */
-    size_t bytes = capacity * sizeof *listing->places;
-    wsqi_listed *old = listing->places;
-    wsqi_listed *places = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
-    if (places == NULL) return false;
-    memset(places, 0, bytes);
-    listing->places = places;
+    size_t bytes = capacity * sizeof *listing->entries;
+    wsqi_listed *old = listing->entries;
+    wsqi_listed *entries = (wsqi_listed *)wsqi_allocate(allocator, bytes, sizeof(uint64_t));
+    if (entries == NULL) return false;
+    memset(entries, 0, bytes);
+    listing->entries = entries;
     listing->capacity = capacity;
     for (size_t i = 0; i < before; i++)
         if (old[i].task != NULL) *wsqi_list_at(listing, old[i].task) = old[i];
@@ -9555,14 +9555,14 @@ static bool wsqi_list_grow(wsqi_list *listing, const wsq_allocator *allocator) {
     return true;
 }
 
-/* Frees the place. Entries up to the next free place go in again, so that probing finds them. */
-static void wsqi_list_remove(wsqi_list *listing, wsqi_listed *place) {
-    size_t hole = (size_t)(place - listing->places), mask = listing->capacity - 1;
-    place->task = NULL;
+/* Frees the entry, and adds those after it, up to a free one, again, so that probing finds them. */
+static void wsqi_list_remove(wsqi_list *listing, wsqi_listed *entry) {
+    size_t hole = (size_t)(entry - listing->entries), mask = listing->capacity - 1;
+    entry->task = NULL;
     listing->count--;
-    for (size_t i = (hole + 1) & mask; listing->places[i].task != NULL; i = (i + 1) & mask) {
-        wsqi_listed listed = listing->places[i];
-        listing->places[i].task = NULL;
+    for (size_t i = (hole + 1) & mask; listing->entries[i].task != NULL; i = (i + 1) & mask) {
+        wsqi_listed listed = listing->entries[i];
+        listing->entries[i].task = NULL;
         *wsqi_list_at(listing, listed.task) = listed;
     }
 }
@@ -9576,7 +9576,7 @@ static uintptr_t wsqi_task_function(const wsq_task *task) {
     return (uintptr_t)task->fn;
 }
 
-/* Adds a task at its spawn. If there is no memory, the task is left out. */
+/* Adds a task at its spawn, or leaves it out if there is no memory. others: see wsqi_listed. */
 static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others) {
     wsqi_list *listing = pool->listing;
     if (listing->count >= listing->capacity / 4 * 3 &&
@@ -9584,12 +9584,12 @@ static void wsqi_list_add(wsq_pool *pool, const wsq_task *task, uint64_t others)
         listing->partial = true;
         return;
     }
-    wsqi_listed *place = wsqi_list_at(listing, task);
-    listing->count += place->task == NULL;
-    place->task = task;
-    place->group = wsqi_task_group(task);
-    place->function = wsqi_task_function(task);
-    place->others = others;
+    wsqi_listed *entry = wsqi_list_at(listing, task);
+    listing->count += entry->task == NULL;
+    entry->task = task;
+    entry->group = wsqi_task_group(task);
+    entry->function = wsqi_task_function(task);
+    entry->others = others;
 }
 
 /* What the task does after this event. WSQI_NOTHING: the event is not about a task. */
@@ -9613,15 +9613,16 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         uint64_t now = wsqi_clock_ns();
         wsqi_lock(pool, &listing->lock);
         if (event == WSQ_EVENT_SPAWN) wsqi_list_add(pool, (const wsq_task *)subject, value);
-        wsqi_listed *place = wsqi_list_at(listing, subject);
-        /* After WSQ_GONE a new task may have this address: the event is not about that one. */
+        wsqi_listed *entry = wsqi_list_at(listing, subject);
+        /* A task that returns WSQ_GONE may be freed before this event, and a new task may have its
+         * address. Then the entry is the new task's, and does not change. */
         bool other = event == WSQ_EVENT_TASK_END &&
-                     (place->doing != WSQI_RUNNING || place->worker != worker);
-        if (place->task != NULL && !other) {
-            place->since = now;
-            place->worker = worker;
-            place->doing = doing;
-            if (doing == WSQI_OVER) wsqi_list_remove(listing, place);
+                     (entry->doing != WSQI_RUNNING || entry->worker != worker);
+        if (entry->task != NULL && !other) {
+            entry->since = now;
+            entry->worker = worker;
+            entry->doing = doing;
+            if (doing == WSQI_OVER) wsqi_list_remove(listing, entry);
         }
         wsqi_unlock(pool, &listing->lock);
     }
@@ -9629,7 +9630,7 @@ static void wsqi_list_event(void *user, wsq_event event, unsigned worker, const 
         listing->hooks.event(listing->hooks.user, event, worker, subject, value);
 }
 
-/* Puts the list's hook in front of the user's, before the workers start. False: no memory. */
+/* Makes the list's hook the pool's, before the workers start. False: no memory. */
 static bool wsqi_list_make(wsq_pool *pool) {
     pool->listing->hooks = pool->hooks;
     pool->hooks.event = wsqi_list_event;
@@ -9640,10 +9641,11 @@ static bool wsqi_list_make(wsq_pool *pool) {
 
 /* ---- what is written ---- */
 
-/* At most 1000 lines for waits and for tasks, 32 for timers; 32 each without memory. Guesses. */
+/* A dump has at most 1000 lines for waits, 1000 for tasks, and 32 for timers; or, if there is no
+ * memory, 32 for each. Guesses. */
 enum { WSQI_DUMP_LINES = 1000, WSQI_DUMP_FEW = 32 };
 
-/* One call of wsq_pool_dump: for each kind of line it copies the first lines, then writes them. */
+/* One call of wsq_pool_dump. For each kind of line it copies the first lines, then writes them. */
 typedef struct wsqi_dump {
     wsq_pool *pool;
     FILE *file;
@@ -9654,13 +9656,14 @@ typedef struct wsqi_dump {
     uint64_t more; /* how many lines were left out */
 } wsqi_dump;
 
-/* Which line comes first? Running tasks, then waiting, then queued ones; of each the oldest. */
+/* Does line `one` come first? The order is that of wsqi_doing; of equals the oldest comes first. */
 static bool wsqi_listed_before(const wsqi_listed *one, const wsqi_listed *two) {
     if (one->doing != two->doing) return one->doing < two->doing;
     return one->since != two->since ? one->since < two->since : one->others < two->others;
 }
 
-/* Inserts a line in order. The caller holds the lock of the object that the line is about. */
+/* Inserts a line in order. If there are `most` lines, it drops the last, and counts that in `more`.
+ * The caller holds the lock of the list from which the line comes. */
 static void wsqi_dump_copy(wsqi_dump *dump, const wsqi_listed *line) {
     size_t i = dump->count;
     if (i < dump->most) dump->count++;
@@ -9708,15 +9711,15 @@ static void wsqi_dump_function(const wsqi_dump *dump, uintptr_t function) {
     if (name != NULL) fprintf(dump->file, " (%s)", name);
 }
 
-/* Writes an address and, if it is a task in the list, the task's function. */
+/* Writes "the pool", or an address and, if this is a task in the list, the task's function. */
 static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void *object) {
     wsq_pool *pool = dump->pool;
     wsqi_list *listing = pool->listing;
     uintptr_t function = 0;
     if (listing != NULL) {
         wsqi_lock(pool, &listing->lock);
-        const wsqi_listed *place = wsqi_list_at(listing, object);
-        if (place->task != NULL) function = place->function;
+        const wsqi_listed *entry = wsqi_list_at(listing, object);
+        if (entry->task != NULL) function = entry->function;
         wsqi_unlock(pool, &listing->lock);
     }
     if (object == pool) fprintf(dump->file, "%sthe pool", word);
@@ -9724,8 +9727,8 @@ static void wsqi_dump_object(const wsqi_dump *dump, const char *word, const void
     if (function != 0) wsqi_dump_function(dump, function);
 }
 
-/* Writes the length of a lane, plus the lengths of `more` other lanes of the global queue. A "+"
- * says that `incoming` has tasks, which are not counted. */
+/* Writes how many tasks are in a lane's `ready`, and in `more` other lanes of the global queue. A
+ * "+" says that there are tasks in `incoming`, too. */
 static void wsqi_dump_lane(const wsqi_dump *dump, const char *name, const wsqi_inject *lane,
                            unsigned more) {
     uint64_t length = wsqi_load_hint(&lane->length);
@@ -9807,9 +9810,9 @@ static void wsqi_dump_wait(const wsqi_dump *dump, const wsqi_listed *wait) {
 }
 
 /* Copies one list of timers. The caller holds their lock. */
-static void wsqi_copy_list(wsqi_dump *dump, const wsqi_link *listing) {
+static void wsqi_copy_list(wsqi_dump *dump, const wsqi_link *list) {
     wsqi_listed line = WSQI_INIT;
-    for (wsqi_link *link = listing->next; link != listing; link = link->next) {
+    for (wsqi_link *link = list->next; link != list; link = link->next) {
         const wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
         line.task = timer->task;
         line.since = timer->at;
@@ -9840,7 +9843,7 @@ static void wsqi_copy_tasks(wsqi_dump *dump) {
     uint64_t pending = wsqi_pending(pool);
     wsqi_lock(pool, &listing->lock);
     for (size_t i = 0; i < listing->capacity; i++)
-        if (listing->places[i].task != NULL) wsqi_dump_copy(dump, &listing->places[i]);
+        if (listing->entries[i].task != NULL) wsqi_dump_copy(dump, &listing->entries[i]);
     if (listing->partial && pending > listing->count) dump->more += pending - listing->count;
     wsqi_unlock(pool, &listing->lock);
 }
@@ -9885,12 +9888,12 @@ WSQ_API void wsq_pool_dump(wsq_pool *pool, FILE *file) {
  * >>stop: how a pool ends
  * Purpose:   ends a pool. A cancelling shutdown calls each task's cleanup in place of its function.
  * Invariant: S counts each sleeping worker that is on duty (>>quiet) as idle. Once the pool is
- *            still (all on duty sleep, nothing is queued), each wait returns whose awaited end will
- *            never come. If no thread waits in the middle of a task then, the pool is over.
- * Writers:   duty.threads: each thread counts itself. The phase: the first shutdown; then, under
- *            the pool's lock, the thread that finds the pool still.
- * Source:    termination detection by counting active threads. A thread that wakes up must take the
- *            pool's lock, so one look under that lock is enough.
+ *            still (all on duty sleep, nothing is queued), each wait returns if its awaited end
+ *            will never come. If then no thread waits in the middle of a task, the pool is over.
+ * Writers:   duty.threads: each thread counts itself (but see wsqi_check_still). The phase: the
+ *            first shutdown; then, under the pool's lock, the thread that finds the pool still.
+ * Source:    termination detection by counting active threads. While a pool stops, a thread that
+ *            wakes up takes the pool's lock first, so one look under that lock is enough.
  * ========================================================================== */
 
 /* The n-th lane of the pool; the inboxes come last. NULL: there are not that many. */
@@ -9919,15 +9922,15 @@ static void wsqi_cancel_lane(wsq_pool *pool, wsqi_inject *lane) {
     }
 }
 
-/* Called if no worker will do it: cancels all tasks in lanes, and their successors. */
+/* Cancels all tasks in lanes, and their successors, in place of a worker. */
 static void wsqi_sweep(wsq_pool *pool) {
     wsqi_inject *lane;
     wsqi_duty_begin(pool);
     while (wsqi_queued(pool)) {
-        /* G3: begins a sweep. Failure: another one, perhaps below on this stack, looks again. */
+        /* G3: no sweeps overlap. Failure: one, perhaps below on this stack, will look again. */
         if (wsqi_xchg_acq(&pool->duty.sweeping, 1u) != 0) break;
         for (unsigned n = 0; (lane = wsqi_lane(pool, n)) != NULL; n++) wsqi_cancel_lane(pool, lane);
-        wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: ends it */
+        wsqi_store_rel(&pool->duty.sweeping, 0u); /* G4: as above */
         /* P4: this thread sees a new task, or its producer sees that no sweep runs, and sweeps. */
         wsqi_fence_sc();
     }
@@ -9938,13 +9941,13 @@ static void wsqi_sweep(wsq_pool *pool) {
 /* The caller has queued a task, and then passed a full barrier. If the pool is over, no worker will
  * run the task, so this thread cancels it. */
 static void wsqi_check_over(wsq_pool *pool) {
-    /* P4: either this thread sees that the pool is over, or the last sweep sees its task. */
+    /* P4: either this thread sees that the pool is over, or the last sweep sees the task. */
     if (!WSQI_LIKELY(wsqi_load_fenced(pool->phase) != WSQI_PHASE_OVER)) wsqi_sweep(pool);
 }
 
-/* The pool is still. Is a task of the group in the middle of its run? A task on the stack of
- * `self`, the worker that waits for the group, does not count: it cannot go on before the wait
- * returns. In a caller_runs pool all these tasks are on one stack. */
+/* The pool is still. Is a task of the group in the middle of its run, so that it may still end? A
+ * task on the stack of `self`, the worker that waits for the group, does not count: it cannot go on
+ * before the wait returns. In a caller_runs pool all these are on one stack, so none counts. */
 static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_group *group) {
     unsigned made = wsqi_threads_made(pool);
     if (self != NULL && pool->config.caller_runs) return false;
@@ -9958,7 +9961,7 @@ static bool wsqi_group_runs(wsq_pool *pool, const wsqi_worker *self, const wsq_g
 }
 
 /* The pool is still. Will the awaited task or group never end? A task in the middle of its run is
- * in a wait, which may be released first. A task that is pending or held will not run. */
+ * in a wait, and may end after that wait. A task that is pending or held will not run. */
 static bool wsqi_wait_vain(wsqi_wait *wait) {
     if (wait->group != NULL) return !wsqi_group_runs(wait->pool, wait->self, wait->group);
     if (wait->task == NULL) return false;
@@ -9980,7 +9983,8 @@ static bool wsqi_waits_release(wsq_pool *pool) {
             if (wsqi_wait_called(wait)) {
                 called = true;
             } else if (i >= WSQI_BUCKETS && wsqi_wait_vain(wait)) {
-                wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE); /* W1 (wsqi_call) */
+                /* W1: as in wsqi_call. */
+                wsqi_store_rel(&wait->called, (uint32_t)WSQI_CALL_RELEASE);
                 wsqi_unpark(wait->parker);
             }
         }
@@ -10000,14 +10004,14 @@ static bool wsqi_still(wsq_pool *pool) {
         wsqi_worker *worker = wsqi_block(pool, i);
         left = wsqi_queue_length(worker) != 0 || wsqi_load_hint(&worker->lifo) != NULL;
     }
-    /* If no thread takes the tasks in lanes, the thread in wsq_pool_shutdown must. */
+    /* Perhaps no thread takes the queued tasks: then the one in wsq_pool_shutdown must. */
     if (left && (pool->config.caller_runs || (pool->config.lend_only && queued)))
         wsqi_call(pool, pool);
     return !left;
 }
 
-/* For a thread that goes to sleep or off duty. If the pool stops, and no other thread on duty is
- * awake, this releases waits that cannot end, or, if no thread waits in a task, ends the pool. */
+/* Called by a thread that goes to sleep or off duty. If the pool stops, and is still, this releases
+ * waits that cannot end or, if no thread waits in a task, ends the pool. */
 static void wsqi_check_still(wsq_pool *pool) {
     /* P4: either this thread sees the pool stop, or the shutdown sees this thread asleep. Otherwise
      * neither would end the pool. */
@@ -10015,11 +10019,12 @@ static void wsqi_check_still(wsq_pool *pool) {
     if (wsqi_load_fenced(pool->phase) != WSQI_PHASE_CANCEL) return;
     /* A thread that wakes up now waits for this lock, so this one may look at its stack. */
     wsqi_lock(pool, &pool->lock);
-    /* P4: a thread that woke up before, and saw the phase RUN, is seen awake here. */
+    /* P4: this thread sees that a thread is awake which woke up before, when the phase was RUN. */
     wsqi_fence_sc();
     if (wsqi_load_locked(pool->phase) == WSQI_PHASE_CANCEL && wsqi_still(pool) &&
         !wsqi_waits_release(pool)) {
-        /* Counts the thread in wsq_pool_shutdown, which has more to do. Relaxed: P6 orders it. */
+        /* The thread in wsq_pool_shutdown is on duty from here on, until it has done its last
+         * sweep. So other threads' waits do not return before that. Relaxed: P6 orders it. */
         wsqi_add_rlx(&pool->duty.threads, 1u);
         /* P6: what tasks did is visible to the shutdown. Pairs with P5. */
         wsqi_store_rel(pool->phase, (uint32_t)WSQI_PHASE_OVER);
@@ -10048,13 +10053,13 @@ static void wsqi_pool_join(wsq_pool *pool, unsigned count) {
 /* The first thread to shut down waits here until the pool is over and its threads have ended. */
 static void wsqi_pool_stop(wsqi_wait *wait) {
     wsq_pool *pool = wait->pool;
-    /* P4: either a worker that goes to sleep sees the new phase, or this thread sees it asleep. And
-     * either this thread finds a queued task, or the task's producer sees that the pool is over. */
+    /* P4: either a thread that goes to sleep, or off duty, sees the new phase, or this thread sees
+     * that it did. Otherwise neither would end the pool. */
     wsqi_fence_sc();
     wsqi_tokens_give(pool); /* so waits and joins look again, and see the shutdown */
     for (;;) {
         wsqi_wait_listen(wait);
-        /* Lent threads may be gone, and a caller_runs pool has none: this thread does the work. */
+        /* Lent threads may be gone, and a caller_runs pool has none: this thread cancels tasks. */
         if (pool->config.lend_only) wsqi_sweep(pool);
         if (pool->config.caller_runs && wsqi_pump_enter(pool)) {
             while (wsqi_pump(pool)) {}
@@ -10066,7 +10071,9 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
         wsqi_wait_park(wait);
     }
     wsqi_pool_join(pool, wsqi_own_threads(&pool->config));
-    wsqi_sweep(pool); /* for tasks queued since; wsqi_duty_begin passes a full barrier (P4) */
+    /* P4, by the barrier in wsqi_duty_begin: either this sweep sees a task that was queued since,
+     * or the task's producer sees that the pool is over. */
+    wsqi_sweep(pool);
     wsqi_duty_end(pool);
 }
 
@@ -10075,7 +10082,7 @@ static void wsqi_pool_stop(wsqi_wait *wait) {
 #define WSQI_PATIENCE_NS 5000000000u
 #endif
 
-/* Do all threads sleep, and is no timer set? Then only a thread outside can wake a task. */
+/* Do all the pool's threads sleep, and is no timer set? Then only a thread outside can help. */
 static bool wsqi_waits_for_outside(wsq_pool *pool) {
     unsigned made = wsqi_threads_made(pool);
     for (unsigned i = 0; i < made && !pool->config.caller_runs; i++)
@@ -10129,16 +10136,16 @@ WSQ_API wsq_result wsq_pool_shutdown(wsq_pool *pool, wsq_shutdown mode) {
  * ========================================================================== */
 
 /* By default max_standins is this, or the number of workers if that is more. Guesses: with 64 bits
- * a thread's stack takes only address space until it is used. */
+ * there may be more, because a thread's stack takes only address space until it is used. */
 #if UINTPTR_MAX > 0xffffffffu && !defined(_WIN32)
 #define WSQI_STANDINS 64u
 #else
 #define WSQI_STANDINS 8u
 #endif
 
-/* Rounds of a search before its thread sleeps. The pauses between them are 480 spin hints: 14 us
- * where a hint takes 28 ns (Zen 5), as long as 2 or 3 futex wake-ups. To sleep and be woken costs
- * the sleeper and its waker together more than that. */
+/* How many rounds a search has before its thread sleeps. The pauses between them are 480 spin
+ * hints: 14 us where a hint takes 28 ns (Zen 5), as long as 2 or 3 futex wake-ups. A search that
+ * saves a sleep is worth that: sleep and wake-up cost the sleeper and its waker together more. */
 #ifndef WSQI_SPIN_ROUNDS
 #define WSQI_SPIN_ROUNDS 18
 #endif
@@ -10187,11 +10194,11 @@ static void wsqi_config_fill(wsq_config *config) {
     if (config->max_standins == WSQ_STANDINS_OFF || wsqi_own_threads(config) == 0)
         config->max_standins = 0;
     if (config->seed == 0) config->seed = wsqi_clock_ns();
-    /* a deadline must not wrap */
+    /* so that a deadline does not wrap */
     if (config->park_timeout_ns >= WSQI_NEVER / 2) config->park_timeout_ns = 0;
     if (config->caller_runs) config->spin_ns = 0;
     if (config->lifo_cap == 0) config->lifo_cap = 3;
-    /* WSQ_SHARED and WSQ_LIFO have an order of their own, and need no slot. */
+    /* WSQ_SHARED and WSQ_LIFO have an order of their own, so there are no slots. */
     if (config->lifo_cap == WSQ_LIFO_OFF || config->order != WSQ_FIFO) config->lifo_cap = 0;
     if (config->budget == 0) config->budget = 128;
     if (config->stack_size == 0) config->stack_size = wsqi_stack_default();
@@ -10206,7 +10213,7 @@ static size_t wsqi_pool_bytes(unsigned blocks, unsigned words) {
 }
 
 static void wsqi_pool_free(wsq_pool *pool) {
-    /* P8: no thread outside uses the pool any more; this loop is short. Pairs with P7. */
+    /* P8: no thread outside is still queueing a task; that takes a short time. Pairs with P7. */
     while (wsqi_load_acq(&pool->abroad) != 0) wsqi_pause();
     wsq_allocator copy = pool->allocator;
     const wsq_allocator *allocator = pool->config.allocator != NULL ? &copy : NULL;
@@ -10219,10 +10226,11 @@ static void wsqi_pool_free(wsq_pool *pool) {
     }
     wsqi_list *listing = pool->listing;
     if (listing != NULL)
-        wsqi_release(allocator, listing->places, listing->capacity * sizeof(wsqi_listed));
+        wsqi_release(allocator, listing->entries, listing->capacity * sizeof(wsqi_listed));
     wsqi_release(allocator, pool->places.of_cpu, WSQI_CPUS * sizeof(uint32_t));
     wsqi_timers_free(pool, allocator);
-    if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking); /* a child would wait for sleepers */
+    /* In a child of fork() this could wait for the parent's sleeping threads. */
+    if (!wsqi_forked(pool)) wsqi_parking_fini(&pool->parking);
     if (pool->phase != &pool->own_phase) wsqi_guard_destroy(pool->phase);
     for (unsigned i = pool->workers; i < wsqi_blocks(pool); i++)
         wsqi_blocks_give(allocator, pool->table[i], WSQ_BLOCK_SIZE);
@@ -10266,8 +10274,8 @@ static wsq_pool *wsqi_pool_allocate(const wsq_config *config) {
     return pool;
 }
 
-/* Finds which processors are near each other. Distances do not matter if there are only two
- * workers, or if all processors are equally near. */
+/* Finds which processors are near each other, unless the caller gave a topology. Distances do not
+ * matter if there are only two workers, or if all processors are equally near. */
 static void wsqi_pool_place(wsq_pool *pool, const wsq_config *config) {
     wsqi_places *places = &pool->places;
     const size_t bytes = WSQI_CPUS * sizeof *places->of_cpu;
@@ -10410,7 +10418,7 @@ WSQ_API void wsq_worker_stats(const wsq_pool *pool, unsigned index, wsq_stats *o
 WSQ_API void wsq_pool_stats(const wsq_pool *pool, wsq_stats *out) {
     wsq_stats one;
     uint64_t *sum = (uint64_t *)(void *)out, *part = (uint64_t *)(void *)&one;
-    /* P2: finished tasks are read before spawned ones, so the sum of spawned is not less. */
+    /* P2: each finished task's spawn is visible, so the sum of spawned tasks is not less. */
     uint64_t finished = wsqi_finished(pool);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < wsqi_blocks(pool); i++) {
