@@ -1,4 +1,8 @@
-/* Stand-ins in the explorer: workers that wait or block inside tasks, and threads that work in their place. */
+/* Threads in the explorer: workers that wait or block inside tasks, and stand-ins that work in their place; the
+ * memory of threads that come later than the pool; which threads move to another processor. */
+#define WSQ_GUESTS 2
+#define wsqi_cpu_leave() ((void)sent_on++)
+static int sent_on; /* threads that were sent to another processor */
 #include "explore_small.h"
 #define WSQ_STATIC
 #define WSQ_IMPLEMENTATION
@@ -251,6 +255,202 @@ static void two_pools(void) {
     end(3);
 }
 
+/* ---- blocks that come later than the pool, a stand-in's and a guest's: a thread that reaches one by a number,
+ * from a count, a bitmap, a hint or the watcher's word, sees where it lies, and sees it filled ---- */
+
+static int begun, ended;
+
+typedef struct act {
+    wsq_task task;
+    void (*run)(wsq_ctx ctx);
+} act;
+
+static act acts[4];
+
+static wsq_poll act_run(wsq_ctx ctx, wsq_task *task) {
+    wsq_container_of(task, act, task)->run(ctx);
+    ended++;
+    return WSQ_DONE;
+}
+
+static void begin_acts(unsigned workers, wsq_config config) {
+    gate = begun = ended = 0;
+    config.max_standins = 1;
+    pool = explore_pool_make(workers, config);
+}
+
+static void spawn_act(int i, void (*run)(wsq_ctx ctx)) {
+    wsq_task_init(&acts[i].task, act_run);
+    acts[i].run = run;
+    explore_check(wsq_spawn(pool, &acts[i].task) == WSQ_OK);
+}
+
+static void end_acts(int count) {
+    explore_wait_quiet();
+    for (int i = 0; i < 16 && ended < count; i++) explore_wait_quiet();
+    explore_check(ended == count);
+    explore_check_parked(pool);
+    explore_pool_end(pool);
+}
+
+static void nothing(wsq_ctx ctx) { (void)ctx; }
+
+static void blocks(wsq_ctx ctx) {
+    wsq_block_begin(ctx);
+    explore_meet(&gate, 2);
+    wsq_block_end(ctx);
+}
+
+/* ---- a worker wakes a near thread, a stand-in that another one has started ---- */
+
+static uint32_t place_of(unsigned worker, void *user) {
+    (void)user;
+    return worker == 0 ? 1u << 16 : 0;
+}
+
+static void blocks_later(wsq_ctx ctx) {
+    explore_meet(&begun, 2);
+    wsq_block_begin(ctx);
+    explore_meet(&gate, 2);
+    wsq_block_end(ctx);
+}
+
+/* It runs before there is a stand-in, and spawns when there is one, perhaps asleep. */
+static void spawns_two(wsq_ctx ctx) {
+    (void)ctx;
+    explore_meet(&begun, 2);
+    for (int i = 0; i < 8; i++) wsqi_pause();
+    spawn_act(2, nothing);
+    spawn_act(3, nothing);
+    explore_meet(&gate, 2);
+}
+
+static void near_standin(void) {
+    static const wsq_topology topology = {.place = place_of};
+    wsq_config config = {.topology = &topology};
+    begin_acts(2, config);
+    spawn_act(0, blocks_later);
+    spawn_act(1, spawns_two);
+    end_acts(4);
+}
+
+/* ---- a stand-in watches: a thread that sets an earlier timer gives it a token ---- */
+
+static wsq_task timed;
+static wsq_timer timer;
+static int timed_runs;
+
+static wsq_poll timed_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    if (timed_runs++ == 0) return WSQ_PENDING;
+    blocks(ctx);
+    ended++;
+    return WSQ_DONE;
+}
+
+static void sets_early(void *arg) {
+    (void)arg;
+    for (uint64_t delay = 4000; delay > 0; delay -= 1000)
+        explore_check(wsq_timer_set(pool, &timer, &timed, delay) == WSQ_OK);
+}
+
+static void standin_watches(void) {
+    wsq_config config = {.workers = 1};
+    begin_acts(1, config);
+    timed_runs = 0;
+    wsq_task_init(&timed, timed_run);
+    memset(&timer, 0, sizeof timer);
+    explore_check(wsq_spawn(pool, &timed) == WSQ_OK);
+    explore_wait_quiet();
+    explore_start(sets_early, NULL);
+    explore_check(wsq_timer_set(pool, &timer, &timed, 5000) == WSQ_OK);
+    spawn_act(0, blocks);
+    end_acts(2);
+}
+
+/* ---- two threads bring their own blocks, while a worker looks for jobs ---- */
+
+typedef struct small { wsq_job job; } small;
+
+static void small_run(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job, ended++; }
+
+static void forks_one(wsq_ctx ctx, void *arg) {
+    small one = {.job = {.fn = NULL}};
+    (void)arg;
+    wsq_fork(&ctx, &one.job, small_run);
+    wsqi_pause();
+    wsq_join(&ctx, &one.job);
+}
+
+static void runs_one(void *arg) {
+    (void)arg;
+    explore_check(wsq_run(pool, forks_one, NULL) == WSQ_OK);
+}
+
+static void two_guests(void) {
+    wsq_config config = {.workers = 1};
+    begin_acts(1, config);
+    explore_start(runs_one, NULL);
+    if (explore_choose(2)) spawn_act(0, nothing);
+    else ended++;
+    runs_one(NULL);
+    end_acts(3);
+}
+
+/* ---- a thread that was lent stays the user's: what runs on its processor, and where it runs, is not the
+ * pool's to decide ---- */
+
+enum { TIMES = 3 };
+
+static wsq_task forkers[TIMES];
+static int moved_ever;
+
+static void meets(wsq_ctx ctx, wsq_job *job) {
+    (void)ctx, (void)job;
+    explore_meet(&gate, 2);
+}
+
+/* Its job runs beside it, on a worker that was woken for that: there is one processor only. */
+static wsq_poll forks(wsq_ctx ctx, wsq_task *task) {
+    wsq_job job = {.fn = NULL};
+    (void)task;
+    gate = 0;
+    wsq_fork(&ctx, &job, meets);
+    explore_meet(&gate, 2);
+    wsq_join(&ctx, &job);
+    return WSQ_DONE;
+}
+
+static void lends(void *arg) {
+    (void)arg;
+    explore_check(wsq_worker_enter(pool) == WSQ_OK);
+}
+
+static void woken_for_jobs(bool lent) {
+    const wsq_config config = {.lend_only = lent, .max_standins = WSQ_STANDINS_OFF};
+    sent_on = 0;
+    pool = explore_pool_make(2, config);
+    for (int i = 0; lent && i < 2; i++) explore_start(lends, NULL);
+    for (int i = 0; i < TIMES; i++) {
+        explore_wait_quiet();
+        wsq_task_init(&forkers[i], forks);
+        explore_check(wsq_spawn(pool, &forkers[i]) == WSQ_OK);
+        explore_check(wsq_task_wait(&forkers[i]) == WSQ_OK);
+    }
+    explore_check(wsq_pool_shutdown(pool, WSQ_DRAIN) == WSQ_OK);
+    explore_pool_end(pool);
+}
+
+static void own_threads(void) {
+    woken_for_jobs(false);
+    moved_ever += sent_on;
+}
+
+static void lent_threads(void) {
+    woken_for_jobs(true);
+    explore_check(sent_on == 0);
+}
+
 int main(void) {
     explore_random("compose: wait inside", wait_inside, 2000);
     explore_random("compose: impatient inside", impatient_inside, 2000);
@@ -262,5 +462,13 @@ int main(void) {
     explore_random("compose: a stand-in leaves work", standin_leaves_work, 1500);
     explore_random("compose: blocking against shutdown", blocking_against_shutdown, 2000);
     explore_random("compose: two pools", two_pools, 2000);
+    explore_random("block: a near stand-in", near_standin, 8000);
+    explore_random("block: a stand-in watches", standin_watches, 8000);
+    explore_random("block: two guests", two_guests, 8000);
+    if (explore_random("lent: the pool's own threads move", own_threads, 1000) && moved_ever == 0) {
+        printf("no point is reached\n"); /* then the other scenario shows nothing */
+        return 1;
+    }
+    explore_random("lent: a thread that was lent stays", lent_threads, 1000);
     return explore_end();
 }
