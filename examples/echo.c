@@ -62,15 +62,14 @@ static wsq_poll accept_all(wsq_ctx ctx, wsq_task *task) {
 int main(int argc, char **argv) {
     struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                .sin_port = htons((uint16_t)(argc > 1 ? atoi(argv[1]) : 7000))};
-    socklen_t size = sizeof here;
     wsq_task acceptor = {.fn = accept_all};
     wsq_driver driver;
     wsq_pool *pool;
     if (argc > 2) silence_ns = strtoull(argv[2], NULL, 10) * 1000000000u;
     wsq_io_unblock(listener = socket(AF_INET, SOCK_STREAM, 0));
     signal(SIGPIPE, SIG_IGN), setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-    if (bind(listener, (struct sockaddr *)&here, size) != 0 || listen(listener, 1024) != 0 ||
-        getsockname(listener, (struct sockaddr *)&here, &size) != 0 ||
+    if (bind(listener, (struct sockaddr *)&here, sizeof here) != 0 || listen(listener, 1024) != 0 ||
+        getsockname(listener, (struct sockaddr *)&here, &(socklen_t){sizeof here}) != 0 ||
         wsq_io_init(&io, &driver) != 0 || wsq_io_add(&io, listener) != 0) return perror("echo"), 1;
     printf("echo: port %d\n", ntohs(here.sin_port)), fflush(stdout);
     if (wsq_pool_create(&pool, &(wsq_config){.driver = &driver}) != WSQ_OK) return 1;
