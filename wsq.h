@@ -8454,6 +8454,7 @@ static void wsqi_wait_help(wsq_pool *pool, const wsq_task *task, const wsq_group
         return;
     }
     if (self != NULL || wsqi_own_threads(&pool->config) == 0 ||
+        (group != NULL && wsq_group_pending(group) == 0) ||
         pool->config.order == WSQ_LIFO || /* tasks spawned there would not run newest first */
         wsqi_hooked(pool, 1u << WSQ_EVENT_START) || wsqi_inject_empty(wsqi_share_own(pool)) ||
         wsqi_sleeping(wsqi_load_hint(&pool->permits)) == 0 ||
@@ -8506,12 +8507,17 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
     if (block != NULL && block->driving != WSQI_DRIVING_NOT) return WSQ_ERR_INVALID;
     wsqi_wait wait;
     wsq_result result;
+    /* A thread outside helps before it is listed as waiting: mostly it need not wait any more. */
+    if (timeout_ns == WSQ_FOREVER && wsqi_local(pool) == NULL) {
+        wsqi_wait_help(pool, task, group);
+        result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
+        if (result != WSQ_ERR_TIMEOUT) return result;
+    }
     wsqi_wait_begin(&wait, pool, task != NULL ? (void *)task : (void *)group, timeout_ns);
     wait.task = task;
     wait.group = group;
-    /* here: first look in the worker's queue, or, outside, help. (A future: wsqi_future_here.) */
-    bool here = wait.self != NULL ? task == NULL || task->fn != wsqi_future_run
-                                  : timeout_ns == WSQ_FOREVER;
+    /* here: first look in the worker's queue. (A future: wsqi_future_here.) */
+    bool here = wait.self != NULL && (task == NULL || task->fn != wsqi_future_run);
     for (;;) {
         bool over = wsqi_wait_listen(&wait) || wsqi_over(pool);
         result = task != NULL ? wsqi_task_result(task) : wsqi_group_result(group);
@@ -8519,8 +8525,7 @@ static wsq_result wsqi_await(wsq_pool *pool, wsq_task *task, wsq_group *group,
         if (result != WSQ_ERR_TIMEOUT || wsqi_wait_expired(&wait)) break;
         if (here) {
             here = false;
-            if (wait.self != NULL) wsqi_wait_here(wait.self, task, group);
-            else wsqi_wait_help(pool, task, group);
+            wsqi_wait_here(wait.self, task, group);
             continue;
         }
         if (task != NULL ? wsqi_task_live(wsqi_task_attend(task)) : wsqi_group_attend(group))

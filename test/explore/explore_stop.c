@@ -451,9 +451,9 @@ static void stop_against_pump(void) {
     wsq_config config = {.caller_runs = true};
     begin(1, config);
     for (int i = 0; i < 4; i++) spawn(i);
-    explore_fiber *other = explore_start(pumper, NULL);
+    explore_fiber *fiber = explore_start(pumper, NULL);
     cancels(NULL);
-    explore_join_one(other);
+    explore_join_one(fiber);
     for (int i = 0; i < 4; i++) explore_check(wsq_task_done(&items[i].task));
     explore_pool_end(pool);
 }
@@ -467,14 +467,14 @@ static void pumps_once(void *arg) {
 static void pump_is_claimed(void) {
     wsq_config config = {.caller_runs = true};
     begin(1, config);
-    explore_fiber *other = explore_start(pumps_once, NULL);
+    explore_fiber *fiber = explore_start(pumps_once, NULL);
     wsqi_wait wait;
     wsqi_wait_begin(&wait, pool, pool, WSQ_FOREVER);
     for (wsqi_wait_listen(&wait); !wsqi_pump_enter(pool); wsqi_wait_listen(&wait))
         wsqi_wait_park(&wait);
     wsqi_wait_end(&wait);
     wsqi_pump_leave(pool); /* as at first */
-    explore_join_one(other);
+    explore_join_one(fiber);
     explore_pool_end(pool);
 }
 
