@@ -6213,14 +6213,14 @@ static void wsqi_timer_link(wsqi_timers *timers, wsq_timer *timer) {
     if (at < timers->base) at = timers->base;
     while ((at ^ timers->base) >> level * WSQI_TIMER_BITS >> WSQI_TIMER_BITS != 0) level++;
     unsigned digit = (unsigned)(at >> level * WSQI_TIMER_BITS) % WSQI_TIMER_LISTS;
-    wsqi_link *list = &timers->lists[level][digit];
-    if ((timers->filled[level] >> digit & 1) == 0) list->next = list->prev = list;
+    wsqi_link *head = &timers->lists[level][digit];
+    if ((timers->filled[level] >> digit & 1) == 0) head->next = head->prev = head;
     timers->filled[level] |= (uint64_t)1 << digit;
-    wsqi_link *last = wsqi_get(&list->prev);
-    wsqi_set(&timer->link.next, list);
+    wsqi_link *last = wsqi_get(&head->prev);
+    wsqi_set(&timer->link.next, head);
     wsqi_set(&timer->link.prev, last);
     wsqi_set(&last->next, &timer->link);
-    wsqi_set(&list->prev, &timer->link);
+    wsqi_set(&head->prev, &timer->link);
 }
 
 /* The lock's holder takes the timer out of its list. */
@@ -6235,11 +6235,11 @@ static void wsqi_timer_unlink(wsq_timer *timer) {
 /* The lock's holder asks when to look at this list, which is for times from `start` to `end`: at
  * its earliest timer's time, `end` at the latest (timers that were set again may be due later); or,
  * if the list is long, at `start`. */
-static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *list, uint64_t start,
+static uint64_t wsqi_timers_first(wsqi_timers *timers, wsqi_link *head, uint64_t start,
                                   uint64_t end) {
     unsigned count = 0;
     (void)timers; /* only assertions use it */
-    for (wsqi_link *link = wsqi_get(&list->next); link != list; link = wsqi_get(&link->next)) {
+    for (wsqi_link *link = wsqi_get(&head->next); link != head; link = wsqi_get(&link->next)) {
         wsq_timer *timer = wsq_container_of(link, wsq_timer, link);
         wsqi_check_timer(timers, timer);
         uint64_t at = wsqi_get(&timer->at);
@@ -6259,15 +6259,15 @@ static uint64_t wsqi_timers_open(wsqi_timers *timers, uint64_t now) {
         uint64_t *filled = &timers->filled[level], above = timers->base >> shift >> WSQI_TIMER_BITS;
         for (; *filled != 0; *filled &= *filled - 1) {
             unsigned digit = wsqi_lowest_bit(*filled);
-            wsqi_link *list = &timers->lists[level][digit];
-            if (wsqi_get(&list->next) == list) continue; /* its timers have left the list */
+            wsqi_link *head = &timers->lists[level][digit];
+            if (wsqi_get(&head->next) == head) continue; /* its timers have left the list */
             uint64_t start = (above << WSQI_TIMER_BITS | digit) << shift;
             if (start > now) { /* the first list is not due yet */
                 if (timers->base < now) timers->base = now;
-                return wsqi_timers_first(timers, list, start, start | (((uint64_t)1 << shift) - 1));
+                return wsqi_timers_first(timers, head, start, start | (((uint64_t)1 << shift) - 1));
             }
             timers->base = start;
-            timers->open = list;
+            timers->open = head;
             return now;
         }
         shift += WSQI_TIMER_BITS;
