@@ -2250,6 +2250,8 @@ static inline void wsq_join(wsq_ctx *ctx, wsq_job *job) {
  *
  *   S               the word wsq_pool.permits. It counts idle threads, sleeping permits, searchers
  *                   and guests
+ *   place           where a processor is: its node, and the first processor that shares its
+ *                   last-level cache
  *   permit          a thread needs one to take queued tasks. A pool has `workers` of them. A permit
  *                   that no thread holds sleeps; S counts it
  *   idle thread     a worker or stand-in without work and without a permit, which sleeps until it
@@ -2448,12 +2450,12 @@ static inline void wsqi_count(wsqi_a64 *counter, uint64_t n) {
 /* ==========================================================================
  * >>random
  * Purpose:   random numbers, with which a thief chooses its first victim.
- * Invariant: the two words are never both zero: the generator would stay there.
+ * Invariant: the two words are never both zero, or the generator would give only zeros.
  * Writers:   the owner alone.
  * Source:    Marsaglia, Xorshift RNGs (2003), triple 17 7 16; Lemire, multiply-shift (2019).
  * ========================================================================== */
 
-/* Knuth's multiplicative hash: keys that differ a little differ in the upper bits of the hash. */
+/* Knuth's multiplicative hash: if keys differ a little, their hashes differ in the upper bits. */
 static inline uint64_t wsqi_hash(uint64_t key) { return key * 0x9E3779B97F4A7C15u; }
 
 WSQ_API void wsq_random_seed(wsq_random *random, uint64_t seed) {
@@ -2487,8 +2489,8 @@ WSQ_API uint32_t wsq_random_below(wsq_random *random, uint32_t n) {
  * Writers:   head: owner (pop, spill) and thieves, by compare-and-swap; at the end of a spill the
  *            owner just stores it. tail, slots: the owner.
  * Source:    Tokio's queue.rs; ours: a thief checks the room in its own ring.
- * Bound:     32-bit indices: a thief that is held up between two instructions does not notice if
- *            exactly k * 2^32 items pass through the ring meanwhile.
+ * Bound:     32-bit indices: if exactly k * 2^32 items pass through the ring between a thief's look
+ *            at the head and its compare-and-swap, the thief may take slots without an item.
  * ========================================================================== */
 
 #define WSQI_RING_MASK ((uint32_t)WSQ_RING_CAPACITY - 1)
@@ -2533,7 +2535,7 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
         uint32_t real = wsqi_head_real(head), steal = wsqi_head_steal(head);
         if (real == tail) return NULL;
         uint64_t next = wsqi_head_pack(steal == real ? real + 1 : steal, real + 1);
-        /* R6: a thread that sees the new head sees a tail at least as new; with an older tail,
+        /* R6: a thread that sees the new head sees no older tail than this one; with an older tail,
          * tail - head would underflow. Pairs with R5. Failure: relaxed, the loop tries again. */
         if (WSQI_LIKELY(wsqi_cas_rel(&self->head, &head, next)))
             return wsqi_get(&self->items[real & WSQI_RING_MASK]);
@@ -2543,9 +2545,9 @@ WSQI_HOT void *wsqi_ring_pop(wsq_ring *self) {
 WSQ_API void *wsq_ring_pop(wsq_ring *self) { return wsqi_ring_pop(self); }
 
 /* The owner leaves the oldest WSQ_RING_CAPACITY / 2 items in the ring and moves the others to
- * `out`, which has room for as many. Returns the number of moved items: 0 if the ring holds no more
- * than half its capacity, or a thief is copying. A thief that read the tail before the spill
- * lowered it takes only the oldest items, at most half of the ring, so none of the moved ones. */
+ * `out`, which has room for as many. Returns how many it moved: 0 if the ring is at most half full,
+ * or a thief takes items. A thief that read the tail before the spill lowered it takes only the
+ * oldest items, at most half of the ring, so none of the moved ones. */
 static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     const uint32_t half = WSQ_RING_CAPACITY / 2;
     uint32_t tail = wsqi_load_own(&self->tail);
@@ -2553,14 +2555,14 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     uint32_t start = wsqi_head_real(head);
     if (wsqi_head_steal(head) != start || tail - start <= half) return 0;
     /* Claims every item: to thieves this looks like a steal under way. R3: the last thief has made
-     * its copies. wsqi_ring_room relies on this acquire, because it will read the head that is
-     * stored below, not the one that the thief stored. Failure: a thief was faster. */
+     * its copies. wsqi_ring_room needs this acquire: from here on it reads the head that is stored
+     * below, not the one that the thief stored. Failure: a thief was faster. */
     if (!wsqi_cas_acq(&self->head, &head, wsqi_head_pack(start, tail))) return 0;
     for (uint32_t i = start + half; i != tail; i++)
         out[i - start - half] = wsqi_get(&self->items[i & WSQI_RING_MASK]);
     /* R1: the items are visible to a thief that reads this tail. If it read the head before the
      * spill, its compare-and-swap can succeed, because the head is the same again. So without this
-     * order it could run an item that it does not see. */
+     * order the thief could run an unwritten item. */
     wsqi_store_rel(&self->tail, start + half);
     /* R7: a thief that finds the older half stealable also sees the lower tail. With the old tail
      * it could take items that have moved. Pairs with R5. */
@@ -2568,18 +2570,18 @@ static size_t wsqi_ring_spill(wsq_ring *self, void **out) {
     return tail - start - half;
 }
 
-/* Spills only a full ring. The older half stays in the ring, because it holds the items that came
- * from the global queue: these must not go straight back there. */
+/* Spills only a full ring. The older half stays in the ring, because it has the items that came
+ * from the global queue, and these must not go straight back. */
 WSQ_API size_t wsq_ring_spill(wsq_ring *self, void **out) {
     return wsqi_ring_room(self) == 0 ? wsqi_ring_spill(self, out) : 0;
 }
 
 /* Called by a thief, the owner of `self`. Takes half of the victim's items, but at most `most`.
- * Returns the oldest and puts the others into `self`. NULL: empty, or another thread was faster. */
+ * Returns the oldest and puts the others into `self`. NULL: none, or another thread takes some. */
 static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t most) {
     uint32_t tail = wsqi_load_own(&self->tail);
-    /* Even an empty ring of the thief may lack room, because another thief may still be copying
-     * from it. So this one takes no more than fits. */
+    /* Even if the thief's own ring is empty, it may lack room, because another thief may still be
+     * copying from it. So this thief takes no more than fits. */
     uint32_t room = wsqi_ring_room(self);
     /* R5: the tail that is read next is not older than this head, so tail - head does not
      * underflow. Pairs with R6 and R7. */
@@ -2604,7 +2606,7 @@ static inline void *wsqi_ring_steal(wsq_ring *victim, wsq_ring *self, uint32_t m
     do {
         head = wsqi_head_pack(wsqi_head_real(claim), wsqi_head_real(claim));
         /* R4: the thief has made its copies before the owner may overwrite a slot. Pairs with R3.
-         * Failure: relaxed, the owner has popped; the loop uses its new real head. */
+         * Failure: relaxed, the owner has popped; the loop uses the new real head. */
     } while (!wsqi_cas_rel(&victim->head, &claim, head));
     return first;
 }
@@ -2624,8 +2626,8 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
 /* ==========================================================================
  * >>platform
  * Purpose:   threads, a clock, the usable cores, one thread-local pointer, waiting on an address.
- * Invariant: wsqi_parking_wait sleeps only while the word holds the expected value. A wake after a
- *            change of the word is never lost. The wait may return early for no reason.
+ * Invariant: wsqi_parking_wait sleeps only if the word holds the expected value when it begins. A
+ *            wake after a change of the word is never lost. A wait may return early for no reason.
  * Writers:   only the functions of this section.
  * Source:    Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks (2002).
  *
@@ -2656,8 +2658,8 @@ WSQ_API size_t wsq_ring_length(const wsq_ring *ring) {
  *                                             possible, and the pool does not notice a fork()
  *     void wsqi_guard_destroy(wsqi_a32 *guard)
  *     unsigned wsqi_places_read(uint32_t *places, unsigned count)
- *                                             stores the place (wsq_topology) of each processor,
- *                                             and returns how many there are
+ *                                             stores the places (wsq_topology) of the processors,
+ *                                             at most `count`, and returns how many
  *     unsigned wsqi_cpu_now(void)             the processor that this thread runs on
  *     uintptr_t wsqi_thread_key(void)         a number that no other living thread has
  *     size_t wsqi_stack_default(void)         bytes of a stack for stack_size 0; 0: unknown
@@ -2703,7 +2705,7 @@ static inline void wsqi_self_set(wsqi_worker *self) { wsqi_self_slot = self; }
 #include <windows.h>
 
 /* These functions are looked up by name. So no library has to be linked, and old Windows headers,
- * which lack them, will do. */
+ * which lack them, are enough. */
 typedef void (*wsqi_symbol)(void);
 typedef BOOL (WINAPI *wsqi_wait_fn)(volatile void *word, void *expected, SIZE_T size, DWORD ms);
 typedef void (WINAPI *wsqi_wake_fn)(void *word);
@@ -2737,7 +2739,7 @@ static bool wsqi_parking_init(wsqi_parking *self) {
 
 static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 
-/* A time-out is as exact as the system's tick, up to 16 ms. */
+/* A time-out ends at a tick of the system's; these are up to 16 ms apart. */
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
     uint64_t ms = (timeout_ns + 999999) / 1000000;
@@ -2765,7 +2767,6 @@ static unsigned __stdcall wsqi_thread_main(void *arg) {
     return 0;
 }
 
-/* Starts a thread. False: the system starts none with that stack size. */
 static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                               size_t stack_size, const char *name) {
     size_t length = 0;
@@ -2785,9 +2786,9 @@ static void wsqi_thread_join(wsqi_thread *thread) {
     CloseHandle(thread->handle);
 }
 
-/* The affinity mask covers one processor group of at most 64 cores. Since Windows 11, which has
- * GetProcessDefaultCpuSetMasks, the threads of a process run in all groups, unless its mask leaves
- * out some cores: then this counts the cores of the mask. */
+/* The affinity mask covers one processor group, of at most 64 cores. Since Windows 11, which has
+ * GetProcessDefaultCpuSetMasks, a process whose mask leaves out no core runs in all groups, so this
+ * counts all cores; otherwise those of the mask. */
 static unsigned wsqi_cpu_count(void) {
     DWORD_PTR mine = 0, all = 0;
     unsigned count = 0;
@@ -2806,8 +2807,8 @@ static unsigned wsqi_cpu_count(void) {
 #endif
 #endif
 
-/* These systems have a call to sleep on a word in the kernel. On NetBSD and all other systems a
- * thread sleeps on a condition variable. */
+/* The kernels of the systems below have a call that sleeps on a word. On all others, for example
+ * NetBSD, a thread sleeps on a condition variable. */
 #if !defined(WSQ_FORCE_PTHREAD)
 #if defined(__linux__)
 #define WSQI_FUTEX 1
@@ -2849,9 +2850,9 @@ static unsigned wsqi_cpu_count(void) {
 #define WSQI_X32 1
 #endif
 
-/* glibc and musl hide these functions under -std=c11. A macro that asks for them would come too
- * late if the user has included a system header before. On 32-bit systems whose time_t has 64 bits
- * the function is __clock_gettime64; the plain name belongs to the old function with 32 bits. */
+/* glibc and musl hide these functions under -std=c11, and a macro that asks for them would come too
+ * late if the user has included a system header before. So they are declared here. On 32-bit
+ * systems whose time_t has 64 bits, the plain name belongs to an old function with 32 bits. */
 #if (defined(__linux__) || defined(__EMSCRIPTEN__)) && !defined(__cplusplus)
 long syscall(long number, ...);
 int sched_getcpu(void);
@@ -2901,7 +2902,7 @@ static inline struct timespec wsqi_timespec(uint64_t ns) {
 }
 
 /* wsq turns pthread_cancel off where it blocks, since the thread may hold a lock or be about to
- * free a pool. The thread then ends at its next cancellation point after the call of wsq. */
+ * free a pool. A thread that is cancelled there ends at its next cancellation point after wsq. */
 #if defined(PTHREAD_CANCEL_DISABLE)
 static inline int wsqi_cancel_off(void) {
     int former;
@@ -2916,8 +2917,9 @@ static inline void wsqi_cancel_back(int former) { (void)former; }
 
 /* ---- waiting on an address ---- */
 
-/* Two functions for each kernel: wsqi_kernel_wait sleeps while the word has the expected value
- * (timeout_ns 0: without limit), and wsqi_kernel_wake wakes one thread or all. */
+/* Two functions for each kernel. wsqi_kernel_wait: if the word has the expected value, it sleeps
+ * until a wake, for timeout_ns at most (0: without limit); it may return early. wsqi_kernel_wake
+ * wakes one thread or all. */
 #if defined(WSQI_FUTEX)
 
 #define WSQI_FUTEX_WAIT_PRIVATE 128
@@ -2974,8 +2976,8 @@ static void wsqi_kernel_wake(wsqi_a32 *word, bool all) {
 
 #elif defined(WSQI_SLEEP_DRAGONFLY)
 
-/* umtx_sleep takes microseconds; 0: without limit. This sleeps at most a second, because a wait may
- * return early. */
+/* umtx_sleep takes microseconds, as an int; 0: without limit. If there is a limit, this sleeps for
+ * at most a second, because a wait may return early. */
 static void wsqi_kernel_wait(wsqi_a32 *word, uint32_t expected, uint64_t timeout_ns) {
     int us = timeout_ns < 1000000000u ? (int)((timeout_ns + 999) / 1000) : 1000000;
     umtx_sleep((volatile const int *)word, (int)expected, us);
@@ -3027,8 +3029,8 @@ static bool wsqi_parking_init(wsqi_parking *self) {
 
 static void wsqi_parking_fini(wsqi_parking *self) { (void)self; }
 
-/* Errors are normal here, and errno is restored: a wait fails if the word has changed, a signal
- * came or the time is up; a wake fails if the waiting thread is gone and has freed the word. */
+/* Errors are normal here, so errno is restored. A wait fails if the word has changed, a signal came
+ * or the time is up; a wake fails if the waiting thread is gone and has freed the word. */
 static void wsqi_parking_wait(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
                               uint64_t timeout_ns) {
     int saved = errno;
@@ -3046,8 +3048,8 @@ static void wsqi_parking_wake(wsqi_parking *self, wsqi_a32 *word, bool all) {
 
 #else
 
-/* A guess. If two threads wait in one bucket for different words, a wake for one of the words makes
- * both threads return. That is harmless: the other one waits again. */
+/* A guess. If two threads wait in one bucket, each for a word of its own, a wake for one word makes
+ * both return. That is harmless, because a thread whose word has not changed waits again. */
 #define WSQI_PARKING_BUCKETS 16
 
 typedef struct wsqi_bucket {
@@ -3069,8 +3071,8 @@ static void wsqi_parking_close(wsqi_parking *self, int count) {
     }
 }
 
-/* A change of the wall clock must not lengthen a wait: macOS waits for a span, the other systems by
- * the monotonic clock. */
+/* So that a change of the wall clock does not lengthen a wait, macOS waits for a span of time, and
+ * the other systems use the monotonic clock. */
 #if defined(__APPLE__)
 
 static int wsqi_cond_init(pthread_cond_t *condition) { return pthread_cond_init(condition, NULL); }
@@ -3178,7 +3180,6 @@ static void wsqi_signals_block(wsqi_sigset *former) {
 
 #define WSQI_STACK_UNIT 16384u /* macOS wants whole pages, of 16 KiB on ARM */
 
-/* Starts a thread. False: the system starts none with that stack size. */
 static bool wsqi_thread_start(wsqi_thread *thread, void (*fn)(void *arg), void *arg,
                               size_t stack_size, const char *name) {
     pthread_attr_t attributes;
@@ -3228,8 +3229,8 @@ static size_t wsqi_stack_default(void) {
 #endif
 
 #if defined(__linux__)
-/* QEMU's user mode accepts advice that it does not know, and does nothing. So MADV_WIPEONFORK (18)
- * counts only if the invalid advice -1 fails. */
+/* QEMU's user mode accepts advice that it does not know, and does nothing. So the success of
+ * MADV_WIPEONFORK (18) counts only if the invalid advice -1 fails. */
 static bool wsqi_guard_wipe(void *page) {
     return syscall(SYS_madvise, page, 4096L, -1L) != 0 &&
            syscall(SYS_madvise, page, 4096L, 18L) == 0;
@@ -3254,8 +3255,8 @@ static void wsqi_guard_destroy(wsqi_a32 *guard) { munmap((void *)guard, 4096); }
 
 /* ---- pages ---- */
 
-/* These pages are not used under the address sanitizer: it would not find the pointers in them, and
- * would report leaks. */
+/* wsqi_pages_take is not used under the address sanitizer, which would not find the pointers in
+ * these pages, and would report leaks. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WSQI_ASAN 1
@@ -3382,8 +3383,8 @@ static void wsqi_list_mark(const char *rest, uint32_t *places, unsigned count, u
 
 #define WSQI_LIST_BYTES 4096 /* the most that the kernel writes into such a file */
 
-/* Returns the first processor that shares the last-level cache of `cpu`; 0: unknown, or `cpu` is
- * offline. Level 2 counts for a core without a level-3 cache. */
+/* Returns the first processor that shares the last-level cache of `cpu`, or 0 if that is unknown
+ * (`cpu` may be offline). Level 2 counts for a core without a level-3 cache. */
 static uint32_t wsqi_cache_read(unsigned cpu, char *text) {
     char path[96];
     for (unsigned level = 3; level >= 2; level--) {
@@ -3395,8 +3396,7 @@ static uint32_t wsqi_cache_read(unsigned cpu, char *text) {
     return 0;
 }
 
-/* Adds to each processor's place the number of its node, in the upper 16 bits. The numbers of the
- * nodes may have gaps. */
+/* Adds to each processor's place the number of its node, in the upper 16 bits. */
 static void wsqi_nodes_read(uint32_t *places, unsigned count) {
     char path[64], text[WSQI_LIST_BYTES], nodes[WSQI_LIST_BYTES];
     const char *rest = nodes;
@@ -3411,9 +3411,9 @@ static void wsqi_nodes_read(uint32_t *places, unsigned count) {
     }
 }
 
-/* Stores the place of each of the first `count` processors (0: unknown): its node, and the first
- * processor that shares its last-level cache. Returns how many processors there may be; some of
- * them may be offline. */
+/* Stores the places (0: unknown) of the possible processors, at most `count`: each one's node, and
+ * the first processor that shares its last-level cache. Returns how many places it has stored; some
+ * of these processors may be offline. 0: the system does not say. */
 static unsigned wsqi_places_read(uint32_t *places, unsigned count) {
     char text[WSQI_LIST_BYTES];
     const char *rest = text;
@@ -3434,17 +3434,16 @@ static unsigned wsqi_cpu_now(void) {
 #define wsqi_cpu_leave wsqi_cpu_leave
 static void wsqi_cpu_leave(void) {
     enum { WORD = 8 * sizeof(unsigned long) };
-    /* 8192 processors, the kernel's own limit */
-    unsigned long mask[128] = {0}, others[128], now[128];
+    unsigned long mask[128] = {0}, others[128], now[128]; /* 8192 processors, the kernel's limit */
     unsigned cpu = wsqi_cpu_now();
     int error = errno; /* restored below: the caller may be inside a task */
     long size = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
     if (size > 0 && cpu / WORD < 128) {
         memcpy(others, mask, sizeof mask);
         others[cpu / WORD] &= ~(1ul << cpu % WORD);
-        /* Without this processor in its mask the thread moves. The call fails if there is no other
-         * one, or a sandbox forbids it. If another thread has set the mask meanwhile, its mask
-         * stays. */
+        /* The thread moves if its mask leaves out this processor. The call fails if there is no
+         * other one, or a sandbox forbids it. Then the mask is restored, unless another thread has
+         * changed it meanwhile. */
         if (syscall(SYS_sched_setaffinity, 0, (size_t)size, others) == 0 &&
             syscall(SYS_sched_getaffinity, 0, sizeof now, now) == size &&
             memcmp(now, others, (size_t)size) == 0)
@@ -3512,8 +3511,8 @@ static unsigned wsqi_cpu_count(void) {
 #define wsqi_guard_destroy(guard) ((void)(guard))
 #endif
 
-/* A thread that sleeps for longer than this, an hour, sleeps in parts: some systems count the
- * seconds of a sleep in 31 bits only. A guess. */
+/* The longest sleep, an hour; after it the caller sleeps again. Some systems count the seconds of a
+ * sleep in 31 bits: any time below that limit would do, so an hour is a guess. */
 #define WSQI_LONGEST_NS 3600000000000u
 
 static void wsqi_parking_sleep(wsqi_parking *self, wsqi_a32 *word, uint32_t expected,
@@ -3681,9 +3680,9 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
         /* D4: otherwise the owner could read an old top and a thief an old bottom, and both take
          * the last item. A thief that reads this bottom sees the slots below. Pairs with D5, D2. */
         wsqi_store_sc(&self->bottom, bottom);
-        top = wsqi_load_sc(&self->top); /* D4: the store of bottom comes first. */
+        top = wsqi_load_sc(&self->top); /* D4: as above */
         if ((int64_t)(bottom - top) > 0) return wsqi_load_own(wsqi_array_slot(array, bottom));
-        wsqi_store_rel(&self->bottom, bottom + 1); /* D1: thieves may take the last item. */
+        wsqi_store_rel(&self->bottom, bottom + 1); /* D1: as in wsq_deque_push */
     }
     if ((int64_t)(bottom - top) < 0) return NULL;
     void *item = wsqi_load_own(wsqi_array_slot(array, bottom));
@@ -3694,15 +3693,16 @@ WSQ_API void *wsq_deque_pop(wsq_deque *self) {
 }
 
 WSQ_API wsq_steal wsq_deque_steal(wsq_deque *victim, void **item) {
-    uint64_t top = wsqi_load_sc(&victim->top); /* D5: this load comes before that of bottom. */
-    /* D5: comes after the load of top. D2: the slots below it are visible. Pairs with D1, D4. */
+    uint64_t top = wsqi_load_sc(&victim->top); /* D5: as below */
+    /* D5: either this thief sees the owner's new bottom, or the owner sees the new top; otherwise
+     * both would take the last item. D2: the slots below are visible. Pairs with D1, D4. */
     uint64_t bottom = wsqi_load_sc(&victim->bottom);
     if ((int64_t)(bottom - top) <= 0) return WSQ_STEAL_EMPTY;
     /* D7: the copies in a grown array are visible. Pairs with D6. */
     wsqi_array *array = (wsqi_array *)wsqi_load_acq(&victim->array);
     void *first = wsqi_load_hint(wsqi_array_slot(array, top));
-    /* D5: the swap comes after both loads. D8: the thief has read the slot before the owner sees it
-     * free and reuses it. Pairs with D4 and D9. Failure: relaxed, this thief has taken nothing. */
+    /* D5: as above. D8: the thief has read the slot before the owner sees that it is free, and
+     * reuses it. Pairs with D4 and D9. Failure: relaxed, this thief has taken nothing. */
     if (!wsqi_cas_sc(&victim->top, &top, top + 1)) return WSQ_STEAL_LOST;
     *item = first;
     return WSQ_STEAL_OK;
