@@ -197,6 +197,63 @@ static void moves_in_a_turn(void) {
     CHECK(trip.at > 20);
 }
 
+static wsq_poll spawns_four_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    trip_spawn(wsq_pool_of(ctx), 2, 10 * MS);
+    trip_spawn(wsq_pool_of(ctx), 1, US);
+    trip_spawn(wsq_pool_of(ctx), 1, 20 * MS);
+    compute(1500 * US);
+    return WSQ_DONE;
+}
+
+static wsq_poll then_steals_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    compute(item_of(task)->ns);
+    trip_stall();
+    return WSQ_DONE;
+}
+
+/* A thief takes two of four tasks, and their owner takes the others. Worker 2 runs dry while the second stolen task is
+ * out of reach. */
+static void moves_by_theft(void) {
+    memset(&trip, 0, sizeof trip);
+    do {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 3, .max_standins = WSQ_STANDINS_OFF});
+        uint64_t at = trip.at + 1;
+        item *thief = item_make(MS), *spawns = item_make(0);
+        memset(&trip, 0, sizeof trip);
+        trip.at = at;
+        thief->task.fn = then_steals_run;
+        item_spawn_on(pool, 1, thief);
+        item_spawn_on(pool, 2, item_make(2 * MS));
+        nap(100 * US);
+        spawns->task.fn = spawns_four_run;
+        item_spawn_on(pool, 0, spawns);
+        CHECK(trip_in_time(pool));
+    } while (trip.stalled != 0 && trip.at < 300);
+    CHECK(trip.at > 20);
+}
+
+/* wsq_go wakes a second thread, unless the first one has found its task meanwhile. */
+static void nothing_to_do(void *arg) { (void)arg; }
+
+static void second_wake(void) {
+    memset(&trip, 0, sizeof trip);
+    do {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .max_standins = WSQ_STANDINS_OFF});
+        uint64_t at = trip.at + 1;
+        memset(&trip, 0, sizeof trip);
+        trip.at = at;
+        CHECK_EQ(wsq_go(pool, nothing_to_do, NULL), WSQ_OK);
+        if (at > 1) trip_stall();
+        CHECK_EQ(wsq_go(pool, nothing_to_do, NULL), WSQ_OK);
+        sim_stall.left = 0;
+        CHECK(at > 1 || wsqi_load_stat(&pool->wakes) == 2);
+        CHECK(trip_in_time(pool));
+    } while (trip.at == 1 || trip.stalled != 0);
+    CHECK(trip.at > 20);
+}
+
 /* ---- a turn steals from a thread that stays in one task, not from one that has just fetched tasks ---- */
 
 static bool first_half(void *task) { return item_of(wsqi_unmarked(task))->pends; }
@@ -518,6 +575,8 @@ int main(void) {
     test_begin("exact_moves");
     IN_WORLD(trips);
     IN_WORLD(moves_in_a_turn);
+    IN_WORLD(moves_by_theft);
+    IN_WORLD(second_wake);
     IN_WORLD(fetched_before_a_turn);
     IN_WORLD(back_then_more);
     IN_WORLD(turns_of_lifo);
