@@ -381,7 +381,7 @@ static void some_events(void) {
 #ifdef __linux__
 #include <sys/prctl.h>
 
-static char thread_names[2][16];
+static char thread_names[11][16];
 
 static void read_name(void *user, wsq_event event, unsigned worker, const void *subject, uint64_t value) {
     (void)user, (void)event, (void)subject, (void)value;
@@ -401,6 +401,8 @@ static void names(void) {
         CHECK(strcmp(thread_names[0], cases[i].first) == 0);
         CHECK(strcmp(thread_names[1], cases[i].second) == 0);
     }
+    pool_end(pool_new((wsq_config){.workers = 11, .name = "thirteenbytes", .hooks = &hooks}));
+    CHECK(strcmp(thread_names[10], "thirteenbyte-10") == 0);
 }
 #else
 static void names(void) {}

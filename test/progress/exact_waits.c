@@ -284,6 +284,158 @@ static void lanes_of_threads(void) {
     }
 }
 
+/* ---- how many looks, wakes and accesses it takes ---- */
+
+static uint64_t attempts_of(wsq_pool *pool, unsigned worker) {
+    wsq_stats one;
+    wsq_worker_stats(pool, worker, &one);
+    return one.steal_attempts;
+}
+
+/* A search has one round, and visits no workers that sleep. */
+static void looks_once(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2, .spin_ns = WSQ_SPIN_OFF});
+    uint64_t before = attempts_of(pool, 1);
+    item_spawn_on(pool, 1, item_make(US));
+    nap(MS);
+    CHECK_EQ(attempts_of(pool, 1), before);
+    item_spawn_on(pool, 0, item_make(MS));
+    nap(100 * US);
+    item_spawn_on(pool, 1, item_make(US));
+    nap(500 * US);
+    CHECK_EQ(attempts_of(pool, 1), before + 2); /* before its search, and in it */
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+static uint64_t attempts;
+
+static wsq_poll counts_attempts_run(wsq_ctx ctx, wsq_task *task) {
+    attempts = attempts_of(wsq_pool_of(ctx), wsq_worker_index(ctx)) - attempts;
+    return item_run(ctx, task);
+}
+
+static wsq_poll spawns_and_computes_run(wsq_ctx ctx, wsq_task *task) {
+    item *counts = item_make(US);
+    counts->task.fn = counts_attempts_run;
+    item_spawn(wsq_pool_of(ctx), counts);
+    compute(item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+/* It visits the worker that woke it first, also worker 0; but no more when nobody has woken it for work. */
+static void looks_at_its_waker(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 8, .spin_ns = WSQ_SPIN_OFF});
+    for (int i = 0; i < 4; i++) {
+        item *spawns = item_make(MS);
+        attempts = attempts_of(pool, 1);
+        spawns->task.fn = spawns_and_computes_run;
+        for (unsigned k = 2; k < 8; k++) item_spawn_on(pool, k, item_make(MS));
+        nap(100 * US);
+        item_spawn_on(pool, 0, spawns);
+        CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+        CHECK(attempts == 1 || attempts == 2); /* a task that is alone in a ring needs a second look */
+    }
+    item_spawn_on(pool, 0, item_make(MS));
+    nap(100 * US);
+    attempts = attempts_of(pool, 1);
+    item_spawn_on(pool, 1, item_make(US));
+    nap(100 * US);
+    CHECK_EQ(attempts_of(pool, 1), attempts + 2);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
+static void nothing_job(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job; }
+
+static void forks_often(wsq_ctx ctx, void *arg) {
+    uint64_t *accesses = (uint64_t *)arg;
+    for (int i = 0; i < 2; i++) {
+        accesses[i] = sim_stall.accesses;
+        for (int k = 0; k < 1000; k++) {
+            wsq_job job;
+            wsq_fork(&ctx, &job, nothing_job);
+            wsq_join(&ctx, &job);
+        }
+        accesses[i] = sim_stall.accesses - accesses[i];
+    }
+}
+
+/* Only the first ones take the slow path. */
+static void cost_of_a_fork(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    uint64_t accesses[2];
+    CHECK_EQ(wsq_run(pool, forks_often, accesses), WSQ_OK);
+    CHECK(accesses[0] > accesses[1] && accesses[0] < accesses[1] + 100);
+    CHECK(accesses[1] < 8000);
+    wsq_pool_destroy(pool);
+}
+
+static void runs_one(void *pool) { CHECK(wsq_pool_run_one((wsq_pool *)pool)); }
+
+static sim_core *waiting_core;
+
+static void waits_beside(void *task) {
+    waiting_core = sim.running;
+    CHECK_EQ(wsq_task_wait((wsq_task *)task), WSQ_OK);
+}
+
+/* A thread that waits beside the one that works in the pool sleeps without a look. */
+static void no_look_beside_the_caller(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1, .caller_runs = true});
+    item *one = item_make(MS);
+    item_spawn(pool, one);
+    sim_core *works = outside(runs_one, pool);
+    nap(100 * US);
+    sim_core *waits = outside(waits_beside, &one->task);
+    nap(30 * US);
+    CHECK_EQ(waiting_core->state, SIM_ASLEEP);
+    sim_join(works);
+    sim_join(waits);
+    wsq_pool_destroy(pool);
+}
+
+static wsq_poll wakes_after_a_block_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_block_begin(ctx);
+    wsq_block_end(ctx);
+    item_wake(due);
+    item_spawn(wsq_pool_of(ctx), queued);
+    return WSQ_DONE;
+}
+
+/* After a block a task of the queue comes before that of the slot, as it does after three of the slot. */
+static void slot_after_a_block(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *wakes = item_make(0);
+    due = item_make(US);
+    due->pends = true;
+    queued = item_make(US);
+    item_spawn(pool, due);
+    nap(MS);
+    wakes->task.fn = wakes_after_a_block_run;
+    item_spawn(pool, wakes);
+    wsq_pool_wait(pool);
+    CHECK(queued->began < due->began);
+    wsq_pool_destroy(pool);
+}
+
+/* A pin of wsq_spawn_on is for one spawn, and leaves nothing behind. */
+static void pinned_once(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 1});
+    item *pinned = item_make(US), *first = item_make(US);
+    item_spawn_on(pool, 0, pinned);
+    wsq_pool_wait(pool);
+    item_spawn(pool, item_make(100 * US));
+    nap(50 * US);
+    item_spawn(pool, first);
+    pinned->began = 0;
+    item_spawn(pool, pinned);
+    wsq_pool_wait(pool);
+    CHECK(first->began < pinned->began);
+    wsq_pool_destroy(pool);
+}
+
 /* ---- how many edges lead to a task ---- */
 
 /* As many as its state has room for. */
@@ -360,6 +512,12 @@ int main(void) {
     IN_WORLD(watcher_without_a_permit);
     IN_WORLD(entries_of_called_futures);
     IN_WORLD(lanes_of_threads);
+    IN_WORLD(looks_once);
+    IN_WORLD(looks_at_its_waker);
+    IN_WORLD(cost_of_a_fork);
+    IN_WORLD(no_look_beside_the_caller);
+    IN_WORLD(slot_after_a_block);
+    IN_WORLD(pinned_once);
     IN_WORLD(most_edges);
     IN_LARGE_WORLD(seventy_workers);
     return test_end();
