@@ -9,6 +9,77 @@ static wsq_poll done(wsq_ctx ctx, wsq_task *task) {
     return WSQ_DONE;
 }
 
+/* ---- what a pool is, for each value that its config may have ---- */
+
+static wsq_config filled(wsq_config config) {
+    wsq_pool *pool = pool_new(config);
+    wsq_config result = pool->config;
+    CHECK_EQ(wsqi_load_acq(&pool->spin_ns), result.spin_ns);
+    CHECK_EQ(pool->workers, result.workers);
+    CHECK_EQ(pool->guest_base, result.workers + result.max_standins);
+    CHECK_EQ(pool->words, (pool->guest_base + 2 * WSQ_GUESTS + 63) / 64);
+    CHECK_EQ(pool->spin_rounds, config.caller_runs ? 1 : WSQI_SPIN_ROUNDS);
+    CHECK_EQ(wsqi_load_acq(&pool->permits), config.lend_only ? result.workers * WSQI_SLEEPING : wsqi_load_acq(&pool->permits));
+    pool_end(pool);
+    return result;
+}
+
+static wsq_config lent(unsigned workers) { return (wsq_config){.workers = workers, .lend_only = true}; }
+
+static void defaults(void) {
+    const uint64_t half = UINT64_MAX / 2;
+    wsq_config config = filled(lent(3)), pump = {.caller_runs = true, .spin_ns = 7}, given = lent(2);
+    CHECK(config.workers == 3 && config.max_standins == 0 && config.lifo_cap == 3 && config.budget == 128);
+    CHECK(config.seed != 0 && config.park_timeout_ns == 0 && config.spin_ns == 0);
+    CHECK_EQ(config.stack_size, wsqi_stack_default());
+    for (unsigned workers = 63 - 2 * WSQ_GUESTS; workers < 67; workers++) CHECK_EQ(filled(lent(workers)).workers, workers);
+    config = filled(pump);
+    CHECK(config.workers == 1 && config.max_standins == 0 && config.spin_ns == 0);
+    CHECK_EQ(filled((wsq_config){.lend_only = true}).workers, wsqi_cpu_count());
+    given.budget = 1;
+    given.lifo_cap = 1;
+    given.spin_ns = 1;
+    given.stack_size = 1;
+    given.seed = 1;
+    given.park_timeout_ns = half - 1;
+    config = filled(given);
+    CHECK(config.budget == 1 && config.lifo_cap == 1 && config.spin_ns == 1 && config.stack_size == 1 && config.seed == 1);
+    CHECK_EQ(config.park_timeout_ns, half - 1);
+    given.park_timeout_ns = half;
+    CHECK_EQ(filled(given).park_timeout_ns, 0);
+    given.lifo_cap = WSQ_LIFO_OFF;
+    CHECK_EQ(filled(given).lifo_cap, 0);
+    for (int order = WSQ_FIFO; order <= WSQ_SHARED; order++) {
+        given.lifo_cap = 2;
+        given.order = (wsq_order)order;
+        CHECK_EQ(filled(given).lifo_cap, order == WSQ_FIFO ? 2 : 0);
+    }
+    /* those with threads of their own */
+    CHECK_EQ(filled((wsq_config){.workers = 1}).max_standins, WSQI_STANDINS);
+    CHECK_EQ(filled((wsq_config){.workers = 1, .max_standins = 1}).max_standins, 1);
+    CHECK_EQ(filled((wsq_config){.workers = 1, .max_standins = WSQ_STANDINS_OFF}).max_standins, 0);
+    CHECK_EQ(filled((wsq_config){.workers = WSQI_STANDINS + 1}).max_standins, WSQI_STANDINS + 1);
+}
+
+/* How many parts the global queue has. */
+static void shares(void) {
+    static const unsigned sizes[][2] = {{1, 1}, {2, 1}, {3, 1}, {5, 1}, {6, 2}, {24, 8}, {26, 8}, {27, 8}, {30, 8},
+                                        {64, 8}, {65, 8}, {71, 8}, {72, 9}, {80, 10}, {128, 16}, {136, 16}, {200, 16}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        wsq_config config = lent(sizes[i][0]);
+        for (int order = WSQ_FIFO; order <= WSQ_SHARED; order++) {
+            config.order = (wsq_order)order;
+            wsq_pool *pool = pool_new(config);
+            CHECK_EQ(pool->shares, order == WSQ_FIFO ? sizes[i][1] : 1);
+            pool_end(pool);
+        }
+        config = (wsq_config){.workers = sizes[i][0], .caller_runs = true};
+        wsq_pool *pool = pool_new(config);
+        CHECK_EQ(pool->shares, 1);
+        pool_end(pool);
+    }
+}
+
 /* ---- thousands of workers on one thread ---- */
 
 /* What a pool without work costs grows with its workers, not with their square. */
@@ -279,6 +350,8 @@ static void pumps_a_pool_with_threads(void) {}
 
 int main(void) {
     test_begin("test_limits");
+    RUN(defaults);
+    RUN(shares);
     RUN(many_on_one_thread);
     RUN(waits_on_small_stacks);
     RUN(last_worker);

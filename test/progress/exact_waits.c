@@ -346,6 +346,76 @@ static void looks_at_its_waker(void) {
     wsq_pool_destroy(pool);
 }
 
+static void loop_of_two(wsq_ctx ctx, size_t begin, size_t end, void *arg) {
+    (void)ctx, (void)begin, (void)end, (void)arg;
+    compute(100 * US);
+}
+
+static wsq_poll loops_run(wsq_ctx ctx, wsq_task *task) {
+    (void)task;
+    wsq_for(ctx, 0, 2, 1, loop_of_two, NULL);
+    return WSQ_DONE;
+}
+
+/* A job wakes others although one worker searches, which may have found another job; but not if half of those that are
+ * awake search. */
+static void wakes_for_a_job(void) {
+    for (unsigned searching = 1; searching <= 2; searching++) {
+        wsq_pool *pool = pool_make(&(wsq_config){.workers = 8, .spin_ns = 5 * MS});
+        item *loops = item_make(0);
+        wsq_stats one;
+        nap(20 * MS);
+        for (unsigned k = 1; k <= 3 - searching; k++) item_spawn_on(pool, k, item_make(MS));
+        for (unsigned k = 4; k < 4 + searching; k++) item_spawn_on(pool, k, item_make(US));
+        nap(200 * US);
+        CHECK_EQ(wsqi_searching(wsqi_load_hint(&pool->permits)), searching);
+        loops->task.fn = loops_run;
+        item_spawn_on(pool, 0, loops);
+        wsq_pool_wait(pool);
+        wsq_worker_stats(pool, 0, &one);
+        CHECK_EQ(one.wakes_sent, searching == 1 ? 2 : 0);
+        wsq_pool_destroy(pool);
+        sim.threads = 0; /* the next pool has these cores again */
+    }
+}
+
+static wsq_poll fills_its_slot_run(wsq_ctx ctx, wsq_task *task) {
+    (void)ctx;
+    compute(3 * MS);
+    item_wake(due);
+    compute(item_of(task)->ns);
+    return WSQ_DONE;
+}
+
+/* No permit sleeps, so a watcher may not rob the slot. It looks every 0.5 ms, and sleeps in between. */
+static void watcher_sleeps(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 2});
+    item *blocks = item_make(0), *again = item_make(0), *fills = item_make(20 * MS), *far_off = item_make(0);
+    queued = item_make(US);
+    blocks->task.fn = queue_and_block; /* so that there is a stand-in */
+    due = item_make(US);
+    due->pends = true;
+    item_spawn(pool, due);
+    item_spawn(pool, blocks);
+    nap(50 * MS);
+    item_set_timer(pool, far_off, 50 * SECOND);
+    again->task.fn = blocks_shortly_run; /* so that it watches */
+    item_spawn_on(pool, 0, again);
+    nap(50 * US);
+    fills->task.fn = fills_its_slot_run;
+    item_spawn_on(pool, 1, fills);
+    item_spawn_on(pool, 0, item_make(20 * MS));
+    nap(5 * MS);
+    CHECK_EQ(wsqi_load_hint(&pool->watcher), 3 | WSQI_WATCHES_SLOTS);
+    uint64_t before = sim_stall.accesses; /* only the watcher's from here on */
+    nap(10 * MS);
+    CHECK(sim_stall.accesses > before + 100 && sim_stall.accesses < before + 2000);
+    CHECK_EQ(due->began, 0);
+    wsq_timer_cancel(&far_off->timer);
+    wsq_pool_wait(pool);
+    wsq_pool_destroy(pool);
+}
+
 static void nothing_job(wsq_ctx ctx, wsq_job *job) { (void)ctx, (void)job; }
 
 static void forks_often(wsq_ctx ctx, void *arg) {
@@ -503,6 +573,23 @@ static void seventy_workers(void) {
     wsq_pool_destroy(pool);
 }
 
+/* A join on a worker whose bit is not in the first word of a bitmap: it is asked for its permit. */
+static void joiner_beyond_sixty_four(void) {
+    wsq_pool *pool = pool_make(&(wsq_config){.workers = 66});
+    item *joins = item_make(0), *late = item_make(US);
+    for (unsigned i = 0; i < 63; i++) item_spawn_on(pool, i, item_make(20 * MS));
+    item_spawn_on(pool, 65, item_make(20 * MS));
+    nap(MS);
+    joins->task.fn = joins_later_run;
+    item_spawn_on(pool, 64, joins);
+    nap(5 * MS);
+    item_spawn(pool, late);
+    nap(MS);
+    CHECK(late->began != 0 && late->began - late->spawned < 200 * US);
+    CHECK_EQ(wsq_pool_wait(pool), WSQ_OK);
+    wsq_pool_destroy(pool);
+}
+
 int main(void) {
     test_begin("exact_waits");
     IN_WORLD(helps_as_far_as_eight);
@@ -514,11 +601,14 @@ int main(void) {
     IN_WORLD(lanes_of_threads);
     IN_WORLD(looks_once);
     IN_WORLD(looks_at_its_waker);
+    IN_WORLD(wakes_for_a_job);
+    IN_WORLD(watcher_sleeps);
     IN_WORLD(cost_of_a_fork);
     IN_WORLD(no_look_beside_the_caller);
     IN_WORLD(slot_after_a_block);
     IN_WORLD(pinned_once);
     IN_WORLD(most_edges);
     IN_LARGE_WORLD(seventy_workers);
+    IN_LARGE_WORLD(joiner_beyond_sixty_four);
     return test_end();
 }
